@@ -22,7 +22,7 @@ from deltos.budget import estimate_tokens
 from deltos.domains.code.paths import is_prose
 from deltos.domains.code.render import render_hits
 from deltos.domains.code.search import CodeSearch
-from deltos.workspace.purpose import is_test
+from deltos.workspace.file_purpose import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

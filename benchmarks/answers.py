@@ -21,7 +21,7 @@ from deltos.budget import estimate_tokens
 from deltos.config import Config
 from deltos.excerpts import Excerpts
 from deltos.progress import Silent
-from deltos.server.audience import gets_data
+from deltos.server.structured_output import wants_structured_content
 from deltos.tool import Answer, compact_json
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Asking:
 
 def shown(client: str, answer: Answer, *, as_sent: bool = True) -> str:
     """What a client shows the model of an answer: as we send it to that client, or as it would with data for all."""
-    sent = answer.structured if gets_data(client) or not as_sent else None
+    sent = answer.structured if wants_structured_content(client) or not as_sent else None
     return compact_json(sent) if sent is not None and CLIENTS[client] else answer.text
 
 

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 
 from benchmarks.api_questions import FILES, QUESTIONS, rows_of, same_operations
 from benchmarks.near import near_questions
-from deltos.domains.apis.answer import ApiSearcher
-from deltos.domains.apis.apis import open_apis
-from deltos.embed.reading import api_reading_model
+from deltos.domains.apis.domain import open_apis
+from deltos.domains.apis.hits import ApiSearcher
+from deltos.embed.embedders import api_embedder
 from deltos.meaning import Meaning
 from deltos.model import WEAK_API_CONFIDENCE
 from deltos.store.sqlite.library import SqliteLibrary
@@ -94,7 +94,7 @@ def small_questions(names: dict[str, list[str]]) -> Iterator[Question]:
 
 def print_shares(size: str, library: SqliteLibrary, questions: Iterable[Question]) -> None:
     """The lines of the table for APIs of one size."""
-    meaning = Meaning(api_reading_model(), library.api_vectors)
+    meaning = Meaning(api_embedder(), library.api_vectors)
     meaning.catch_up()
     apis = open_apis(library, network=None, clock=time.time)
     searcher = ApiSearcher(apis.library, lambda: meaning)

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from deltos.domains.apis.apis import open_apis
+from deltos.domains.apis.domain import open_apis
 from deltos.domains.apis.example import example_call
 from deltos.domains.apis.library import api_of
 from deltos.store.sqlite.library import SqliteLibrary

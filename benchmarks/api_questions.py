@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.places import REPOSITORY
-from deltos.domains.apis.answer import ApiSearcher
-from deltos.domains.apis.apis import open_apis
-from deltos.domains.apis.prose import is_parameter_segment
-from deltos.embed.reading import api_reading_model
+from deltos.domains.apis.domain import open_apis
+from deltos.domains.apis.hits import ApiSearcher
+from deltos.domains.apis.spec_text import is_parameter_segment
+from deltos.embed.embedders import api_embedder
 from deltos.meaning import Meaning
 from deltos.store.sqlite.library import SqliteLibrary
 
@@ -104,7 +104,7 @@ def main() -> None:
         further = json.loads(FURTHER_SOURCES.read_text(encoding="utf-8")) if args.further else {}
         for name, source in further.items():
             apis.indexer.add(str(args.further / source["file"]), name)
-        meaning = Meaning(api_reading_model(), library.api_vectors)
+        meaning = Meaning(api_embedder(), library.api_vectors)
         meaning.catch_up()
         searcher = ApiSearcher(apis.library, lambda: meaning)
         right = {

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING
 from benchmarks.count_apis import count
 from benchmarks.places import REPOSITORY, SHARED
 from benchmarks.processes import children, cpu_seconds_with_children
-from deltos.domains.apis.answer import ApiSearcher
-from deltos.domains.apis.apis import Apis, open_apis
+from deltos.domains.apis.domain import Apis, open_apis
 from deltos.domains.apis.endpoints import Filter, show_endpoints
-from deltos.embed.reading import api_reading_model
+from deltos.domains.apis.hits import ApiSearcher
+from deltos.embed.embedders import api_embedder
 from deltos.meaning import Meaning
 from deltos.store.sqlite.library import SqliteLibrary
 
@@ -95,7 +95,7 @@ def main() -> None:
         if "cost" in wanted:
             print_cost(files)
         if "search" in wanted:
-            print_search(apis, Meaning(api_reading_model(), library.api_vectors), list(names.values()))
+            print_search(apis, Meaning(api_embedder(), library.api_vectors), list(names.values()))
         if "sizes" in wanted:
             print_sizes(apis, list(names.values()))
 

@@ -122,7 +122,7 @@ def print_table(found: Sequence[Judged], value: Callable[[Judged], float]) -> No
 
 def fit(found: Sequence[Judged]) -> list[float]:
     """Logistic regression by Newton's method: of the score, the share of the question that is covered, nearness."""
-    rows = np.array([[1.0, each.ranked.score, each.ranked.covered, each.ranked.near] for each in found])
+    rows = np.array([[1.0, each.ranked.score, each.ranked.coverage, each.ranked.semantic_similarity] for each in found])
     right = np.array([float(each.is_right) for each in found])
     weights = np.zeros(rows.shape[1])
     for _ in range(100):
@@ -149,7 +149,9 @@ def main() -> None:
     if parser.parse_args().fit:
         weights = fit(found)
         print(f"\nintercept, score, covered, near: {weights}\n")
-        rows = {id(each): [1.0, each.ranked.score, each.ranked.covered, each.ranked.near] for each in found}
+        rows = {
+            id(each): [1.0, each.ranked.score, each.ranked.coverage, each.ranked.semantic_similarity] for each in found
+        }
         print_table(found, lambda each: float(1 / (1 + np.exp(-np.dot(rows[id(each)], weights)))))
 
 

@@ -1,6 +1,6 @@
 """The code-search benchmarks: queries with the files that answer them, and an index of every repository.
 
-Four sets: `labelled` and `commits` of the shared benchmark, `questions` written for this project (a third of their
+Four sets: `label_source` and `commits` of the shared benchmark, `questions` written for this project (a third of their
 repositories is kept apart: never tuned on), and `subjects` of commits of the same repositories.
 """
 
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from benchmarks.past import History, Past
 from benchmarks.places import MIRRORS, REPOSITORY, SCRATCH, SHARED
 from deltos.domains.code.index import CodeIndexer
-from deltos.domains.code.near import near_chunks
 from deltos.domains.code.paths import is_prose, is_settings
+from deltos.domains.code.semantic_candidates import project_vectors
 from deltos.progress import Silent
 from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.projects import Projects
@@ -149,7 +149,7 @@ def index_of(root: Path) -> ProjectStore:
     """The up-to-date index of one repository, its chunks read."""
     index = projects().at(root)
     index.index()
-    near_chunks(index.store.code).read(index.store.code, Silent())
+    project_vectors(index.store.code).embed(index.store.code, Silent())
     return index.store
 
 

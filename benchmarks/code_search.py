@@ -29,7 +29,7 @@ from deltos.domains.code.render import render_hits
 from deltos.domains.code.search import CodeSearch
 from deltos.ranking import LinearRanker
 from deltos.store.code import FileScope
-from deltos.store.sqlite.words import any_of
+from deltos.store.sqlite.fts_query import any_of
 from deltos.text.stop_words import QUESTION_WORDS, STOP_WORDS
 
 if TYPE_CHECKING:

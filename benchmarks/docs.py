@@ -31,7 +31,7 @@ from deltos.domains.docs.domain import Docs, open_docs
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import render_passage
 from deltos.domains.docs.search import DocsRequest
-from deltos.embed.reading import docs_reading_model
+from deltos.embed.embedders import docs_embedder
 from deltos.embed.static import shared_model
 from deltos.meaning import Meaning
 from deltos.open_stores import open_library
@@ -70,7 +70,7 @@ def opened(home: Path) -> Docs:
     library, name = open_library(home), os.environ.get("DELTOS_EMBED", "encoder")
     meaning = None
     if name != "off":
-        meaning = Meaning(shared_model() if name == "static" else docs_reading_model(), library.vectors)
+        meaning = Meaning(shared_model() if name == "static" else docs_embedder(), library.vectors)
         meaning.catch_up()
     return open_docs(library, private_hosts=PrivateHosts.parse("127.0.0.1"), meaning=lambda: meaning)
 

@@ -21,9 +21,9 @@ import numpy as np
 
 from benchmarks.docs_questions import QUESTIONS, Question, questions_about, squashed
 from deltos.domains.docs.domain import Docs, open_docs
-from deltos.domains.docs.rank import ANSWER_FEATURES, described, known_share, order, ranker_for
+from deltos.domains.docs.rank import ANSWER_FEATURES, describe_candidates, known_share, order, ranker_for
 from deltos.domains.docs.search import WEAK_CHANCE
-from deltos.embed.reading import docs_reading_model
+from deltos.embed.embedders import docs_embedder
 from deltos.meaning import Meaning
 from deltos.open_stores import open_library
 
@@ -51,7 +51,7 @@ def ask(docs: Docs, question: Question, site: str, source_id: str) -> Asked | No
     if not found.candidates or found.similarities is None:
         return None
     ranked = order(found.asked, found.candidates, found.page_scores, found.similarities)[:3]
-    rows = described(found.asked, found.candidates, found.page_scores, found.similarities)
+    rows = describe_candidates(found.asked, found.candidates, found.page_scores, found.similarities)
     facts = zip(found.candidates, rows, found.similarities.cosines, strict=True)
     row, cosine = next((row, cosine) for each, row, cosine in facts if each is ranked[0].candidate)
     texts = {chunk.id: chunk.text for chunk in docs.search.texts([each.candidate.chunk_id for each in ranked])}
@@ -91,7 +91,7 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true")
     given = parser.parse_args()
     library = open_library(given.home)
-    meaning = Meaning(docs_reading_model(), library.vectors)
+    meaning = Meaning(docs_embedder(), library.vectors)
     docs = open_docs(library, meaning=lambda: meaning)
     ids = {source.name: source.id for source in docs.library.sources()}
     every = json.loads((QUESTIONS / "docs_sites.json").read_text("utf-8"))

@@ -32,8 +32,8 @@ from benchmarks.docs_questions import QUESTIONS
 from benchmarks.docs_questions import lay_out as lay_out_open
 from deltos.domains.docs.domain import Docs, open_docs
 from deltos.domains.docs.library import NewSource
-from deltos.domains.docs.rank import WEIGHTS, WEIGHTS_FILE, DocsFeatures, described
-from deltos.embed.reading import docs_reading_model
+from deltos.domains.docs.rank import WEIGHTS, WEIGHTS_FILE, DocsFeatures, describe_candidates
+from deltos.embed.embedders import docs_embedder
 from deltos.meaning import Meaning
 from deltos.open_stores import open_library
 from deltos.ranking import load_ranker
@@ -184,7 +184,7 @@ def open_examples(work: Path) -> list[Example]:
 def opened(home: Path, sites: dict[str, Path]) -> Docs:
     """A library of the sites, all of whose passages are read."""
     library = open_library(home)
-    meaning = Meaning(docs_reading_model(), library.vectors)
+    meaning = Meaning(docs_embedder(), library.vectors)
     docs = open_docs(library, meaning=lambda: meaning)
     for name, folder in sites.items():
         if name not in {source.name for source in docs.library.sources()}:
@@ -208,7 +208,7 @@ def describe(docs: Docs, asked: Asked, source_ids: list[str]) -> Example | None:
     found = docs.search.candidates(asked.query, source_ids)
     if not found.candidates:
         return None
-    rows = described(found.asked, found.candidates, found.page_scores, found.similarities)
+    rows = describe_candidates(found.asked, found.candidates, found.page_scores, found.similarities)
     texts = {chunk.id: chunk.text for chunk in docs.search.texts([each.chunk_id for each in found.candidates])}
     places = [
         [place for place in asked.answers if each.source == asked.site and each.url.endswith(f"/{place.page}")]

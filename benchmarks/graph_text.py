@@ -21,7 +21,7 @@ from benchmarks.places import CORPORA, REPOSITORY, SCRATCH
 from deltos.app import App
 from deltos.budget import estimate_tokens
 from deltos.config import Config
-from deltos.domains.graph.page import BudgetedLines
+from deltos.domains.graph.budgeted_lines import BudgetedLines
 from deltos.domains.graph.render import render_references
 from deltos.domains.graph.uses import grouped_uses
 
@@ -56,8 +56,8 @@ def main() -> None:
     parser.add_argument("--project", type=Path, action="append", help="a folder; may be repeated")
     parser.add_argument("--symbols", type=int, default=SYMBOLS_PER_PROJECT, help="of each project")
     given = parser.parse_args()
-    labelled = SCRATCH / "code" / "labelled"
-    projects = given.project or [REPOSITORY / "src", CORPORA / "django", labelled / "trpc", CORPORA / "gitleaks"]
+    label_source = SCRATCH / "code" / "labelled"
+    projects = given.project or [REPOSITORY / "src", CORPORA / "django", label_source / "trpc", CORPORA / "gitleaks"]
     print("| project | symbols | answer, median tokens | places alone | grep -n -w | against grep | uses with text |")
     print("|---|--:|--:|--:|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as home, closing(App(Config(Path(home)))) as app:

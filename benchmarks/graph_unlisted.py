@@ -59,7 +59,7 @@ def measure(app: App, root: Path, count: int, shown: int) -> None:
         uses = search.uses(search.at(f"{row.path}:{row.line}"))
         finding += time.process_time() - started
         started = time.process_time()
-        text = search.compared_with_text(uses, search.lines_of_namesakes(uses))
+        text = search.compare_text(uses, search.same_name_lines(uses))
         comparing += time.process_time() - started
         not_compared += not text.is_done
         if text.is_done and text.places:

@@ -29,8 +29,8 @@ from deltos.progress import Silent
 from deltos.server.access import Level, Tokens
 from deltos.server.caller import Caller
 from deltos.server.conversation import Conversation
+from deltos.server.tool_runner import ToolRunner
 from deltos.server.toolbox import open_toolbox
-from deltos.server.workbench import Workbench
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,20 +155,20 @@ async def _ask(sessions: Sequence[Session], tool: str, asked: Sequence[str]) -> 
 def directly(project: Path, home: str, asked: Sequence[str]) -> list[Row]:
     """The same questions without HTTP, the protocol or a token."""
     os.environ["DELTOS_HOME"] = home
-    workbench = Workbench(lambda: open_toolbox(Config.from_environment()))
+    tool_runner = ToolRunner(lambda: open_toolbox(Config.from_environment()))
     rows = []
     for tool in TOOLS:
         caller, seconds, errors = Caller(Conversation(project)), list[float](), 0
         for question in asked[:WARM_UP]:
-            workbench.run(tool, {"query": question}, caller, Silent())
+            tool_runner.run(tool, {"query": question}, caller, Silent())
         before = time.process_time()
         for question in asked[WARM_UP:]:
             started = time.monotonic()
-            errors += workbench.run(tool, {"query": question}, caller, Silent()).is_error
+            errors += tool_runner.run(tool, {"query": question}, caller, Silent()).is_error
             seconds.append(time.monotonic() - started)
         rows.append(Row(f"{tool}, without a server", time.process_time() - before, seconds, errors))
         rows[-1].show()
-    workbench.close(1.0)
+    tool_runner.close(1.0)
     return rows
 
 

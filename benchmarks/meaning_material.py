@@ -18,10 +18,10 @@ from benchmarks import docs as docs_benchmark
 from benchmarks import memory as memory_benchmark
 from benchmarks.code_material import Query, hits, index_of, lay_out, queries
 from benchmarks.places import SHARED
-from deltos.domains.apis.apis import open_apis
+from deltos.domains.apis.domain import open_apis
 from deltos.domains.apis.search import search_units
+from deltos.domains.code.candidates import Evidence, describe_candidates
 from deltos.domains.code.features import FEATURES
-from deltos.domains.code.match import Evidence, describe_candidates
 from deltos.domains.code.query import parse_query
 from deltos.domains.code.search import WEIGHTS_FILE
 from deltos.domains.memory.memory import Memory

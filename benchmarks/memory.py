@@ -29,7 +29,7 @@ from benchmarks.startup import PEER, install_peer
 from deltos.domains.memory.memory import Memory, local_now
 from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.transfer import import_lines
-from deltos.embed.reading import memory_reading_model
+from deltos.embed.embedders import memory_embedder
 from deltos.meaning import Meaning
 from deltos.store.sqlite.database import check_file
 from deltos.store.sqlite.memory.reader import SqliteObservations
@@ -69,7 +69,7 @@ def opened(store: SqliteObservations, *, clock: Clock = local_now) -> Memory:
     """Memory as the product opens it: compared by meaning, unless DELTOS_EMBED is `off`."""
     if os.environ.get("DELTOS_EMBED") == "off":
         return Memory(store, clock=clock)
-    meaning = Meaning(memory_reading_model(), store.vectors)
+    meaning = Meaning(memory_embedder(), store.vectors)
     return Memory(store, clock=clock, meaning=lambda: meaning)
 
 

@@ -89,7 +89,7 @@ def scaled(features: tuple[str, ...], factor: float) -> tuple[LinearRanker, Line
     weights = json.loads(search.WEIGHTS_FILE.read_text())["weights"]
     for name in features:
         weights[name] = min(1.0, weights[name] * factor) if name.startswith("words_") else weights[name] * factor
-    stages = (search.NearWords._fields, search.ObservationFeatures._fields)
+    stages = (search.WordFeatures._fields, search.ObservationFeatures._fields)
     first, second = (LinearRanker(tuple(weights[name] for name in names)) for names in stages)
     return first, second
 

@@ -51,7 +51,7 @@ class Labelled:
         return self.role == "assistant"
 
 
-def labelled(path: Path, *, part: str) -> list[Labelled]:
+def label_source(path: Path, *, part: str) -> list[Labelled]:
     """The texts of a part of a file; those without a part are open."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
     return [
@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("--part", choices=("open", "apart", "all"), default="open")
     parser.add_argument("--wrong", action="store_true", help="show what was told wrongly (not for the part kept apart)")
     given = parser.parse_args()
-    items = labelled(given.items, part=given.part)
+    items = label_source(given.items, part=given.part)
     judge("warm")
     start = time.process_time()
     judgements = [judge(item.text, is_agent=item.is_agent) for item in items]

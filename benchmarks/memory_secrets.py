@@ -26,7 +26,7 @@ from benchmarks.places import CORPORA
 from benchmarks.secret_channels import Channel, all_channels
 from benchmarks.secret_kinds import all_kinds, unseen_names, written
 from deltos.domains.memory.memory import Memory
-from deltos.domains.memory.payload import MOST_OF_A_TEXT
+from deltos.domains.memory.payload import MAX_CHARACTERS_PER_TEXT
 from deltos.domains.memory.secrets import find_secrets
 from deltos.store.sqlite.memory.reader import SqliteObservations
 
@@ -131,10 +131,10 @@ def _text_for(channel: Channel, sample: Written, cut: int) -> str | None:
     secret = max(sample.secrets, key=len)
     inside = sample.text.find(secret) + Random(sample.text).randrange(1, max(2, len(secret)))
     if cut < 0:  # so much after it; and before it so much that the text is too long to be redacted whole
-        return f"{_padding(MOST_OF_A_TEXT)}\n{sample.text}\n{_padding(-cut - len(sample.text) + inside)}"
+        return f"{_padding(MAX_CHARACTERS_PER_TEXT)}\n{sample.text}\n{_padding(-cut - len(sample.text) + inside)}"
     pad = _padding(cut - inside - 20)
     before = f"{pad[:-1]}{' ' if cut < 1_000 else chr(10)}{sample.text}" if pad else sample.text
-    return before if cut < MOST_OF_A_TEXT // 2 else f"{before}\n{_padding(MOST_OF_A_TEXT)}"
+    return before if cut < MAX_CHARACTERS_PER_TEXT // 2 else f"{before}\n{_padding(MAX_CHARACTERS_PER_TEXT)}"
 
 
 def _padding(size: int) -> str:

@@ -7,8 +7,8 @@ start of a session shows.
 apart: never with `--wrong` or `--shown`.
 
 A week is neutral (`questions/memory_week.jsonl`): prompts, commands, edits, answered questions, plans, pages. Each
-agent tells it in its own shapes, those of tests/domains/memory/told/. What its hooks never tell is not told: the user
-writes a choice as a prompt where the agent has no event for it. `--processes` sends Claude Code's week through
+agent reports it in its own format (tests/domains/memory/hook_inputs/). Events that its hooks do not have are left out:
+the user writes a choice as a prompt where the agent has no event for it. `--processes` sends Claude Code's week through
 `deltos hook` itself and compares what is kept.
 """
 
@@ -639,7 +639,7 @@ def play(
     agent = kind(root)
     hooks = replay(week, agent, send, clock)
     clock.moment = week.asked
-    project = memory.as_known(identify(root)).project_id
+    project = memory.with_stored_identity(identify(root)).project_id
     wrong = [
         (question, texts)
         for question in week.questions

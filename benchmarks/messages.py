@@ -24,7 +24,7 @@ from benchmarks.answers import Asking
 from deltos.app import App
 from deltos.config import Config
 from deltos.domains.code.paths import is_prose
-from deltos.workspace.purpose import is_test
+from deltos.workspace.file_purpose import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

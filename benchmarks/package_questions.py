@@ -107,7 +107,7 @@ def add_all(app: App, questions: Iterable[Row], project: Path, *, read: bool) ->
     if read:
         meaning = library.crawls.meaning()
         while meaning and meaning.catch_up(at_most=256):
-            print(f"{library.passages_read()} passages are read", file=sys.stderr)
+            print(f"{library.embedded_counts()} passages are read", file=sys.stderr)
 
 
 def asked(app: App, row: Row) -> int:

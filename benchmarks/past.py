@@ -11,14 +11,14 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.domains.history.words import words_of
-from deltos.embed.rows import quantised
+from deltos.domains.history.terms import words_of
 from deltos.embed.static import shared_model
+from deltos.embed.vector_rows import quantised
 from deltos.store.history import (
-    LEAST_TOGETHER,
     MAX_COUNTED_COMMITS,
     MAX_RELATED_FILES,
     MAX_WORD_COMMITS,
+    MIN_COMMITS_TOGETHER,
     ChangedTogether,
     CommitVectors,
     FileHistoryRow,
@@ -119,7 +119,7 @@ class History:
         commits = [self._past.commits[at] for at in touches[bisect_left(touches, self._start) :]]
         counted = [commit for commit in commits if commit.file_count <= MAX_RELATED_FILES][:MAX_COUNTED_COMMITS]
         together = Counter(other for commit in counted for other in commit.paths if other != path)
-        often = [(other, count) for other, count in together.most_common(limit) if count >= LEAST_TOGETHER]
+        often = [(other, count) for other, count in together.most_common(limit) if count >= MIN_COMMITS_TOGETHER]
         return [ChangedTogether(other, count, len(counted)) for other, count in often]
 
 

@@ -33,10 +33,10 @@ from deltos.domains.code.index import CodeIndexer
 from deltos.isolated.process import Workers
 from deltos.store.code import FileScope
 from deltos.store.postgres.code import CHUNK_WORDS
-from deltos.store.postgres.database import Database, Migration
+from deltos.store.postgres.database import PostgresDatabase, PostgresMigration
+from deltos.store.postgres.packed_word_index import WORDS_001, PackedWordIndex, WordChanges, tokens_of
+from deltos.store.postgres.project_tables import REGISTRY_001, ProjectTables
 from deltos.store.postgres.rows import copy_rows
-from deltos.store.postgres.tables import REGISTRY_001, ProjectTables
-from deltos.store.postgres.words import WORDS_001, WordChanges, WordIndex, tokens_of
 from deltos.store.sqlite.projects import SqliteProjects
 from deltos.text.words import shared_words
 from deltos.workspace.projects import Projects
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     Chunks = list[tuple[int, tuple[str, str, str]]]
 
 SCHEMA = "deltos_words_benchmark"
-OTHERS = Migration(
+OTHERS = PostgresMigration(
     "others",
     """
     ALTER TABLE project ADD COLUMN root text NOT NULL DEFAULT '';
@@ -123,7 +123,7 @@ def questions_about(chunks: Chunks) -> list[list[str]]:
     return found
 
 
-def write_packed(database: Database, tables: ProjectTables, chunks: Chunks) -> None:
+def write_packed(database: PostgresDatabase, tables: ProjectTables, chunks: Chunks) -> None:
     """The index of the product, written as it writes it."""
     changes = WordChanges(CHUNK_WORDS)
     for start in range(0, len(chunks), BATCH):
@@ -132,7 +132,7 @@ def write_packed(database: Database, tables: ProjectTables, chunks: Chunks) -> N
             changes.write(connection, tables.key)
 
 
-def write_postings(database: Database, chunks: Chunks) -> None:
+def write_postings(database: PostgresDatabase, chunks: Chunks) -> None:
     """A row for each word of each chunk."""
     with database.write() as connection:
         for start in range(0, len(chunks), BATCH):
@@ -152,7 +152,7 @@ def write_postings(database: Database, chunks: Chunks) -> None:
         connection.execute("INSERT INTO posting_total SELECT term, count(*) FROM posting GROUP BY term")
 
 
-def write_vectors(database: Database, chunks: Chunks) -> None:
+def write_vectors(database: PostgresDatabase, chunks: Chunks) -> None:
     """A `tsvector` for each chunk, its columns as weights A, B and C."""
     with database.write() as connection:
         for start in range(0, len(chunks), BATCH):
@@ -166,7 +166,7 @@ def write_vectors(database: Database, chunks: Chunks) -> None:
         connection.execute("CREATE INDEX chunk_vector_by_word ON chunk_vector USING gin (words)")
 
 
-def ask_postings(database: Database, totals: Totals, terms: Sequence[str]) -> list[int]:
+def ask_postings(database: PostgresDatabase, totals: Totals, terms: Sequence[str]) -> list[int]:
     """BM25 as a query; how many chunks there are, and how long they are, is kept."""
     rows = database.query(
         """WITH asked AS (SELECT term, n FROM posting_total WHERE term = ANY(%s))
@@ -179,7 +179,7 @@ def ask_postings(database: Database, totals: Totals, terms: Sequence[str]) -> li
     return [row[0] for row in rows]
 
 
-def ask_vectors(database: Database, terms: Sequence[str]) -> list[int]:
+def ask_vectors(database: PostgresDatabase, terms: Sequence[str]) -> list[int]:
     """The rank that PostgreSQL has."""
     rows = database.query(
         """SELECT chunk FROM chunk_vector, to_tsquery('simple', %s) AS query WHERE words @@ query
@@ -189,7 +189,7 @@ def ask_vectors(database: Database, terms: Sequence[str]) -> list[int]:
     return [row[0] for row in rows]
 
 
-def size_of(database: Database, *tables: str) -> float:
+def size_of(database: PostgresDatabase, *tables: str) -> float:
     """Megabytes of tables with their parts and indexes."""
     ((size,),) = database.query(
         """SELECT sum(pg_total_relation_size(pg_class.oid))::bigint
@@ -213,7 +213,7 @@ def best_milliseconds(ask: Callable[[], object]) -> float:
 class CpuTime:
     """What this process and the one of the server that serves it take; the server is on this machine."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
         self._milliseconds: list[float] = []
 
@@ -249,7 +249,8 @@ def main() -> None:
     read = partial(cut_chunks, lines=arguments.cut) if arguments.cut else chunks_of
     each = [words for root in arguments.root for _, words in read(root)]
     chunks = list(enumerate(each, start=1))
-    with closing(Database(arguments.database, migrations=(REGISTRY_001, WORDS_001, OTHERS), schema=SCHEMA)) as database:
+    migrations = (REGISTRY_001, WORDS_001, OTHERS)
+    with closing(PostgresDatabase(arguments.database, migrations=migrations, schema=SCHEMA)) as database:
         try:
             measure(database, chunks, arguments.rarest)
         finally:
@@ -257,10 +258,10 @@ def main() -> None:
                 connection.execute(f"DROP SCHEMA {SCHEMA} CASCADE")
 
 
-def measure(database: Database, chunks: Chunks, most_postings: int) -> None:
+def measure(database: PostgresDatabase, chunks: Chunks, most_postings: int) -> None:
     """Write all three, ask all three."""
     tables = ProjectTables(database, "benchmark")
-    index = WordIndex(tables, CHUNK_WORDS)
+    index = PackedWordIndex(tables, CHUNK_WORDS)
     totals = list[Totals]()  # known once the postings are written
     layouts: dict[str, tuple[Callable[[], None], Callable[[list[str]], object], tuple[str, ...]]] = {
         "packed": (

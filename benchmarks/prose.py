@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SEED = 7
 QUESTIONS = 40
-LEAST_WORDS, MOST_WORDS = 2, 8
+LEAST_WORDS, MAX_WORDS = 2, 8
 _MARKUP = re.compile(r"[`*\[\]]")
 _ELSEWHERE = re.compile(r"(?:^|/)(?:\.|node_modules)")
 _MARKDOWN = re.compile(r"^#{1,4} +(.+)")
@@ -81,7 +81,7 @@ def headings(root: Path) -> list[Heading]:
         ):
             for text in _titles(file):
                 plain = _MARKUP.sub("", text).strip()
-                if LEAST_WORDS <= len(plain.split()) <= MOST_WORDS:
+                if LEAST_WORDS <= len(plain.split()) <= MAX_WORDS:
                     places.setdefault(plain, set()).add(path)
     alone = [Heading(text, next(iter(paths))) for text, paths in sorted(places.items()) if len(paths) == 1]
     return random.Random(SEED).sample(alone, min(QUESTIONS, len(alone)))

@@ -17,12 +17,12 @@ from deltos.domains.memory.imports import import_path
 from deltos.domains.memory.mine import Miner, find_transcripts
 from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.tools import memory_tools
-from deltos.domains.memory.transfer import Imported, import_lines
+from deltos.domains.memory.transfer import ImportReport, import_lines
 from deltos.hook_settings import HookSettings
 from deltos.model import Project
 from deltos.open_stores import open_calls, open_foreign_tables
 from deltos.progress import Silent
-from deltos.store.calls import MOST_CALLS
+from deltos.store.calls import MAX_CALLS
 from deltos.tool import CallNote
 
 if TYPE_CHECKING:
@@ -294,9 +294,9 @@ def _foreign_channels() -> tuple[Channel, ...]:
             path,
             lines=lines,
             project_id="p",
-            puts_all_there=False,
+            overrides_project=False,
             open_tables=open_foreign_tables,
-            report=Imported(),
+            report=ImportReport(),
         )
 
     def mem0(memory: Memory, root: Path, marker: str, text: str) -> None:
@@ -333,7 +333,7 @@ def _call_channels() -> tuple[Channel, ...]:
 
     def call(root: Path, marker: str, arguments: Payload, client: str = "client") -> None:
         number = int(marker.removeprefix("marker").removesuffix("x"))
-        ring = root.parent / "home" / f"ring{number // MOST_CALLS}"  # so that none is pushed out unseen
+        ring = root.parent / "home" / f"ring{number // MAX_CALLS}"  # so that none is pushed out unseen
         log(ring).note(CallNote("remember", client, arguments, 0.1, 10, 10, is_error=False))
         log(ring).newest(1)  # waits until it is written
 

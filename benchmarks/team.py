@@ -32,7 +32,7 @@ import psycopg
 
 from benchmarks.http_load import Session, serving
 from benchmarks.processes import tree
-from deltos.store.postgres.tables import project_name
+from deltos.store.postgres.project_tables import project_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

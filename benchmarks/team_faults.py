@@ -47,8 +47,8 @@ from benchmarks.clusters import Cluster
 from benchmarks.http_load import Session
 from benchmarks.processes import tree
 from benchmarks.team import Question, questions
-from deltos.store.jobs import INDEX, Order
-from deltos.store.postgres.database import Database
+from deltos.store.jobs import INDEX, JobRequest
+from deltos.store.postgres.database import PostgresDatabase
 from deltos.store.postgres.jobs import PostgresJobs
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 
@@ -65,7 +65,7 @@ PATIENCE_SECONDS = 180.0
 COME_BACK_SECONDS = 0.5
 SEED = 20
 _NOTE = re.compile(r"^Note: .*$", re.MULTILINE)
-_INDEX_LINE = re.compile(r"(job \d+) \(index (.*)\) is (taken|done|given back|queued again)")
+_INDEX_LINE = re.compile(r"(job \d+) \(index (.*)\) is (started|done|returned to the queue|queued again)")
 _CONNECTION_LOST = (ConnectionError, asyncio.IncompleteReadError)
 
 
@@ -150,7 +150,7 @@ class Program:
         """The project whose index it has begun and not ended, empty when there is none."""
         for line in reversed(list(self.lines)):
             if found := _INDEX_LINE.search(line):
-                return found[2] if found[3] == "taken" else ""
+                return found[2] if found[3] == "started" else ""
         return ""
 
     def times_done(self, project: str) -> int:
@@ -260,23 +260,23 @@ class Team:
 
     def kill_worker(self) -> None:
         """Kill a worker in the middle of a job; the other one takes it over; then start it again."""
-        lost, other = self.workers
-        project = _awaited(lost.in_hand, "a job in the hands of the first worker")
+        orphaned_jobs, other = self.workers
+        project = _awaited(orphaned_jobs.in_hand, "a job in the hands of the first worker")
         done, began = other.times_done(project), time.monotonic()
-        lost.kill()
+        orphaned_jobs.kill()
         self.note(f"a worker killed (-9) while it indexed {Path(project).name}", began)
         self._await_taken_over(project, other, done, began)
-        lost.start()
+        orphaned_jobs.start()
 
     def cut_worker_off(self) -> None:
         """Stop a worker in the middle of a job, until the other one has done it; then let it go on."""
-        other, lost = self.workers
-        project = _awaited(lost.in_hand, "a job in the hands of the second worker")
+        other, orphaned_jobs = self.workers
+        project = _awaited(orphaned_jobs.in_hand, "a job in the hands of the second worker")
         done, began = other.times_done(project), time.monotonic()
-        lost.send_to_all(signal.SIGSTOP)
+        orphaned_jobs.send_to_all(signal.SIGSTOP)
         self.note(f"a worker cut off (SIGSTOP) while it indexed {Path(project).name}", began)
         self._await_taken_over(project, other, done, began)
-        lost.send_to_all(signal.SIGCONT)
+        orphaned_jobs.send_to_all(signal.SIGCONT)
 
     def _await_taken_over(self, project: str, worker: Program, before: int, began: float) -> None:
         _await(lambda: worker.times_done(project) > before, f"{project} to be indexed by the other worker")
@@ -315,7 +315,7 @@ def main() -> int:
         else:
             primary = Cluster.made("primary", folder / "primary")
         opened.callback(primary.stop)
-        Database(primary.url, migrations=SCHEMA_STEPS).close()
+        PostgresDatabase(primary.url, migrations=SCHEMA_STEPS).close()
         home = folder / "team"
         _write(home / "readme.py", "def nothing_here():\n    return 0\n")
         team = Team(folder, primary, opened, home)
@@ -358,10 +358,10 @@ async def _run(team: Team, roots: Sequence[Path], edited: Path, large: Path, giv
         f"\n{time.monotonic() - began:.0f} s under load ({os.getloadavg()[0]:.0f} processes wanted to run at the end),"
         f" {team.read_from_standbys} transactions of standbys until the primary was lost\n"
     )
-    lost = await _not_found(caller(0), seen.acknowledged)
+    orphaned_jobs = await _not_found(caller(0), seen.acknowledged)
     stale = await asyncio.to_thread(_stale, team, repositories)
     twice = _done_twice(team)
-    return _show(seen, team.faults, lost, stale, twice)
+    return _show(seen, team.faults, orphaned_jobs, stale, twice)
 
 
 # --- what is asked
@@ -488,31 +488,31 @@ def _write(path: Path, text: str) -> None:
 
 def _index_all(team: Team, roots: Sequence[Path]) -> None:
     """Have projects indexed that are not yet."""
-    database = Database(team.url, migrations=None)
+    database = PostgresDatabase(team.url, migrations=None)
     jobs = PostgresJobs(lambda: database)
     known = {row[0] for row in database.query("SELECT value FROM meta WHERE key = 'root'")}
     for root in roots:
         if str(root) not in known:
-            jobs.add(Order(INDEX, str(root)))
-    _await(lambda: not [job for job in jobs.every() if job.kind == INDEX], "first indexes", PATIENCE_SECONDS * 4)
+            jobs.add(JobRequest(INDEX, str(root)))
+    _await(lambda: not [job for job in jobs.all() if job.kind == INDEX], "first indexes", PATIENCE_SECONDS * 4)
     database.close()
 
 
 async def _not_found(caller: Caller, words: Sequence[str]) -> list[str]:
     """Which of those words nothing is remembered with."""
     await caller.open()
-    lost = []
+    orphaned_jobs = []
     for word in words:
         result = await caller.call("search", {"query": word, "scope": ["memory"]})
         if result is None or not _has(result, word):
-            lost.append(word)
+            orphaned_jobs.append(word)
     caller.close()
-    return lost
+    return orphaned_jobs
 
 
 def _stale(team: Team, repositories: Sequence[Path]) -> list[str]:
     """Repositories whose index is not, or not soon, that of their files: each name once, and no other."""
-    database = Database(team.url, migrations=None)
+    database = PostgresDatabase(team.url, migrations=None)
 
     def names() -> dict[str, list[str]]:
         found: dict[str, list[str]] = {str(root): [] for root in repositories}
@@ -539,7 +539,7 @@ def _done_twice(team: Team) -> list[str]:
     return [job for job, times in done.items() if times > 1]
 
 
-def _show(seen: Seen, faults: Sequence[Fault], lost: list[str], stale: list[str], twice: list[str]) -> int:
+def _show(seen: Seen, faults: Sequence[Fault], orphaned_jobs: list[str], stale: list[str], twice: list[str]) -> int:
     by_fault: dict[str, list[Failure]] = defaultdict(list)
     for failure in seen.failures:
         hit = next((fault for fault in faults if failure.sent <= fault.ended and failure.ended >= fault.began), None)
@@ -556,22 +556,23 @@ def _show(seen: Seen, faults: Sequence[Fault], lost: list[str], stale: list[str]
         waited = sum(fault.began <= at <= fault.ended + COME_BACK_SECONDS for at in seen.told_to_come_back)
         print(f"| {fault.what} | {len(by_fault[fault.what])} | {waited} |")
     print(
-        f"\nacknowledged writes: {len(seen.acknowledged)}, lost: {len(lost)}; wrong answers: {len(seen.wrong)}; "
-        f"errors of other requests: {len(others)}; stale indexes: {len(stale)}; jobs done twice: {len(twice)}; "
+        f"\nacknowledged writes: {len(seen.acknowledged)}, lost: {len(orphaned_jobs)}; "
+        f"wrong answers: {len(seen.wrong)}; errors of other requests: {len(others)}; stale indexes: {len(stale)}; "
+        f"jobs done twice: {len(twice)}; "
         f"sent again over a new connection: {seen.moved}; told to come back: {len(seen.told_to_come_back)}"
     )
     texts = Counter(f"{failure.what}: {failure.text}" for failures in by_fault.values() for failure in failures)
     for title, found in (
         ("in flight", [f"{count} × {text}" for text, count in texts.most_common(8)]),
         ("other error", [f"{each.what} {each.text}" for each in others]),
-        ("lost", lost),
+        ("lost", orphaned_jobs),
         ("wrong", seen.wrong),
         ("stale", stale),
         ("twice", twice),
     ):
         for each in found[:8]:
             print(f"- {title}: {each}")
-    return 1 if others or lost or seen.wrong or stale or twice else 0
+    return 1 if others or orphaned_jobs or seen.wrong or stale or twice else 0
 
 
 def _await(condition: Callable[[], object], what: str, seconds: float = PATIENCE_SECONDS) -> None:

@@ -48,7 +48,7 @@ from deltos.errors import DeltosError
 from deltos.open_stores import open_tokens, open_workspaces
 from deltos.server.access import Level, Tokens
 from deltos.store.tokens import WORKSPACE_PREFIX
-from deltos.workspace.identity import memories_of
+from deltos.workspace.identity import memory_scopes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -309,7 +309,7 @@ def _print(counts: Counter[str], leaked: Counter[str], people: int) -> None:
 def ask_without_checks(team: Team, questions: int) -> None:
     """Ask with the application's own checks off: what is left holds by row-level security alone."""
     counts, leaked = Counter[str](), Counter[str]()
-    confinements = [Confinement(person.roots, memories_of(person.roots)) for person in team.people[1:]]
+    confinements = [Confinement(person.roots, memory_scopes(person.roots)) for person in team.people[1:]]
     ids = all_ids(team)
     off = [mock.patch.object(Confinement, name, return_value=True) for name in ("admits", "admits_memory")]
     with closing(App(team.config)) as app:
@@ -341,7 +341,7 @@ def measure_cost(team: Team) -> None:
     places = [each.top for each in team.repositories]
     first, second = places[0], places[1]
     asked = [f"how does {place.word} keep in step" for place in (first, second)] * (COST_QUESTIONS // 2)
-    two = Confinement((first.root, second.root), memories_of((first.root, second.root)))
+    two = Confinement((first.root, second.root), memory_scopes((first.root, second.root)))
     ways: dict[str, tuple[str, Confinement | None]] = {
         "owner: not held by row-level security": (team.owner, None),
         "role, everything": (team.database, None),

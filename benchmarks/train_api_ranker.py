@@ -27,13 +27,13 @@ import numpy as np
 
 from benchmarks.api_questions import FILES, QUESTIONS, same_operations
 from deltos.domains.apis import features, intent
-from deltos.domains.apis.apis import open_apis
+from deltos.domains.apis.domain import open_apis
 from deltos.domains.apis.features import OperationFeatures, describe_operations
 from deltos.domains.apis.intent import ACTIONS, action_of, grams
-from deltos.domains.apis.operations import WEIGHTS_FILE
+from deltos.domains.apis.operation_ranking import WEIGHTS_FILE
 from deltos.domains.apis.query import parse_query
-from deltos.domains.apis.search import find_units, nearness_of_apis
-from deltos.embed.reading import api_reading_model
+from deltos.domains.apis.search import api_similarities, find_units
+from deltos.embed.embedders import api_embedder
 from deltos.meaning import Meaning
 from deltos.store.sqlite.library import SqliteLibrary
 from deltos.text.identifiers import split_identifier
@@ -106,10 +106,10 @@ SHRINKAGE = 0.002
 STEPS = 120
 HARD_CANDIDATES = 50
 PLAIN_TIMES = 8  # that a question in the operation's own words counts: most that are asked share some
-_AT_FIRST_SIGHT = ("cosine", "called_cosine", "covers_called", "covers_all")
+_AT_FIRST_SIGHT = ("cosine", "names_cosine", "question_in_names", "question_in_all")
 
 # Questions were written to avoid the words of operations, which must not teach that the same words speak against one.
-_AGAINST = {"destroys_unasked", "reads_unasked", "writes_unasked", "is_deprecated", "is_preview", "is_outdated"}
+_AGAINST = {"delete_unrequested", "read_unrequested", "write_unrequested", "is_deprecated", "is_preview", "is_outdated"}
 # Newest stable versions first, deprecated ones last: not a matter of what some questions say.
 _RULES = {"is_deprecated": -6.0, "is_preview": -4.5, "is_outdated": -3.0}
 _EITHER_WAY = {"depth", "parameters", "title_words"}
@@ -344,7 +344,7 @@ class Material:
             for name, file in {**FILES, **TRAINING_FILES, **others}.items():
                 self._apis.indexer.add(str(folder / f"{file}.json"), name)
             self._ids = {row.name: row.id for row in self._store.apis.apis()}
-        self._meaning = Meaning(api_reading_model(), self._store.api_vectors)
+        self._meaning = Meaning(api_embedder(), self._store.api_vectors)
         self._meaning.catch_up()
         self._asked_beside = set(FILES) | set(others)
         self._right = {
@@ -388,8 +388,8 @@ class Material:
             question.text,
             found,
             [cosines.get(unit.row.id, 0.0) for unit in found],
-            model=api_reading_model(),
-            near_apis=nearness_of_apis(store, found, similarities),
+            model=api_embedder(),
+            api_similarities_by_name=api_similarities(store, found, similarities),
         )
         right = self._right[question.api][question.operation]
         is_right = [unit.api_name == question.api and unit.row.key in right for unit in found]
@@ -398,7 +398,7 @@ class Material:
 
 def with_intents(learned: dict[str, list[float]]) -> None:
     """Go by these weights from now on."""
-    features.wanted_of = lambda question: intent.likely(question, learned)  # type: ignore[attr-defined]
+    features.requested_actions = lambda question: intent.action_probabilities(question, learned)  # type: ignore[attr-defined]
 
 
 def main() -> None:
@@ -448,7 +448,7 @@ def learn_and_describe(
         with_intents(learned)
         for question in asked:
             if folds[question.api] == fold:
-                agree += int(np.argmax(intent.likely(question.text, learned))) == actions[question]
+                agree += int(np.argmax(intent.action_probabilities(question.text, learned))) == actions[question]
                 made = (material.example(question, is_given=is_given) for is_given in (True, False))
                 examples += filter(None, made)
         made_up = (*material.titles(), *material.names())

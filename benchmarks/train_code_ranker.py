@@ -31,8 +31,8 @@ from benchmarks.code_material import (
     questions,
     subjects,
 )
+from deltos.domains.code.candidates import describe_candidates
 from deltos.domains.code.features import FEATURES
-from deltos.domains.code.match import describe_candidates
 from deltos.domains.code.query import parse_query
 from deltos.domains.code.search import WEIGHTS_FILE, evidence_for
 from deltos.store.code import FileScope

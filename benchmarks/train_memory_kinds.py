@@ -30,7 +30,7 @@ from benchmarks.memory_kinds import (
     TRAINING,
     WORKING,
     Labelled,
-    labelled,
+    label_source,
     measure_right,
 )
 from deltos.domains.memory import kinds
@@ -312,7 +312,7 @@ def open_examples() -> list[Example]:
         (WORKING, 1.0),
         (PROMPTS, 1.0),
     ]
-    items = [(item, weight) for path, weight in files for item in labelled(path, part="open")]
+    items = [(item, weight) for path, weight in files for item in label_source(path, part="open")]
     return [example(item, PLAIN_WEIGHT if item.register == "plain" else weight) for item, weight in items]
 
 

@@ -18,7 +18,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from deltos.errors import DeltosError
-from deltos.languages import bounds
+from deltos.languages import parser_limits
 from fuzz import corpus, oracle
 from fuzz.edges import watch_edges
 from fuzz.minimise import smaller
@@ -333,8 +333,8 @@ def _limit_memory(*, is_wider: bool) -> None:
     limit_bytes = MAX_ADDRESS_SPACE_BYTES * (WIDER_FACTOR if is_wider else 1)
     resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, limit_bytes))
     if is_wider:
-        bounds.LEAST_TREE_BYTES = limit_bytes  # a tree may take all of it
-        bounds.LEAST_PARSE_SECONDS = LONGEST_PARSE_SECONDS
+        parser_limits.MIN_TREE_BYTES = limit_bytes  # a tree may take all of it
+        parser_limits.MIN_PARSE_SECONDS = LONGEST_PARSE_SECONDS
 
 
 def main() -> int:

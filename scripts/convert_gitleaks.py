@@ -47,10 +47,10 @@ def main() -> None:
     services = sorted({row for rule in rules for row in _services(rule)})
     lines = [
         _HEAD.format(licence=licence),
-        "# Kind, the literal that a token begins with, and how many characters follow at least.",
+        "# Kind, literal prefix of the token, and minimum number of characters after it.",
         *_table("TOKENS", tokens),
         "",
-        "# Kind, the name of a service, and how long a value beside it is: at least and at most.",
+        "# Kind, name of the service, and minimum and maximum length of the value next to it.",
         *_table("SERVICES", services),
     ]
     TARGET.write_text("\n".join(lines) + "\n", "utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +12,7 @@ from hypothesis import settings
 
 from deltos.isolated.process import Workers
 from tests.attacks import Attacked
+from tests.isolation import WriteGuard, isolated_home
 from tests.loopback import Site, serving
 from tests.platforms import posix_names
 from tests.poison import TESTS_ROOT
@@ -21,6 +22,29 @@ if TYPE_CHECKING:
 
 settings.register_profile("patient", deadline=None)  # a busy machine is no failure
 settings.load_profile("patient")
+
+
+_home = ExitStack()
+_guard = WriteGuard()
+
+
+def pytest_configure() -> None:
+    """Lead the defaults of this process and its children to a temporary home folder, before tests are collected."""
+    _home.enter_context(isolated_home())
+    _guard.install()
+
+
+def pytest_unconfigure() -> None:
+    """Remove the temporary home folder."""
+    _home.close()
+
+
+@pytest.fixture(autouse=True)
+def _no_writes_outside(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test that changes files outside temporary folders."""
+    _guard.is_on = not request.config.getoption("--rewrite-goldens")
+    yield
+    _guard.is_on = False
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from deltos.domains.memory.memory import Memory
     from deltos.store.project import ProjectWriter
-    from deltos.store.sqlite.database import Database
+    from deltos.store.sqlite.database import SqliteDatabase
     from deltos.workspace.project_index import ProjectIndex
 
 
-def memory_database(memory: Memory) -> Database:
+def memory_database(memory: Memory) -> SqliteDatabase:
     """The file that memory is kept in, opened."""
     assert isinstance(memory.store, SqliteObservations)
     return memory.store.database
@@ -28,7 +28,7 @@ def memory_file(memory: Memory) -> Path:
     return memory_database(memory).path
 
 
-def project_database(index: ProjectIndex) -> Database:
+def project_database(index: ProjectIndex) -> SqliteDatabase:
     """The file that a project is kept in, opened."""
     assert isinstance(index.store, SqliteProject)
     return index.store.database

@@ -26,7 +26,7 @@ from urllib.parse import quote
 import pg0
 import psycopg
 
-from deltos.store.postgres.database import SCHEMA, Database
+from deltos.store.postgres.database import SCHEMA, PostgresDatabase
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 from deltos.store.postgres.rights import admit_role, quoted
 from deltos.store.sqlite.lock import hold_lock
@@ -135,7 +135,7 @@ class Server:
         """Make the database of our tests, with all our tables."""
         assert self._connection is not None
         self._connection.execute(f"CREATE DATABASE {DATABASE} ENCODING 'UTF8' TEMPLATE template0")
-        Database(self.url, migrations=SCHEMA_STEPS).close()
+        PostgresDatabase(self.url, migrations=SCHEMA_STEPS).close()
 
     def files_with(self, content: bytes, *, leaving_out: tuple[str, ...]) -> list[Path]:
         """The files of its data that have some bytes, as they are on disk after a checkpoint."""

@@ -10,7 +10,7 @@ from deltos.app import App
 from deltos.config import Config
 from deltos.confinement import Confinement, check_folder, confined, may_read
 from deltos.errors import AddressRefused, Forbidden, NotFound
-from deltos.workspace.identity import identify, memories_of
+from deltos.workspace.identity import identify, memory_scopes
 from tests.calling import Desk
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 def only(root: Path) -> Confinement:
-    return Confinement((root.resolve(),), memories_of([root]))
+    return Confinement((root.resolve(),), memory_scopes([root]))
 
 
 def test_links_and_dots_lead_nowhere(tmp_path: Path) -> None:

@@ -11,15 +11,15 @@ import pytest
 from deltos.embed.protocol import TextToEmbed, Vectors
 from deltos.errors import EmbedderUnavailable
 from deltos.meaning import Meaning, standardised
-from deltos.store.sqlite.database import Database, Migration
-from deltos.store.sqlite.vectors import Owner, SqliteVectors, migration
+from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration
+from deltos.store.sqlite.vectors import SqliteVectorOwner, SqliteVectors, migration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-NOTES = Owner("note", "id", "SELECT id, text, text FROM note")
-TABLE = Migration("notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL);")
+NOTES = SqliteVectorOwner("note", "id", "SELECT id, text, text FROM note")
+TABLE = SqliteMigration("notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL);")
 
 
 class Letters:
@@ -42,16 +42,16 @@ class Letters:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Database:
-    return Database(tmp_path / "notes.db", (TABLE, migration(NOTES)))
+def database(tmp_path: Path) -> SqliteDatabase:
+    return SqliteDatabase(tmp_path / "notes.db", (TABLE, migration(NOTES)))
 
 
 @pytest.fixture
-def meaning(database: Database) -> Meaning:
+def meaning(database: SqliteDatabase) -> Meaning:
     return Meaning(Letters(), SqliteVectors(database, NOTES))
 
 
-def add(database: Database, *texts: str) -> None:
+def add(database: SqliteDatabase, *texts: str) -> None:
     with database.write() as connection:
         connection.executemany("INSERT INTO note (text) VALUES (?)", [(text,) for text in texts])
 
@@ -61,14 +61,14 @@ def nearest(meaning: Meaning, text: str, count: int = 10) -> list[int]:
     return similarities.nearest(count) if similarities else []
 
 
-def test_the_nearest_things_come_first(database: Database, meaning: Meaning) -> None:
+def test_the_nearest_things_come_first(database: SqliteDatabase, meaning: Meaning) -> None:
     add(database, "aaab", "bbb", "abc")
     assert meaning.catch_up() == 3
     assert nearest(meaning, "a") == [1, 3, 2]
     assert nearest(meaning, "b", 1) == [2]
 
 
-def test_what_has_no_vector_yet_is_not_found_and_does_no_harm(database: Database, meaning: Meaning) -> None:
+def test_what_has_no_vector_yet_is_not_found_and_does_no_harm(database: SqliteDatabase, meaning: Meaning) -> None:
     add(database, "a", "ab")
     assert meaning.similarities(TextToEmbed("a", "a")) is None
     meaning.catch_up()
@@ -78,7 +78,7 @@ def test_what_has_no_vector_yet_is_not_found_and_does_no_harm(database: Database
     assert similarities.of([1, 2, 3]) == pytest.approx([1, -1, 0])
 
 
-def test_a_thing_that_goes_takes_its_vector_along(database: Database, meaning: Meaning) -> None:
+def test_a_thing_that_goes_takes_its_vector_along(database: SqliteDatabase, meaning: Meaning) -> None:
     add(database, "a", "b", "c")
     meaning.catch_up()
     assert len(nearest(meaning, "abc")) == 3
@@ -89,7 +89,7 @@ def test_a_thing_that_goes_takes_its_vector_along(database: Database, meaning: M
     assert sorted(nearest(meaning, "abc")) == [1, 3, 4]
 
 
-def test_another_model_makes_all_vectors_anew(database: Database, meaning: Meaning) -> None:
+def test_another_model_makes_all_vectors_anew(database: SqliteDatabase, meaning: Meaning) -> None:
     add(database, "a", "b")
     meaning.catch_up()
     other = Meaning(Letters("other"), SqliteVectors(database, NOTES))
@@ -99,12 +99,12 @@ def test_another_model_makes_all_vectors_anew(database: Database, meaning: Meani
     assert nearest(meaning, "a") == []
 
 
-def test_it_stops_when_asked_to(database: Database, meaning: Meaning) -> None:
+def test_it_stops_when_asked_to(database: SqliteDatabase, meaning: Meaning) -> None:
     add(database, "a")
     assert meaning.catch_up(lambda: True) == 0
 
 
-def test_a_model_that_is_down_is_said_and_forgotten_when_it_is_back(database: Database) -> None:
+def test_a_model_that_is_down_is_said_and_forgotten_when_it_is_back(database: SqliteDatabase) -> None:
     letters = Letters()
     meaning = Meaning(letters, SqliteVectors(database, NOTES))
     add(database, "a", "b")
@@ -116,7 +116,7 @@ def test_a_model_that_is_down_is_said_and_forgotten_when_it_is_back(database: Da
     assert nearest(meaning, "a")
 
 
-def test_a_question_that_says_nothing_is_like_nothing(database: Database, meaning: Meaning) -> None:
+def test_a_question_that_says_nothing_is_like_nothing(database: SqliteDatabase, meaning: Meaning) -> None:
     add(database, "a")
     meaning.catch_up()
     assert meaning.similarities(TextToEmbed("xyz", "xyz")) is None
@@ -144,13 +144,13 @@ class Slow(Letters):
         return Letters().question(passage)
 
 
-def models(database: Database) -> Counter[str]:
+def models(database: SqliteDatabase) -> Counter[str]:
     rows = database.read().execute(f"SELECT model FROM {NOTES.vectors}").fetchall()
     return Counter(row[0] for row in rows)
 
 
 def test_what_waits_for_a_slow_model_is_compared_by_a_faster_one(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("deltos.meaning._SLOW_SECONDS", -1.0)
     slow = Slow()
@@ -163,7 +163,7 @@ def test_what_waits_for_a_slow_model_is_compared_by_a_faster_one(
     meaning.stop()
 
 
-def test_the_rest_is_made_in_the_background_and_each_text_once(database: Database) -> None:
+def test_the_rest_is_made_in_the_background_and_each_text_once(database: SqliteDatabase) -> None:
     slow = Slow()
     slow.may_go_on.set()
     meaning = Meaning(slow, SqliteVectors(database, NOTES), at_once=Letters("fast"))
@@ -180,13 +180,13 @@ def test_the_rest_is_made_in_the_background_and_each_text_once(database: Databas
     meaning.stop()
 
 
-def test_what_another_process_makes_is_left_to_it(database: Database) -> None:
+def test_what_another_process_makes_is_left_to_it(database: SqliteDatabase) -> None:
     slow = Slow()
     slow.may_go_on.set()
     store = SqliteVectors(database, NOTES)
     meaning = Meaning(slow, store, at_once=Letters("fast"))
     add(database, "a", "b")
-    with store.claim() as is_held:
+    with store.try_lock() as is_held:
         assert is_held
         assert meaning.compare("a") is not None
         assert (models(database), slow.made) == ({"fast": 2}, [])

@@ -30,13 +30,13 @@ from benchmarks.places import MIRRORS
 
 from deltos.domains.docs.domain import open_docs
 from deltos.domains.docs.library import NewSource
+from deltos.embed.bundled_encoder import MAX_PIECES
 from deltos.embed.identity import ENCODER_FOLDER
-from deltos.embed.inner_encoder import MOST_PIECES
 from deltos.embed.protocol import TextToEmbed
 from deltos.embed.static import shared_model
 from deltos.embed.word_pieces import WordPieces
 from deltos.open_stores import open_library
-from deltos.text.words import asked_words, shared_words
+from deltos.text.words import query_words, shared_words
 from training.gather import commands, fetch, list_sources
 from training.memory_pairs import MOST_ANSWERS, padded
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 Places: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float32]]"
 
-MOST_TEXT_PIECES = 128
+MAX_TEXT_PIECES = 128
 MOST_FILES = 110  # of a site, beside those that are asked about
 MOST_PASSAGES = 700
 PASSAGES_OF_ASKED_PAGES = 450  # the rest is of other pages
@@ -98,17 +98,17 @@ class Pairs:
 
     def write(self, out: Path, places: Places) -> None:
         """Everything as numbers."""
-        pieces = WordPieces((ENCODER_FOLDER / "pieces.txt").read_text("utf-8").split("\n"), lowers=True)
+        pieces = WordPieces((ENCODER_FOLDER / "pieces.txt").read_text("utf-8").split("\n"), lower_cases=True)
         table = shared_model()
-        asked = [table.question(TextToEmbed(text, asked_words(text))) for text in self.questions]
+        asked = [table.question(TextToEmbed(text, query_words(text))) for text in self.questions]
         np.savez_compressed(
             out,
-            places=places[:MOST_TEXT_PIECES],
+            places=places[:MAX_TEXT_PIECES],
             groups=np.array(self.groups),
-            texts=padded([pieces.of(each.text, MOST_TEXT_PIECES) for each in self.texts], MOST_TEXT_PIECES),
+            texts=padded([pieces.of(each.text, MAX_TEXT_PIECES) for each in self.texts], MAX_TEXT_PIECES),
             text_words=table.texts([TextToEmbed("", each.words) for each in self.texts]).astype(np.float16),
             text_projects=np.array(self.text_projects),
-            questions=padded([pieces.of(text, MOST_PIECES) for text in self.questions], MOST_PIECES),
+            questions=padded([pieces.of(text, MAX_PIECES) for text in self.questions], MAX_PIECES),
             question_words=np.stack(asked).astype(np.float16),
             question_projects=np.array(self.question_projects),
             answers=padded(self.answers, MOST_ANSWERS),

@@ -283,7 +283,7 @@ class Reading:
         )
 
 
-class WordsReader(torch.nn.Module):  # type: ignore[misc]  # no types are installed for it
+class DistilledEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are installed for it
     """What an operation's words say together."""
 
     def __init__(self) -> None:
@@ -329,7 +329,7 @@ class Standing:
             every = torch.arange(len(texts), device=DEVICE)
             self._sums = in_batches(lambda rows: sums_of(table, material.words[rows]), every)
         self._learned_from = _numbers((material.domains == domain) & ~material.is_measured)
-        self.reader = WordsReader().to(DEVICE)
+        self.reader = DistilledEncoder().to(DEVICE)
 
     def learn(self, steps: int) -> None:
         """From the texts that nothing is measured on, and from questions."""

@@ -28,16 +28,16 @@ import numpy as np
 from benchmarks.api_questions import FILES, QUESTIONS
 from benchmarks.train_api_ranker import TRAINING, TRAINING_FILES, WORDINGS, queries_of
 
-from deltos.domains.apis.apis import open_apis
-from deltos.domains.code.embedding import words_to_read
+from deltos.domains.apis.domain import open_apis
 from deltos.domains.code.index import CodeIndexer
-from deltos.embed.inner_encoder import MOST_PIECES, MOST_TEXT_PIECES
+from deltos.domains.code.word_vectors import encoder_input
+from deltos.embed.bundled_encoder import MAX_PIECES, MAX_TEXT_PIECES
 from deltos.embed.word_pieces import WordPieces
 from deltos.languages.table import detect
 from deltos.store.code import CodeChunkWords
 from deltos.store.sqlite.library import SqliteLibrary
-from deltos.text.english import in_english
-from deltos.text.words import asked_words, shared_words
+from deltos.text.translation import translate_to_english
+from deltos.text.words import query_words, shared_words
 from deltos.workspace.admission import Admitted, to_utf8
 from deltos.workspace.extract import parse_file
 from training import lexicon
@@ -102,10 +102,10 @@ class Collected:
         for row in wordings(domain):
             if row["project"] not in groups:
                 groups[row["project"]] = self._new_group()
-            text = in_english(row["text"]) or row["text"]  # as it is read when it is kept
+            text = translate_to_english(row["text"]) or row["text"]  # as it is read when it is kept
             place = self._add_text(shared_words().of(text), text, groups[row["project"]], domain)
             for question in row["queries"]:
-                self._ask(in_english(question) or question, place, LEARNED)
+                self._ask(translate_to_english(question) or question, place, LEARNED)
 
     def add_code(self, packages: Path) -> None:
         """All pieces of the files that are asked about, and the questions about some of them."""
@@ -145,14 +145,14 @@ class Collected:
 
     def _add_text(self, words: str, text: str, group: int, domain: int) -> int:
         self.texts.append(self.numbers.of_words(words)[:MOST_TEXT_WORDS])
-        self.text_pieces.append(self.pieces.of(text, MOST_TEXT_PIECES))
+        self.text_pieces.append(self.pieces.of(text, MAX_TEXT_PIECES))
         self.groups.append(group)
         self.domains.append(domain)
         return len(self.texts) - 1
 
     def _ask(self, question: str, answer: int, origin: int) -> None:
-        self.questions.append(self.numbers.of_words(asked_words(question)))
-        self.asked_pieces.append(self.pieces.of(question, MOST_PIECES))
+        self.questions.append(self.numbers.of_words(query_words(question)))
+        self.asked_pieces.append(self.pieces.of(question, MAX_PIECES))
         self.answers.append(answer)
         self.origins.append(origin)
 
@@ -180,7 +180,7 @@ def _pieces_of_code(folder: Path, file: str) -> Iterator[tuple[int, str, str]]:
     words = facts.words
     for chunk in facts.chunks:
         text = f"{file} {chunk.symbol} " + "\n".join(lines[chunk.start_line - 1 : chunk.end_line])
-        own = words_to_read(words, CodeChunkWords(chunk.symbol_words, chunk.doc_words, chunk.body_words))
+        own = encoder_input(words, CodeChunkWords(chunk.symbol_words, chunk.doc_words, chunk.body_words))
         yield chunk.start_line, own, text
 
 
@@ -227,7 +227,7 @@ def main() -> None:
     ]
     for path, origin in ((QUESTIONS, SEEN), (TRAINING, TRAINED_RANKER)):
         asked += [(row["query"], files[row["api"]], row["operation"], origin) for row in rows_of(path)]
-    pieces = WordPieces((arguments.encoder / "vocab.txt").read_text("utf-8").split("\n"), lowers=True)
+    pieces = WordPieces((arguments.encoder / "vocab.txt").read_text("utf-8").split("\n"), lower_cases=True)
     collected = Collected(Numbers(), pieces)
     collected.add_apis(arguments.folder, dict.fromkeys(file for _, file, _, _ in asked))
     for question, file, operation, origin in asked:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deltos.embed.inner_encoder import MOST_TEXT_PIECES
+from deltos.embed.bundled_encoder import MAX_TEXT_PIECES
 from deltos.embed.transformer import Shape, prepared
 from training.table import Table
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 API_IDENTITY = "deltos-static-4/apis-4"
 READER_LAYERS, READER_HEADS, READER_WORDS, READER_WORDS_OF_CODE = 2, 4, 40, 80
-MOST_WORDS = 9_000  # that have another vector for APIs: those that changed most
+MAX_WORDS = 9_000  # that have another vector for APIs: those that changed most
 _LEVELS = 127
 _EPSILON = 1e-12
 
@@ -66,7 +66,7 @@ def write_encoder(learned: Path, published: Path, folder: Path) -> None:
     heads = {name: given[name] for name in ("head.texts", "head.words", "head.words.bias")}
     shape = Shape(about["layers"], about["attention_heads"], about["epsilon"], config["max_position_embeddings"])
     weights = {**prepared(given, shape), **heads}
-    weights["places"] = weights["places"][:MOST_TEXT_PIECES]
+    weights["places"] = weights["places"][:MAX_TEXT_PIECES]
     write(weights, folder / "weights.npz")
     vocabulary = (published / "vocab.txt").read_text("utf-8").split("\n")[: config["vocab_size"]]
     kept = [n for n, piece in enumerate(vocabulary) if piece.isascii() and not piece.startswith("[unused")]
@@ -84,7 +84,7 @@ def write_apis(learned: Path, table: Path, folder: Path) -> None:
     with np.load(learned / "table.npz") as changed:
         vectors = changed["rows"] * changed["scales"][:, None]
         by = np.linalg.norm(vectors - stored.vectors()[changed["numbers"]], axis=1)
-        most = np.sort(np.argsort(-by)[:MOST_WORDS])
+        most = np.sort(np.argsort(-by)[:MAX_WORDS])
         np.save(folder / "numbers.npy", changed["numbers"][most].astype(np.int32))
         np.save(folder / "rows.npy", changed["rows"][most])
         np.save(folder / "scales.npy", changed["scales"][most].astype(np.float32))

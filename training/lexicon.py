@@ -27,13 +27,13 @@ class Lexicon:
     groups: npt.NDArray[np.int64]
 
 
-def read(numbers_of: Callable[[str], list[int]], folder: Path = FOLDER) -> Lexicon:
-    """All groups with enough known terms; `numbers_of` gives the ids of a term's words."""
+def read(word_numbers: Callable[[str], list[int]], folder: Path = FOLDER) -> Lexicon:
+    """All groups with enough known terms; `word_numbers` gives the ids of a term's words."""
     groups = []
     for path in sorted(folder.glob("*.txt")):
         for line in path.read_text("utf-8").splitlines():
             concept, _, rest = line.partition(":")
-            terms = [ids for term in (concept, *rest.split(",")) if (ids := numbers_of(term))]
+            terms = [ids for term in (concept, *rest.split(",")) if (ids := word_numbers(term))]
             if len(terms) >= _FEWEST_TERMS:
                 groups.append(terms)
     return Lexicon(Bags.of([term for group in groups for term in group]), np.cumsum([0, *map(len, groups)]))

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from benchmarks.memory_week import QUESTIONS
 
+from deltos.embed.bundled_encoder import MAX_PIECES, MAX_TEXT_PIECES
 from deltos.embed.identity import ENCODER_FOLDER
-from deltos.embed.inner_encoder import MOST_PIECES, MOST_TEXT_PIECES
 from deltos.embed.word_pieces import WordPieces
-from deltos.text.english import in_english
+from deltos.text.translation import translate_to_english
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     out: Path = parser.parse_args().out
-    pieces = WordPieces((ENCODER_FOLDER / "pieces.txt").read_text("utf-8").split("\n"), lowers=True)
+    pieces = WordPieces((ENCODER_FOLDER / "pieces.txt").read_text("utf-8").split("\n"), lower_cases=True)
     rows: list[dict[str, Any]] = [json.loads(line) for line in PROJECTS.read_text("utf-8").splitlines()]
     projects = list(dict.fromkeys(row["project"] for row in rows))
     number = {project: place for place, project in enumerate(projects)}
@@ -67,10 +67,13 @@ def main() -> None:
         projects=np.array(projects),
         groups=np.array([group_of(project, place) for place, project in enumerate(projects)]),
         texts=padded(
-            [pieces.of(in_english(row["text"]) or row["text"], MOST_TEXT_PIECES) for row in rows], MOST_TEXT_PIECES
+            [pieces.of(translate_to_english(row["text"]) or row["text"], MAX_TEXT_PIECES) for row in rows],
+            MAX_TEXT_PIECES,
         ),
         text_projects=np.array([number[row["project"]] for row in rows]),
-        questions=padded([pieces.of(in_english(text) or text, MOST_PIECES) for _, text in answers], MOST_PIECES),
+        questions=padded(
+            [pieces.of(translate_to_english(text) or text, MAX_PIECES) for _, text in answers], MAX_PIECES
+        ),
         question_projects=np.array([project for project, _ in answers]),
         answers=padded([*answers.values()], MOST_ANSWERS),
         nearly=padded([nearly[key] for key in answers], MOST_ANSWERS),

@@ -72,7 +72,7 @@ def run_policy(way: str, task: Task) -> Result:
         )
 
 
-def asked_words(task: Task) -> list[str]:
+def query_words(task: Task) -> list[str]:
     """What a question gives to look for: names and quoted texts first, then its words, rarest in the repository
     first.
     """
@@ -100,7 +100,7 @@ def grep_policy(task: Task, take: Look) -> Iterator[str]:
     where = [_folder(task)]
     most = SHOWN_REFERENCES if task.kind in ("references", "impact") else SHOWN_HITS
     hits: dict[str, dict[str, list[int]]] = {}
-    for words in (*_literals(task), *([word, "-i"] for word in asked_words(task)[:4])):
+    for words in (*_literals(task), *([word, "-i"] for word in query_words(task)[:4])):
         shown = take(["rg", "-n", "-H", "--no-heading", "-M", "200", *words, *where, "|", "head", "-n", str(most)])
         yield shown
         for path, line in re.findall(r"^([^:\n]+):(\d+):", shown, re.MULTILINE):
@@ -214,7 +214,7 @@ def _symbol(tool: str) -> Callable[[Task, Call], Iterator[str]]:
 
 def _docs(task: Task, call: Call) -> Iterator[str]:
     yield call("search_docs", query=_asked(task))
-    yield call("search_docs", query=" ".join(asked_words(task)[:6]))
+    yield call("search_docs", query=" ".join(query_words(task)[:6]))
     yield call("search", query=_asked(task))
 
 

@@ -102,8 +102,8 @@ def _description(
 
 
 def _tree(_scratch: Path) -> Run:
+    from deltos.domains.apis.json_yaml import load_tree
     from deltos.domains.apis.refs import find_references
-    from deltos.domains.apis.tree import load_tree
 
     def run(data: bytes) -> None:
         find_references(data)
@@ -114,7 +114,7 @@ def _tree(_scratch: Path) -> Run:
 
 @contextmanager
 def _open_library(scratch: Path) -> Iterator[Opened]:
-    from deltos.domains.apis.apis import open_apis
+    from deltos.domains.apis.domain import open_apis
     from deltos.domains.apis.tools import api_tools
     from deltos.store.sqlite.library import SqliteLibrary
     from fuzz.here import Here

@@ -64,7 +64,7 @@ def _includes(_scratch: Path) -> Run:
     def run(data: bytes) -> None:
         text = data.decode("utf-8", "replace")
         for form in formats:
-            Includer({"a.md": text, "a.rst": text, "a.adoc": text, "a.py": text}.get).expanded(text, form, "b/page")
+            Includer({"a.md": text, "a.rst": text, "a.adoc": text, "a.py": text}.get).expand(text, form, "b/page")
 
     return run
 

@@ -174,7 +174,7 @@ def _mine(memory: Memory, root: Path) -> Run:
 
 def _foreign(memory: Memory, root: Path) -> Run:
     from deltos.domains.memory.imports import import_path
-    from deltos.domains.memory.transfer import Imported
+    from deltos.domains.memory.transfer import ImportReport
     from deltos.open_stores import open_foreign_tables
 
     def run(data: bytes) -> None:
@@ -190,9 +190,9 @@ def _foreign(memory: Memory, root: Path) -> Run:
                 path,
                 lines=lines,
                 project_id="p",
-                puts_all_there=False,
+                overrides_project=False,
                 open_tables=open_foreign_tables,
-                report=Imported(),
+                report=ImportReport(),
             )
 
     return run
@@ -210,9 +210,9 @@ def _remember(memory: Memory, root: Path) -> Run:
 
 
 def _command(_scratch: Path) -> Run:
-    from deltos.domains.memory.admit import error_excerpt
-    from deltos.domains.memory.commands import effect_of
+    from deltos.domains.memory.extract import error_excerpt
     from deltos.domains.memory.query import parse_query
+    from deltos.domains.memory.shell_commands import effect_of
     from deltos.text.identifiers import names_in_prose
 
     def run(data: bytes) -> None:

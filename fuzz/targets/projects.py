@@ -213,7 +213,7 @@ def _log(_scratch: Path) -> Run:
 
 
 def _tree(_scratch: Path) -> Run:
-    from deltos.clones.files import parse_listing
+    from deltos.clones.commit_files import parse_listing
 
     return parse_listing
 

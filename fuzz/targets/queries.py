@@ -131,13 +131,13 @@ def _dates(_scratch: Path) -> Run:
     from datetime import UTC, datetime
 
     from deltos.federation.intent import intent_of
-    from deltos.text.dates import spoken_spans
+    from deltos.text.dates import mentioned_spans
 
     now = datetime(2025, 5, 14, 12, 0, tzinfo=UTC)
 
     def run(data: bytes) -> None:
         text = data.decode("utf-8", "replace")
-        spoken_spans(text, now)
+        mentioned_spans(text, now)
         intent_of(text)
 
     return run

@@ -58,7 +58,7 @@ def _reader(_scratch: Path) -> Run:
     from deltos.config import TOOLSETS
     from deltos.server.handshake import Handshake
     from deltos.server.manifest import Manifest
-    from deltos.server.messages import Refused, read_message, write_message
+    from deltos.server.messages import InvalidMessage, read_message, write_message
 
     manifest = Manifest.load(TOOLSETS)
 
@@ -71,7 +71,7 @@ def _reader(_scratch: Path) -> Run:
             Handshake(manifest).answer(data, parsed)
         try:
             write_message(read_message(data))
-        except Refused as refused:
+        except InvalidMessage as refused:
             write_message(refused.answer)
 
     return run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from deltos.errors import BadArgument
-from deltos.languages.bounds import bounded_memory
+from deltos.languages.parser_limits import bounded_memory
 from fuzz.oracle import slow_limit_seconds
 from fuzz.target import Run, Target, opened
 

@@ -27,7 +27,7 @@ from deltos.open_stores import (
     open_projects,
     open_workspaces,
 )
-from deltos.store.private import mend_folder
+from deltos.store.private_files import restrict_folder
 from deltos.workspace.project_index import CHANGES_SECONDS, FIRST_INDEX_SECONDS
 from deltos.workspace.projects import Projects
 
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
     from deltos.call_log import CallLog
     from deltos.config import Config
-    from deltos.domains.apis.apis import Apis
+    from deltos.domains.apis.domain import Apis
     from deltos.domains.code.search import CodeSearch
     from deltos.domains.docs.domain import Docs
     from deltos.domains.graph.search import GraphSearch
     from deltos.domains.memory.memory import Memory
     from deltos.embed.protocol import Embedder
     from deltos.embed.remote import Kind
-    from deltos.federation.links import Links
+    from deltos.federation.links import DomainLinks
     from deltos.federation.search import Federation
     from deltos.guarded import GuardedParser
     from deltos.meaning import Meaning
@@ -83,7 +83,7 @@ class OpenedDomains:
 
     def remembered_project(self, folder: Path) -> Project:
         """The project at a folder, under the identity that memory has for it."""
-        return self.memory.as_known(self.projects.identified(folder))
+        return self.memory.with_stored_identity(self.projects.identified(folder))
 
     @cached_property
     def memory(self) -> Memory:
@@ -115,16 +115,16 @@ class OpenedDomains:
         """Compares with the model in the wheel, whichever the user chose for documentation; None for words alone."""
         if self.config.embedding.kind == "off":
             return None
-        from deltos.embed.reading import api_reading_model, memory_reading_model  # deferred: numpy takes a while
+        from deltos.embed.embedders import api_embedder, memory_embedder  # deferred: numpy takes a while
 
-        return self._compared_by(api_reading_model() if of_apis else memory_reading_model(), vectors)
+        return self._compared_by(api_embedder() if of_apis else memory_embedder(), vectors)
 
     def _compared_by(self, model: Embedder, vectors: VectorRecords) -> Meaning:
         """What a model compares; where it reads texts as a whole, their words are compared until then."""
-        from deltos.embed.reading import ReadingModel  # deferred, as above
+        from deltos.embed.embedders import CombinedEmbedder  # deferred, as above
         from deltos.meaning import Meaning
 
-        at_once = model.words_alone if isinstance(model, ReadingModel) else None
+        at_once = model.words_only if isinstance(model, CombinedEmbedder) else None
         meaning = Meaning(model, vectors, at_once, ends_soon=self._ends_with_its_answer)
         self._closing.callback(meaning.stop)
         return meaning
@@ -141,20 +141,20 @@ class OpenedDomains:
         """Parses what comes from outside, in child processes."""
         from deltos.guarded import GuardedParser
 
-        return GuardedParser(self.workers, self.library.stopped)
+        return GuardedParser(self.workers, self.library.unreadable_content)
 
     @cached_property
     def api_parser(self) -> GuardedParser:
         """The same for API descriptions, few at a time, so that adding many leaves children for other work."""
-        from deltos.domains.apis.apis import MOST_READING
+        from deltos.domains.apis.domain import MAX_CONCURRENT_PARSES
 
-        return self.parser.taking_turns(threading.BoundedSemaphore(MOST_READING))
+        return self.parser.taking_turns(threading.BoundedSemaphore(MAX_CONCURRENT_PARSES))
 
     @cached_property
     def apis(self) -> Apis:
         """API descriptions."""
-        from deltos.domains.apis.apis import open_apis
-        from deltos.federation.descriptions import GuardedNetwork
+        from deltos.domains.apis.domain import open_apis
+        from deltos.federation.api_adapters import GuardedNetwork
 
         network = GuardedNetwork(self.config.private_hosts)
         meaning = cache(lambda: self._inner_meaning(self.library.api_vectors, of_apis=True))
@@ -167,19 +167,19 @@ class OpenedDomains:
         if chosen.kind == "off":
             return None
         if chosen.kind == "encoder":
-            from deltos.embed.reading import docs_reading_model  # deferred: numpy takes a while to import
+            from deltos.embed.embedders import docs_embedder  # deferred: numpy takes a while to import
 
-            return docs_reading_model()
+            return docs_embedder()
         if chosen.kind == "static":
             from deltos.embed.static import shared_model  # deferred, as above
 
             return shared_model()
         if chosen.kind in ("minilm", "folder"):
-            from deltos.embed.encoder import open_encoder  # deferred: few have one
+            from deltos.embed.sentence_encoder import open_encoder  # deferred: few have one
 
             return open_encoder(chosen.model)
         from deltos.embed.remote import Endpoint, RemoteModel  # deferred: few have one
-        from deltos.fetch.configured import ask
+        from deltos.fetch.configured_endpoint import ask
 
         return RemoteModel(Endpoint(cast("Kind", chosen.kind), chosen.url, chosen.model, chosen.key), ask)
 
@@ -187,7 +187,7 @@ class OpenedDomains:
     def docs(self) -> Docs:
         """Documentation; API descriptions that it meets go to the APIs."""
         from deltos.domains.docs.domain import open_docs
-        from deltos.federation.descriptions import SharedApis
+        from deltos.federation.api_adapters import SharedApis
 
         docs = open_docs(
             self.library,
@@ -231,7 +231,7 @@ class App:
 
     def __init__(self, config: Config, *, workers: Workers | None = None, ends_with_its_answer: bool = False) -> None:
         self.config = config
-        mend_folder(config.home)
+        restrict_folder(config.home)
         self.domains = OpenedDomains(config, workers, ends_with_its_answer=ends_with_its_answer)
         self._closing = ExitStack()
 
@@ -333,11 +333,11 @@ class App:
         return log
 
     @cached_property
-    def links(self) -> Links:
+    def links(self) -> DomainLinks:
         """What the enabled domains know about each other's things."""
-        from deltos.federation.links import Links
+        from deltos.federation.links import DomainLinks
 
-        return Links(self.domains, self.config.toolsets, self.config.environments)
+        return DomainLinks(self.domains, self.config.toolsets, self.config.environments)
 
     def resume(self) -> None:
         """Go on with background work that an earlier process left unfinished."""

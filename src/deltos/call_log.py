@@ -147,7 +147,7 @@ def _without_secrets(arguments: Mapping[str, Any]) -> str:
 
     def clean(value: Any) -> Any:
         if isinstance(value, str):
-            return redact_long(value, most=LONGEST_ARGUMENTS, known=known)
+            return redact_long(value, max_characters=LONGEST_ARGUMENTS, known=known)
         if isinstance(value, dict):
             return {clean(str(name)): clean(each) for name, each in value.items()}
         return [clean(each) for each in value] if isinstance(value, list | tuple) else value
@@ -155,7 +155,8 @@ def _without_secrets(arguments: Mapping[str, Any]) -> str:
     try:
         if (size := len(_as_json(arguments))) > LONGEST_ARGUMENTS:
             return f"[{size:,} characters left out]"
-        return known.taken_out(redact_long(_as_json(clean(arguments)), most=LONGEST_ARGUMENTS, known=known))
+        text = _as_json(clean(arguments))
+        return known.redact_known(redact_long(text, max_characters=LONGEST_ARGUMENTS, known=known))
     except RecursionError:
         return "[nested too deeply]"
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from deltos.isolated.process import Workers
-    from deltos.store.stopped import StoppedReadings
+    from deltos.store.unreadable_content import UnreadableContent
 
 # The largest real pages took a ninth of this: docs/docs.md.
 CPU_SECONDS = 10.0
@@ -59,7 +59,7 @@ class GuardedParser:
     def __init__(
         self,
         workers: Workers,
-        stopped: StoppedReadings,
+        stopped: UnreadableContent,
         *,
         limits: Callable[[int], TaskLimits] | None = None,
         turn: AbstractContextManager[object] | None = None,

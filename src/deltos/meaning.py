@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deltos.embed.protocol import TextToEmbed
-from deltos.embed.rows import RowsInStep, VectorRows, lengths_of, quantised
+from deltos.embed.vector_rows import SynchronisedRows, VectorRows, lengths_of, quantised
 from deltos.errors import StoreError
-from deltos.text.english import in_english
-from deltos.text.words import asked_words, shared_words
+from deltos.text.translation import translate_to_english
+from deltos.text.words import query_words, shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -101,7 +101,7 @@ class Comparison:
     def __call__(self, question: str, texts: Sequence[str]) -> list[float]:
         """The cosine similarity of each text to the question."""
         words = shared_words().of
-        vectors = self._model.of_words([asked_words(question), *map(words, texts)])
+        vectors = self._model.of_words([query_words(question), *map(words, texts)])
         similarities: list[float] = (vectors[1:] @ vectors[0]).tolist()
         return similarities
 
@@ -119,7 +119,7 @@ class _ModelRows:
     def __init__(self, model: str, store: VectorRecords) -> None:
         self._model = model
         self._store = store
-        self._rows: RowsInStep[_TextRows] = RowsInStep()
+        self._rows: SynchronisedRows[_TextRows] = SynchronisedRows()
 
     def now(self) -> _TextRows:
         """Those that are stored now."""
@@ -218,12 +218,12 @@ class Meaning:
         until = time.monotonic() + CATCH_UP_SECONDS
         with suppress(StoreError):  # nothing can be written now: what has a vector is compared all the same
             self.keep_up(lambda: time.monotonic() > until)
-        question = in_english(question) or question
-        return self.similarities(TextToEmbed(question, asked_words(question)))
+        question = translate_to_english(question) or question
+        return self.similarities(TextToEmbed(question, query_words(question)))
 
     def _passage(self, text: str, words: str) -> TextToEmbed:
         """A text as models read it: in English."""
-        if english := in_english(text):
+        if english := translate_to_english(text):
             return TextToEmbed(english, shared_words().of(english))
         return TextToEmbed(text, words or shared_words().of(text))
 
@@ -238,7 +238,7 @@ class Meaning:
             self._background.join(CATCH_UP_SECONDS if self._ends_soon else _SLOW_SECONDS)
 
     def _catch_up_slowly(self) -> None:
-        with suppress(StoreError), self._store.claim() as is_held:  # the next question begins anew
+        with suppress(StoreError), self._store.try_lock() as is_held:  # the next question begins anew
             while is_held and not self._stopped.is_set():
                 began = time.monotonic()
                 if not self.catch_up(partial(self._is_late, began + _SLOW_SECONDS)):

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from deltos.store.postgres.database import Database
     from deltos.store.postgres.library_transfer import PostgresLibraryTransfer
     from deltos.store.postgres.memory.transfer import PostgresMemoryTransfer
     from deltos.store.sqlite.library_transfer import SqliteLibraryTransfer
@@ -67,14 +66,14 @@ def _of_folder(home: Path, opened: ExitStack) -> tuple[SqliteLibraryTransfer, Sq
 
 
 def _of_database(database: str, opened: ExitStack) -> tuple[PostgresLibraryTransfer, PostgresMemoryTransfer]:
-    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.database import PostgresDatabase
     from deltos.store.postgres.library import PostgresLibrary
     from deltos.store.postgres.library_transfer import PostgresLibraryTransfer
     from deltos.store.postgres.memory.reader import PostgresObservations
     from deltos.store.postgres.memory.transfer import PostgresMemoryTransfer
     from deltos.store.postgres.migrations import SCHEMA_STEPS
 
-    base: Database = Database(database, migrations=SCHEMA_STEPS)
+    base = PostgresDatabase(database, migrations=SCHEMA_STEPS)
     opened.callback(base.close)
     return PostgresLibraryTransfer(PostgresLibrary(base)), PostgresMemoryTransfer(PostgresObservations(base))
 

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from deltos.store.calls import CallRecords
     from deltos.store.http_sessions import SessionRecords
-    from deltos.store.jobs import Jobs, Work, WorkerSettings
+    from deltos.store.jobs import JobHandlers, Jobs, WorkerSettings
     from deltos.store.library import LibraryStore
     from deltos.store.observations import Observations
     from deltos.store.pools import PoolUse
-    from deltos.store.postgres.check import Health
+    from deltos.store.postgres.health import Health
     from deltos.store.project import ProjectStores
-    from deltos.store.sqlite.foreign import ForeignTables
+    from deltos.store.sqlite.external_tables import ExternalTables
     from deltos.store.tokens import TokenRecords
     from deltos.store.workspaces import WorkspaceRecords
 
@@ -29,8 +29,8 @@ def open_projects(home: Path, database: str = "", standbys: Sequence[str] = ()) 
     """The stores of all projects; code, graph and history are searched in standbys where these are up to date."""
     if database:
         with _driver():
-            from deltos.store.postgres.opened import shared_database, shared_replicas
             from deltos.store.postgres.projects import PostgresProjects
+            from deltos.store.postgres.shared_databases import shared_database, shared_replicas
 
         return PostgresProjects(lambda: shared_database(database), shared_replicas(standbys))
     from deltos.store.sqlite.projects import SqliteProjects
@@ -43,9 +43,9 @@ def open_library(home: Path, database: str = "", standbys: Sequence[str] = ()) -
     if database:
         with _driver():
             from deltos.store.postgres.library import PostgresLibrary
-            from deltos.store.postgres.opened import shared_database, shared_replicas
+            from deltos.store.postgres.shared_databases import shared_database, shared_replicas
 
-        return PostgresLibrary(shared_database(database, "library").read_from(shared_replicas(standbys)))
+        return PostgresLibrary(shared_database(database, "library").with_standbys(shared_replicas(standbys)))
     from deltos.store.sqlite.library import FILE_NAME, SqliteLibrary
 
     return SqliteLibrary(home / FILE_NAME)
@@ -75,11 +75,11 @@ def open_observations(
     if database:
         with _driver():
             from deltos.store.postgres.memory.reader import PostgresObservations
-            from deltos.store.postgres.opened import hurried_database, shared_database, shared_replicas
+            from deltos.store.postgres.shared_databases import shared_database, shared_replicas, short_timeout_database
 
         if busy_timeout_seconds is None:
-            return PostgresObservations(shared_database(database, "memory").read_from(shared_replicas(standbys)))
-        return PostgresObservations(hurried_database(database, busy_timeout_seconds))
+            return PostgresObservations(shared_database(database, "memory").with_standbys(shared_replicas(standbys)))
+        return PostgresObservations(short_timeout_database(database, busy_timeout_seconds))
     from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS
     from deltos.store.sqlite.memory.reader import SqliteObservations
 
@@ -90,18 +90,18 @@ def open_observations(
     )
 
 
-def open_foreign_tables(path: Path) -> AbstractContextManager[ForeignTables]:
+def open_foreign_tables(path: Path) -> AbstractContextManager[ExternalTables]:
     """The tables of a database that another program keeps."""
-    from deltos.store.sqlite.foreign import foreign_tables
+    from deltos.store.sqlite.external_tables import open_external_tables
 
-    return foreign_tables(path)
+    return open_external_tables(path)
 
 
 def open_tokens(home: Path, database: str = "") -> TokenRecords:
     """Access tokens."""
     if database:
         with _driver():
-            from deltos.store.postgres.opened import shared_database
+            from deltos.store.postgres.shared_databases import shared_database
             from deltos.store.postgres.tokens import PostgresTokens
 
         return PostgresTokens(shared_database(database, "access"))
@@ -115,7 +115,7 @@ def open_calls(home: Path, database: str = "") -> CallRecords:
     if database:
         with _driver():
             from deltos.store.postgres.calls import PostgresCalls
-            from deltos.store.postgres.opened import shared_database
+            from deltos.store.postgres.shared_databases import shared_database
 
         return PostgresCalls(shared_database(database, "access"))
     from deltos.store.sqlite.calls import SqliteCalls
@@ -127,7 +127,7 @@ def open_workspaces(home: Path, database: str = "") -> WorkspaceRecords:
     """Named sets of projects."""
     if database:
         with _driver():
-            from deltos.store.postgres.opened import shared_database
+            from deltos.store.postgres.shared_databases import shared_database
             from deltos.store.postgres.workspaces import PostgresWorkspaces
 
         return PostgresWorkspaces(lambda: shared_database(database))
@@ -140,7 +140,7 @@ def open_jobs(database: str) -> Jobs:
     """The queue of jobs for workers."""
     with _driver():
         from deltos.store.postgres.jobs import PostgresJobs
-        from deltos.store.postgres.opened import shared_database
+        from deltos.store.postgres.shared_databases import shared_database
 
     return PostgresJobs(lambda: shared_database(database, "jobs"))
 
@@ -148,20 +148,20 @@ def open_jobs(database: str) -> Jobs:
 def address_of_worker(database: str) -> str:
     """The address of a database by which its server tells this worker's connections from all others."""
     with _driver():
-        from deltos.store.postgres.jobs import named_for_worker
+        from deltos.store.postgres.jobs import worker_url
 
-    return named_for_worker(database)
+    return worker_url(database)
 
 
-def take_jobs(database: str, work: Work, settings: WorkerSettings) -> None:
+def take_jobs(database: str, work: JobHandlers, settings: WorkerSettings) -> None:
     """Take jobs from the queue until told to end."""
     with _driver():
+        from deltos.store.postgres.job_worker import JobWorker
         from deltos.store.postgres.jobs import PostgresJobs
-        from deltos.store.postgres.opened import shared_database
-        from deltos.store.postgres.taking import JobTaker
+        from deltos.store.postgres.shared_databases import shared_database
 
     opened = shared_database(database, "jobs")
-    JobTaker(opened, PostgresJobs(lambda: opened), work, settings).run()
+    JobWorker(opened, PostgresJobs(lambda: opened), work, settings).run()
 
 
 def open_http_sessions(database: str, idle_seconds: float) -> SessionRecords | None:
@@ -170,7 +170,7 @@ def open_http_sessions(database: str, idle_seconds: float) -> SessionRecords | N
         return None
     with _driver():
         from deltos.store.postgres.http_sessions import PostgresHttpSessions
-        from deltos.store.postgres.opened import shared_database
+        from deltos.store.postgres.shared_databases import shared_database
 
     return PostgresHttpSessions(lambda: shared_database(database, "access"), idle_seconds)
 
@@ -178,7 +178,7 @@ def open_http_sessions(database: str, idle_seconds: float) -> SessionRecords | N
 def describe_database(database: str) -> str:
     """Where a database is and what its server is, once it has been connected to and brought up to date."""
     with _driver():
-        from deltos.store.postgres.opened import shared_database
+        from deltos.store.postgres.shared_databases import shared_database
 
     return shared_database(database).describe()
 
@@ -186,8 +186,8 @@ def describe_database(database: str) -> str:
 def admit_role(database: str, name: str) -> bool:
     """Let a role use the tables, held by row-level security; whether it was made now."""
     with _driver():
-        from deltos.store.postgres.opened import shared_database
         from deltos.store.postgres.rights import admit_role as admit
+        from deltos.store.postgres.shared_databases import shared_database
 
     with shared_database(database).write() as connection:
         return admit(connection, name)
@@ -196,8 +196,8 @@ def admit_role(database: str, name: str) -> bool:
 def examine_database(database: str) -> Health:
     """How much a database keeps, and what of its server's settings is risky."""
     with _driver():
-        from deltos.store.postgres.check import examine
-        from deltos.store.postgres.opened import shared_database
+        from deltos.store.postgres.health import examine
+        from deltos.store.postgres.shared_databases import shared_database
 
     return examine(shared_database(database))
 
@@ -210,10 +210,10 @@ def database_trouble(database: str) -> str:
     if not database:
         return ""
     with _driver():
-        from deltos.store.postgres.check import trouble_with
-        from deltos.store.postgres.opened import shared_database
+        from deltos.store.postgres.health import schema_problem
+        from deltos.store.postgres.shared_databases import shared_database
 
-    return trouble_with(shared_database(database))
+    return schema_problem(shared_database(database))
 
 
 def database_pools(database: str) -> list[PoolUse]:
@@ -221,7 +221,7 @@ def database_pools(database: str) -> list[PoolUse]:
     if not database:
         return []
     with _driver():
-        from deltos.store.postgres.opened import pools_of
+        from deltos.store.postgres.shared_databases import pools_of
 
     return pools_of(database)
 
@@ -229,7 +229,7 @@ def database_pools(database: str) -> list[PoolUse]:
 def describe_standbys(urls: Sequence[str]) -> list[str]:
     """Where each standby is, and whether it follows."""
     with _driver():
-        from deltos.store.postgres.check import standby_state
+        from deltos.store.postgres.health import standby_state
 
     return [standby_state(url) for url in urls]
 

@@ -10,7 +10,16 @@ from deltos.app import App
 from deltos.confinement import Confinement, confined
 from deltos.errors import Cancelled, DeltosError, StoreBusy
 from deltos.open_stores import address_of_worker, open_jobs, take_jobs
-from deltos.store.jobs import CRAWL, EMBED, INDEX, LOOK, READ, SWEEP, Order, Work
+from deltos.store.jobs import (
+    CHECK_FRESHNESS,
+    CRAWL,
+    EMBED_CODE,
+    EMBED_DOCS,
+    INDEX,
+    SWEEP_BLOBS,
+    JobHandlers,
+    JobRequest,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,23 +48,23 @@ class _Duties:
         self._jobs = jobs
         self._say = say
 
-    def work(self) -> Work:
-        return Work(
+    def work(self) -> JobHandlers:
+        return JobHandlers(
             {
                 INDEX: self.index,
-                READ: self.read,
+                EMBED_CODE: self.read,
                 CRAWL: self.crawl,
-                EMBED: self.embed,
-                LOOK: self.look,
-                SWEEP: self.sweep,
+                EMBED_DOCS: self.embed,
+                CHECK_FRESHNESS: self.look,
+                SWEEP_BLOBS: self.sweep,
             },
-            every_minute=(LOOK, EMBED),
-            every_hour=(SWEEP,),
+            every_minute=(CHECK_FRESHNESS, EMBED_DOCS),
+            every_hour=(SWEEP_BLOBS,),
             interrupt=self._app.domains.interrupt,
-            say=self._say,
+            log=self._say,
         )
 
-    def index(self, order: Order, progress: Progress) -> None:
+    def index(self, order: JobRequest, progress: Progress) -> None:
         """Bring a project's code, graph and history up to date."""
         index = self._app.domains.projects.at(Path(order.subject))
         is_forced = bool(order.arguments.get("force"))
@@ -63,32 +72,34 @@ class _Duties:
         for note in (*report.notes, *index.catch_up(progress=progress, again=is_forced)):
             self._say(f"{order.subject}: {note}")
         if self._app.config.searches_by_meaning:
-            self._jobs.add(Order(READ, order.subject))  # whoever waits for the index does not wait for that
+            self._jobs.add(JobRequest(EMBED_CODE, order.subject))  # whoever waits for the index does not wait for that
         _check(progress)
 
-    def read(self, order: Order, progress: Progress) -> None:
+    def read(self, order: JobRequest, progress: Progress) -> None:
         """Read a project's chunks as a whole; servers find it in the database."""
-        from deltos.domains.code.near import near_chunks  # deferred: numpy and the model take a while to open
+        from deltos.domains.code.semantic_candidates import (
+            project_vectors,  # deferred: numpy and the model take a while to open
+        )
 
         code = self._app.domains.projects.at(Path(order.subject)).store.code
-        near_chunks(code).read(code, progress)
+        project_vectors(code).embed(code, progress)
         _check(progress)
 
-    def crawl(self, order: Order, progress: Progress) -> None:
+    def crawl(self, order: JobRequest, progress: Progress) -> None:
         """Crawl a source of documentation, or go on with a crawl whose worker died."""
         crawls = self._app.domains.docs.library.crawls
         held = order.arguments.get("confinement")
         with confined(Confinement.from_data(held) if held else None):
-            crawls.take_over(order.subject)
+            crawls.resume_crashed(order.subject)
             if not crawls.run(order.subject):
                 raise StoreBusy("Another process crawls this source", hint="It is tried again later.")
         _check(progress)
 
-    def embed(self, _order: Order, _progress: Progress) -> None:
+    def embed(self, _order: JobRequest, _progress: Progress) -> None:
         """Make vectors for documentation that has none of the present model; slow ones are made beside other jobs."""
         self._app.domains.docs.library.crawls.keep_up()
 
-    def look(self, _order: Order, progress: Progress) -> None:
+    def look(self, _order: JobRequest, progress: Progress) -> None:
         """Queue the projects whose checkouts differ from their indexes: servers may not see their files."""
         projects = self._app.domains.projects
         for known in projects.stores.known():
@@ -97,11 +108,11 @@ class _Duties:
                 continue
             try:
                 if projects.at(known.root).is_behind():
-                    self._jobs.add(Order(INDEX, str(known.root)))
+                    self._jobs.add(JobRequest(INDEX, str(known.root)))
             except DeltosError as problem:
                 self._say(f"{known.root}: {problem}")
 
-    def sweep(self, _order: Order, _progress: Progress) -> None:
+    def sweep(self, _order: JobRequest, _progress: Progress) -> None:
         """Delete what nothing refers to any more."""
         self._app.domains.projects.stores.sweep()
         self._app.domains.docs.library.crawls.sweep_clones()

@@ -1,4 +1,4 @@
-"""A small project on disk and a data folder of its own for every test of the command line."""
+"""Fixtures: a small project on disk, and a new data folder for every test of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`deltos api …` as a shell sees it."""
+"""`deltos api …` in a shell."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ components: {schemas: {Pet: {type: object}}}
 
 
 class Shell:
-    """Runs commands against one home folder; `notes` is what the last one said beside its answer."""
+    """Runs commands with one data folder; `notes` is the stderr of the last one."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
@@ -58,14 +58,14 @@ def filled(shell: Shell, tmp_path: Path) -> Shell:
     return shell
 
 
-def test_adding_prints_what_was_read(shell: Shell, tmp_path: Path) -> None:
+def test_add_prints_the_indexed_api(shell: Shell, tmp_path: Path) -> None:
     printed = shell.run("add", str(tmp_path / "pets.yaml"))
     assert "pets 3 (OpenAPI 3.0.0): 2 operations, 1 schema, 1 webhook" in printed
     (added,) = shell.json("add", str(tmp_path / "pets.yaml"))
     assert (added["name"], added["operations"], added["source"]) == ("pets", 2, str(tmp_path / "pets.yaml"))
 
 
-def test_files_that_could_not_be_read_are_named(shell: Shell, tmp_path: Path) -> None:
+def test_unreadable_files_are_reported(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text('{"openapi": ')
     rows = shell.json("add", str(tmp_path))
     assert [row.get("document") for row in rows] == [None, f"{tmp_path.name}/bad.json"]
@@ -95,7 +95,7 @@ def test_search_prints_results_best_first(filled: Shell) -> None:
         filled.run("search")
 
 
-def test_a_search_that_names_an_api_says_that_no_other_was_asked(filled: Shell, tmp_path: Path) -> None:
+def test_a_search_that_names_an_api_reports_that_only_it_was_searched(filled: Shell, tmp_path: Path) -> None:
     (tmp_path / "shop.yaml").write_text(SPEC.replace("Pets", "Shopware"))
     filled.run("add", str(tmp_path / "shop.yaml"))
     found = filled.json("search", "add a pet in shopware")
@@ -124,7 +124,7 @@ def test_the_list_names_every_api(filled: Shell) -> None:
     assert [row["name"] for row in filled.json("list")] == ["pets"]
 
 
-def test_a_refresh_tells_what_changed(filled: Shell, tmp_path: Path) -> None:
+def test_refresh_lists_the_changes(filled: Shell, tmp_path: Path) -> None:
     (tmp_path / "pets.yaml").write_text(SPEC.replace("post: {summary: Add", "put: {summary: Add"))
     (changes,) = filled.json("refresh", "pets")
     assert [(change["operation"], change["what"]) for change in changes["changes"]] == [
@@ -134,14 +134,14 @@ def test_a_refresh_tells_what_changed(filled: Shell, tmp_path: Path) -> None:
     assert filled.run("refresh", "pets") == "pets: no operation changed\n"
 
 
-def test_removing_forgets_the_api(filled: Shell, tmp_path: Path) -> None:
+def test_remove_deletes_the_api(filled: Shell, tmp_path: Path) -> None:
     assert filled.run("remove", "pets") == "Removed pets.\n"
     filled.run("add", str(tmp_path / "pets.yaml"))
     assert filled.json("remove", "pets") == [{"removed": ["pets"]}]
     assert filled.json("list") == []
 
 
-def test_progress_of_many_descriptions_is_drawn_on_a_terminal_only(
+def test_progress_of_many_descriptions_is_drawn_only_on_a_terminal(
     shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.yaml").write_text(SPEC)
@@ -156,7 +156,7 @@ def test_progress_of_many_descriptions_is_drawn_on_a_terminal_only(
     assert drawn[-1] == ""
 
 
-def test_a_weak_match_is_said_once_above_the_results(filled: Shell) -> None:
+def test_a_weak_match_is_noted_once_above_the_results(filled: Shell) -> None:
     weak = filled.run("search", "who was born in 1990 among our employees")
     assert weak.startswith("Note: a weak match: confidence 0.")
     assert weak.count("weak match") == 1

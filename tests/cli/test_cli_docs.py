@@ -1,4 +1,4 @@
-"""`deltos docs` from the outside: real files, a real server, real processes."""
+"""`deltos docs` with real files, a real server and real processes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def manual(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with two pages, in the current project."""
+    """A folder with two pages in the current project."""
     folder = project / "manual"
     folder.mkdir()
     (folder / "install.md").write_text("# Install\n\nUse pip to install the quokka.\n")
@@ -69,7 +69,7 @@ def test_a_folder_is_added_searched_listed_and_removed(manual: Path, capsys: pyt
     assert "No documentation sources" in run(capsys, "list")[1]
 
 
-def test_what_is_not_read_yet_is_listed_and_can_be_read_now(
+def test_passages_that_are_not_embedded_are_reported_and_can_be_embedded(
     manual: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DELTOS_EMBED", "static")
@@ -92,14 +92,16 @@ def test_questions_can_come_in_batches(
     assert second == {"id": "b", "results": []}
 
 
-def test_nothing_found_and_nothing_asked(manual: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_results_and_an_empty_query(manual: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "search", "zzzz")
     assert (code, out.startswith("No results found for query: zzzz")) == (1, True)
     assert run(capsys, "search")[0] == 2
     assert "No documentation sources" in run(capsys, "status")[1]
 
 
-def test_bad_addresses_are_told_apart(manual: Path, site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_addresses_are_reported_with_the_reason(
+    manual: Path, site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
     site.html("/", "<h1>x</h1>")
     code, _, err = run(capsys, "add", site.url, "--name", "w", "--wait")
     assert (code, "--allow-private-hosts" in err) == (1, True)
@@ -131,7 +133,7 @@ def test_a_crawl_outlives_the_command_that_started_it(manual: Path, capsys: pyte
     assert (followed["status"], followed["pages"]) == ("READY", 2)
 
 
-def test_a_crawl_that_no_process_is_at_is_continued_by_crawl_and_only_watched_by_status(
+def test_a_crawl_without_process_is_resumed_by_crawl_and_only_shown_by_status(
     manual: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(docs_cli, "_crawl_detached", lambda *_, **__: None)
@@ -164,7 +166,7 @@ def test_following_waits_for_a_crawl_of_another_process(
     waits: list[float] = []
 
     def release(seconds: float) -> None:
-        if seconds == docs_cli._POLL_SECONDS:  # the end of a child process is waited for in shorter steps
+        if seconds == docs_cli._POLL_SECONDS:  # child processes are waited for in shorter steps
             waits.append(seconds)
             other.communicate("")
 
@@ -173,7 +175,7 @@ def test_following_waits_for_a_crawl_of_another_process(
     assert (status["status"], len(waits)) == ("READY", 1)
 
 
-def test_progress_is_drawn_on_a_terminal_only(
+def test_progress_is_drawn_only_on_a_terminal(
     manual: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(docs_cli, "_POLL_SECONDS", -1.0)
@@ -182,7 +184,7 @@ def test_progress_is_drawn_on_a_terminal_only(
     assert "pages done" in err
 
 
-def test_an_api_description_is_handed_to_the_apis(
+def test_an_api_description_is_added_to_the_apis(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(project)
@@ -197,7 +199,7 @@ def test_an_api_description_is_handed_to_the_apis(
     assert "POST /refunds" in run(capsys, "search", "create a refund")[1]
 
 
-def test_what_was_passed_over_is_named_and_a_folder_of_descriptions_alone_is_ready(
+def test_skipped_files_are_reported_and_a_folder_of_only_descriptions_is_ready(
     manual: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (manual / "release.asc").write_text("-----BEGIN PGP SIGNATURE-----\n")
@@ -214,9 +216,7 @@ def test_what_was_passed_over_is_named_and_a_folder_of_descriptions_alone_is_rea
     assert (status["status"], status["reason"]) == ("READY", "no pages; it brought shop")
 
 
-def test_an_api_that_the_list_shows_is_told_read_again_and_removed_by_the_same_verbs(
-    manual: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_listed_apis_support_status_recrawl_and_remove(manual: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = "openapi: 3.0.0\ninfo: {title: Shop, version: '1'}\npaths: {/refunds: {get: {summary: List refunds}}}\n"
     (manual.parent / "shop.yaml").write_text(spec)
     run(capsys, "add", "shop.yaml", "--name", "shop")
@@ -227,7 +227,7 @@ def test_an_api_that_the_list_shows_is_told_read_again_and_removed_by_the_same_v
     assert "shop" not in run(capsys, "list")[1]
 
 
-def test_dependencies_that_are_missing_are_named(
+def test_missing_dependencies_are_named(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(project)

@@ -1,4 +1,4 @@
-"""What a person at a shell relies on."""
+"""The commands `index`, `code search`, `status` and `doctor` in a shell."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
     return code, captured.out, captured.err
 
 
-def test_index_says_what_it_did(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_index_prints_a_summary(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "index", str(project))
     assert code == 0
     assert "3 files parsed" in out
     assert "index: 3 files" in out
 
 
-def test_index_as_json_is_one_object_of_the_fixed_form(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_index_as_json_is_one_object(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "index", str(project), "--json")
     report = json.loads(out)
     assert code == 0
@@ -60,14 +60,14 @@ def test_force_parses_everything_again(project: Path, capsys: pytest.CaptureFixt
     assert json.loads(out)["files_indexed"] == 3
 
 
-def test_search_indexes_by_itself_and_shows_the_code(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_search_indexes_automatically_and_shows_the_code(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "code", "search", "clear the cache", "--project", str(project))
     assert code == 0
     assert out.startswith("src/cache.py:")
     assert "def clear_cache" in out
 
 
-def test_search_as_json_has_the_fixed_form(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_search_as_json_has_a_fixed_format(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "code", "search", "clear_cache", "--project", str(project), "--json", "--limit", "1")
     hit = json.loads(out)
     assert set(hit) == {"path", "start_line", "end_line", "symbol", "kind", "score", "text"}
@@ -75,8 +75,8 @@ def test_search_as_json_has_the_fixed_form(project: Path, capsys: pytest.Capture
     assert hit["symbol"] == "clear_cache"
 
 
-def test_what_is_not_shown_is_had_by_an_option(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A tool's argument is called limit, an option --limit."""
+def test_the_note_about_more_results_names_the_option(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Notes name the option --limit, not the tool argument `limit`."""
     for number in range(4):
         (project / f"shelf_{number}.py").write_text(f"def clear_shelf_{number}(cache):\n    cache.pop({number})\n")
     for words in (
@@ -87,7 +87,7 @@ def test_what_is_not_shown_is_had_by_an_option(project: Path, capsys: pytest.Cap
         assert "(raise --limit for more)" in out.splitlines()[0], words
 
 
-def test_concise_search_shows_places_only(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_concise_search_shows_only_locations(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "code", "search", "clear_cache", "--project", str(project), "--concise", "--limit", "1")
     assert out.count("\n") == 1
 
@@ -119,7 +119,7 @@ def test_a_broken_batch_names_its_line(project: Path, tmp_path: Path, capsys: py
     assert "Line 2" in err
 
 
-def test_nothing_found_exits_with_one_and_says_what_was_searched(
+def test_no_results_exit_with_one_and_report_the_searched_scope(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, _ = run(capsys, "code", "search", "zzyzx", "--project", str(project))
@@ -140,7 +140,7 @@ def test_nothing_found_exits_with_one_and_says_what_was_searched(
         ("index", "README.md"),
     ],
 )
-def test_misuse_exits_with_two_and_a_clear_error(
+def test_wrong_usage_exits_with_two_and_a_clear_error(
     words: tuple[str, ...], project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(project)
@@ -161,7 +161,7 @@ def test_an_unwritable_data_folder_is_a_clear_failure(
     assert "DELTOS_HOME" in err
 
 
-def test_status_lists_what_is_indexed(project: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_lists_indexed_projects(project: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "status")
     assert "no project is indexed yet" in out
     run(capsys, "index", str(project))
@@ -174,7 +174,7 @@ def test_status_lists_what_is_indexed(project: Path, home: Path, capsys: pytest.
     assert row["exists"]
 
 
-def test_doctor_finds_nothing_wrong(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_finds_no_problem(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "index", str(project))
     code, out, _ = run(capsys, "doctor")
     assert code == 0
@@ -192,7 +192,7 @@ def test_doctor_names_a_damaged_index(project: Path, home: Path, capsys: pytest.
     assert [finding["what"] for finding in findings if not finding["ok"]] == [f"index {database.name}"]
 
 
-def test_doctor_names_descriptions_that_could_not_be_read(
+def test_doctor_names_unreadable_api_descriptions(
     tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shop = tmp_path / "shop"
@@ -206,7 +206,7 @@ def test_doctor_names_descriptions_that_could_not_be_read(
     assert "index library.db: sound; shop/bad.json could not be read: Not valid JSON" in out
 
 
-def test_doctor_looks_at_memory_and_names_the_way_to_mend_it(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_checks_memory_and_names_the_repair_command(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "memory", "add", "quokkas need water")
     assert run(capsys, "doctor")[0] == 0
     (home / "memory.db").write_bytes(b"not a database" * 1000)
@@ -216,7 +216,7 @@ def test_doctor_looks_at_memory_and_names_the_way_to_mend_it(home: Path, capsys:
     assert "deltos memory check" in out
 
 
-def test_a_damaged_index_is_set_aside_rebuilt_and_said_so(
+def test_a_damaged_index_is_set_aside_rebuilt_and_reported(
     project: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(capsys, "index", str(project))
@@ -230,7 +230,7 @@ def test_a_damaged_index_is_set_aside_rebuilt_and_said_so(
     assert "set aside" in out
 
 
-def test_doctor_says_when_the_data_folder_cannot_be_written(
+def test_doctor_reports_an_unwritable_data_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocked = tmp_path / "blocked"
@@ -241,7 +241,7 @@ def test_doctor_says_when_the_data_folder_cannot_be_written(
     assert "BAD  data folder" in out
 
 
-def test_help_teaches_and_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_and_version_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["--help"])
     assert stop.value.code == 0
@@ -263,7 +263,7 @@ def test_a_progress_bar_is_drawn_on_a_terminal(project: Path, home: Path) -> Non
     assert "3 files parsed" in done.stdout
 
 
-def test_ctrl_c_is_clean_and_leaves_the_previous_index(project: Path, home: Path) -> None:
+def test_ctrl_c_exits_cleanly_and_keeps_the_previous_index(project: Path, home: Path) -> None:
     modules = [project / f"module_{number}.py" for number in range(1500)]
     for module in modules:
         module.write_text("def f():\n    return 1\n" * 60)
@@ -272,7 +272,7 @@ def test_ctrl_c_is_clean_and_leaves_the_previous_index(project: Path, home: Path
     process = subprocess.Popen(command, stderr=terminal, stdout=subprocess.PIPE, text=True, start_new_session=True)
     os.close(terminal)
     drawn = b""
-    while b"files" not in drawn:  # the bar shows: work has begun
+    while b"files" not in drawn:  # the bar is drawn: the work has begun
         drawn += os.read(main_fd, 65536)
     os.killpg(process.pid, signal.SIGINT)
     while True:
@@ -291,13 +291,13 @@ def test_ctrl_c_is_clean_and_leaves_the_previous_index(project: Path, home: Path
     assert main(["code", "search", "clear_cache", "--project", str(project), "--limit", "1"]) == 0
 
 
-def test_a_reader_that_goes_away_is_no_crash(project: Path, home: Path) -> None:
+def test_a_closed_pipe_is_no_crash(project: Path, home: Path) -> None:
     command = f"{sys.executable} -P -m deltos code search cache --project {project} --json | head -c 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
 
 
-def test_every_command_of_the_help_can_be_asked_for_help(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_in_the_help_has_its_own_help(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
     listing = capsys.readouterr().out.partition("positional arguments:")[2].partition("options:")[0]
@@ -313,7 +313,7 @@ SEARCHES = [("search",), ("code", "search"), ("docs", "search"), ("api", "search
 
 
 def query_of(*words: str) -> str:
-    """The query that the command line is understood as."""
+    """Return the query that the command line is parsed as."""
     query: str = parser(words[0]).parse_args(words).query
     return query
 
@@ -338,20 +338,20 @@ def query_of(*words: str) -> str:
         ((), ""),
     ],
 )
-def test_what_is_searched_for_may_be_several_words_and_begin_with_hyphens(
+def test_a_query_may_have_several_words_and_hyphens(
     search: tuple[str, ...], words: tuple[str, ...], query: str
 ) -> None:
     assert query_of(*search, *words) == query
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_options_around_a_query_are_options(search: tuple[str, ...]) -> None:
+def test_options_before_and_after_a_query_are_parsed(search: tuple[str, ...]) -> None:
     arguments = parser(search[0]).parse_args([*search, "--json", "--lim", "3", "-x", "a word", "--batch=-"])
     assert (arguments.query, arguments.limit, arguments.json, arguments.batch) == ("-x a word", 3, True, "-")
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_a_mistyped_option_of_a_search_is_no_word_of_the_query(
+def test_a_mistyped_option_is_not_part_of_the_query(
     search: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
@@ -362,10 +362,10 @@ def test_a_mistyped_option_of_a_search_is_no_word_of_the_query(
     assert "--limit: expected one argument" in capsys.readouterr().err
 
 
-def test_an_unknown_option_that_is_searched_for_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_option_in_the_query_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     query_of("docs", "search", "--reload", "option")
-    told = capsys.readouterr().err
-    assert told.startswith("Taken as part of the query, because no option is called so: --reload.")
+    note = capsys.readouterr().err
+    assert note.startswith("Taken as part of the query, because no option is called so: --reload.")
     query_of("docs", "search", "--", "--reload", "option")
     query_of("code", "search", "-> None")
     assert capsys.readouterr().err == ""

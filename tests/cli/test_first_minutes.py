@@ -1,4 +1,4 @@
-"""What a person meets in the first minutes: help, mistyped words, ranges, names, colours, completion, full disks."""
+"""First steps in a shell: help, typos, number ranges, project names, colours, completion, full disks."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ import pytest
 import tree_sitter_powershell
 from tree_sitter import Language, Parser
 
-from deltos.cli import looks
-from deltos.cli.command import opened_app
-from deltos.cli.completion import places_of
+from deltos.cli import style
+from deltos.cli.command import open_app
+from deltos.cli.command_names import replace_tool_names, replace_tool_names_in_answer
+from deltos.cli.completion import completion_contexts
 from deltos.cli.main import main, parser
-from deltos.cli.terminal import Guarded
-from deltos.cli.wording import name_commands, name_commands_in_notes
+from deltos.cli.terminal import SanitizedStream
 from deltos.errors import Cancelled
 from deltos.open_stores import open_projects
 from deltos.progress import Silent
 from deltos.server.manifest import MANIFEST_PATH
-from deltos.workspace.names import names_of
+from deltos.workspace.project_names import shortest_names
 from tests.platforms import lacks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SOURCE = Path(__file__).parents[2] / "src" / "deltos"
-# What only agents read: descriptions of tools, prompts, resources, and what hooks tell a session.
-FOR_AGENTS = ("tools.py", "prompts.py", "overview.py", "context.py", "wording.py", "describe.py")
+# Modules whose texts only agents read: descriptions of tools, prompts and resources, and the context of sessions.
+FOR_AGENTS = ("tools.py", "prompts.py", "overview.py", "context.py", "command_names.py", "describe.py")
 
 
 def ended(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[object, str, str]:
@@ -43,11 +43,11 @@ def ended(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[object,
         code: object = main(words)
     except SystemExit as ending:
         code = ending.code
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
 
 
-def test_nothing_and_help_show_the_help_and_each_command_has_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_command_and_help_print_the_help_and_each_command_has_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     shown = [ended(words, capsys) for words in ([], ["help"], ["--help"], ["help", "help"])]
     assert {(code, "start here:" in out, err) for code, out, err in shown} == {(0, True, "")}
     assert ended(["help", "code", "search"], capsys) == ended(["code", "search", "--help"], capsys)
@@ -59,7 +59,7 @@ def test_nothing_and_help_show_the_help_and_each_command_has_its_own(capsys: pyt
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["serach", "x"], "Unknown command: serach. Did you mean search? See `deltos help`."),
         (["code", "serach"], "Unknown command: serach. Did you mean search? See `deltos help code`."),
@@ -77,16 +77,16 @@ def test_nothing_and_help_show_the_help_and_each_command_has_its_own(capsys: pyt
         (["graph", "find", "x", "--limit", "0"], "1 to 500"),
     ],
 )
-def test_misuse_is_one_line_that_says_what_to_do(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+def test_usage_errors_are_one_line_with_a_hint(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = ended(words, capsys)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("Error: ")
-    assert said in err
+    assert message in err
 
 
-def test_nothing_found_is_one_for_everything_that_can_be_looked_for(
+def test_no_results_exit_with_one_in_every_command(
     project: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(project)
@@ -113,7 +113,7 @@ def test_nothing_found_is_one_for_everything_that_can_be_looked_for(
 
 
 class FullDisk(io.StringIO):
-    """A stream that cannot be written."""
+    """A stream whose writes fail with ENOSPC."""
 
     def flush(self) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -140,7 +140,7 @@ def test_a_full_disk_and_a_closed_pipe_end_a_process_without_a_traceback(home: P
     assert (piped.returncode, piped.stderr) == (0, "")
 
 
-def test_projects_are_called_by_name_and_forgotten_only_when_that_is_wanted(
+def test_projects_are_named_and_forgotten_only_after_confirmation(
     project: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main(["index", str(project)])
@@ -158,7 +158,7 @@ def test_projects_are_called_by_name_and_forgotten_only_when_that_is_wanted(
     assert ended(["code", "search", "clear_cache", "--project", str(project)], capsys)[0] == 0, "it comes back"
 
 
-def test_gc_removes_what_is_gone_or_damaged_and_nothing_else(
+def test_gc_removes_only_damaged_indexes_and_those_of_deleted_folders(
     project: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main(["index", str(project)])
@@ -177,30 +177,31 @@ def test_gc_removes_what_is_gone_or_damaged_and_nothing_else(
 
 
 class Interrupted(Silent):
-    """Somebody who presses Ctrl-C at once."""
+    """A progress listener that cancels at once, as after Ctrl-C."""
 
     def cancelled(self) -> bool:
         return True
 
 
 @pytest.mark.parametrize(
-    ("word", "said"), [(".", "The folder {here} has no index. `deltos"), ("shop", "No index is called 'shop'. `deltos")]
+    ("word", "message"),
+    [(".", "The folder {here} has no index. `deltos"), ("shop", "No index is called 'shop'. `deltos")],
 )
-def test_what_has_no_index_cannot_be_forgotten(
-    word: str, said: str, project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_a_project_without_index_cannot_be_forgotten(
+    word: str, message: str, project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(project)
     code, _, err = ended(["forget-project", word], capsys)
     assert code == 1
-    assert said.format(here=project) in err
+    assert message.format(here=project) in err
 
 
 @pytest.mark.parametrize("word", ["project", "."])
-def test_a_first_index_that_was_interrupted_is_seen_and_can_be_removed(
+def test_an_interrupted_first_index_is_listed_and_can_be_removed(
     word: str, project: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(project)
-    with opened_app() as app, pytest.raises(Cancelled):
+    with open_app() as app, pytest.raises(Cancelled):
         app.domains.projects.at(project).index(progress=Interrupted())
     assert "\n  not finished: `deltos index` goes on\n" in ended(["status"], capsys)[1]
     assert json.loads(ended(["status", "--json"], capsys)[1])["finished"] is False
@@ -209,17 +210,17 @@ def test_a_first_index_that_was_interrupted_is_seen_and_can_be_removed(
     assert list((home / "projects").glob("*.db")) == []
 
 
-def test_an_interrupted_first_index_of_a_folder_that_is_gone_is_collected(
+def test_an_interrupted_first_index_of_a_deleted_folder_is_collected(
     project: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with opened_app() as app, pytest.raises(Cancelled):
+    with open_app() as app, pytest.raises(Cancelled):
         app.domains.projects.at(project).index(progress=Interrupted())
     project.rename(project.with_name("elsewhere"))
     assert "removed: index of project" in ended(["gc", "--yes"], capsys)[1]
     assert list((home / "projects").glob("*.db")) == []
 
 
-def test_a_folder_without_sources_is_no_index_that_could_be_finished(
+def test_a_folder_without_sources_leaves_no_unfinished_index(
     tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "bare").mkdir()
@@ -227,14 +228,12 @@ def test_a_folder_without_sources_is_no_index_that_could_be_finished(
     assert "not finished" not in ended(["status"], capsys)[1]
 
 
-def test_names_are_as_long_as_it_takes_to_tell_projects_apart() -> None:
+def test_project_names_are_as_long_as_needed_to_be_unique() -> None:
     roots = [Path("/a/shop"), Path("/b/shop"), Path("/b/site")]
-    assert names_of(roots) == {roots[0]: "a/shop", roots[1]: "b/shop", roots[2]: "site"}
+    assert shortest_names(roots) == {roots[0]: "a/shop", roots[1]: "b/shop", roots[2]: "site"}
 
 
-def test_a_name_of_several_indexes_is_asked_about(
-    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_ambiguous_project_name_is_an_error(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stores = open_projects(home)
     for folder in ("a", "b"):
         (tmp_path / folder / "shop").mkdir(parents=True)
@@ -251,7 +250,7 @@ def test_a_name_of_several_indexes_is_asked_about(
     assert [index.root.parent.name for index in stores.known()] == ["b"]
 
 
-def test_doctor_mends_a_damaged_index_and_a_client_that_starts_nothing(
+def test_doctor_repairs_a_damaged_index_and_a_client_with_a_broken_command(
     project: Path, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -280,7 +279,7 @@ def test_doctor_mends_a_damaged_index_and_a_client_that_starts_nothing(
 
 
 def _texts(path: Path) -> Iterator[str]:
-    """The texts of a module that can reach somebody: no docstrings, no names."""
+    """Yield the string literals of a module, without docstrings."""
     tree = ast.parse(path.read_text("utf-8"))
     docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
@@ -299,13 +298,13 @@ def test_every_text_that_names_a_tool_names_a_command_at_a_shell() -> None:
         for text in _texts(path):
             if " " in text.strip() and any(tool in text for tool in tools):
                 seen += 1
-                said = name_commands(text)
-                assert not any(tool in said for tool in tools), (path.name, said)
+                message = replace_tool_names(text)
+                assert not any(tool in message for tool in tools), (path.name, message)
     assert seen > 10
 
 
 def test_completion_knows_every_command_and_option(capsys: pytest.CaptureFixture[str]) -> None:
-    places = {place.words: place for place in places_of(parser())}
+    places = {place.words: place for place in completion_contexts(parser())}
     assert {"find", "refs"} <= places["graph",].commands.keys()
     assert places["token", "create"].values["--scope"] == ("read", "write", "admin")
     assert "--project" in places["index",].options or places["index",].takes_files
@@ -346,7 +345,7 @@ def test_fish_completes_commands_verbs_and_values(tmp_path: Path, capsys: pytest
 
 @pytest.mark.skipif(lacks("zsh"), reason="no zsh here")
 def test_zsh_completes_commands_verbs_and_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In a terminal of its own: zsh completes nowhere else."""
+    """Uses a pseudo-terminal, because zsh completes only on a terminal."""
     (tmp_path / "script").write_text(ended(["completion", "zsh"], capsys)[1])
     (tmp_path / ".zshrc").write_text(
         "PS1='ready> '; autoload -U compinit; compinit -u -D; source $ZDOTDIR/script; setopt no_beep\n"
@@ -366,7 +365,7 @@ def test_zsh_completes_commands_verbs_and_values(tmp_path: Path, capsys: pytest.
             shown_until(ours, "ready> ")
             os.write(ours, f"deltos {words}\t".encode())
             shown_until(ours, f"deltos {' '.join([*words.split()[:-1], completed])}")
-            os.write(ours, b"\x15\n")  # empties the line
+            os.write(ours, b"\x15\n")  # Ctrl-U clears the line
     finally:
         shell.kill()
         shell.wait()
@@ -374,7 +373,7 @@ def test_zsh_completes_commands_verbs_and_values(tmp_path: Path, capsys: pytest.
 
 
 def shown_until(terminal: int, text: str) -> None:
-    """Read what a terminal shows until the text is there."""
+    """Read the output of a terminal until it contains the text."""
     shown = ""
     while text not in shown:
         assert select.select([terminal], [], [], 30)[0], f"{text!r} never came: {shown!r}"
@@ -382,20 +381,20 @@ def shown_until(terminal: int, text: str) -> None:
 
 
 def test_the_script_for_powershell_parses(capsys: pytest.CaptureFixture[str]) -> None:
-    """There is no PowerShell on most machines that run this; its grammar is."""
+    """Parses the script with the grammar, because PowerShell is rarely installed."""
     script = ended(["completion", "powershell"], capsys)[1].encode()
     tree = Parser(Language(tree_sitter_powershell.language())).parse(script)
     assert not tree.root_node.has_error
 
 
 class Terminal(io.StringIO):
-    """What a person looks at."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
-def test_a_person_gets_colours_unless_they_are_not_wanted_and_nobody_elses_acts(
+def test_terminals_get_colours_unless_disabled_and_escapes_of_others_are_inert(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -404,9 +403,9 @@ def test_a_person_gets_colours_unless_they_are_not_wanted_and_nobody_elses_acts(
         if no_color:
             monkeypatch.setenv("NO_COLOR", "1")
         raw = Terminal()
-        monkeypatch.setattr(sys, "stdout", Guarded(raw))
-        looks.print_styled(looks.Styled("ok", looks.GOOD), looks.Styled(" evil\x1b[2J"))
-        looks.print_table([looks.Column("name", looks.MARKED)], [["evil\x1b[31m"]], [])
+        monkeypatch.setattr(sys, "stdout", SanitizedStream(raw))
+        style.print_styled(style.Styled("ok", style.GOOD), style.Styled(" evil\x1b[2J"))
+        style.print_table([style.Column("name", style.HIGHLIGHT)], [["evil\x1b[31m"]], [])
         drawn = raw.getvalue()
         assert ("\x1b[" in drawn) is not no_color
         assert "\x1b[2J" not in drawn
@@ -414,16 +413,16 @@ def test_a_person_gets_colours_unless_they_are_not_wanted_and_nobody_elses_acts(
         assert "evil␛[2J" in drawn
         assert "evil␛[31m" in drawn
     monkeypatch.setenv("TERM", "dumb")
-    assert not looks.is_looked_at(Terminal())
+    assert not style.is_interactive(Terminal())
 
 
-def test_rich_is_not_imported_where_nobody_looks() -> None:
+def test_rich_is_not_imported_without_a_terminal() -> None:
     probe = "import sys; from deltos.cli.main import main; main(['status']); sys.exit('rich' in sys.modules)"
     assert subprocess.run([sys.executable, "-P", "-c", probe], capture_output=True, env={**os.environ}).returncode == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
-def test_the_server_says_on_a_terminal_what_it_waits_for(home: Path) -> None:
+def test_the_server_explains_itself_on_a_terminal(home: Path) -> None:
     controller, terminal = os.openpty()
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "deltos", "mcp"],
@@ -441,7 +440,7 @@ def test_the_server_says_on_a_terminal_what_it_waits_for(home: Path) -> None:
     os.close(controller)
 
 
-def test_only_what_answers_say_themselves_names_commands() -> None:
+def test_tool_names_are_replaced_only_in_notes() -> None:
     code = (
         "async function show(id) {\n  return loadUser(fetch(id));\n  timeline(around=id) // forget with restore=true\n}"
     )
@@ -449,8 +448,8 @@ def test_only_what_answers_say_themselves_names_commands() -> None:
         "showing 3/9 definitions (find_symbol with path finds the rest)",
         "Next: get_observations(ids) shows full text.",
     )
-    said = name_commands_in_notes(f"{cut}\n{code}\n{last}")
-    assert said == (
+    message = replace_tool_names_in_answer(f"{cut}\n{code}\n{last}")
+    assert message == (
         "showing 3/9 definitions (`deltos graph find --path` finds the rest)\n"
         f"{code}\nNext: `deltos memory show ID` shows full text."
     )
@@ -459,4 +458,4 @@ def test_only_what_answers_say_themselves_names_commands() -> None:
         "Nearest: get_stats on line 3.",
         "a.py defines get_impact.",
     ):
-        assert name_commands(hint) == hint, "a name of the user's own"
+        assert replace_tool_names(hint) == hint, "a name of the user's own"

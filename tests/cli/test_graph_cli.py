@@ -1,4 +1,4 @@
-"""The graph from the shell."""
+"""`deltos graph` in a shell."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ def test_many_changed_files_are_indexed_before_the_answer(graph: Path, capsys: p
     assert "Note:" not in out
 
 
-def test_an_error_tells_that_the_index_is_behind(graph: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_mentions_a_stale_index(graph: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, graph, "find", "f")
     (graph / "c.py").write_text("def late():\n    pass\n")
-    with closing(open_projects(home, "").store_of(graph)) as store, store.claim() as held:
+    with closing(open_projects(home, "").store_of(graph)) as store, store.try_lock() as held:
         assert held
         code, _, err = run(capsys, graph, "find", "late")
     assert code == 1
     assert "not found" in err
-    assert "another call or process is re-indexing; very recent edits may be missing" in err
+    assert "re-indexed by another call or process; very recent edits may be missing" in err
 
 
-def test_refs_have_the_fixed_form(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refs_as_json_have_a_fixed_format(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, graph, "refs", "--at", "a.py:4", "--json")
     (answer,) = rows(out)
     assert code == 0
@@ -81,10 +81,10 @@ def test_refs_have_the_fixed_form(graph: Path, capsys: pytest.CaptureFixture[str
     } in answer["references"]  # fmt: skip
     _, out, _ = run(capsys, graph, "refs", "f")
     assert "test_a.py" in out
-    assert "; complete: no other uses in code" in out
+    assert ". No other uses in code" in out
 
 
-def test_refs_of_many_places_answer_each_of_them(
+def test_refs_answer_each_place_of_a_list(
     graph: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("a.py:4\na.py:2\n\nb.py:4\n"))
@@ -101,7 +101,7 @@ def test_refs_of_many_places_answer_each_of_them(
     assert "No definition" in err
 
 
-def test_impact_cycles_context_and_stats_speak_text_and_json(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_impact_cycles_context_and_stats_print_text_and_json(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, graph, "impact", "g")
     assert "a.py" in out
     _, out, _ = run(capsys, graph, "impact", "g", "--json")
@@ -141,7 +141,7 @@ def test_impact_cycles_context_and_stats_speak_text_and_json(graph: Path, capsys
         (2, ("refs", "--at", "a.py")),
     ],
 )
-def test_what_is_not_there_is_told_apart_from_misuse(
+def test_missing_symbols_and_wrong_usage_have_different_exit_codes(
     expected: int, words: tuple[str, ...], graph: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = run(capsys, graph, *words)

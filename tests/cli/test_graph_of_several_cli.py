@@ -1,4 +1,4 @@
-"""The graph of several projects from the shell, as data."""
+"""`deltos graph --json` over several projects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def shop(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
-    """A workspace of a library and two programs, and the shell above them."""
+    """A workspace of a library and two programs; the current folder is their parent."""
     roots = build_shop(tmp_path)
     monkeypatch.chdir(tmp_path)
     assert main(["workspace", "add", "shop", *map(str, roots.values())]) == 0
@@ -26,7 +26,7 @@ def shop(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> dict[st
 
 
 def ask(capsys: pytest.CaptureFixture[str], *words: str, project: str = "shop", code: int = 0) -> list[Any]:
-    """What a verb prints as data."""
+    """Return the JSON objects that a command prints."""
     capsys.readouterr()
     assert main(["graph", *words, "--project", project, "--json"]) == code
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -44,7 +44,7 @@ def test_a_definition_names_its_project(capsys: pytest.CaptureFixture[str]) -> N
 
 @pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize("words", [["apply_voucher"], ["--at", "src/shoplib/cart.py:22"]])
-def test_references_are_told_project_by_project(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+def test_references_are_grouped_by_project(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     (found,) = ask(capsys, "refs", *words, project="lib,api,web")
     assert (found["project"], found["symbol"], found["references"]) == ("lib", "src.shoplib.cart.apply_voucher", [])
     (api,) = found["elsewhere"]
@@ -71,7 +71,7 @@ def test_references_are_told_project_by_project(capsys: pytest.CaptureFixture[st
 
 @pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize("as_json", [True, False])
-def test_a_place_of_a_list_that_defines_nothing_does_not_stop_the_others(
+def test_a_place_without_definition_does_not_stop_the_others(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, as_json: bool
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("nowhere.py:7\nsrc/shoplib/cart.py:22\n"))
@@ -81,13 +81,13 @@ def test_a_place_of_a_list_that_defines_nothing_does_not_stop_the_others(
         assert found["symbol"] == "src.shoplib.cart.apply_voucher"
         return
     assert main(["graph", "refs", "--at", "-", "--project", "shop"]) == 1
-    told = capsys.readouterr()
-    assert "[api] 2 references in 1 file" in told.out
-    assert "Error: " in told.err
+    answer = capsys.readouterr()
+    assert "[api] 2 references in 1 file" in answer.out
+    assert "Error: " in answer.err
 
 
 @pytest.mark.usefixtures("shop")
-def test_impact_goes_on_in_the_projects_that_import_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_impact_includes_importing_projects(capsys: pytest.CaptureFixture[str]) -> None:
     (found,) = ask(capsys, "impact", "apply_voucher")
     assert (found["project"], found["levels"], found["tests"]) == ("lib", [], [])
     (api,) = found["elsewhere"]
@@ -118,9 +118,7 @@ def test_context_cycles_and_statistics_name_their_projects(
     ]
 
 
-def test_a_project_that_is_gone_is_an_object_of_its_own(
-    shop: dict[str, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_deleted_project_is_a_separate_object(shop: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
     shop["web"].rename(shop["web"].with_name("elsewhere"))
     *_, last = ask(capsys, "find", "apply_voucher")
     assert last["project"] == "web"
@@ -128,6 +126,6 @@ def test_a_project_that_is_gone_is_an_object_of_its_own(
 
 
 @pytest.mark.usefixtures("shop")
-def test_what_is_in_none_of_them_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_symbol_in_no_project_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["graph", "refs", "aply_voucher", "--project", "shop", "--json"]) == 1
     assert "Did you mean: apply_voucher" in capsys.readouterr().err

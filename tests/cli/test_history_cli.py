@@ -1,4 +1,4 @@
-"""What a person at a shell learns of a repository's history."""
+"""A repository's commit history in the shell."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.test_commands import run
-from tests.domains.history.pasts import begin, commit
+from tests.domains.history.repositories import begin, commit
 from tests.repositories import git
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def shop(tmp_path: Path, home: Path) -> Path:
     return root
 
 
-def test_index_status_and_doctor_say_how_much_is_known(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_index_status_and_doctor_report_the_indexed_history(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     known = "5 commits since 2020-09-13"
     assert f"history: {known}" in run(capsys, "index", str(shop))[1]
     assert f"history: {known}" in run(capsys, "status")[1]
@@ -46,12 +46,12 @@ def test_a_shallow_clone_is_named_everywhere(shop: Path, tmp_path: Path, capsys:
     assert "shallow clone" in run(capsys, "search", "when were prices halved", "--project", str(clone))[1]
 
 
-def test_a_folder_without_git_says_that_it_has_none(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_without_git_is_reported(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "history: none" in run(capsys, "index", str(project))[1]
     assert "history" not in run(capsys, "status")[1]
 
 
-def test_commits_are_searched_fetched_and_named_beside_code(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commits_are_searched_fetched_and_listed_with_code(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = git(shop, "rev-parse", "HEAD")[:10]
     place = ("--project", str(shop))
     found = run(capsys, "search", "why is the price halved", *place)[1]

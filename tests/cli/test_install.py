@@ -1,4 +1,4 @@
-"""`deltos install` and `deltos uninstall` as people run them."""
+"""`deltos install` and `deltos uninstall`."""
 
 from __future__ import annotations
 
@@ -30,13 +30,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_install_writes_the_server_and_the_hooks_and_says_where(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_install_writes_the_server_and_the_hooks_and_prints_the_files(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (home / ".claude.json").write_text('{"numStartups": 3}\n')
     assert main(["install", "claude-code"]) == 0
-    said = capsys.readouterr().out
-    assert f"changed: {home / '.claude.json'}" in said
-    assert f"changed: {home / '.claude' / 'settings.json'}" in said
-    assert f"backup:  {home / '.claude.json.deltos-1.bak'}" in said
+    output = capsys.readouterr().out
+    assert f"changed: {home / '.claude.json'}" in output
+    assert f"changed: {home / '.claude' / 'settings.json'}" in output
+    assert f"backup:  {home / '.claude.json.deltos-1.bak'}" in output
     assert (home / ".claude.json.deltos-1.bak").read_text() == '{"numStartups": 3}\n'
     config = json.loads((home / ".claude.json").read_text())
     assert config["numStartups"] == 3
@@ -68,13 +70,13 @@ def test_the_installed_command_starts_and_the_installed_hook_runs(home: Path) ->
 
 def test_dry_run_shows_the_diff_and_writes_nothing(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["install", "codex", "--dry-run", "--command", "uvx deltos"]) == 0
-    said = capsys.readouterr().out
-    assert '+[mcp_servers.deltos]\n+command = "uvx"\n+args = ["deltos", "mcp"]\n' in said
-    assert '+            "command": "uvx deltos hook SessionStart",' in said
+    output = capsys.readouterr().out
+    assert '+[mcp_servers.deltos]\n+command = "uvx"\n+args = ["deltos", "mcp"]\n' in output
+    assert '+            "command": "uvx deltos hook SessionStart",' in output
     assert [*home.iterdir()] == []
 
 
-def test_uninstall_takes_it_out_again(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_uninstall_removes_the_server_and_the_hooks(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["install", "zed", "--no-hooks"])
     capsys.readouterr()
     assert main(["uninstall", "zed", "--json"]) == 0
@@ -88,7 +90,7 @@ def test_uninstall_takes_it_out_again(home: Path, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().err == "No client has Deltos.\n"
 
 
-def test_a_plain_uninstall_says_that_the_project_has_deltos_and_takes_its_file_when_asked(
+def test_uninstall_mentions_project_files_and_removes_them_on_request(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = home / "work"
@@ -96,13 +98,13 @@ def test_a_plain_uninstall_says_that_the_project_has_deltos_and_takes_its_file_w
     monkeypatch.chdir(folder)
     main(["install", "claude-code", "--project"])
     assert main(["uninstall", "claude-code"]) == 0
-    assert ".mcp.json in this folder has Deltos too" in (said := capsys.readouterr().err)
-    assert "`deltos uninstall claude-code --project`" in said
+    assert ".mcp.json in this folder has Deltos too" in (output := capsys.readouterr().err)
+    assert "`deltos uninstall claude-code --project`" in output
     assert main(["uninstall", "claude-code", "--project"]) == 0
     assert [*folder.iterdir()] == []
 
 
-def test_list_tells_the_state_of_every_client(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_shows_the_state_of_every_client(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["claude-code"], ["gemini-cli", "--no-hooks"], ["opencode"]):
         main(["install", *words])
     (home / ".cursor").mkdir()
@@ -123,19 +125,19 @@ def test_list_tells_the_state_of_every_client(home: Path, capsys: pytest.Capture
     assert len(capsys.readouterr().out.splitlines()) == len(rows) == 18
 
 
-def test_a_file_with_errors_is_left_untouched_and_said_so(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_file_is_left_untouched_and_reported(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = home / ".gemini" / "settings.json"
     settings.parent.mkdir()
     settings.write_text('{\n  "a": 1\n  "b": 2\n}\n')
     assert main(["install", "gemini-cli"]) == 1
-    said = capsys.readouterr().err
-    assert f"Error: {settings} cannot be edited: line 3, column 3: a comma or }} is missing" in said
-    assert "left untouched" in said
+    output = capsys.readouterr().err
+    assert f"Error: {settings} cannot be edited: line 3, column 3: a comma or }} is missing" in output
+    assert "left untouched" in output
     assert settings.read_text() == '{\n  "a": 1\n  "b": 2\n}\n'
     assert [*settings.parent.iterdir()] == [settings]
 
 
-def test_a_missing_or_unknown_client_is_misuse(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_or_unknown_client_is_wrong_usage(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["install"]) == 2
     assert main(["install", "emacs"]) == 2
     assert "Unknown client: emacs" in capsys.readouterr().err
@@ -149,7 +151,7 @@ def test_help_names_both_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert "\n    uninstall " in shown
 
 
-def test_what_is_found_is_offered_and_several_or_all_can_be_named(
+def test_found_clients_are_offered_and_several_or_all_can_be_named(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
@@ -161,22 +163,22 @@ def test_what_is_found_is_offered_and_several_or_all_can_be_named(
     terminal.isatty = lambda: True  # type: ignore[method-assign]
     monkeypatch.setattr(sys, "stdin", terminal)
     assert main(["install"]) == 0
-    said = capsys.readouterr().out
-    assert "Found on this machine: codex, kiro" in said
-    assert "Unknown client: kirro. Did you mean kiro?" in said, "and asked again"
-    assert said.count("Which? ") == 2
+    output = capsys.readouterr().out
+    assert "Found on this machine: codex, kiro" in output
+    assert "Unknown client: kirro. Did you mean kiro?" in output, "and asked again"
+    assert output.count("Which? ") == 2
     assert [path.name for path in home.rglob("*.json")] == ["mcp.json"]
     assert main(["install", "--all", "--no-hooks"]) == 0
-    said = capsys.readouterr().out
-    assert f"changed: {home / '.codex' / 'config.toml'}" in said
-    assert "Kiro already has Deltos." in said
+    output = capsys.readouterr().out
+    assert f"changed: {home / '.codex' / 'config.toml'}" in output
+    assert "Kiro already has Deltos." in output
     assert main(["uninstall", "codex", "kiro"]) == 0
     assert capsys.readouterr().out.count("removed: ") == 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
 @pytest.mark.parametrize("words", [[], ["codex", "--no-hooks", "--rules"]])
-def test_ctrl_c_at_a_question_changes_nothing_and_says_so(words: list[str], home: Path) -> None:
+def test_ctrl_c_at_a_question_changes_nothing_and_is_reported(words: list[str], home: Path) -> None:
     (home / ".codex").mkdir()
     controller, terminal = os.openpty()
     process = subprocess.Popen(
@@ -191,13 +193,13 @@ def test_ctrl_c_at_a_question_changes_nothing_and_says_so(words: list[str], home
     shown = ""
     while not shown.endswith(("none: ", "[Y/n] ")):
         shown += os.read(controller, 4096).decode()
-    said = None
-    while said is None:
+    output = None
+    while output is None:
         process.send_signal(signal.SIGINT)
-        with suppress(subprocess.TimeoutExpired):  # it came just before the question was read: again
-            said = process.communicate(timeout=10)[1]
+        with suppress(subprocess.TimeoutExpired):  # Ctrl-C arrived just before the question was read: send it again
+            output = process.communicate(timeout=10)[1]
     os.close(controller)
-    assert said == "Nothing was changed.\n"
+    assert output == "Nothing was changed.\n"
     assert process.returncode == 1
     assert [*(home / ".codex").iterdir()] == []
 
@@ -219,7 +221,7 @@ def test_doctor_names_the_clients_that_install_finds(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and pipes")
-def test_what_a_repository_put_in_the_way_is_neither_followed_nor_waited_for(
+def test_links_and_pipes_of_a_repository_are_not_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     outside, project = tmp_path / "outside", tmp_path / "project"
@@ -280,15 +282,15 @@ def test_new_files_of_a_project_follow_the_umask_and_those_of_the_user_are_priva
     assert modes == {folder / ".zed" / "settings.json": mode, folder / "AGENTS.md": mode}
 
 
-def test_what_tells_a_model_what_to_do_is_shown_first_and_goes_again(
+def test_instructions_for_models_are_shown_first_and_can_be_removed(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(home)
     (home / "AGENTS.md").write_text("# Ours\n\nBe kind.\n")
     assert main(["install", "claude-code", "--no-hooks", "--suggest", "--rules", "--agents-md", "--yes"]) == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     skill = home / ".claude" / "skills" / "deltos" / "SKILL.md"
-    assert said.index("+name: deltos") < said.index(f"changed: {skill}")
+    assert output.index("+name: deltos") < output.index(f"changed: {skill}")
     assert len(skill.read_text().splitlines()) <= 40
     hooks = json.loads((home / ".claude" / "settings.json").read_text())["hooks"]
     assert hooks.keys() == {"PreToolUse"}
@@ -305,10 +307,10 @@ def test_what_tells_a_model_what_to_do_is_shown_first_and_goes_again(
     assert skill.read_text() == "mine"
 
 
-def test_a_paragraph_goes_without_the_users_text_folder_or_changes(
+def test_removing_the_paragraph_keeps_the_users_text_and_folders(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = home / "deltos"  # a project of that name is not ours
+    folder = home / "deltos"  # a project called deltos without our paragraph
     folder.mkdir()
     monkeypatch.chdir(folder)
     file = folder / "AGENTS.md"
@@ -336,7 +338,7 @@ def test_a_paragraph_goes_without_the_users_text_folder_or_changes(
 
 
 @pytest.mark.parametrize("text", ["Be kind.", "Be kind.\n", "# Ours\r\n\r\nBe kind.\r\n\r\n\r\n", "\n"])
-def test_uninstalling_all_takes_the_paragraph_of_this_folder_and_leaves_the_file_as_it_was(
+def test_uninstall_all_removes_the_paragraph_of_this_folder_and_restores_the_file(
     text: str, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
@@ -380,7 +382,7 @@ def test_a_paragraph_with_the_mark_of_an_earlier_version_is_replaced_and_removed
     assert file.read_text() == "before\n"
 
 
-def test_of_several_clients_those_without_a_file_of_rules_are_named_and_the_others_get_theirs(
+def test_clients_without_a_rules_file_are_named_and_the_others_get_theirs(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["install", "cursor", "codex", "--no-hooks", "--rules", "--yes"]) == 0
@@ -392,19 +394,19 @@ def test_of_several_clients_those_without_a_file_of_rules_are_named_and_the_othe
     assert not (home / ".config" / "zed").exists()
 
 
-def test_what_has_to_be_done_for_hooks_is_said_where_hooks_were_added(
+def test_next_steps_for_hooks_are_printed_if_hooks_were_added(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(home)
     trust = "Codex runs the hooks once you trust them in /hooks."
-    for words, is_said in ((["--project"], False), (["--no-hooks"], False), ([], True)):
+    for words, is_printed in ((["--project"], False), (["--no-hooks"], False), ([], True)):
         assert main(["install", "codex", *words]) == 0
-        said = capsys.readouterr().out
-        assert "Start a new session to connect." in said
-        assert (trust in said) == is_said
+        output = capsys.readouterr().out
+        assert "Start a new session to connect." in output
+        assert (trust in output) == is_printed
 
 
-def test_rules_name_what_the_profile_lists(home: Path) -> None:
+def test_rules_name_the_tools_of_the_profile(home: Path) -> None:
     skill = home / ".claude" / "skills" / "deltos" / "SKILL.md"
     left_out = {"get_impact", "search_docs", "get_api_endpoints"}
     for profile, named in (("full", left_out), ("lean", set())):
@@ -414,7 +416,7 @@ def test_rules_name_what_the_profile_lists(home: Path) -> None:
         assert not skill.parent.exists()
 
 
-def test_a_project_never_touches_what_is_the_users_own(
+def test_project_options_never_edit_the_users_files(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = home / "work"
@@ -440,7 +442,7 @@ def test_a_project_never_touches_what_is_the_users_own(
     assert own == {path: path.read_text() for path in own}
 
 
-def test_uninstalling_all_misses_neither_lonely_hooks_nor_broken_files(
+def test_uninstall_all_finds_hooks_without_server_and_invalid_files(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
@@ -454,24 +456,24 @@ def test_uninstalling_all_misses_neither_lonely_hooks_nor_broken_files(
     assert "mcp.json cannot be edited" in capsys.readouterr().err
 
 
-def test_grepping_for_a_symbol_is_answered_once_per_session(
+def test_a_grep_for_a_symbol_gets_one_suggestion_per_session(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environ = {"DELTOS_HOME": str(home / "data")}
 
-    def told(session: str, tool: str, **given: str) -> str:
+    def suggestion_for(session: str, tool: str, **given: str) -> str:
         event = json.dumps({"session_id": session, "tool_name": tool, "tool_input": given}).encode()
         assert hook(["PreToolUse"], stdin=io.BytesIO(event), environ=environ) == 0
         return capsys.readouterr().out
 
-    assert told("a", "Grep", pattern="TODO") == ""
-    assert told("a", "Bash", command="ls my_folder") == ""
-    first = json.loads(told("a", "Grep", pattern="clear_cache\\("))["hookSpecificOutput"]
+    assert suggestion_for("a", "Grep", pattern="TODO") == ""
+    assert suggestion_for("a", "Bash", command="ls my_folder") == ""
+    first = json.loads(suggestion_for("a", "Grep", pattern="clear_cache\\("))["hookSpecificOutput"]
     assert first["hookEventName"] == "PreToolUse"
     assert "search_code" in first["additionalContext"]
-    assert told("a", "Grep", pattern="otherName") == ""
-    assert "makePlan" in told("b", "Bash", command='rg -n "makePlan" src')
-    assert told("c", "Read", file_path="a_b.py") == ""
+    assert suggestion_for("a", "Grep", pattern="otherName") == ""
+    assert "makePlan" in suggestion_for("b", "Bash", command='rg -n "makePlan" src')
+    assert suggestion_for("c", "Read", file_path="a_b.py") == ""
     assert hook(["PreToolUse"], stdin=io.BytesIO(b"{"), environ=environ) == 0
     for command in (
         "grep -n TODO README.md",
@@ -483,20 +485,20 @@ def test_grepping_for_a_symbol_is_answered_once_per_session(
         "grep",
         "rg settings.py",
     ):
-        assert told("d", "Bash", command=command) == "", command
-    assert told("d", "Grep", pattern="settings.py") == ""
+        assert suggestion_for("d", "Bash", command=command) == "", command
+    assert suggestion_for("d", "Grep", pattern="settings.py") == ""
     project = home / "quiet"
     project.mkdir()
     monkeypatch.chdir(project)
     monkeypatch.setenv("DELTOS_HOME", environ["DELTOS_HOME"])
     main(["memory", "off"])
     capsys.readouterr()
-    assert told("d", "Grep", pattern="make_plan") == ""
+    assert suggestion_for("d", "Grep", pattern="make_plan") == ""
     monkeypatch.chdir(home)
-    assert "make_plan" in told("d", "Bash", command="git grep -n -A 3 -e make_plan src"), (
+    assert "make_plan" in suggestion_for("d", "Bash", command="git grep -n -A 3 -e make_plan src"), (
         "nothing before spent the hint"
     )
-    assert "show_all" in told("e", "Bash", command="rg -A 3 -t py 'show_all' | head")
+    assert "show_all" in suggestion_for("e", "Bash", command="rg -A 3 -t py 'show_all' | head")
 
 
 def test_a_path_inside_uvs_cache_is_never_written(
@@ -524,10 +526,10 @@ def test_a_path_inside_uvs_cache_is_never_written(
     assert entry["command"] == str(stays / "deltos")
 
 
-def test_a_second_run_of_uvx_writes_the_path_that_the_first_one_wrote(
+def test_a_second_run_of_uvx_writes_the_same_path(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """uv runs a tool that is installed from its own environment, not from the cache."""
+    """uv runs an installed tool from its own environment, not from the cache."""
     tool, stays = home / ".local" / "share" / "uv" / "tools" / "deltos", home / ".local" / "bin"
     for folder in (tool / "bin", stays):
         folder.mkdir(parents=True)
@@ -560,7 +562,7 @@ entrypoints = [
         assert launch.program == str(tool / "bin" / "deltos")
 
 
-def test_a_deltos_that_stays_is_installed_from_where_this_one_came(
+def test_the_permanent_installation_uses_the_same_origin(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cached, stays, programs = home / "archive-v0" / "bin", home / "tools", home / "programs"

@@ -1,4 +1,4 @@
-"""`deltos memory …` and `deltos hook …` as people and agents run them."""
+"""`deltos memory …` and `deltos hook …`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HEAVY = ("mcp", "pydantic", "numpy", "tree_sitter", "httpx", "anyio", "subproces
 
 
 class Shell:
-    """Runs `deltos memory` in this process, from one folder."""
+    """Runs `deltos memory` in this process with one working folder."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
         self._capsys = capsys
@@ -35,7 +35,7 @@ class Shell:
         self.home = home
 
     def run(self, *arguments: str, stdin: str | bytes = "", code: int = 0) -> str:
-        """What a command prints; it ends with `code`."""
+        """Return the output of a command that exits with `code`."""
         raw = stdin.encode() if isinstance(stdin, str) else stdin
         self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
         parser = argparse.ArgumentParser()
@@ -45,7 +45,7 @@ class Shell:
         return self._capsys.readouterr().out
 
     def json(self, *arguments: str, stdin: str = "", code: int = 0) -> list[dict[str, Any]]:
-        """The JSON lines that a command prints."""
+        """Return the JSON lines of a command."""
         printed = self.run(*arguments, "--json", stdin=stdin, code=code)
         return [json.loads(line) for line in printed.splitlines()]
 
@@ -95,7 +95,7 @@ def test_scores_follow_the_order(shell: Shell) -> None:
         assert [line[:4] for line in printed[: len(hits)]] == [f"{score:.2f}" for score in scores]
 
 
-def test_search_is_narrowed_by_kind_time_and_tag(shell: Shell) -> None:
+def test_search_is_filtered_by_kind_time_and_tag(shell: Shell) -> None:
     [rule] = shell.json("add", "We deploy on Tuesdays #ops", "--kind", "decision")
     [finding] = shell.json("add", "The deploy job takes nine minutes", "--kind", "finding")
     assert [row["id"] for row in shell.json("search", "deploy", "--kind", "finding")] == [finding["id"]]
@@ -114,7 +114,7 @@ def test_add_reads_standard_input(shell: Shell) -> None:
     assert shell.json("search", "pipe")[0]["snippet"] == "from a pipe \ufffd"
 
 
-def test_import_keeps_what_is_given_and_a_batch_is_answered_line_by_line(shell: Shell, tmp_path: Path) -> None:
+def test_import_keeps_all_fields_and_a_batch_is_answered_line_by_line(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "turns.jsonl"
     rows = [{"id": f"D1:{n}", "session_id": "1", "project_id": "c", "text": f"turn about topic{n}"} for n in range(3)]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -128,7 +128,7 @@ def test_import_keeps_what_is_given_and_a_batch_is_answered_line_by_line(shell: 
         shell.run("search", "--batch", "-", stdin="nonsense")
 
 
-def test_bad_lines_of_an_import_are_told_on_stderr(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_lines_of_an_import_are_reported_on_stderr(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
     parser = argparse.ArgumentParser()
     add_commands(parser.add_subparsers())
     path = shell.home.parent / "bad.jsonl"
@@ -160,7 +160,7 @@ def test_export_to_a_file_is_private_and_imports_again(
     assert shell.run("export") == printed
 
 
-def test_two_homes_exchange_what_changed_through_a_folder(
+def test_two_data_folders_exchange_changes_through_a_folder(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared = tmp_path / "shared"
@@ -186,7 +186,7 @@ def test_two_homes_exchange_what_changed_through_a_folder(
     assert sorted(path.name for path in shared.iterdir()) == ["a1.jsonl", "b1.jsonl"]
 
 
-def test_sessions_are_mined_where_agents_keep_them(
+def test_sessions_are_mined_from_the_folders_of_agents(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
@@ -198,29 +198,29 @@ def test_sessions_are_mined_where_agents_keep_them(
     folder.mkdir(parents=True)
     with pytest.raises(SourceError, match="No session was found"):
         shell.run("mine")
-    said = {"role": "user", "content": "We decided to use SQLite because it needs no server."}
-    told = {
+    prompt = {"role": "user", "content": "We decided to use SQLite because it needs no server."}
+    record = {
         "type": "user",
         "sessionId": "s1",
         "uuid": "u1",
         "parentUuid": None,
         "cwd": str(tmp_path / "app"),
-        "message": said,
+        "message": prompt,
     }
-    (folder / "s1.jsonl").write_text(json.dumps({**told, "timestamp": "2026-01-05T10:00:00Z"}) + "\nnonsense\n")
+    (folder / "s1.jsonl").write_text(json.dumps({**record, "timestamp": "2026-01-05T10:00:00Z"}) + "\nnonsense\n")
     capsys.readouterr()
-    assert "Would keep 1 observation: 1 decision." in shell.run("mine", "--dry-run")
+    assert "Would add 1 observation: 1 decision." in shell.run("mine", "--dry-run")
     [done] = shell.json("mine")
     assert (done["added"], done["unread"], done["places"]) == (1, 1, {str(folder.parent): 1})
-    assert done["problems"] == [f"{folder}/s1.jsonl:2: no JSON"]
+    assert done["problems"] == [f"{folder}/s1.jsonl:2: not JSON"]
     [found] = shell.json("search", "which database")
     assert found["created_at"] == "2026-01-05T10:00:00Z"
-    assert "1 file unchanged since the last time." in shell.run("mine", str(folder), "--agent", "claude")
+    assert "1 file unchanged since the last run." in shell.run("mine", str(folder), "--agent", "claude")
     with pytest.raises(NotFound, match="No such file"):
         shell.run("mine", str(tmp_path / "nowhere"))
 
 
-def test_what_other_memories_kept_is_taken_in_and_nothing_is_an_error(
+def test_data_of_other_memory_tools_is_imported_and_an_empty_import_is_an_error(
     shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     graph = tmp_path / "memory.jsonl"
@@ -236,7 +236,7 @@ def test_what_other_memories_kept_is_taken_in_and_nothing_is_an_error(
     assert "empty.md: a note without observations" in capsys.readouterr().err
 
 
-def test_purge_of_a_project_leaves_others_alone_and_other_verbs_take_none(
+def test_purge_is_limited_to_a_project_and_other_verbs_have_no_such_option(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     [here] = shell.json("add", "a passing thought")
@@ -248,12 +248,12 @@ def test_purge_of_a_project_leaves_others_alone_and_other_verbs_take_none(
         shell.run("purge", "--project", "elsewere")
     assert shell.json("purge", "--project", "elsewhere")[0]["purged"] == 1
     assert "Restored 1" in shell.run("restore", here["id"])
-    for verb in ("export", "stats", "check"):  # these are about all projects
+    for verb in ("export", "stats", "check"):  # these commands always apply to all projects
         with pytest.raises(SystemExit):
             shell.run(verb, "--project", "elsewhere")
 
 
-def test_purge_forgets_what_was_asked_in_the_last_calls(shell: Shell) -> None:
+def test_purge_deletes_arguments_in_the_call_log(shell: Shell) -> None:
     note = CallNote("remember", "raw", {"text": "the Mirabellenturm decision"}, 0.1, 10, 10, is_error=False)
     with closing(App(Config(shell.home))) as app:
         assert app.calls is not None
@@ -280,9 +280,9 @@ def test_forget_restore_and_purge(shell: Shell) -> None:
         shell.run("show", added["id"])
 
 
-@pytest.mark.parametrize("said", ["Prefer pnpm to npm in web/.", "Always use tabs.", "Never use mocks in tests."])
-def test_a_rule_that_is_kept_by_hand_is_a_preference(shell: Shell, said: str) -> None:
-    shell.run("add", said)
+@pytest.mark.parametrize("text", ["Prefer pnpm to npm in web/.", "Always use tabs.", "Never use mocks in tests."])
+def test_a_rule_added_by_hand_is_a_preference(shell: Shell, text: str) -> None:
+    shell.run("add", text)
     assert [row["kind"] for row in shell.json("timeline")] == ["preference"]
 
 
@@ -305,10 +305,10 @@ def test_stats_and_check(shell: Shell) -> None:
     [stats] = shell.json("stats")
     assert (stats["observations"], stats["text_characters"], stats["projects"]) == (1, 12, 1)
     assert "observations: 1" in shell.run("stats")
-    assert shell.run("check") == "1 observation, all well\n"
+    assert shell.run("check") == "1 observation, no problems found\n"
 
 
-def test_memory_is_switched_off_and_on_for_the_project_here(
+def test_memory_is_disabled_and_enabled_for_the_current_project(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def hear() -> None:
@@ -326,7 +326,7 @@ def test_memory_is_switched_off_and_on_for_the_project_here(
     assert shell.json("stats")[0]["observations"] == 1
 
 
-def test_what_is_forgotten_by_what_it_is_is_shown_and_asked_about(
+def test_forget_by_options_lists_observations_and_asks(
     shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shell.run("add", "The parser is slow", "--session-id", "s1")
@@ -337,15 +337,15 @@ def test_what_is_forgotten_by_what_it_is_is_shown_and_asked_about(
     monkeypatch.setattr(sys, "stdin", io.StringIO("no\n"))
     args = parser.parse_args(["memory", "forget", "--kind", "decision"])
     assert args.run(args) == 1
-    said = capsys.readouterr().err
-    assert "decision: We keep the parser\nForget 1 observation? [y/N]" in said
-    assert "Nothing was forgotten." in said
+    question = capsys.readouterr().err
+    assert "decision: We keep the parser\nForget 1 observation? [y/N]" in question
+    assert "Nothing was forgotten." in question
     assert shell.json("stats")[0]["observations"] == 3
     assert shell.run("forget", "--kind", "decision", stdin="y\n").startswith("Forgot ")
     assert shell.json("search", "keep parser")[0]["snippet"] != "We keep the parser"
     with pytest.raises(NotFound, match="No observation is like that"):
         shell.run("forget", "--session-id", "s1", "--until", "2001-01-01", "--yes")
-    with pytest.raises(BadArgument, match="Nothing says which"):
+    with pytest.raises(BadArgument, match="No observations are selected"):
         shell.run("forget")
     with pytest.raises(BadArgument, match="--since is no ISO date"):
         shell.run("forget", "--since", "soon")
@@ -353,14 +353,14 @@ def test_what_is_forgotten_by_what_it_is_is_shown_and_asked_about(
     assert shell.json("stats")[0]["observations"] == 1
 
 
-def test_an_import_that_takes_nothing_is_an_error(shell: Shell) -> None:
+def test_an_import_without_observations_is_an_error(shell: Shell) -> None:
     with pytest.raises(SourceError, match="Nothing was taken in from -: 2 lines could not be read"):
         shell.run("import", "-", stdin="no json\n{}\n")
     with pytest.raises(SourceError, match="Nothing was taken in"):
         shell.run("import", "-", stdin="")
 
 
-def test_a_mistyped_project_is_asked_about(shell: Shell) -> None:
+def test_a_mistyped_project_gets_a_suggestion(shell: Shell) -> None:
     shell.run("add", "Prices are in cents", "--project-id", "acme/shop", "--new-project")
     for words in (("add", "More of it"), ("search", "cents"), ("timeline",), ("off",)):
         with pytest.raises(NotFound, match="knows no project acme/shpo") as refused:
@@ -368,9 +368,7 @@ def test_a_mistyped_project_is_asked_about(shell: Shell) -> None:
         assert "Did you mean acme/shop?" in (refused.value.hint or "")
 
 
-def test_people_name_projects_by_their_folders_and_are_told_names(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_projects_are_named_by_their_folders_and_shown_by_name(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     shell.run("add", "Prices are in cents")
     here = Path.cwd()
     twin = here.parent / "other" / "app"
@@ -385,7 +383,7 @@ def test_people_name_projects_by_their_folders_and_are_told_names(
     assert (shell.home / "memory-off").read_text() == ""
 
     shell.run("add", "Dates are in UTC")
-    with pytest.raises(NotFound, match="app may be several projects") as unclear:
+    with pytest.raises(NotFound, match="app matches several projects") as unclear:
         shell.run("search", "cents", "--project", "app")
     assert unclear.value.hint == f"Give one: other/app, {here.parent.name}/app."
     assert "Dates are in UTC" in shell.run("search", "UTC", "--project", "other/app")
@@ -404,7 +402,7 @@ def test_observations_are_pinned_and_superseded(shell: Shell) -> None:
     assert len(shell.json("search", "limit rps")) == 2
 
 
-def test_a_damaged_file_is_set_aside_and_said_so(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_file_is_set_aside_and_reported(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
     shell.home.mkdir()
     (shell.home / "memory.db").write_bytes(b"this is no database" * 100)
     parser = argparse.ArgumentParser()
@@ -412,19 +410,21 @@ def test_a_damaged_file_is_set_aside_and_said_so(shell: Shell, capsys: pytest.Ca
     args = parser.parse_args(["memory", "add", "still works"])
     args.run(args)
     assert "set aside as memory.db.corrupt-" in capsys.readouterr().err
-    said = shell.run("check", code=1)
-    assert "all well" not in said
-    assert "nothing can be read there; what it held is lost, unless you have a copy" in said
+    output = shell.run("check", code=1)
+    assert "no problems found" not in output
+    assert "nothing in it is readable; its observations are lost unless you have a copy" in output
 
 
-def test_a_home_that_cannot_be_written_is_still_read(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    with tempfile.TemporaryDirectory(prefix="read-only-") as folder:  # not pytest's, which others may not enter
+def test_a_read_only_data_folder_can_be_read(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory(
+        prefix="read-only-"
+    ) as folder:  # not pytest's folder, which other users may not enter
         home, project = Path(folder) / "home", Path(folder) / "app"
         project.mkdir()
         monkeypatch.chdir(project)
         monkeypatch.setenv("DELTOS_HOME", str(home))
         [added] = shell.json("add", "We deploy on Tuesdays", "--kind", "decision")
-        shell.run("search", "Tuesdays")  # all is imported before this process may read less
+        shell.run("search", "Tuesdays")  # import everything before this process loses read permissions
         shell.run("show", added["id"])
         _hook("SessionStart", {"source": "startup"}, home, project)
         is_root = os.geteuid() == 0
@@ -452,22 +452,22 @@ def test_a_home_that_cannot_be_written_is_still_read(shell: Shell, monkeypatch: 
 
 
 def _hook(event: str, payload: dict[str, str], home: Path, folder: Path) -> str:
-    """What a hook in this process answers."""
-    told = io.StringIO()
+    """Return the output of a hook that runs in this process."""
+    output = io.StringIO()
     given = json.dumps({"session_id": "s", "cwd": str(folder), "hook_event_name": event, **payload}).encode()
-    hook.main([event], stdin=io.BytesIO(given), stdout=told, environ={"DELTOS_HOME": str(home)})
-    return told.getvalue()
+    hook.main([event], stdin=io.BytesIO(given), stdout=output, environ={"DELTOS_HOME": str(home)})
+    return output.getvalue()
 
 
 class TestHook:
-    """The hook never fails and stays light."""
+    """The hook never fails and imports little."""
 
     def run(
         self, event: str, payload: str, home: Path, folder: Path, heavy: tuple[str, ...] = HEAVY
     ) -> subprocess.CompletedProcess[str]:
         code = "import sys; from deltos.cli.hook import main; code = main(sys.argv[1:])\n"
         code += f"print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)\nsys.exit(code)"
-        # Coverage would measure the child, and import what the child must not.
+        # Coverage would run in the child process and import modules that the test forbids.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
         return subprocess.run(
             [sys.executable, "-c", code, event],
@@ -478,7 +478,7 @@ class TestHook:
             cwd=folder,
         )
 
-    def test_an_event_is_kept_and_nothing_heavy_is_imported(self, tmp_path: Path) -> None:
+    def test_an_event_is_recorded_and_nothing_heavy_is_imported(self, tmp_path: Path) -> None:
         payload = {"session_id": "s", "prompt": "From now on use tabs everywhere"}
         done = self.run("UserPromptSubmit", json.dumps(payload), tmp_path / "home", tmp_path)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "[]\n")
@@ -503,44 +503,47 @@ class TestHook:
         assert project.root == str(tmp_path)
 
     @pytest.mark.parametrize("payload", ["", "{", "[]", "\udcff"])
-    def test_bad_input_still_ends_well(self, tmp_path: Path, payload: str) -> None:
+    def test_invalid_input_exits_with_zero(self, tmp_path: Path, payload: str) -> None:
         stdin = io.BytesIO(payload.encode("utf-8", "surrogateescape"))
         out, err = io.StringIO(), io.StringIO()
         environ = {"DELTOS_HOME": str(tmp_path)}
         assert hook.main(["PostToolUse"], stdin=stdin, stdout=out, stderr=err, environ=environ) == 0
         assert out.getvalue() == ""
 
-    def test_a_home_that_cannot_be_written_still_ends_well(self, tmp_path: Path) -> None:
+    def test_an_unwritable_data_folder_exits_with_zero(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         err = io.StringIO()
         environ = {"DELTOS_HOME": str(tmp_path / "file" / "home")}
         assert hook.main(["SessionEnd"], stdin=io.BytesIO(b"{}"), stderr=err, environ=environ) == 0
         assert err.getvalue().startswith("deltos hook: Cannot create the data folder")
 
-    def test_an_event_that_keeps_nothing_opens_no_memory(self, tmp_path: Path) -> None:
+    def test_an_event_without_observation_does_not_open_memory(self, tmp_path: Path) -> None:
         payload = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {"stdout": "a.py"}}
         done = self.run("PostToolUse", json.dumps(payload), tmp_path / "home", tmp_path, heavy=(*HEAVY, "sqlite3"))
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "[]\n")
         assert not (tmp_path / "home").exists()
 
-    def test_the_command_itself_keeps_and_answers(self, tmp_path: Path) -> None:
-        """It ends its process without taking the interpreter down: what it wrote and printed must be there."""
+    def test_the_hook_command_records_and_answers(self, tmp_path: Path) -> None:
+        """The command exits without interpreter shutdown, so its output must be flushed."""
         command = [sys.executable, "-P", "-m", "deltos", "hook"]
         environment = {**os.environ, "DELTOS_HOME": str(tmp_path / "home")}
         prompt = json.dumps({"session_id": "s", "prompt": "From now on use tabs everywhere"})
-        for event, payload, told in (("UserPromptSubmit", prompt, ""), ("SessionStart", "{}", "use tabs everywhere")):
+        for event, payload, expected in (
+            ("UserPromptSubmit", prompt, ""),
+            ("SessionStart", "{}", "use tabs everywhere"),
+        ):
             done = subprocess.run(
                 [*command, event], input=payload, capture_output=True, text=True, env=environment, cwd=tmp_path
             )
             assert (done.returncode, done.stderr) == (0, "")
-            assert told in done.stdout
+            assert expected in done.stdout
 
-    def test_without_an_event_the_input_tells(self, tmp_path: Path) -> None:
+    def test_without_an_event_argument_the_input_names_it(self, tmp_path: Path) -> None:
         raw = b'{"hook_event_name": "SessionStart", "session_id": "s"}'
         assert hook.main([], stdin=io.BytesIO(raw), stdout=io.StringIO(), environ={"DELTOS_HOME": str(tmp_path)}) == 0
 
 
-def test_a_hook_and_the_commands_mean_the_same_project_in_a_clone_without_a_remote(
+def test_hooks_and_commands_use_the_same_project_in_a_clone_without_remote(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_repository(tmp_path / "origin", {"a.txt": "a"})

@@ -1,4 +1,4 @@
-"""Every command takes every odd argument: it says what is wrong, and never shows a traceback."""
+"""Every command handles every odd argument with an error message, never with a traceback."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ODD = ["", " ", LONG, "a/" * 2_500, "~nobody-here/x", "\udcff\udc9b", "*", "[", 
 def commands(
     under: argparse.ArgumentParser, words: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser]]:
-    """Every command with its parser."""
+    """Yield every command with its parser."""
     groups = [action for action in under._actions if isinstance(action, argparse._SubParsersAction)]
     for group in groups:
         for name, inner in group.choices.items():
@@ -33,9 +33,9 @@ def commands(
 
 
 def odd_lines() -> Iterator[list[str]]:
-    """A command line for every argument of every command with every odd value."""
+    """Yield a command line for every argument of every command and every odd value."""
     for words, verb in commands(parser()):
-        # Two serve until they are told to end, one has tests of its own, one takes no argument.
+        # Excluded: two commands that serve until a signal, one with separate tests, one without arguments.
         if words[0] in ("mcp", "ui", "hook", "doctor"):
             continue
         places = [action for action in verb._actions if not action.option_strings]
@@ -44,7 +44,7 @@ def odd_lines() -> Iterator[list[str]]:
         for value in ODD:
             if places:
                 yield [*words, *([value] * max(1, len(plain)))]
-            for option in options if value != "--" else ():  # Python 3.11's argparse makes a list of that
+            for option in options if value != "--" else ():  # argparse of Python 3.11 converts this to a list
                 yield [*words, *plain, f"{option.option_strings[-1]}={value}"]
 
 

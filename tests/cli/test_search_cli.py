@@ -1,4 +1,4 @@
-"""`deltos search` and `deltos fetch` at a shell."""
+"""`deltos search` and `deltos fetch` in a shell."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_search_shows_a_line_and_a_snippet_for_each_kind(shell: Path, capsys: 
     assert " code:" in out
 
 
-def test_results_as_json_are_those_of_the_tool(shell: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_results_as_json_equal_those_of_the_tool(shell: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "search", "clear_cache", "--json", "--limit", "1")
     assert code == 0
     (result,) = map(json.loads, out.splitlines())
@@ -48,7 +48,7 @@ def test_results_as_json_are_those_of_the_tool(shell: Path, capsys: pytest.Captu
     assert "clear_cache" in whole["text"]
 
 
-def test_fetch_shows_title_address_and_text(shell: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fetch_shows_title_url_and_text(shell: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "search", "midnight", "--scope", "memory", "--json")
     found = json.loads(out)
     _, out, _ = run(capsys, "fetch", found["id"])
@@ -68,7 +68,7 @@ def test_a_batch_is_answered_line_by_line(
     assert second == {"id": "b", "results": []}
 
 
-def test_nothing_found_exits_with_one(shell: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_results_exit_with_one(shell: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "search", "xylophone")
     assert code == 1
     assert out.startswith("No observations found matching 'xylophone'.")
@@ -84,7 +84,7 @@ def test_nothing_found_exits_with_one(shell: Path, capsys: pytest.CaptureFixture
         (1, ("fetch", "code:../x.py#y")),
     ],
 )
-def test_misuse_and_what_is_not_there_are_told_on_stderr(
+def test_usage_errors_and_missing_ids_are_reported_on_stderr(
     shell: Path, capsys: pytest.CaptureFixture[str], expected: int, words: tuple[str, ...]
 ) -> None:
     code, out, err = run(capsys, *words)
@@ -93,7 +93,7 @@ def test_misuse_and_what_is_not_there_are_told_on_stderr(
 
 
 def test_a_score_is_a_confidence_in_every_search(shell: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where most of the question is missing it is low, though the result is the best there is."""
+    """The best result has a low score if most of the query's terms are missing."""
     (shell / "docs").mkdir(exist_ok=True)
     (shell / "docs" / "guide.md").write_text("# Guide\n\n## Clear the cache\n\nThe cache is cleared at midnight.\n")
     run(capsys, "docs", "add", "docs", "--name", "guide", "--wait")
@@ -101,7 +101,7 @@ def test_a_score_is_a_confidence_in_every_search(shell: Path, capsys: pytest.Cap
     for words in (("code", "search"), ("memory", "search"), ("docs", "search"), ("search",)):
         near_score, far_score = (_best_score(capsys, *words, query) for query in ("clear the cache", far))
         assert 0 <= far_score < near_score <= 1, words
-        assert far_score < 0.6 or words == ("docs", "search"), words  # one page is always the best page there is
+        assert far_score < 0.6 or words == ("docs", "search"), words  # a single page is always the best result
 
 
 def _best_score(capsys: pytest.CaptureFixture[str], *words: str) -> float:
@@ -109,7 +109,7 @@ def _best_score(capsys: pytest.CaptureFixture[str], *words: str) -> float:
     return max((json.loads(line)["score"] for line in out.splitlines()), default=0.0)
 
 
-def test_a_type_that_no_file_has_is_said_at_a_shell_as_well(shell: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_type_without_files_is_reported(shell: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "code", "search", "cache", "--type", "klingon")
     assert code == 1
     assert "no indexed file that ends in .klingon; the project has" in out

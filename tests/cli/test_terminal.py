@@ -1,4 +1,4 @@
-"""Nothing that others wrote acts on a terminal: not in contents, names, titles, errors, usage or progress."""
+"""Control characters of others never reach the terminal, whether in contents, names, titles, errors, usage or progress."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltos.cli.main import main
-from deltos.cli.terminal import Guarded, harmless_json, visible
+from deltos.cli.terminal import SanitizedStream, escape_controls, escape_json
 from tests.server.raw import environment
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 CLEAR, TITLE, C1, BELL = "\x1b[2J", "\x1b]0;owned\x07", "\x9b31m", "\x07"
 OVERRIDE = "\u202egnp.exe"
 NASTY = f"{CLEAR}{TITLE}{C1}{BELL}\x08\x7f{OVERRIDE}"
-# Bytes of UTF-8 that act: C0 but tab and line feed, DEL, C1, embeddings, overrides and isolates.
+# UTF-8 of active characters: C0 except tab and line feed, DEL, C1, bidirectional embeddings, overrides and isolates.
 ACTING = re.compile(
     rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]|\xed[\xa0-\xbf]"
 )
@@ -47,7 +47,7 @@ def run(home: Path, folder: Path, *words: str, stdin: bytes = b"") -> subprocess
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project whose author would like to own the terminal of whoever indexes it."""
+    """A project that tries to control the terminal of its user."""
     root = tmp_path_factory.mktemp("hostile") / "project"
     (root / "docs").mkdir(parents=True)
     (root / f"evil{CLEAR}.py").write_text(f"# {NASTY}\ndef quokka():\n    '''{NASTY}'''\n    return 1\r\n")
@@ -108,13 +108,15 @@ COMMANDS: Sequence[tuple[str, ...]] = (
 
 
 @pytest.mark.parametrize("words", [("hook", NASTY), ("hook", "UserPromptSubmit"), ("hook", "SessionStart"), (NASTY,)])
-def test_a_process_prints_nothing_that_acts(words: tuple[str, ...], hostile: Path, tmp_path: Path) -> None:
+def test_a_process_prints_no_control_characters_of_others(
+    words: tuple[str, ...], hostile: Path, tmp_path: Path
+) -> None:
     done = run(tmp_path / "home", hostile, *words, stdin=b'{"prompt": "\\u009b31m always \\u001b[2J"')
     for stream in (done.stdout, done.stderr):
         assert ACTING.search(stream) is None, stream
 
 
-def test_no_command_lets_anything_act_on_the_terminal(
+def test_no_command_prints_control_characters_of_others(
     hostile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     monkeypatch.chdir(hostile)
@@ -128,12 +130,12 @@ def test_no_command_lets_anything_act_on_the_terminal(
             assert ACTING.search(stream) is None, (words, ACTING.search(stream), stream)
             assert b"Traceback" not in stream, (words, stream)
         seen += b"".join(streams)
-    assert "␛[2J".encode() in seen  # it was there, and is visible
+    assert "␛[2J".encode() in seen  # the escape sequence is in the output, made visible
     assert b"<U+202E>" in seen
     assert b"\\x9b31m" in seen
 
 
-def test_json_says_exactly_what_was_there_without_acting(
+def test_json_keeps_the_exact_text_with_control_characters_escaped(
     hostile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     monkeypatch.chdir(hostile)
@@ -153,15 +155,15 @@ def test_json_says_exactly_what_was_there_without_acting(
         ("doctor", "--json"),
     ):
         main(words)
-        printed, told = capfdbinary.readouterr()
+        printed, shown_text = capfdbinary.readouterr()
         assert ACTING.search(printed) is None, (words, printed)
         lines = [json.loads(line) for line in printed.splitlines()]
-        assert lines, (words, told)
+        assert lines, (words, shown_text)
         if words[:2] == ("code", "search"):
             assert any(NASTY in line["text"] for line in lines)
 
 
-def test_a_page_title_does_not_act_in_the_progress_or_in_answers(site: Site, tmp_path: Path) -> None:
+def test_control_characters_of_a_page_title_are_escaped_in_progress_and_answers(site: Site, tmp_path: Path) -> None:
     site.html("/", f"<title>t {NASTY}</title><h1>Quokka {NASTY}</h1><p>quokka text {NASTY}</p>")
     shown = run(tmp_path / "home", tmp_path, "docs", "add", site.url, "--name", f"web{NASTY}", "--wait")
     found = run(tmp_path / "home", tmp_path, "docs", "search", "quokka")
@@ -171,8 +173,8 @@ def test_a_page_title_does_not_act_in_the_progress_or_in_answers(site: Site, tmp
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
-def test_on_a_terminal_only_our_own_line_is_redrawn(site: Site, tmp_path: Path) -> None:
-    import pty  # not on every platform
+def test_on_a_terminal_only_the_progress_line_is_redrawn(site: Site, tmp_path: Path) -> None:
+    import pty  # not available on every platform
 
     for number in range(30):
         site.html(f"/{number}.html", f"<h1>Page {number} {NASTY}</h1>")
@@ -187,7 +189,7 @@ def test_on_a_terminal_only_our_own_line_is_redrawn(site: Site, tmp_path: Path) 
     while True:
         try:
             part = os.read(controller, 65_536)
-        except OSError:  # the other end is closed
+        except OSError:  # the other end was closed
             break
         if not part:
             break
@@ -199,30 +201,30 @@ def test_on_a_terminal_only_our_own_line_is_redrawn(site: Site, tmp_path: Path) 
 
 
 @given(st.text(alphabet=st.characters(), max_size=60))
-def test_no_text_acts_and_plain_text_stays(text: str) -> None:
-    shown = visible(text).encode()  # does not fail: no surrogate is left
+def test_control_characters_are_escaped_and_plain_text_stays(text: str) -> None:
+    shown = escape_controls(text).encode()  # would fail if a surrogate were left
     assert ACTING.search(shown) is None
     if ACTING.search(text.encode("utf-8", "surrogatepass")) is None:
-        assert visible(text) == text
+        assert escape_controls(text) == text
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60))
-def test_json_that_is_made_harmless_means_the_same(text: str) -> None:
-    line = harmless_json(json.dumps({text: [text]}, ensure_ascii=False))
+def test_escaped_json_has_the_same_value(text: str) -> None:
+    line = escape_json(json.dumps({text: [text]}, ensure_ascii=False))
     assert json.loads(line) == {text: [text]}
     assert ACTING.search(line.encode()) is None
 
 
-def test_what_is_written_is_shown_and_nothing_is_hidden() -> None:
-    assert visible("a\r\nb\tc\n") == "a\nb\tc\n"
-    assert visible("over\rwritten") == "over␍written"
-    assert visible("\x1b]0;never ends and hides the rest") == "␛]0;never ends and hides the rest"
-    assert visible("\udcff.py") == "\\xff.py"
+def test_escaping_hides_no_text() -> None:
+    assert escape_controls("a\r\nb\tc\n") == "a\nb\tc\n"
+    assert escape_controls("over\rwritten") == "over␍written"
+    assert escape_controls("\x1b]0;never ends and hides the rest") == "␛]0;never ends and hides the rest"
+    assert escape_controls("\udcff.py") == "\\xff.py"
 
 
 def test_a_stream_that_cannot_encode_a_character_gets_its_escape() -> None:
     raw = io.BytesIO()
-    stream = Guarded(io.TextIOWrapper(raw, encoding="latin-1"))
+    stream = SanitizedStream(io.TextIOWrapper(raw, encoding="latin-1"))
     stream.writelines(["naïve ", "…\n"])
     stream.flush()
     assert raw.getvalue() == b"na\xefve \\u2026\n"

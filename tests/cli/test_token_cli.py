@@ -35,7 +35,7 @@ def test_a_token_is_shown_once_and_listed_without_its_secret(
     assert secret.split("_", 2)[2] not in listed
 
 
-def test_tokens_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tokens_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     made = json.loads(output(capsys, "token", "create", "ci", "--expires", "never", "--json"))
     assert made["token"].startswith(f"dlt_{made['id']}_")
     assert (made["scope"], made["projects"], made["expires_at"], made["status"]) == ("read", [], None, "valid")
@@ -45,7 +45,7 @@ def test_tokens_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     assert output(capsys, "token", "create", "short", "--expires", "1s")
 
 
-def test_revoking_names_what_was_revoked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_revoke_prints_the_revoked_tokens(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no tokens yet" in output(capsys, "token", "list")
     made = json.loads(output(capsys, "token", "create", "ci", "--json"))
     assert output(capsys, "token", "revoke", made["id"]) == f"revoked {made['id']}\n"
@@ -62,12 +62,14 @@ def test_revoking_names_what_was_revoked(capsys: pytest.CaptureFixture[str]) -> 
         (["--project", "no/such"], "No such folder: no/such"),
     ],
 )
-def test_what_makes_no_token_is_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_options_of_a_token_are_rejected(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["token", "create", "x", *words]) == 2
     assert message in capsys.readouterr().err
 
 
-def test_toolsets_are_chosen_for_the_servers_to_come(capsys: pytest.CaptureFixture[str]) -> None:
+def test_toolsets_are_saved_for_future_servers(capsys: pytest.CaptureFixture[str]) -> None:
     assert output(capsys, "toolsets") == "servers offer: docs, apis, code, graph, memory\n"
     assert output(capsys, "toolsets", "graph,code") == "servers offer: code, graph\n"
     assert Config.from_environment().toolsets == ("code", "graph")

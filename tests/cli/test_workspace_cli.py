@@ -1,4 +1,4 @@
-"""`deltos workspace`, and commands that are given one."""
+"""`deltos workspace`, and other commands with a workspace."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def folder(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two projects beside each other, and the shell above them."""
+    """Two projects in one folder, which is the current folder."""
     write_files(tmp_path / "api", {"views.py": "def checkout():\n    return 1\n"})
     write_files(tmp_path / "lib", {"cart.py": "def apply_voucher():\n    return 2\n"})
     monkeypatch.chdir(tmp_path)
@@ -25,7 +25,7 @@ def folder(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_projects_come_into_a_workspace_and_go(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_projects_are_added_to_and_removed_from_a_workspace(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["workspace", "list"]) == 0
     assert "no workspaces yet" in capsys.readouterr().out
     assert main(["workspace", "add", "shop", "api", "./lib/../lib", "api"]) == 0
@@ -38,9 +38,7 @@ def test_projects_come_into_a_workspace_and_go(folder: Path, capsys: pytest.Capt
     assert main(["workspace", "show", "shop"]) == 1
 
 
-def test_show_tells_which_projects_are_indexed_and_which_are_gone(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_show_lists_indexed_and_deleted_projects(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gone = folder / "gone"
     gone.mkdir()
     assert main(["workspace", "add", "shop", "api", "lib", "gone"]) == 0
@@ -68,18 +66,18 @@ def test_json_is_one_object_per_workspace(folder: Path, capsys: pytest.CaptureFi
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", ["", " ", "a,b", "*", "a/b", "all", "workspace:x", "'", "a" * 200, "a\nb"])
-def test_a_name_that_could_mean_something_else_is_refused(name: str) -> None:
+def test_an_ambiguous_workspace_name_is_rejected(name: str) -> None:
     assert main(["workspace", "add", name, "api"]) == 2
 
 
-def test_the_name_of_a_project_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_name_of_a_project_is_rejected(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["index", "api"]) == 0
     assert main(["workspace", "add", "api", "lib"]) == 2
     assert f"A project is called 'api' already: {folder.resolve() / 'api'}" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("folder")
-def test_what_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_workspaces_and_projects_are_rejected(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["workspace", "add", "shop", "missing"]) == 2
     assert main(["workspace", "add", "shop", "/"]) == 2
     assert main(["workspace", "remove", "shop"]) == 1
@@ -101,7 +99,7 @@ def test_code_is_searched_in_all_projects_of_a_workspace(capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize("command", [["search"], ["code", "search"]])
-def test_what_was_not_searched_is_told_beside_json(
+def test_projects_that_were_not_searched_are_reported_on_stderr_with_json(
     folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, command: list[str]
 ) -> None:
     gone = folder / "gone"
@@ -122,13 +120,15 @@ def test_what_was_not_searched_is_told_beside_json(
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("database", ["", "postgresql"])
-def test_a_name_that_tokens_have_of_a_workspace_that_is_gone_is_not_given_again(
+def test_the_name_of_a_deleted_workspace_with_valid_tokens_is_not_reused(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, database: str
 ) -> None:
     monkeypatch.setenv("DELTOS_DATABASE", empty_database() if database else "")
     assert main(["workspace", "add", "temp", "api"]) == 0
     assert main(["token", "create", "ci", "--workspace", "temp"]) == 0
-    assert main(["workspace", "add", "temp", "lib"]) == 0  # it is there: whoever has the token sees what joins
+    assert (
+        main(["workspace", "add", "temp", "lib"]) == 0
+    )  # the workspace exists, so its tokens give access to added projects
     assert main(["workspace", "add", "other", "lib"]) == 0
     assert main(["workspace", "remove", "temp"]) == 0
     capsys.readouterr()
@@ -136,9 +136,9 @@ def test_a_name_that_tokens_have_of_a_workspace_that_is_gone_is_not_given_again(
     token_id = json.loads(capsys.readouterr().out)["id"]
     for command in (["add", "TEMP", "lib"], ["rename", "other", "temp"]):
         assert main(["workspace", *command]) == 2
-        told = capsys.readouterr().err
-        assert f"{token_id} (ci)" in told
-        assert "deltos token revoke" in told
+        notes = capsys.readouterr().err
+        assert f"{token_id} (ci)" in notes
+        assert "deltos token revoke" in notes
     assert main(["token", "revoke", token_id]) == 0
     assert main(["workspace", "add", "temp", "lib"]) == 0
 
@@ -154,7 +154,7 @@ def test_names_of_workspaces_are_completed(capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize("word", ["workspace:shopp", "shopp"])
-def test_a_name_that_is_none_is_told_which_workspaces_there_are(
+def test_an_unknown_workspace_is_answered_with_the_known_ones(
     folder: Path, capsys: pytest.CaptureFixture[str], word: str
 ) -> None:
     assert main(["workspace", "add", "shop", "api", "lib"]) == 0
@@ -163,7 +163,7 @@ def test_a_name_that_is_none_is_told_which_workspaces_there_are(
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_workspace_is_called_otherwise_with_the_tokens_for_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_renaming_a_workspace_updates_its_tokens(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["workspace", "add", "shop", "api"]) == 0
     assert main(["token", "create", "ci", "--workspace", "shop"]) == 0
     capsys.readouterr()
@@ -176,9 +176,7 @@ def test_a_workspace_is_called_otherwise_with_the_tokens_for_it(capsys: pytest.C
     assert (renamed["name"], renamed["before"], renamed["tokens"]) == ("Store", "store", 1)
 
 
-def test_names_that_are_refused_for_a_new_workspace_are_for_a_renamed_one(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rename_rejects_the_same_names_as_add(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["workspace", "add", "shop", "api"]) == 0
     assert main(["workspace", "add", "tools", "lib"]) == 0
     assert main(["index", str(folder / "api")]) == 0

@@ -1,4 +1,5 @@
-"""`make conformance`: runs the suite against the real server and the fixture server, prints a table, fails if one fails."""
+"""`make conformance`: runs the MCP conformance suite against the real server and the fixture server, and prints a
+table."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 REVISIONS = ("2025-11-25", "2026-07-28")
 PATIENCE_SECONDS = 300
-# What asks nothing of the server that only a fixture has.
+# Scenarios that need no fixture tools.
 WITHOUT_FIXTURES = {
     "2025-11-25": (
         "server-initialize",
@@ -51,7 +52,7 @@ _NOT_SCORED = re.compile(r"^  [✓✗] (\S+) \((\S+)\)$", re.MULTILINE)
 
 
 def main() -> int:
-    """Run everything; 1 when a scenario that counts fails."""
+    """Run all scenarios; return 1 if a required one fails."""
     failed = 0
     print("| server | revision | scenario | checks passed | failed | counts |\n|---|---|---|---|---|---|")
     with TemporaryDirectory() as folder:
@@ -67,7 +68,7 @@ def main() -> int:
 
 
 def _run(url: str, name: str) -> Iterator[int]:
-    """Print the result of each scenario; how many checks failed that count."""
+    """Print the result of each scenario and return the number of failed required checks."""
     for revision in REVISIONS:
         found = _whole_revision(url, revision) if name == "fixtures" else _without_fixtures(url, revision)
         for scenario, passed, failed, counts in found:
@@ -76,7 +77,7 @@ def _run(url: str, name: str) -> Iterator[int]:
 
 
 def _whole_revision(url: str, revision: str) -> list[Row]:
-    """All scenarios that a revision requires, and those that it reports besides."""
+    """Run all scenarios that a protocol revision requires, and the optional ones."""
     output = _conformance("--url", url, "--requirements", revision)
     excused = dict(_NOT_SCORED.findall(output))
     found = [

@@ -1,6 +1,7 @@
-"""The tools, resources and prompts that conformance scenarios ask for, on top of our own server code.
+"""The tools, resources and prompts that conformance scenarios need, added to our own server.
 
-What our tools can say goes through the workbench; what they never say (pictures, questions to the client) is answered here.
+Features that our tools have are implemented with the tool runner; other features (images, requests to the client) are
+handled here.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
     from deltos.server.manifest import Manifest
-    from deltos.server.protocol import Surface
+    from deltos.server.protocol import McpHandlers
 
     Context = ServerRequestContext[Any, Any]
     Params = types.CallToolRequestParams
@@ -51,7 +52,7 @@ TEMPLATE_PREFIX, TEMPLATE_SUFFIX = "test://template/", "/data"
 def report_progress(call: Call) -> Answer:
     for done in (0, 50, 100):
         call.progress.report(done, 100, f"Completed step {done} of 100")
-        threading.Event().wait(0.11)  # steps that follow each other faster are told as one
+        threading.Event().wait(0.11)  # steps in quicker succession are combined
     return Answer("done")
 
 
@@ -76,8 +77,8 @@ def embedded(uri: str, words: str, mime_type: str = "text/plain") -> types.Embed
     return types.EmbeddedResource(type="resource", resource=contents)
 
 
-def saying(*content: types.ContentBlock) -> Handler:
-    """A tool that always says the same."""
+def fixed_answer(*content: types.ContentBlock) -> Handler:
+    """Return a tool with a fixed answer."""
 
     async def answer(_context: Context, _params: Params) -> types.CallToolResult:
         return types.CallToolResult(content=list(content))
@@ -94,18 +95,18 @@ async def log_thrice(context: Context, _params: Params) -> types.CallToolResult:
 async def sample(context: Context, params: Params) -> types.CallToolResult:
     asked = types.SamplingMessage(role="user", content=text(str((params.arguments or {})["prompt"])))
     result = await context.session.create_message([asked], max_tokens=100, related_request_id=context.request_id)
-    said = result.content.text if isinstance(result.content, types.TextContent) else "?"
-    return types.CallToolResult(content=[text(f"LLM response: {said}")])
+    text_ = result.content.text if isinstance(result.content, types.TextContent) else "?"
+    return types.CallToolResult(content=[text(f"LLM response: {text_}")])
 
 
 def eliciting(schema: dict[str, Any], label: str) -> Handler:
-    """A tool that asks the user something."""
+    """Return a tool that asks the user something."""
 
     async def answer(context: Context, params: Params) -> types.CallToolResult:
         message = str((params.arguments or {}).get("message", "Please answer"))
         result = await context.session.elicit_form(message, schema, context.request_id)
-        said = f"{label}: action={result.action}, content={json.dumps(result.content or {})}"
-        return types.CallToolResult(content=[text(said)])
+        text_ = f"{label}: action={result.action}, content={json.dumps(result.content or {})}"
+        return types.CallToolResult(content=[text(text_)])
 
     return answer
 
@@ -131,13 +132,13 @@ def sampling(words: str) -> types.CreateMessageRequest:
 
 
 def requiring(requests: dict[str, Any], state: str | None = None) -> Handler:
-    """A tool that needs answers of the client before it can answer itself."""
+    """Return a tool that needs input of the client before it can answer."""
 
     async def answer(_context: Context, params: Params) -> Result:
         given = params.input_responses or {}
         if requests.keys() <= given.keys() and params.request_state == state:
-            said = "; ".join(given[name].model_dump_json(by_alias=True) for name in requests)
-            return types.CallToolResult(content=[text(f"{state or ''} state-ok, received: {said}")])
+            text_ = "; ".join(given[name].model_dump_json(by_alias=True) for name in requests)
+            return types.CallToolResult(content=[text(f"{state or ''} state-ok, received: {text_}")])
         return types.InputRequiredResult(input_requests=requests, request_state=state)
 
     return answer
@@ -173,10 +174,12 @@ async def ask_what_the_client_can(context: Context, _params: Params) -> Result:
 
 NAME = elicitation("What is your name?", "name")
 RICH: dict[str, Handler] = {
-    "test_image_content": saying(picture()),
-    "test_audio_content": saying(types.AudioContent(type="audio", data=WAV, mime_type="audio/wav")),
-    "test_embedded_resource": saying(embedded("test://embedded-resource", "This is an embedded resource content.")),
-    "test_multiple_content_types": saying(
+    "test_image_content": fixed_answer(picture()),
+    "test_audio_content": fixed_answer(types.AudioContent(type="audio", data=WAV, mime_type="audio/wav")),
+    "test_embedded_resource": fixed_answer(
+        embedded("test://embedded-resource", "This is an embedded resource content.")
+    ),
+    "test_multiple_content_types": fixed_answer(
         text("Multiple content types test:"),
         picture(),
         embedded("test://mixed", '{"test": "data"}', "application/json"),
@@ -219,16 +222,16 @@ TOOLS = (
 )
 
 
-def build(manifest: Manifest, surface: Surface) -> Server[Any]:
-    """Our server, with the fixtures added."""
+def build(manifest: Manifest, surface: McpHandlers) -> Server[Any]:
+    """Return our server with the fixtures added."""
     server = build_server(manifest, surface)
     security = RequestStateSecurity.ephemeral()
     server.middleware.append(RequestStateBoundary(security, default_audience="fixtures"))
-    warnings.filterwarnings("ignore", category=MCPDeprecationWarning)  # old features are what is tested here
+    warnings.filterwarnings("ignore", category=MCPDeprecationWarning)  # the scenarios test deprecated features
 
     async def call_tool(context: Context, params: Params) -> Result:
         if params.name == "test_trigger_tool_change":
-            await surface.tell_of_changed_tools()
+            await surface.announce_changed_tools()
         elif params.name == "test_trigger_prompt_change":
             await surface.bus.publish(PromptsListChanged())
         elif params.name in RICH:
@@ -310,7 +313,7 @@ async def get_prompt(
     if params.name == "test_input_required_result_prompt" and not params.input_responses:
         asked: dict[str, Any] = {"user_context": elicitation("What context should the prompt use?", "context")}
         return types.InputRequiredResult(input_requests=asked)
-    said: dict[str, list[types.ContentBlock]] = {
+    text_: dict[str, list[types.ContentBlock]] = {
         "test_simple_prompt": [text("This is a simple prompt for testing.")],
         "test_prompt_with_arguments": [
             text(f"Prompt with arguments: arg1='{given.get('arg1')}', arg2='{given.get('arg2')}'")
@@ -322,5 +325,5 @@ async def get_prompt(
         "test_prompt_with_image": [picture(), text("Please analyze the image above.")],
         "test_input_required_result_prompt": [text("Use the given context.")],
     }
-    messages = [types.PromptMessage(role="user", content=content) for content in said[params.name]]
+    messages = [types.PromptMessage(role="user", content=content) for content in text_[params.name]]
     return types.GetPromptResult(messages=messages)

@@ -1,4 +1,4 @@
-"""The JSON schemas that conformance scenarios look for, word by word."""
+"""The JSON schemas that conformance scenarios compare literally."""
 
 from __future__ import annotations
 
@@ -64,5 +64,5 @@ IN_A_HEADER: dict[str, Any] = {
 
 
 def one_text(field: str) -> dict[str, Any]:
-    """An object with one text that must be given."""
+    """Return the schema of an object with one required text."""
     return {"type": "object", "properties": {field: {"type": "string"}}, "required": [field]}

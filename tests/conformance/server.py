@@ -16,7 +16,7 @@ from tests.conformance.schemas import IN_A_HEADER, KEYWORDS_OF_2020_12
 
 
 def main(words: list[str]) -> int:
-    """Serve the fixtures until a signal comes."""
+    """Serve the fixtures until a signal arrives."""
     document = describe(TOOLS, version=__version__)
     special = {"json_schema_2020_12_tool": KEYWORDS_OF_2020_12, "test_x_mcp_header": IN_A_HEADER}
     for listing in (tool["listing"] for tool in document["tools"]):

@@ -1,1 +1,1 @@
-"""Real clients against the real server, in processes of their own."""
+"""Real clients against a real server, in separate processes."""

@@ -1,4 +1,4 @@
-"""A small project and calls of every tool on it, for any client."""
+"""A small project and calls of every tool for it, for any client."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ paths:
 
 
 def write_project(root: Path) -> Path:
-    """The project that the calls are about."""
+    """Write the project."""
     (root / "docs").mkdir(parents=True)
     (root / "billing.py").write_text(CODE)
     (root / "docs" / "guide.md").write_text(GUIDE)
@@ -55,7 +55,7 @@ def write_project(root: Path) -> Path:
 
 
 def call_every_tool(call: Call, root: Path) -> set[str]:
-    """Call each tool once so that it succeeds; the names of all that were called."""
+    """Call each tool successfully once and return the names of the called tools."""
     called: set[str] = set()
 
     def ok(name: str, /, **arguments: Any) -> JsonObject:
@@ -69,7 +69,7 @@ def call_every_tool(call: Call, root: Path) -> set[str]:
 
 
 def call_some_tools(call: Call) -> None:
-    """Call one tool of each domain so that it succeeds."""
+    """Call one tool of each domain successfully."""
     assert "rounded" in _text(_succeed(call, "search_code", {"query": "round to cents"}))
     assert "billing.py" in _text(_succeed(call, "find_references", {"symbol": "rounded"}))
     assert _succeed(call, "remember", {"text": "We round to whole cents"})["structuredContent"]["id"]
@@ -77,7 +77,7 @@ def call_some_tools(call: Call) -> None:
 
 
 def listed_tools() -> set[str]:
-    """The tools that the server lists."""
+    """Return the tools that the server lists."""
     return {listing["name"] for listing in Manifest.load(TOOLSETS).listings()}
 
 
@@ -103,7 +103,7 @@ def _call_memory(ok: Callable[..., JsonObject]) -> None:
 
 
 def _wait_for_crawl(ok: Callable[..., JsonObject], source: str) -> None:
-    """Ask until the crawl has ended: a second one is refused meanwhile."""
+    """Wait until the crawl has ended, because a second crawl is refused while one runs."""
     for _ in range(300):
         if not re.search("CRAWLING|WAITING", _text(ok("crawl_status", source_id=source))):
             return

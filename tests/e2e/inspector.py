@@ -1,4 +1,4 @@
-"""How the MCP inspector is run. Its two tests are two files, so that they can run side by side."""
+"""Runs the MCP inspector. Its two tests are in separate files, so that they can run in parallel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATIENCE_SECONDS = 120
 
 
 class Inspector:
-    """The inspector with the arguments that reach a server; keeps its own files in a scratch folder."""
+    """Runs the inspector with the arguments that reach a server, and a scratch folder for its files."""
 
     def __init__(self, target: list[str], scratch: Path) -> None:
         self._target = target
@@ -32,7 +32,7 @@ class Inspector:
         assert call_every_tool(self._call, project) == listed_tools()
 
     def drive_some_tools(self) -> None:
-        """List the tools and call one of each domain: over stdio every call starts a server."""
+        """List the tools and call one of each domain, because every call over stdio starts a server."""
         self._list_tools()
         call_some_tools(self._call)
 

@@ -1,4 +1,4 @@
-"""The MCP inspector drives every tool over HTTP."""
+"""The MCP inspector calls every tool over HTTP."""
 
 from __future__ import annotations
 

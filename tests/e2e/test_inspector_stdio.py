@@ -1,4 +1,4 @@
-"""The MCP inspector drives a tool of each domain over stdio."""
+"""The MCP inspector calls a tool of each domain over stdio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the README promises first: no key, no download, no daemon, and everything works offline."""
+"""The main promise of the README: no key, no download, no daemon, and everything works offline."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mcp import Client, StdioServerParameters
 from tests.e2e.every_tool import call_every_tool, listed_tools, write_project
 
 PATIENCE_SECONDS = 60
-# Refuses, and writes down, whatever would reach another machine or ask for its address.
+# Refuses and logs every connection to another machine and every name lookup.
 OFFLINE = """
 import sys
 
@@ -39,30 +39,30 @@ sys.exit(main(sys.argv[2:]))
 
 
 def without_network() -> list[str]:
-    """A command that runs another one, and its children, without any network; nothing where the system has none."""
+    """Return a command prefix that runs a program without network access; empty if the system has none."""
     words = ["unshare", "--map-root-user", "--net"]
     works = shutil.which("unshare") and subprocess.run([*words, "true"], capture_output=True).returncode == 0
     return words if works else []
 
 
 def processes_with(mark: str) -> list[str]:
-    """The processes that were started, by whomever, with a mark in their environment."""
+    """Return the processes with a mark in their environment."""
     found = []
     for entry in Path("/proc").glob("[0-9]*/environ"):
         try:
             found += [entry.parent.name] if mark.encode() in entry.read_bytes() else []
-        except OSError:  # it ended meanwhile, or is not ours
+        except OSError:  # the process has ended, or belongs to another user
             continue
     return found
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the server's loop there is made of sockets")
-def test_every_tool_answers_without_network_and_keys_and_nothing_stays_behind(tmp_path: Path) -> None:
-    project, home, told = write_project(tmp_path / "project"), tmp_path / "home", tmp_path / "told"
+def test_every_tool_works_without_network_and_keys_and_leaves_no_process(tmp_path: Path) -> None:
+    project, home, log = write_project(tmp_path / "project"), tmp_path / "home", tmp_path / "told"
     home.mkdir()
     mark = f"mark-{uuid.uuid4()}"
     variables = {"HOME": str(home), "DELTOS_HOME": str(home / "data"), "DELTOS_TEST_MARK": mark}
-    words = [*without_network(), sys.executable, "-P", "-c", OFFLINE, str(told), "mcp", str(project)]
+    words = [*without_network(), sys.executable, "-P", "-c", OFFLINE, str(log), "mcp", str(project)]
     target = StdioServerParameters(command=words[0], args=words[1:], env=variables)
 
     async def scenario() -> set[str]:
@@ -77,14 +77,14 @@ def test_every_tool_answers_without_network_and_keys_and_nothing_stays_behind(tm
             return await anyio.to_thread.run_sync(call_every_tool, call, project)
 
     assert anyio.run(scenario) == listed_tools()
-    assert not told.exists(), told.read_text()
+    assert not log.exists(), log.read_text()
     deadline = time.monotonic() + PATIENCE_SECONDS
     while (left := processes_with(mark)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert left == [], "there is no daemon"
 
 
-def test_what_would_reach_for_the_network_is_noticed(tmp_path: Path) -> None:
+def test_network_access_is_detected(tmp_path: Path) -> None:
     words = [
         sys.executable,
         "-P",

@@ -1,4 +1,4 @@
-"""The SDK's client drives every tool: over stdio with a handshake, over HTTP without one."""
+"""The SDK's client calls every tool: over stdio with a handshake, over HTTP without one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def served(project: Path, tmp_path: Path) -> Iterator[Served]:
-    """The real server on loopback."""
+    """A real server on loopback."""
     running = Served([sys.executable, *SERVE, str(project), "--http", "127.0.0.1:0"], tmp_path / "home")
     yield running
     running.dismiss()

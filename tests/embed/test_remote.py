@@ -10,7 +10,7 @@ import pytest
 from deltos.embed.protocol import TextToEmbed
 from deltos.embed.remote import BATCH_TEXTS, QUIET_SECONDS, Endpoint, Kind, RemoteModel
 from deltos.errors import EmbedderUnavailable
-from deltos.fetch.configured import ask
+from deltos.fetch.configured_endpoint import ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -80,19 +80,19 @@ def test_texts_become_unit_vectors_in_their_order(server: Server, kind: Kind) ->
     assert body.get("input_type") == ("document" if kind == "voyage" else None)
 
 
-def test_many_texts_are_sent_in_batches_and_empty_ones_as_blanks(server: Server) -> None:
+def test_texts_are_sent_in_batches_and_empty_ones_as_spaces(server: Server) -> None:
     assert len(model(server).texts(passages(*["x"] * BATCH_TEXTS, ""))) == BATCH_TEXTS + 1
     assert [len(body["input"]) for _, body, _ in server.requests] == [BATCH_TEXTS, 1]
     assert server.requests[1][1]["input"] == [" "]
 
 
-def test_a_busy_server_is_asked_again(server: Server) -> None:
+def test_a_request_to_a_busy_server_is_retried(server: Server) -> None:
     server.replies = [(503, {}), (429, {})]
     assert len(model(server).texts(passages("x"))) == 1
     assert len(server.requests) == 3
 
 
-def test_a_refusal_is_not_repeated(server: Server) -> None:
+def test_a_rejected_request_is_not_retried(server: Server) -> None:
     server.replies = [(401, {})]
     with pytest.raises(EmbedderUnavailable, match="HTTP 401"):
         model(server).texts(passages("x"))
@@ -100,19 +100,19 @@ def test_a_refusal_is_not_repeated(server: Server) -> None:
 
 
 @pytest.mark.parametrize("reply", [b"not json", {"data": [{}]}, {"data": []}])
-def test_an_answer_that_is_none_is_said_to_be(server: Server, reply: Any) -> None:
+def test_an_invalid_response_is_reported(server: Server, reply: Any) -> None:
     server.replies = [(200, reply)]
     with pytest.raises(EmbedderUnavailable):
         model(server).question(TextToEmbed("x", ""))
 
 
-def test_after_a_failed_question_nobody_is_asked_for_a_while(server: Server) -> None:
+def test_after_a_failed_question_the_server_is_not_called_for_a_while(server: Server) -> None:
     now = [0.0]
     remote = model(server, clock=lambda: now[0])
     server.replies = [(500, {})]
     with pytest.raises(EmbedderUnavailable):
         remote.question(TextToEmbed("x", ""))
-    with pytest.raises(EmbedderUnavailable, match="a moment ago"):
+    with pytest.raises(EmbedderUnavailable, match="failed less than 30 seconds ago"):
         remote.question(TextToEmbed("x", ""))
     assert len(server.requests) == 1
     now[0] = QUIET_SECONDS

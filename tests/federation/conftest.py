@@ -1,4 +1,4 @@
-"""The shipping service of the relevance goldens, opened once for all tests that only read it."""
+"""Fixture: the shipping service of the relevance queries, opened once for all tests that only read it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Parcels(NamedTuple):
 
 @pytest.fixture(scope="session")
 def parcels(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[Parcels]:
-    """The service with all its knowledge."""
+    """The shipping service with all its documents, APIs and observations."""
     folder = tmp_path_factory.mktemp("federation")
     with closing(App(Config(folder / "home"), workers=workers)) as app:
         root = build_parcels(app, folder / "parcels")

@@ -11,7 +11,7 @@ import pytest
 from deltos.app import App
 from deltos.config import Config
 from deltos.errors import BadArgument, Cancelled, NotFound
-from deltos.federation.model import ProviderResults, SearchRequest, Whole
+from deltos.federation.model import FullText, ProviderResults, SearchRequest
 from deltos.federation.render import search_answer
 from deltos.federation.search import Federation
 from deltos.progress import Silent
@@ -31,7 +31,7 @@ def results(desk: Desk, query: str, **given: Any) -> list[dict[str, Any]]:
     return list(desk.data("search", query=query, **given)["results"])
 
 
-def test_a_search_answers_a_compact_index_in_both_forms(parcels: Parcels) -> None:
+def test_search_returns_text_and_data(parcels: Parcels) -> None:
     answer = parcels.desk.call("search", query="label")
     assert json.loads(answer.text) == answer.structured
     assert answer.structured is not None
@@ -48,12 +48,12 @@ def test_a_search_answers_a_compact_index_in_both_forms(parcels: Parcels) -> Non
 
 @pytest.fixture
 def remembering(tmp_path: Path, workers: Workers) -> Iterator[Desk]:
-    """An application that knows nothing yet."""
+    """An application with an empty memory."""
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         yield Desk(app.tools(), tmp_path)
 
 
-def test_title_and_snippet_of_an_observation_go_on_from_one_to_the_other(remembering: Desk) -> None:
+def test_snippet_continues_the_title_of_an_observation(remembering: Desk) -> None:
     text = (
         "Agreed: tokens of the survey team last thirty days, may insert rows into the surveys only, and are handed "
         "out by Ines, nobody else."
@@ -73,15 +73,13 @@ def test_title_and_snippet_of_an_observation_go_on_from_one_to_the_other(remembe
         "cuántas veces se reintenta un pago fallido",
     ],
 )
-def test_what_was_remembered_in_one_language_is_first_for_a_question_of_another(
-    remembering: Desk, tmp_path: Path, question: str
-) -> None:
+def test_observation_is_found_by_query_in_another_language(remembering: Desk, tmp_path: Path, question: str) -> None:
     write_files(tmp_path, {"limits.py": 'def take(calls):\n    """At most so many calls for each client."""\n'})
     remembering.call("remember", text="Los pagos fallidos se reintentan tres veces antes de avisar al cliente")
     assert results(remembering, question)[0]["title"].startswith("Los pagos fallidos")
 
 
-def test_a_snippet_of_code_says_what_a_comment_says_without_its_signs(remembering: Desk, tmp_path: Path) -> None:
+def test_code_snippet_omits_comment_marks(remembering: Desk, tmp_path: Path) -> None:
     code = "<?php\nclass Walrus {\n    /**\n     * Checks for too many walruses.\n     *\n     * @throws Crowded\n     */\n"
     code += "    private function guardMost($pool) {\n        return $pool->most;\n    }\n}\n"
     write_files(tmp_path, {"src/Walrus.php": code})
@@ -89,7 +87,7 @@ def test_a_snippet_of_code_says_what_a_comment_says_without_its_signs(rememberin
     assert "Checks for too many walruses. @throws Crowded private function" in first["snippet"]
 
 
-def test_what_is_far_less_likely_than_the_best_is_counted_and_listed_when_all_is_asked_for(remembering: Desk) -> None:
+def test_improbable_results_are_counted_and_listed_at_the_maximum_limit(remembering: Desk) -> None:
     for text in (
         "We keep results of the billing queue for 14 days, because the accountants look at them each fortnight.",
         "Finished jobs vanish from the page after a while.",
@@ -103,7 +101,7 @@ def test_what_is_far_less_likely_than_the_best_is_counted_and_listed_when_all_is
     few = remembering.data("search", **question)
     assert [result["title"][:26] for result in few["results"]] == ["We keep results of the bil"]
     total = few["total_count"]
-    assert few["showing"] == f"showing 1/{total} results (the others are far less likely: limit=20 lists them)"
+    assert few["showing"] == f"showing 1/{total} results (the others are much less probable: limit=20 lists them)"
     every = remembering.data("search", **question, limit=20)
     assert len(every["results"]) == every["total_count"] == total > 2
     assert all(result["score"] * 10 < every["results"][0]["score"] for result in every["results"][1:])
@@ -118,7 +116,7 @@ def test_what_is_far_less_likely_than_the_best_is_counted_and_listed_when_all_is
         ("why did we reject GraphQL", "plain REST"),
     ],
 )
-def test_the_whole_behind_every_kind_of_id_can_be_fetched(parcels: Parcels, query: str, part: str) -> None:
+def test_fetches_full_text_of_every_kind(parcels: Parcels, query: str, part: str) -> None:
     first = results(parcels.desk, query)[0]
     answer = parcels.desk.call("fetch", id=first["id"])
     assert answer.structured is not None
@@ -129,23 +127,23 @@ def test_the_whole_behind_every_kind_of_id_can_be_fetched(parcels: Parcels, quer
 
 
 @pytest.mark.parametrize("scope", [[], ["code"], ["docs"], ["apis"], ["memory"]])
-def test_the_total_counts_what_would_be_listed_whatever_the_limit(parcels: Parcels, scope: list[str]) -> None:
+def test_total_is_independent_of_the_limit(parcels: Parcels, scope: list[str]) -> None:
     answers = [parcels.desk.data("search", query="label", limit=limit, scope=scope) for limit in (1, 5, 20)]
     [total] = {answer["total_count"] for answer in answers}
     scores = [result["score"] for result in answers[-1]["results"]]
-    likely = sum(score * 10 >= scores[0] for score in scores[:5])
-    for answer, limit, listed in zip(answers, (1, 5, 20), (1, likely, total), strict=True):
+    matching_total = sum(score * 10 >= scores[0] for score in scores[:5])
+    for answer, limit, listed in zip(answers, (1, 5, 20), (1, matching_total, total), strict=True):
         assert len(answer["results"]) == min(limit, listed)
         more = limit < total or answer.get("total_is_least", False) or listed < total
         why = (
             "raise limit for more"
             if min(limit, total) == min(limit, listed)
-            else "far less likely: limit=20 lists them"
+            else "much less probable: limit=20 lists them"
         )
         assert (f"{why})" in answer.get("showing", "")) == more
 
 
-def test_a_score_means_the_same_whatever_else_is_found(parcels: Parcels) -> None:
+def test_score_is_independent_of_other_results(parcels: Parcels) -> None:
     for scope in (["memory"], ["code"]):
         good = results(parcels.desk, "label printer", scope=scope)[0]["score"]
         bad = results(parcels.desk, "label of the unicorn in another galaxy far away", scope=scope)
@@ -166,7 +164,7 @@ def test_paths_are_relative_to_the_project(parcels: Parcels) -> None:
         assert str(parcels.root) not in parcels.desk.call("search", query=query).text
 
 
-def test_a_scope_leaves_the_other_kinds_out(parcels: Parcels) -> None:
+def test_scope_excludes_other_kinds(parcels: Parcels) -> None:
     for scope, kind in (("docs", "doc"), ("apis", "api"), ("memory", "obs"), ("code", "code"), ("graph", "code")):
         query = "LabelPrinter" if scope == "graph" else "label"
         assert {result["id"].partition(":")[0] for result in results(parcels.desk, query, scope=[scope])} == {kind}
@@ -174,19 +172,19 @@ def test_a_scope_leaves_the_other_kinds_out(parcels: Parcels) -> None:
         parcels.desk.call("search", query="label", scope=["web"])
 
 
-def test_the_graph_alone_finds_definitions_by_name_and_nothing_by_words(parcels: Parcels) -> None:
+def test_graph_scope_finds_definitions_by_name_only(parcels: Parcels) -> None:
     assert results(parcels.desk, "check_digit", scope="graph")[0]["id"] == "code:src/parcels/labels.py#check_digit"
     assert results(parcels.desk, "digits of numbers", scope="graph") == []
     assert results(parcels.desk, "no_such_symbol_anywhere", scope="graph") == []
 
 
-def test_a_file_that_documentation_was_made_from_is_shown_once(parcels: Parcels) -> None:
+def test_documentation_file_is_not_repeated_as_code(parcels: Parcels) -> None:
     found = results(parcels.desk, "how do I get four PDF labels on one sheet", limit=20)
     assert any(result["url"].startswith("docs/labels.md") for result in found)
     assert not any(result["id"].startswith(("code:docs/", "code:openapi.yaml")) for result in found)
 
 
-def test_nothing_found_says_what_was_searched(parcels: Parcels) -> None:
+def test_empty_result_lists_the_searched_kinds(parcels: Parcels) -> None:
     answer = parcels.desk.call("search", query="xylophone")
     assert answer.text.startswith("No observations found matching 'xylophone'. Nothing else matches either.")
     assert "files of code" in answer.text
@@ -199,18 +197,18 @@ def test_nothing_found_says_what_was_searched(parcels: Parcels) -> None:
 @pytest.mark.parametrize(
     "question", ["how do I bake sourdough bread at home", "what did we decide about the wedding menu"]
 )
-def test_a_question_about_something_else_gets_low_scores(parcels: Parcels, question: str) -> None:
+def test_unrelated_query_gets_low_scores(parcels: Parcels, question: str) -> None:
     assert all(result["score"] < 0.4 for result in results(parcels.desk, question))
     assert results(parcels.desk, "how do I get four PDF labels on one sheet")[0]["score"] > 0.6
 
 
 @pytest.mark.parametrize("question", ["terraform state locking", "where is the bluetooth pairing code"])
-def test_a_best_result_that_is_weak_is_said_to_be(parcels: Parcels, question: str) -> None:
-    assert "A weak match: even the best result" in parcels.desk.data("search", query=question)["notes"][0]
+def test_weak_best_result_has_a_note(parcels: Parcels, question: str) -> None:
+    assert "Note: weak match (confidence 0." in parcels.desk.data("search", query=question)["notes"][0]
     assert "weak match" not in parcels.desk.call("search", query="where is the check digit computed").text
 
 
-def test_an_empty_query_and_a_scope_that_is_off_are_refused(tmp_path: Path, workers: Workers) -> None:
+def test_refuses_empty_query_and_disabled_scope(tmp_path: Path, workers: Workers) -> None:
     with closing(App(Config(tmp_path / "home", toolsets=("docs", "memory")), workers=workers)) as app:
         desk = Desk(app.tools(), tmp_path)
         with pytest.raises(BadArgument, match="The query is empty"):
@@ -220,7 +218,7 @@ def test_an_empty_query_and_a_scope_that_is_off_are_refused(tmp_path: Path, work
         assert "observations" in desk.call("search", query="anything").text
 
 
-def test_memory_alone_searches_observations(tmp_path: Path, workers: Workers) -> None:
+def test_memory_scope_searches_observations(tmp_path: Path, workers: Workers) -> None:
     with closing(App(Config(tmp_path / "home", toolsets=("memory",)), workers=workers)) as app:
         desk = Desk(app.tools(), tmp_path)
         assert desk.call("search", query="x").text == "No observations found matching 'x'. Searched 0 observations."
@@ -248,18 +246,18 @@ def test_memory_alone_searches_observations(tmp_path: Path, workers: Workers) ->
         "nonsense",
     ],
 )
-def test_an_id_that_leads_nowhere_is_an_error_that_says_so(parcels: Parcels, identifier: str) -> None:
+def test_unknown_id_is_an_error(parcels: Parcels, identifier: str) -> None:
     with pytest.raises(NotFound):
         parcels.desk.call("fetch", id=identifier)
 
 
-def test_lines_can_be_fetched_where_nothing_is_defined(parcels: Parcels) -> None:
+def test_fetches_lines_without_a_definition(parcels: Parcels) -> None:
     data = parcels.desk.data("fetch", id="code:README.md:1-2000")
     assert data["text"].startswith("# Parcels")
     assert data["metadata"]["end_line"] == 3
 
 
-def test_what_is_too_long_is_cut_and_says_so(tmp_path: Path, workers: Workers) -> None:
+def test_long_text_is_truncated_with_a_note(tmp_path: Path, workers: Workers) -> None:
     body = "\n".join(f"    value_{n} = {n}" for n in range(900))
     root = write_files(tmp_path / "long", {"long.py": f"def very_long():\n{body}\n"})
     with closing(App(Config(tmp_path / "home", token_budget=500), workers=workers)) as app:
@@ -281,23 +279,23 @@ def test_what_is_too_long_is_cut_and_says_so(tmp_path: Path, workers: Workers) -
         assert len(many.text) <= 2_000
 
 
-def test_code_that_cannot_be_fetched_is_said_to_lack_what_it_lacks(tmp_path: Path, workers: Workers) -> None:
+def test_missing_code_gives_a_specific_error(tmp_path: Path, workers: Workers) -> None:
     write_files(tmp_path / "shop", {"src/cart.py": "class Cart:\n    def add_item(self):\n        return 1\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         desk = Desk(app.tools(), tmp_path / "shop")
-        for identifier, said in {
-            "code:src/nope.py#X": "No file 'src/nope.py' in the index of this project. It never was",
-            "code:cart.py#Cart": "No file 'cart.py' in the index of this project. There is src/cart.py.",
-            "code:src/cart.py#Zebra": "'src/cart.py' defines no 'Zebra'. Search for it",
+        for identifier, message in {
+            "code:src/nope.py#X": "No file 'src/nope.py' in the index of this project. It may have been removed",
+            "code:cart.py#Cart": "No file 'cart.py' in the index of this project. Did you mean: src/cart.py?",
+            "code:src/cart.py#Zebra": "'src/cart.py' defines no 'Zebra'. It may have been moved",
             "code:src/cart.py#Cart.add_itme": "'src/cart.py' defines no 'Cart.add_itme'. Did you mean: Cart.add_item?",
             "code:src/cart.py:90-95": "'src/cart.py' has only 3 lines",
         }.items():
             with pytest.raises(NotFound) as raised:
                 desk.call("fetch", id=identifier)
-            assert str(raised.value).startswith(said)
+            assert str(raised.value).startswith(message)
 
 
-def test_an_edited_definition_is_fetched_as_it_is_now(tmp_path: Path, workers: Workers) -> None:
+def test_fetches_the_current_text_of_an_edited_definition(tmp_path: Path, workers: Workers) -> None:
     root = write_files(tmp_path / "p", {"a.py": "def first():\n    return 1\n\n\ndef second():\n    return 2\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         desk = Desk(app.tools(), root)
@@ -307,7 +305,7 @@ def test_an_edited_definition_is_fetched_as_it_is_now(tmp_path: Path, workers: W
         assert "changed" in desk.data("fetch", id="code:a.py#second")["text"]
 
 
-def test_code_of_another_project_is_named_with_that_project(tmp_path: Path, workers: Workers) -> None:
+def test_code_of_another_project_names_the_project(tmp_path: Path, workers: Workers) -> None:
     here = write_files(tmp_path / "here", {"a.py": "def here(): ...\n"})
     there = write_files(tmp_path / "there", {"b.py": "def quokka():\n    return 7\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
@@ -321,7 +319,7 @@ def test_code_of_another_project_is_named_with_that_project(tmp_path: Path, work
 
 
 class Failing:
-    """A provider that cannot be read."""
+    """A provider whose search fails."""
 
     kind = "doc"
     toolsets: tuple[str, ...] = ("docs",)
@@ -332,12 +330,12 @@ class Failing:
     def search(self, _asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
         raise self.problem
 
-    def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
+    def fetch(self, identifier: str, asked: SearchRequest) -> FullText:
         raise self.problem
 
 
 class Empty(Failing):
-    """A provider with nothing on it."""
+    """A provider without results."""
 
     kind = "api"
     toolsets: tuple[str, ...] = ("apis",)
@@ -349,7 +347,7 @@ class Empty(Failing):
         return ProviderResults(searched="0 parts")
 
 
-def test_a_provider_that_fails_is_named_and_stops_the_search_only_when_it_is_alone(tmp_path: Path) -> None:
+def test_failed_provider_is_reported_and_raises_only_if_it_is_the_only_one(tmp_path: Path) -> None:
     asked = SearchRequest("anything", tmp_path, Silent())
     broken = NotFound("the library is gone")
     found = Federation([Failing(broken), Empty()], ("docs", "apis")).search(asked)
@@ -364,7 +362,7 @@ def test_a_provider_that_fails_is_named_and_stops_the_search_only_when_it_is_alo
         Federation([Empty()], ("apis",)).fetch("x:1", asked)
 
 
-def test_notes_about_the_index_are_part_of_the_answer(tmp_path: Path, workers: Workers) -> None:
+def test_answer_includes_index_notes(tmp_path: Path, workers: Workers) -> None:
     root = write_files(tmp_path / "p", {"a.py": "def quokka(): ...\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         desk = Desk(app.tools(), root)

@@ -1,4 +1,4 @@
-"""`search` narrowed to a kind, a time or a tag: observations and commits have them, the others are left out and named."""
+"""`search` filtered by kind, time or tag, which only observations and commits have."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deltos.federation.filters import parse_filters
 from deltos.model import LAST_MOMENT, Filters
 from deltos.text.times import micros
 from tests.calling import Desk
-from tests.domains.history.pasts import begin, commit
+from tests.domains.history.repositories import begin, commit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,18 +66,18 @@ def titles(desk: Desk, **filters: str) -> list[str]:
     return sorted(result["title"] for result in desk.data("search", query="retry payment", **filters)["results"])
 
 
-def test_without_filters_every_kind_answers(desk: Desk) -> None:
+def test_searches_every_kind_without_filters(desk: Desk) -> None:
     assert set(kinds(desk)) == {"code", "commit", "obs"}
 
 
-def test_a_kind_is_that_of_observations_or_commits(desk: Desk) -> None:
+def test_kind_filter_selects_observations_or_commits(desk: Desk) -> None:
     assert titles(desk, kind="decision") == ["We retry a payment at most three times"]
     assert kinds(desk, kind="finding,decision") == ["obs", "obs"]
     assert kinds(desk, kind="commit") == ["commit", "commit"]
     assert kinds(desk, kind="decision,commit") == ["commit", "commit", "obs"]
 
 
-def test_what_has_no_kind_or_time_is_left_out_and_named(desk: Desk) -> None:
+def test_kinds_without_filters_are_skipped_and_named(desk: Desk) -> None:
     answer = desk.call("search", query="retry payment", since="1 year ago")
     assert "Not searched, as kind, since, until and tag do not apply: code" in answer.text
     assert answer.structured is not None
@@ -86,7 +86,7 @@ def test_what_has_no_kind_or_time_is_left_out_and_named(desk: Desk) -> None:
         desk.call("search", query="retry payment", scope=["docs"], kind="decision")
 
 
-def test_since_and_until_bound_observations_and_commits(desk: Desk) -> None:
+def test_since_and_until_filter_observations_and_commits(desk: Desk) -> None:
     yesterday = (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
     assert kinds(desk, since=yesterday) == ["obs", "obs"]
     assert kinds(desk, since="yesterday") == ["obs", "obs"]
@@ -99,7 +99,7 @@ def test_since_and_until_bound_observations_and_commits(desk: Desk) -> None:
     ]
 
 
-def test_a_tag_is_a_word_with_a_number_sign(desk: Desk) -> None:
+def test_tag_filter_matches_hashtags(desk: Desk) -> None:
     assert titles(desk, tag="billing") == ["We retry a payment at most three times"]
     assert kinds(desk, tag="#gateway") == ["obs"]
     assert kinds(desk, tag="77") == ["commit"]
@@ -112,13 +112,13 @@ def test_a_tag_is_a_word_with_a_number_sign(desk: Desk) -> None:
     ("filters", "words"),
     [
         ({"kind": "banana"}, "Unknown kind: banana"),
-        ({"since": "the day of reckoning"}, "`since` is no time"),
-        ({"until": "x" * 5_000}, "`until` is no time"),
+        ({"since": "the day of reckoning"}, "`since` is not a time"),
+        ({"until": "x" * 5_000}, "`until` is not a time"),
         ({"since": "2026-02-01", "until": "2026-01-01"}, "`since` is not before `until`"),
-        ({"tag": "###"}, "`tag` is no word"),
+        ({"tag": "###"}, "`tag` is not a word"),
     ],
 )
-def test_what_is_not_understood_is_refused(desk: Desk, filters: dict[str, Any], words: str) -> None:
+def test_refuses_invalid_filters(desk: Desk, filters: dict[str, Any], words: str) -> None:
     with pytest.raises(BadArgument, match=words):
         desk.call("search", query="retry payment", **filters)
 
@@ -133,14 +133,12 @@ def test_what_is_not_understood_is_refused(desk: Desk, filters: dict[str, Any], 
         ("last Tuesday", "", at(2026, 11, 10), None),
     ],
 )
-def test_times_are_days_moments_or_as_people_say_them(
-    since: str, until: str, start: datetime, end: datetime | None
-) -> None:
+def test_parses_days_moments_and_phrases(since: str, until: str, start: datetime, end: datetime | None) -> None:
     found = parse_filters(kind="", since=since, until=until, tag="", now=NOW)
     assert found == Filters((), micros(start), micros(end) if end else LAST_MOMENT)
 
 
-def test_the_command_line_filters_too(
+def test_command_line_supports_filters(
     desk: Desk, root: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DELTOS_HOME", str(home))
@@ -148,7 +146,7 @@ def test_the_command_line_filters_too(
     assert [json.loads(line)["id"].partition(":")[0] for line in capsys.readouterr().out.splitlines()] == ["obs"]
 
 
-def test_a_project_that_memory_does_not_know_is_asked_about(desk: Desk) -> None:
+def test_unknown_project_gives_suggestions(desk: Desk) -> None:
     with pytest.raises(NotFound, match="Memory knows no project shpo") as refused:
         desk.call("search", query="payment", scope="memory", project_id="shpo")
     assert refused.value.hint == "Did you mean shop?"

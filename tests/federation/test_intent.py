@@ -1,4 +1,4 @@
-"""The form of a question tells which kind of knowledge it asks for."""
+"""The wording of a query suggests the kind of result it asks for."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from deltos.federation.intent import intent_of
         ("lessons of the outage last month", "obs"),
     ],
 )
-def test_a_question_leans_towards_its_kind(query: str, kind: str) -> None:
+def test_query_leans_towards_its_kind(query: str, kind: str) -> None:
     leanings = intent_of(query).leanings
     assert max(leanings, key=lambda each: leanings[each]) == kind
 
 
-def test_a_question_that_is_a_name_says_which() -> None:
+def test_query_that_is_a_name_is_recognised() -> None:
     assert intent_of("Parser.feed()").name == "Parser.feed"
     assert intent_of("rate limits").name == ""
 
 
-def test_plain_words_lean_nowhere() -> None:
+def test_plain_words_have_no_leaning() -> None:
     assert intent_of("rate limits").leanings == {}
-    assert intent_of("rate limits").towards("doc") == 0
+    assert intent_of("rate limits").leaning_to("doc") == 0

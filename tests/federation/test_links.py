@@ -1,4 +1,4 @@
-"""Symbols know the documentation and the memories that mention them, and packages that the project uses."""
+"""Symbols are linked to documentation and observations that mention them, and to packages that define them."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def desk(tmp_path: Path, root: Path, workers: Workers) -> Iterator[Desk]:
         yield Desk(app.tools(), root)
 
 
-def test_context_names_the_documentation_that_mentions_a_symbol(desk: Desk) -> None:
+def test_get_context_lists_documentation_that_mentions_a_symbol(desk: Desk) -> None:
     text = desk.call("get_context", symbol="total_price").text
     assert "--- documentation (1, quoted) ---" in text
     assert "Guide > Prices (docs/guide.md#prices)" in text
     assert "Call `total_price` for a sum." in text
 
 
-def test_a_plain_word_is_a_mention_only_where_it_is_written_as_code(desk: Desk) -> None:
+def test_plain_word_is_a_mention_only_if_written_as_code(desk: Desk) -> None:
     text = desk.call("get_context", symbol="run").text
     assert "docs/guide.md#running" in text
     assert "docs/other.md" not in text
@@ -61,7 +61,7 @@ def test_a_plain_word_is_a_mention_only_where_it_is_written_as_code(desk: Desk) 
     assert not mentions("run now", "run")
 
 
-def test_a_memory_that_names_a_symbol_without_its_file_is_tied_to_it_through_the_graph(desk: Desk, root: Path) -> None:
+def test_observation_without_a_file_is_linked_by_symbol_name(desk: Desk, root: Path) -> None:
     desk.call("get_context", symbol="total_price")  # indexes the project
     desk.call("remember", text="`total_price` ignores taxes on purpose", kind="decision")
     write_files(root, {"src/web.py": "import web_kit\n"})
@@ -70,7 +70,7 @@ def test_a_memory_that_names_a_symbol_without_its_file_is_tied_to_it_through_the
     assert "on purpose (code changed since)" in desk.call("get_context", symbol="total_price").text
 
 
-def test_context_names_the_memories_that_mention_a_symbol_and_whether_its_code_changed(desk: Desk, root: Path) -> None:
+def test_get_context_lists_observations_and_marks_changed_code(desk: Desk, root: Path) -> None:
     desk.call("remember", text="total_price ignores taxes on purpose", files=["src/shop.py"], kind="decision")
     text = desk.call("get_context", symbol="total_price").text
     assert "--- memory (1, quoted) ---" in text
@@ -80,7 +80,7 @@ def test_context_names_the_memories_that_mention_a_symbol_and_whether_its_code_c
     assert "on purpose (code changed since)" in desk.call("get_context", symbol="total_price").text
 
 
-def test_without_the_other_toolsets_context_is_the_graph_alone(tmp_path: Path, root: Path, workers: Workers) -> None:
+def test_get_context_without_other_toolsets_has_graph_only(tmp_path: Path, root: Path, workers: Workers) -> None:
     with closing(App(Config(tmp_path / "other", toolsets=("graph",)), workers=workers)) as app:
         alone = Desk(app.tools(), root)
         assert "quoted" not in alone.call("get_context", symbol="total_price").text
@@ -90,7 +90,7 @@ def test_without_the_other_toolsets_context_is_the_graph_alone(tmp_path: Path, r
 
 
 @pytest.mark.parametrize("tool", ["find_references", "get_impact", "get_context"])
-def test_a_symbol_of_an_installed_package_shows_its_documented_signature(desk: Desk, root: Path, tool: str) -> None:
+def test_package_symbol_shows_its_documented_signature(desk: Desk, root: Path, tool: str) -> None:
     web_kit(root)
     text = desk.call(tool, symbol="web_kit.Client.get").text
     assert text.startswith("'web_kit.Client.get' is not defined in this project but in an installed package:")
@@ -100,9 +100,7 @@ def test_a_symbol_of_an_installed_package_shows_its_documented_signature(desk: D
     assert "src/web.py: 5" in text
 
 
-def test_a_package_that_was_added_as_a_source_is_known_by_short_names_too(
-    tmp_path: Path, root: Path, workers: Workers
-) -> None:
+def test_indexed_package_symbol_is_found_by_short_name(tmp_path: Path, root: Path, workers: Workers) -> None:
     web_kit(root)
     with closing(App(Config(tmp_path / "other"), workers=workers)) as app:
         agent = Desk(app.tools(), root)
@@ -113,15 +111,15 @@ def test_a_package_that_was_added_as_a_source_is_known_by_short_names_too(
 
 
 @pytest.mark.parametrize("symbol", ["web_kit.Nothing", "web_kit.broken.x", "no_such_package.thing", "nowhere"])
-def test_what_no_package_documents_stays_not_found(desk: Desk, root: Path, symbol: str) -> None:
+def test_undocumented_symbol_is_not_found(desk: Desk, root: Path, symbol: str) -> None:
     web_kit(root)
     with pytest.raises(NotFound, match="not found"):
         desk.call("find_references", symbol=symbol)
 
 
-def test_a_damaged_library_costs_the_links_not_the_graph(tmp_path: Path, root: Path, workers: Workers) -> None:
+def test_damaged_library_does_not_break_graph_answers(tmp_path: Path, root: Path, workers: Workers) -> None:
     (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "memory.db").mkdir()  # nothing can be opened there
+    (tmp_path / "other" / "memory.db").mkdir()  # not a readable database
     with closing(App(Config(tmp_path / "other"), workers=workers)) as app:
         agent = Desk(app.tools(), root)
         text = agent.call("get_context", symbol="total_price").text

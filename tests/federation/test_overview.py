@@ -1,4 +1,4 @@
-"""The map of a repository shows what most of it stands on."""
+"""The repository map lists the most central files."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def overview(workers: Workers, folder: Path, files: dict[str, str], token_budget
         return render_overview(index, index.store.graph, token_budget=token_budget)
 
 
-def test_the_file_that_others_use_comes_first_with_signatures(tmp_path: Path, workers: Workers) -> None:
+def test_most_used_file_comes_first_with_signatures(tmp_path: Path, workers: Workers) -> None:
     users = {f"app/user_{n}.py": "from app.core import open_store\n\nopen_store('x').put('k', b'')\n" for n in range(4)}
     tests = {f"tests/test_{n}.py": "from app.user_0 import open_store\n" for n in range(9)}
     text = overview(workers, tmp_path, {"app/core.py": CORE, "app/lonely.py": "def alone(): ...\n", **users, **tests})
     assert text.startswith("# project: 15 files")
     assert "Folders: tests 9, app 6" in text
-    first = text.split("use it); 9 files of tests left out:\n")[1]
+    first = text.split("using files); 9 test files omitted:\n")[1]
     assert first.startswith("app/core.py\n")
     assert "def open_store(path: str) -> Store (13)" in first
     assert "Store: def put(self, key: str, value: bytes) -> None (4)" in first
@@ -56,23 +56,23 @@ def test_the_file_that_others_use_comes_first_with_signatures(tmp_path: Path, wo
     assert "1 def alone()" in first
 
 
-def test_the_map_fits_its_budget_and_says_what_is_left_out(tmp_path: Path, workers: Workers) -> None:
+def test_map_fits_its_budget_and_reports_omissions(tmp_path: Path, workers: Workers) -> None:
     text = overview(workers, tmp_path, {f"m{n}.py": f"def function_{n}(): ...\n" for n in range(90)}, token_budget=300)
     assert text.startswith("showing ")
     assert "/90 files (" in text.splitlines()[0]
     assert estimate_tokens(text) <= 300
 
 
-def test_files_beyond_the_most_central_ones_are_counted(tmp_path: Path, workers: Workers) -> None:
+def test_counts_files_beyond_the_central_ones(tmp_path: Path, workers: Workers) -> None:
     text = overview(workers, tmp_path, {f"m{n}.py": "x = 1\n" for n in range(70)})
     assert text.startswith("showing 60/70 files (find_symbol and search_code find the rest)\n")
 
 
-def test_a_project_without_code_has_a_map_too(tmp_path: Path, workers: Workers) -> None:
+def test_project_without_code_has_a_map(tmp_path: Path, workers: Workers) -> None:
     assert "Languages: markdown 1" in overview(workers, tmp_path, {"README.md": "# Hello\n"})
 
 
-def test_files_weigh_by_what_leads_to_them() -> None:
+def test_page_rank_follows_imports() -> None:
     rows = [("a", "core"), ("b", "core"), ("core", "deep"), ("c", "c")]
     weights = page_rank([ImportRow(path, target, 1, "runtime") for path, target in rows])
     assert weights["deep"] > weights["core"] > weights["a"]
@@ -81,7 +81,7 @@ def test_files_weigh_by_what_leads_to_them() -> None:
 
 
 @pytest.mark.parametrize("name", ["a" * 200])
-def test_long_signatures_are_cut(tmp_path: Path, name: str, workers: Workers) -> None:
+def test_truncates_long_signatures(tmp_path: Path, name: str, workers: Workers) -> None:
     text = overview(workers, tmp_path, {"long.py": f"def {name}(): ...\n"})
     assert "a" * 90 in text
     assert name not in text

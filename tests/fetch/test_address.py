@@ -1,4 +1,4 @@
-"""Public addresses are told from all others, however they are written; private ones are asked when they are named."""
+"""Public and private addresses are distinguished in every notation; private ones are contacted only if allowed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ METADATA = [
 @pytest.mark.parametrize(
     "address", [PUBLIC, "2606:2800:220:1::1", "::ffff:93.184.216.34", "64:ff9b::93.184.216.34", "8.8.8.8", "192.0.1.1"]
 )
-def test_public_addresses_are_public(address: str) -> None:
+def test_public_addresses_are_recognised(address: str) -> None:
     assert is_public(address)
 
 
@@ -87,11 +87,11 @@ def test_public_addresses_are_public(address: str) -> None:
         "2606:2800::200:5efe:127.0.0.1",
     ],
 )
-def test_all_others_are_not(address: str) -> None:
+def test_special_addresses_are_not_public(address: str) -> None:
     assert not is_public(address)
 
 
-def test_a_host_on_this_machine_is_refused_unless_it_is_named() -> None:
+def test_a_host_on_this_machine_is_refused_unless_allowed() -> None:
     for named in ("127.0.0.1", "127.0.0.0/8", "127.0.0.0/24,wiki.corp"):
         assert checked_addresses("127.0.0.1", 80, PrivateHosts.parse(named)) == ["127.0.0.1"]
     assert "127.0.0.1" in checked_addresses("LOCALHOST", 80, PrivateHosts.parse("localhost"))
@@ -118,13 +118,13 @@ def test_a_host_on_this_machine_is_refused_unless_it_is_named() -> None:
         "::1%lo",
     ],
 )
-def test_no_spelling_of_a_private_address_passes(spelling: str) -> None:
+def test_every_spelling_of_a_private_address_is_refused(spelling: str) -> None:
     with pytest.raises(DeltosError) as refused:
         checked_addresses(spelling, 80, PrivateHosts.parse("10.0.0.0/8"))
     assert "Cannot find" in str(refused.value) or isinstance(refused.value, AddressRefused)
 
 
-def test_a_name_with_a_public_and_a_private_address_is_refused_as_a_whole() -> None:
+def test_a_name_with_a_public_and_a_private_address_is_refused() -> None:
     mixed = [PUBLIC, "10.1.2.3"]
     with pytest.raises(AddressRefused, match="is also on a private network"):
         check_addresses("rebind.example", mixed, NO_PRIVATE_HOSTS)
@@ -136,7 +136,7 @@ def test_a_name_with_a_public_and_a_private_address_is_refused_as_a_whole() -> N
 
 
 @pytest.mark.parametrize("address", METADATA)
-def test_the_metadata_of_a_cloud_is_never_asked_whatever_is_allowed(address: str) -> None:
+def test_cloud_metadata_addresses_are_always_refused(address: str) -> None:
     everything = PrivateHosts.parse(
         "host.example,0.0.0.0/8,100.0.0.0/8,168.0.0.0/8,169.0.0.0/8,192.0.0.0/8,"
         "fc00::/7,fe80::/10,::/16,2002::/16,2001::/16,2600::/12,64:ff9b::/32"
@@ -146,7 +146,7 @@ def test_the_metadata_of_a_cloud_is_never_asked_whatever_is_allowed(address: str
 
 
 @pytest.mark.parametrize("name", ["metadata.google.internal", "METADATA.GOOGLE.INTERNAL.", "metadata.goog"])
-def test_the_names_of_a_clouds_metadata_are_refused_before_they_are_looked_up(name: str) -> None:
+def test_cloud_metadata_names_are_refused_before_they_are_resolved(name: str) -> None:
     with pytest.raises(AddressRefused, match="never asked"):
         checked_addresses(name, 80, PrivateHosts.parse(f"{name},169.254.0.0/16"))
 
@@ -155,12 +155,12 @@ def test_the_names_of_a_clouds_metadata_are_refused_before_they_are_looked_up(na
     "written",
     ["1", "true", "YES", "on", "*", "all", "0", "0.0.0.0/0", "::/0", "128.0.0.0/1", "*.corp", "http://wiki", "a:80"],
 )
-def test_what_does_not_name_hosts_or_networks_is_refused_with_what_to_write(written: str) -> None:
+def test_malformed_private_hosts_are_refused_with_an_example(written: str) -> None:
     with pytest.raises(BadArgument, match=r"DELTOS_ALLOW_PRIVATE_HOSTS=wiki\.corp,10\.1\.0\.0/16"):
         PrivateHosts.parse(f"wiki.corp,{written}")
 
 
-def test_a_list_reads_as_it_is_written() -> None:
+def test_private_hosts_are_printed_as_written() -> None:
     listed = PrivateHosts.parse(" wiki.corp, 10.1.0.0/16 ,[fd00::1],Bücher.example.,")
     assert str(listed) == "wiki.corp,xn--bcher-kva.example,10.1.0.0/16,fd00::1/128"
     assert PrivateHosts.parse(str(listed)) == listed
@@ -169,7 +169,7 @@ def test_a_list_reads_as_it_is_written() -> None:
 @pytest.mark.parametrize(
     "url", ["http://a\\@b/", "http://a b/", "http://a\x01b/", "http:///x", "http://[::1/", "http://a:99999/"]
 )
-def test_addresses_that_two_readers_may_take_differently_are_refused(url: str) -> None:
+def test_ambiguous_addresses_are_refused(url: str) -> None:
     with pytest.raises(AddressRefused):
         require_web_address(url)
 

@@ -1,4 +1,4 @@
-"""Local files are read below allowed folders only."""
+"""Local files are read below the allowed folders only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_a_path_below_a_root_is_allowed(tmp_path: Path) -> None:
     assert allowed_path(tmp_path / "docs" / ".." / "docs", [tmp_path]) == (tmp_path / "docs").resolve()
 
 
-def test_a_path_outside_is_refused_also_through_a_link(tmp_path: Path) -> None:
+def test_a_path_outside_is_refused_even_through_a_link(tmp_path: Path) -> None:
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     inside.mkdir()
     outside.mkdir()
@@ -33,7 +33,7 @@ def test_a_missing_path_is_not_found(tmp_path: Path) -> None:
         allowed_path(tmp_path / "nothing", [tmp_path])
 
 
-def test_walking_finds_documents_in_order_and_never_leaves_the_folder(tmp_path: Path) -> None:
+def test_walking_lists_documents_in_order_and_stays_inside_the_folder(tmp_path: Path) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside.md"
     for name in ("b.md", "a.md", "sub/c.md", "node_modules/x.md", ".hidden/y.md", "code.py"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -45,7 +45,7 @@ def test_walking_finds_documents_in_order_and_never_leaves_the_folder(tmp_path: 
     found = list(walk_files(root.resolve(), {".md"}))
     assert found == ["a.md", "b.md", "folder", "link.md", "sub/c.md", "sub/pipe.md"]
     refused = {path for path in found if not readable(root, path)}
-    assert refused == {"folder", "link.md", "sub/pipe.md"}  # whoever reads them counts them
+    assert refused == {"folder", "link.md", "sub/pipe.md"}  # listed so that the reader can report them
 
 
 def readable(root: Path, path: str) -> bool:
@@ -53,7 +53,7 @@ def readable(root: Path, path: str) -> bool:
         return tree.is_file(path)
 
 
-def test_large_and_vanished_files_are_refused(tmp_path: Path) -> None:
+def test_large_and_missing_files_are_refused(tmp_path: Path) -> None:
     large = tmp_path / "large.md"
     large.write_text("12345")
     assert read_file(large) == b"12345"
@@ -64,20 +64,20 @@ def test_large_and_vanished_files_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["a\0b", "x" * 5_000, "~nobody-of-that-name/docs", "loop"])
-def test_what_is_no_path_is_refused_in_words(tmp_path: Path, path: str) -> None:
+def test_invalid_paths_are_refused_with_a_message(tmp_path: Path, path: str) -> None:
     (tmp_path / "loop").symlink_to("loop")
     with pytest.raises((BadArgument, NotFound)):
         allowed_path(tmp_path / path if "~" not in path else Path(path), [tmp_path])
 
 
-def test_a_path_that_the_caller_may_not_read_is_refused_though_the_folder_is_allowed(tmp_path: Path) -> None:
+def test_a_path_outside_the_callers_confinement_is_refused(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "other").mkdir()
     with confined(Confinement((tmp_path / "one",))), pytest.raises(AddressRefused):
         allowed_path(tmp_path / "other", [tmp_path])
 
 
-def test_a_recorded_folder_that_has_become_a_link_is_refused(tmp_path: Path) -> None:
+def test_a_recorded_folder_that_became_a_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     check_unmoved(tmp_path / "docs")
     (tmp_path / "docs").rename(tmp_path / "moved")

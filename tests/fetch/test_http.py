@@ -1,4 +1,4 @@
-"""The HTTP client asks public addresses only, and nothing it is answered can cost too much."""
+"""The HTTP client contacts public addresses only, and limits the cost of every response."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def client() -> Iterator[HttpClient]:
-    """A client that may ask this machine, with small limits."""
+    """A client that may contact this machine, with small limits."""
     limits = RequestLimits(max_bytes=50_000, max_redirects=3, connect_seconds=2.0, read_seconds=2.0, total_seconds=5.0)
     opened = HttpClient(private_hosts=LOOPBACK, limits=limits)
     yield opened
     opened.close()
 
 
-def test_a_page_comes_with_its_type_charset_and_validators(site: Site, client: HttpClient) -> None:
+def test_a_response_has_media_type_charset_and_validators(site: Site, client: HttpClient) -> None:
     headers = {
         "Content-Type": 'text/HTML; charset="ISO-8859-1"',
         "ETag": '"1"',
@@ -43,7 +43,7 @@ def test_a_page_comes_with_its_type_charset_and_validators(site: Site, client: H
     assert "deltos" in site.request_headers["/a"]["user-agent"]
 
 
-def test_a_copy_that_is_still_right_costs_no_body(site: Site, client: HttpClient) -> None:
+def test_an_unchanged_page_is_not_downloaded_again(site: Site, client: HttpClient) -> None:
     site.html("/a", "<p>x</p>")
     first = client.get(f"{site.url}/a")
     again = client.get(f"{site.url}/a", etag=first.etag, last_modified="Mon, 01 Jan 2024 00:00:00 GMT")
@@ -52,21 +52,21 @@ def test_a_copy_that_is_still_right_costs_no_body(site: Site, client: HttpClient
     assert "if-modified-since" in site.request_headers["/a"]
 
 
-def test_redirects_are_followed_to_where_they_end(site: Site, client: HttpClient) -> None:
+def test_redirects_are_followed(site: Site, client: HttpClient) -> None:
     site.redirect("/a", "/b#part")
     site.redirect("/b", f"{site.url}/c")
     site.text("/c", "here")
     assert client.get(f"{site.url}/a").url == f"{site.url}/c"
 
 
-def test_a_circle_of_redirects_is_left(site: Site, client: HttpClient) -> None:
+def test_a_redirect_loop_is_an_error(site: Site, client: HttpClient) -> None:
     site.redirect("/a", "/b")
     site.redirect("/b", "/a")
     with pytest.raises(FetchFailed, match="circle"):
         client.get(f"{site.url}/a")
 
 
-def test_redirects_without_end_are_left(site: Site, client: HttpClient) -> None:
+def test_too_many_redirects_are_an_error(site: Site, client: HttpClient) -> None:
     for number in range(9):
         site.redirect(f"/{number}", f"/{number + 1}")
     with pytest.raises(FetchFailed, match="More than 3 redirects"):
@@ -79,7 +79,7 @@ def test_a_redirect_to_another_scheme_is_refused(site: Site, client: HttpClient)
         client.get(f"{site.url}/a")
 
 
-def test_a_redirect_to_a_malformed_address_is_a_failure(site: Site, client: HttpClient) -> None:
+def test_a_redirect_to_a_malformed_address_is_an_error(site: Site, client: HttpClient) -> None:
     site.redirect("/a", "http://[oops")
     with pytest.raises(FetchFailed, match="malformed"):
         client.get(f"{site.url}/a")
@@ -95,7 +95,7 @@ def test_addresses_of_this_machine_are_refused_by_default(site: Site) -> None:
     assert not site.asked
 
 
-def test_an_address_can_be_checked_without_being_asked(site: Site, client: HttpClient) -> None:
+def test_an_address_can_be_checked_without_a_request(site: Site, client: HttpClient) -> None:
     client.check(site.url)
     with pytest.raises(AddressRefused):
         HttpClient().check(site.url)
@@ -107,7 +107,7 @@ def test_an_address_can_be_checked_without_being_asked(site: Site, client: HttpC
 @pytest.mark.parametrize(
     "url", ["file:///etc/passwd", "ftp://x/", "http://", "http://[", "https://a b/", "http://x:99999/"]
 )
-def test_what_is_no_web_address_is_refused(url: str) -> None:
+def test_other_than_web_addresses_are_refused(url: str) -> None:
     with pytest.raises(AddressRefused):
         require_web_address(url)
 
@@ -115,7 +115,7 @@ def test_what_is_no_web_address_is_refused(url: str) -> None:
 @pytest.mark.parametrize(
     ("status", "retryable"), [(401, False), (403, False), (404, False), (418, False), (429, True), (503, True)]
 )
-def test_errors_say_what_the_server_said(site: Site, client: HttpClient, status: int, *, retryable: bool) -> None:
+def test_errors_contain_the_http_status(site: Site, client: HttpClient, status: int, *, retryable: bool) -> None:
     site.pages["/a"] = Page(b"no", status, {"Retry-After": "7"})
     with pytest.raises(FetchFailed, match=f"HTTP {status}") as caught:
         client.get(f"{site.url}/a")
@@ -128,19 +128,19 @@ def test_retry_after_is_a_number_or_a_date() -> None:
     assert retry_after("soon", now=0.0) == 0.0
 
 
-def test_compressed_pages_are_unpacked(site: Site, client: HttpClient) -> None:
+def test_compressed_pages_are_decompressed(site: Site, client: HttpClient) -> None:
     site.pages["/gzip"] = Page(gzip.compress(b"text" * 99), headers={"Content-Encoding": "gzip"})
     site.pages["/deflate"] = Page(zlib.compress(b"text" * 99), headers={"Content-Encoding": "deflate"})
     assert client.get(f"{site.url}/gzip").body == client.get(f"{site.url}/deflate").body == b"text" * 99
 
 
-def test_a_bomb_of_zeros_goes_off_nowhere(site: Site, client: HttpClient) -> None:
+def test_a_compression_bomb_is_stopped_at_the_size_limit(site: Site, client: HttpClient) -> None:
     site.pages["/bomb"] = Page(gzip.compress(bytes(20_000_000)), headers={"Content-Encoding": "gzip"})
     with pytest.raises(FetchFailed, match="larger than"):
         client.get(f"{site.url}/bomb")
 
 
-def test_a_page_beyond_the_limit_is_refused_by_its_length_and_by_its_bytes(site: Site, client: HttpClient) -> None:
+def test_too_large_pages_are_refused_by_declared_and_by_actual_size(site: Site, client: HttpClient) -> None:
     site.pages["/declared"] = Page(bytes(60_000))
     site.pages["/chunked"] = Page(
         b"%x\r\n%s\r\n0\r\n\r\n" % (60_000, bytes(60_000)),
@@ -152,7 +152,7 @@ def test_a_page_beyond_the_limit_is_refused_by_its_length_and_by_its_bytes(site:
         client.get(f"{site.url}/chunked")
 
 
-def test_damaged_and_unasked_compressions_are_failures(site: Site, client: HttpClient) -> None:
+def test_damaged_and_unsupported_compression_is_an_error(site: Site, client: HttpClient) -> None:
     site.pages["/damaged"] = Page(b"\x1f\x8bnonsense", headers={"Content-Encoding": "gzip"})
     site.pages["/br"] = Page(b"x", headers={"Content-Encoding": "br"})
     with pytest.raises(FetchFailed, match="damaged"):
@@ -161,14 +161,14 @@ def test_damaged_and_unasked_compressions_are_failures(site: Site, client: HttpC
         client.get(f"{site.url}/br")
 
 
-def test_a_connection_that_breaks_midway_can_be_tried_again(site: Site, client: HttpClient) -> None:
+def test_a_broken_connection_is_retryable(site: Site, client: HttpClient) -> None:
     site.pages["/a"] = Page(b"x" * 1000, cut_after=10)
     with pytest.raises(FetchFailed, match="connection failed") as caught:
         client.get(f"{site.url}/a")
     assert caught.value.retryable
 
 
-def test_nobody_listening_is_a_failure_to_connect(client: HttpClient) -> None:
+def test_a_closed_port_is_a_connection_error(client: HttpClient) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -176,14 +176,14 @@ def test_nobody_listening_is_a_failure_to_connect(client: HttpClient) -> None:
             client.get(f"http://127.0.0.1:{port}/")
 
 
-def test_a_server_that_never_answers_is_not_waited_for_long() -> None:
+def test_an_unresponsive_server_times_out() -> None:
     impatient = HttpClient(private_hosts=LOOPBACK, limits=RequestLimits(read_seconds=0.05))
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(FetchFailed, match="too long") as caught:
         impatient.get(f"http://127.0.0.1:{silent.getsockname()[1]}/")
     assert caught.value.retryable
 
 
-def test_a_page_that_trickles_in_forever_is_left() -> None:
+def test_a_slow_download_times_out() -> None:
     impatient = HttpClient(private_hosts=LOOPBACK, limits=RequestLimits(total_seconds=-1.0))
     with socket.create_server(("127.0.0.1", 0)) as server:
 

@@ -1,4 +1,4 @@
-"""Sitemaps are read, gzipped, nested and broken ones too."""
+"""Plain, gzipped, nested and malformed sitemaps are read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.loopback import Site
 
 
-def test_locations_are_read_whatever_their_wrapping() -> None:
+def test_locations_are_read_from_all_formats() -> None:
     data = (
         b"<urlset><url><loc> https://x/a?b=1&amp;c=2 </loc></url><url><loc><![CDATA[https://x/d]]></loc></url><broken"
     )
@@ -31,7 +31,7 @@ def test_a_damaged_file_is_refused() -> None:
         parse_sitemap(b"\x1f\x8bnonsense")
 
 
-def test_nested_files_are_followed_once_and_missing_ones_passed_over(site: Site) -> None:
+def test_nested_files_are_followed_once_and_missing_ones_skipped(site: Site) -> None:
     index = (
         f"<sitemapindex><sitemap><loc>{site.url}/1.xml</loc></sitemap><sitemap><loc>{site.url}/gone.xml</loc></sitemap>"
     )
@@ -59,10 +59,10 @@ def test_nested_files_are_followed_once_and_missing_ones_passed_over(site: Site)
     ],
     ids=lambda text: text[:12],
 )
-def test_a_hostile_sitemap_is_read_in_time_in_proportion_to_its_length(attacked: Attacked, text: str) -> None:
+def test_a_hostile_sitemap_is_parsed_in_linear_time(attacked: Attacked, text: str) -> None:
     attacked.survives(parse_sitemap, text.encode())
 
 
-def test_addresses_may_stand_in_namespaces_sections_and_lines_of_their_own() -> None:
+def test_locations_with_namespaces_cdata_and_line_breaks_are_read() -> None:
     text = "<a:loc>\n <![CDATA[ https://a/?b&amp;c ]]>\n</a:loc ><LOC>https://d</loc><loc>https://e"
     assert parse_sitemap(text.encode()).addresses == ("https://a/?b&c", "https://d")

@@ -1,4 +1,4 @@
-"""Addresses have one form, and a source knows which are its own."""
+"""URLs are normalised, and a source's scope decides which ones belong to it."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from deltos.fetch.url import SiteScope, folder_of, looks_endless, normalise
         ("https://example.org./", "https://example.org/"),
         ("http://[::1]:80/x", "http://[::1]/x"),
         ("https://Bücher.example./ä", "https://xn--bcher-kva.example/%C3%A4"),
-        (f"https://{'ä' * 70}.example/", f"https://{'ä' * 70}.example/"),  # no name that could be asked
+        (f"https://{'ä' * 70}.example/", f"https://{'ä' * 70}.example/"),  # too long for a host name
     ],
 )
-def test_an_address_has_one_form(url: str, expected: str) -> None:
+def test_urls_are_normalised(url: str, expected: str) -> None:
     assert normalise(url) == expected
 
 
 @given(st.from_regex(r"https://[a-z]{1,8}\.org/[a-zA-Z0-9/._~%-]{0,30}(\?[a-z]=[0-9])?", fullmatch=True))
-def test_the_one_form_is_stable(url: str) -> None:
+def test_normalisation_is_idempotent(url: str) -> None:
     once = normalise(url)
     assert normalise(once) == once
 
 
-def test_a_start_path_means_the_folder_it_lies_in() -> None:
+def test_the_scope_of_a_start_path_is_its_folder() -> None:
     assert folder_of("/guide/a.html") == "/guide/"
     assert folder_of("/guide") == "/guide/"
     assert folder_of("/guide/") == "/guide/"
@@ -61,7 +61,7 @@ def test_a_start_without_slash_is_not_a_prefix_of_other_names() -> None:
     assert not scope.admits("https://example.org/docs-old/a")
 
 
-def test_globs_say_otherwise() -> None:
+def test_globs_replace_the_default_scope() -> None:
     scope = SiteScope("https://example.org/docs/", include=("/api/*", "https://cdn.org/d/*"), exclude=("*/old/*",))
     assert scope.admits("https://example.org/docs/")
     assert scope.admits("https://example.org/api/x")
@@ -71,7 +71,7 @@ def test_globs_say_otherwise() -> None:
     assert not scope.admits("https://example.org/api/old/x")
 
 
-def test_machine_made_addresses_are_noticed() -> None:
+def test_endless_generated_urls_are_detected() -> None:
     assert looks_endless("https://example.org/" + "a" * 3000)
     assert looks_endless("https://example.org/next/next/next/next/")
     assert not looks_endless("https://example.org/a/b/a/b/a/b")

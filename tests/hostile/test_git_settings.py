@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 
 import deltos
-from deltos.clones.files import CommitFiles, find_local, local_reference
+from deltos.clones.commit_files import CommitFiles, find_local, local_reference
 from deltos.domains.history.index import HistoryIndexer
 from deltos.server.access import Level, Tokens
 from deltos.store.sqlite.tokens import SqliteTokens
 from deltos.workspace.changes import changes_since
 from deltos.workspace.identity import identify
 from deltos.workspace.walk import walk
-from tests.domains.history.pasts import opened, read_history
+from tests.domains.history.repositories import opened, read_history
 from tests.repositories import git, make_repository, write_files
 from tests.server.over_http.served import Served, rpc
 from tests.server.raw import environment
@@ -38,9 +38,9 @@ SIGNER = "#!/bin/sh\ncat > /dev/null\necho '-----BEGIN PGP SIGNATURE-----'\necho
 PAST = "Begin the sum at zero"
 # How often each module has git do something, and what: one word is enough to tell its calls apart.
 CALLS = {
-    "clones/files.py": ("ls-tree -r -l", "cat-file --batch", "for-each-ref"),
-    "domains/history/lines.py": ("--no-walk=unsorted", "cat-file blob"),
-    "domains/history/show.py": ("--format=%B", "--src-prefix=a/"),
+    "clones/commit_files.py": ("ls-tree -r -l", "cat-file --batch", "for-each-ref"),
+    "domains/history/line_history.py": ("--no-walk=unsorted", "cat-file blob"),
+    "domains/history/commit_text.py": ("--format=%B", "--src-prefix=a/"),
     "workspace/changes.py": ("--full-tree HEAD", "--batch-check", "--batch", "diff --no-index"),
     "workspace/commits.py": ("--name-status", "--full-tree --name-only", "rev-list --count", "rev-list --max-count"),
     "workspace/identity.py": ("--max-parents=0",),
@@ -202,7 +202,7 @@ def test_all_that_git_is_asked_for_is_listed_above() -> None:
             if words.endswith(("git.run", "git.stream")) or (words, ast.unparse(node.args[0])) == ("_head", "git"):
                 name = path.relative_to(source).as_posix()
                 asked[name] = asked.get(name, 0) + 1
-    asked["domains/history/show.py"] -= 1  # what `_head` passes on
+    asked["domains/history/commit_text.py"] -= 1  # what `_head` passes on
     assert asked == {name: len(words) for name, words in CALLS.items()}
 
 
@@ -318,7 +318,7 @@ def test_objects_are_not_borrowed_from_where_the_caller_may_not_read(tmp_path: P
     commit = git(other, "rev-parse", "HEAD")
     write_files(root, {".git/objects/info/alternates": f"{other}/.git/objects\n", ".git/HEAD": f"{commit}\n"})
     answer = review(root, tmp_path / "home")
-    assert "borrows objects" in answer
+    assert "uses git alternates outside the allowed folders" in answer
     assert "private" not in answer
 
 

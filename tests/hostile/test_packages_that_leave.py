@@ -13,8 +13,8 @@ from fuzz.here import Here
 from deltos.app import App
 from deltos.config import Config
 from deltos.confinement import Confinement, confined
-from deltos.domains.docs.dependencies import MOST_DEPENDENCIES, direct_dependencies
-from deltos.domains.docs.installed import find_node, find_python, site_packages
+from deltos.domains.docs.dependencies import MAX_DEPENDENCIES, direct_dependencies
+from deltos.domains.docs.installed_packages import find_node, find_python, site_packages
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.python_package import find_definition
 from deltos.domains.docs.search import DocsRequest
@@ -223,9 +223,9 @@ def test_requirements_include_nothing_from_outside(root: Path, app: App, include
     os.mkfifo(root / "pipe.txt")
     found = direct_dependencies(root, Here())
     assert found.addresses == ("pypi:missing",)
-    assert len(found.left_out) == 1
+    assert len(found.skipped) == 1
     shown = add(app, root, "deps:")
-    assert found.left_out[0] in shown
+    assert found.skipped[0] in shown
     assert SECRET not in shown
     assert "root" not in shown.replace(str(root), "")
 
@@ -257,14 +257,14 @@ def test_requirements_that_never_end_are_stopped_or_counted(root: Path, tmp_path
     write_files(root, {"pyproject.toml": many})
     with closing(open_library(tmp_path / "stopped")) as library, closing(Workers()) as workers:
         limits = TaskLimits(cpu_seconds=0.2, wall_seconds=20.0, memory_bytes=1 << 30)
-        parser = GuardedParser(workers, library.stopped, limits=lambda _: limits)
+        parser = GuardedParser(workers, library.unreadable_content, limits=lambda _: limits)
         with pytest.raises(ReadingStopped, match="CPU"):
             direct_dependencies(root, parser)
     (root / "pyproject.toml").unlink()
-    write_files(root, {"requirements.txt": "\n".join(f"a{n}" for n in range(MOST_DEPENDENCIES + 7))})
+    write_files(root, {"requirements.txt": "\n".join(f"a{n}" for n in range(MAX_DEPENDENCIES + 7))})
     found = direct_dependencies(root, Here())
-    assert len(found.addresses) == MOST_DEPENDENCIES
-    assert found.left_out == ("7 dependencies beyond the first 2,000",)
+    assert len(found.addresses) == MAX_DEPENDENCIES
+    assert found.skipped == ("7 dependencies beyond the limit of 2,000",)
 
 
 def test_deep_nesting_and_odd_types_are_refused_in_words(root: Path) -> None:

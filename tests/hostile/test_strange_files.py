@@ -152,7 +152,7 @@ def test_a_folder_that_takes_too_long_to_list_is_told(tmp_path: Path) -> None:
     root = write_files(tmp_path, CODE)
     found = walk(root, max_seconds=-1)
     assert found.files == {}
-    assert found.notes == ["Note: listing the files took too long and was stopped; some folders are missing."]
+    assert found.notes == ["Note: listing the files timed out; some folders are missing."]
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ from deltos.languages.table import LANGUAGES, Language, language
 PARSED = [language for language in LANGUAGES if language.grammar]
 
 
-def test_the_self_test_finds_nothing_wrong() -> None:
+def test_the_self_test_finds_no_problem() -> None:
     assert grammar.self_test() == []
 
 
-def test_the_self_test_names_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_self_test_reports_problems(monkeypatch: pytest.MonkeyPatch) -> None:
     go = language("go")
     assert go is not None
     missing = dataclasses.replace(go, name="missing", grammar="tree_sitter_missing.language")
@@ -35,13 +35,13 @@ def test_a_language_without_a_grammar_has_no_tree() -> None:
 
 @pytest.mark.parametrize("chosen", PARSED, ids=lambda language: language.name)
 @pytest.mark.parametrize("source", [b"[" * 10_000, b"(" * 10_000 + b")" * 10_000, b"{" * 10_000])
-def test_ten_thousand_brackets_are_survived(chosen: Language, source: bytes) -> None:
+def test_ten_thousand_brackets_can_be_parsed(chosen: Language, source: bytes) -> None:
     tree = grammar.parse(chosen, source, limit_seconds=0.05)
     assert tree is not None
     outline(chosen, tree, source)
 
 
-def test_past_the_time_limit_the_rest_is_left_unread() -> None:
+def test_after_the_time_limit_the_rest_is_not_parsed() -> None:
     go = language("go")
     assert go is not None
     source = b"package a\n" + b"func f() {}\n" * 10_000
@@ -50,7 +50,7 @@ def test_past_the_time_limit_the_rest_is_left_unread() -> None:
     assert tree.root_node.end_byte < len(source)
 
 
-def test_of_a_file_from_whose_errors_the_parser_does_not_recover_in_time_the_beginning_is_read() -> None:
+def test_only_the_beginning_is_parsed_if_error_recovery_takes_too_long() -> None:
     c = language("c")
     assert c is not None
     source = (REGRESSIONS / "outline-c" / "slow-339362966429").read_bytes()
@@ -60,7 +60,7 @@ def test_of_a_file_from_whose_errors_the_parser_does_not_recover_in_time_the_beg
     assert tree.root_node.descendant_count > 10
 
 
-def test_an_ordinary_file_is_read_to_its_end() -> None:
+def test_an_ordinary_file_is_parsed_completely() -> None:
     go = language("go")
     assert go is not None
     source = b"package a\n" + b"func f() {}\n" * 10_000
@@ -76,15 +76,15 @@ def test_a_long_run_of_stray_brackets_hides_nothing_after_it() -> None:
     source = b"package a\nfunc f() {}\n" + b")\n" * 20_000 + b"func g() {}\n"
     tree = grammar.parse(go, source)
     assert tree is not None
-    assert not grammar.stray_runs(tree)
+    assert not grammar.stray_token_runs(tree)
     assert [definition.name for definition in outline(go, tree, source)] == ["f", "g"]
 
 
-def test_nesting_beyond_reason_hides_nothing_after_it() -> None:
+def test_extreme_nesting_hides_nothing_after_it() -> None:
     typescript = language("typescript")
     assert typescript is not None
     source = b"x = " + b"{a: " * 40_000 + b"1" + b"}" * 40_000 + b";\nfunction f() {}\n"
     tree = grammar.parse(typescript, source)
     assert tree is not None
-    assert not grammar.deepest(tree)
+    assert not grammar.too_deep_ranges(tree)
     assert [definition.name for definition in outline(typescript, tree, source)] == ["f"]

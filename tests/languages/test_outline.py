@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from deltos.languages.grammar import parse
 from deltos.languages.outline import outline
+from deltos.languages.signatures import DOC_CHARS, SIGNATURE_CHARS
 from deltos.languages.table import LANGUAGES, Language, language
-from deltos.languages.wording import DOC_CHARS, SIGNATURE_CHARS
 
 if TYPE_CHECKING:
     from deltos.languages.model import Definition
@@ -41,7 +41,7 @@ def test_a_sample_of_the_language_has_the_expected_outline(name: str) -> None:
     assert found == (SAMPLES / f"{name}.outline").read_text("utf-8").splitlines()
 
 
-def test_the_line_is_where_the_name_stands() -> None:
+def test_the_line_of_a_definition_is_that_of_its_name() -> None:
     (found,) = outline_of("python", "# doc\n@cache\ndef f():\n    pass\n")
     assert (found.start_line, found.line, found.end_line) == (1, 3, 4)
 
@@ -51,12 +51,12 @@ def test_a_comment_after_a_blank_line_or_after_code_is_not_a_doc() -> None:
     assert outline_of("c", "int a; // of a\nint b;\n")[1].doc == ""
 
 
-def test_a_doc_block_may_stand_one_blank_line_above() -> None:
+def test_a_blank_line_may_follow_a_doc_block() -> None:
     assert outline_of("javascript", "/** Sends. */\n\nfunction send() {}\n")[0].doc == "Sends."
     assert outline_of("javascript", "/** Sends. */\nlet a;\nfunction send() {}\n")[1].doc == ""
 
 
-def test_long_headers_and_docs_are_cut() -> None:
+def test_long_headers_and_docs_are_truncated() -> None:
     parameters = ", ".join(f"parameter_{i}" for i in range(100))
     (found,) = outline_of("python", f'def f({parameters}):\n    """{"word " * 1000}"""\n')
     assert len(found.signature) == SIGNATURE_CHARS
@@ -75,26 +75,26 @@ def test_several_names_in_one_declaration_are_siblings() -> None:
     assert [definition.qualified_name for definition in found] == ["a", "b"]
 
 
-def test_placeholder_names_are_no_definitions() -> None:
+def test_placeholder_names_are_not_definitions() -> None:
     assert outline_of("go", "package a\nvar _ Reader = nil\n") == []
 
 
-def test_broken_source_gives_what_can_be_found() -> None:
+def test_definitions_are_found_despite_syntax_errors() -> None:
     found = outline_of("python", "def good():\n    pass\n\nclass (:\n\ndef also_good(a, b):\n    return a\n")
     assert {"good", "also_good"} <= {definition.name for definition in found}
 
 
-def test_a_function_whose_name_is_missing_is_passed_over() -> None:
+def test_a_function_without_a_name_is_skipped() -> None:
     assert outline_of("swift", "func ") == []
 
 
-def test_bytes_that_are_not_utf8_are_survived() -> None:
+def test_bytes_that_are_not_utf8_do_not_fail() -> None:
     (found,) = outline_of("python", b"def caf\xe9(a):  # \xff\n    '''\xfe doc'''\n")
     assert found.name.startswith("caf")
     assert found.end_line == 2
 
 
-def test_windows_line_ends_do_not_reach_the_text() -> None:
+def test_windows_line_ends_are_removed_from_signatures() -> None:
     (found,) = outline_of("java", "/**\r\n * Counts.\r\n */\r\nclass A\r\n  extends B {\r\n}\r\n")
     assert (found.signature, found.doc, found.end_line) == ("class A extends B", "Counts.", 6)
 

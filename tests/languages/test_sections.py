@@ -13,7 +13,7 @@ def told(language: str, text: str) -> list[tuple[str, int, int, int]]:
     return [(each.qualified_name, each.start_line, each.line, each.end_line) for each in found]
 
 
-def test_titles_of_restructured_text_nest_in_the_order_of_their_adornments() -> None:
+def test_restructuredtext_titles_nest_in_order_of_their_adornments() -> None:
     text = "=====\nTitle\n=====\n\ntext\n\nPart\n----\nx\n\nInner\n~~~~~\ny\n\nPart two\n--------\nz"
     assert told("restructuredtext", text) == [
         ("Title", 1, 2, 17),
@@ -34,18 +34,18 @@ def test_titles_of_restructured_text_nest_in_the_order_of_their_adornments() -> 
         "",
     ],
 )
-def test_what_only_looks_like_a_title_is_none(text: str) -> None:
+def test_lines_that_only_look_like_titles_are_ignored(text: str) -> None:
     assert told("restructuredtext", text) == []
 
 
-def test_titles_of_asciidoc_are_found_outside_of_listings() -> None:
+def test_asciidoc_titles_are_found_outside_listings() -> None:
     text = "= Guide\n\n== Keys\n\n----\n== no title\n----\n\n=== Lost\n\n== End"
     assert [name for name, *_ in told("asciidoc", text)] == ["Guide", "Guide.Keys", "Guide.Keys.Lost", "Guide.End"]
 
 
-def test_thousands_of_titles_take_time_in_proportion() -> None:
+def test_thousands_of_titles_take_linear_time() -> None:
     assert len(sections("restructuredtext", ["Part", "----"] * 50_000)) == 50_000
 
 
-def test_a_line_that_is_too_long_to_be_a_name_is_none() -> None:
+def test_a_line_that_is_too_long_is_not_a_title() -> None:
     assert told("asciidoc", "= " + "x" * 1_000) == []

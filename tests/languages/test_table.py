@@ -30,7 +30,7 @@ def detected(path: str, head: bytes = b"") -> str | None:
         ("rules/defs.bzl", "starlark"),
     ],
 )
-def test_the_name_of_a_file_tells_its_language(path: str, name: str) -> None:
+def test_the_language_is_detected_by_file_name(path: str, name: str) -> None:
     assert detected(path) == name
 
 
@@ -52,7 +52,7 @@ def test_an_unknown_name_has_no_language(path: str) -> None:
         (b"import os\n", None),
     ],
 )
-def test_without_an_extension_the_interpreter_tells(head: bytes, name: str | None) -> None:
+def test_without_an_extension_the_shebang_determines_the_language(head: bytes, name: str | None) -> None:
     assert detected("bin/tool", head) == name
 
 
@@ -68,11 +68,11 @@ def test_without_an_extension_the_interpreter_tells(head: bytes, name: str | Non
         ("a.m", b"function y = f(x)\n", "matlab"),
     ],
 )
-def test_a_shared_extension_is_told_by_the_first_bytes(path: str, head: bytes, name: str) -> None:
+def test_a_shared_extension_is_resolved_by_the_first_bytes(path: str, head: bytes, name: str) -> None:
     assert detected(path, head) == name
 
 
-def test_names_extensions_and_file_names_are_claimed_once() -> None:
+def test_names_extensions_and_file_names_are_unique() -> None:
     for claims in (
         [row.name for row in LANGUAGES],
         [extension for row in LANGUAGES for extension in row.extensions],

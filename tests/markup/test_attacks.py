@@ -1,4 +1,4 @@
-"""Pages made to keep a parser busy are read in time in proportion to their length."""
+"""Pages built to keep a parser busy are parsed in linear time."""
 
 from __future__ import annotations
 
@@ -97,17 +97,17 @@ FORMATS = {"markdown": MARKDOWN, "rst": RST, "asciidoc": ASCIIDOC, "html": HTML,
         for name, text in attacks.items()
     ],
 )
-def test_a_page_is_read_in_time_in_proportion_to_its_length(attacked: Attacked, form: Format, text: str) -> None:
+def test_parsing_time_is_linear_in_the_length_of_a_page(attacked: Attacked, form: Format, text: str) -> None:
     attacked.survives(parse, text.encode(), form, url="https://example.org/page")
 
 
-def test_links_are_found_as_brackets_allow() -> None:
+def test_inline_links_with_nested_and_unbalanced_brackets() -> None:
     text = "[a](b) ![c](d) [e [f] g](<h> 'title') [i](j k) [[l](m) [n]( o) [p](<) [](q)"
     expected = [("a", "b"), ("e [f] g", "h"), ("l", "m"), ("n", "o"), ("p", "<"), ("", "q")]
     assert list(inline_links(text)) == expected
 
 
-def test_definitions_are_found_at_the_beginning_of_lines() -> None:
+def test_link_definitions_are_found_at_the_beginning_of_lines() -> None:
     text = "[a]: b\n  [c]: <d> 'title'\n x [e]: f\n[g]:\n  h\n[i\n[j]: k\n[]: l\n[m]:"
     assert list(defined_links(text)) == ["b", "d", "h", "k"]
 
@@ -116,7 +116,7 @@ def test_a_link_is_replaced_by_its_label() -> None:
     assert without_links("see [a](b) and ![c](d), [e] (f) [g](h") == "see a and c, [e] (f) [g](h"
 
 
-def test_what_is_hidden_is_left_out() -> None:
+def test_hidden_elements_are_removed() -> None:
     assert without_comments("a<!-- b -->c{/* d */}e{/* f <!-- g") == "ace{/* f "
     assert (
         without_hidden_elements("a<b hidden>c</B >d<i style='display : none'>e<b>f")
@@ -129,7 +129,7 @@ def test_the_first_identifier_of_each_tag_is_an_anchor() -> None:
     assert identifiers("<a id='b' name='c'> id='d' <e f><g\tname = \"h\"><i id='j") == ["b", "h"]
 
 
-def test_a_page_that_is_nested_beyond_reason_keeps_its_text_and_what_comes_after() -> None:
+def test_a_deeply_nested_page_keeps_its_text_and_the_text_after_it() -> None:
     data = (
         b"<h1>Title</h1>"
         + b"<div>" * 5_000

@@ -1,4 +1,4 @@
-"""The format of a page is told by media type or name, and each has its reader."""
+"""Formats are detected by media type or name, and each one has a parser."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from deltos.markup.text import slug, visible
         ("/docs/a.tar.gz", "", None),
     ],
 )
-def test_the_format_is_told_by_type_and_name(location: str, media_type: str, expected: str | None) -> None:
+def test_the_format_is_detected_by_media_type_and_name(location: str, media_type: str, expected: str | None) -> None:
     assert format_of(location, media_type) == expected
 
 
-def test_a_notebook_is_read_cell_by_cell() -> None:
+def test_notebook_cells_become_blocks() -> None:
     notebook = {
         "metadata": {"kernelspec": {"language": "r"}},
         "cells": [
@@ -57,12 +57,12 @@ def test_a_notebook_is_read_cell_by_cell() -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"cells": 1}'])
-def test_what_is_no_notebook_is_refused(text: str) -> None:
+def test_invalid_notebooks_are_rejected(text: str) -> None:
     with pytest.raises(SourceError, match="Not a notebook"):
         parse(text.encode(), "notebook", url="/a.ipynb")
 
 
-def test_asciidoc_is_read_as_text_with_headings_and_listings() -> None:
+def test_asciidoc_headings_and_listings_are_parsed() -> None:
     text = (
         "= Book\n\n[[intro]]\n== Start here ==\n// comment\nSome text\nwraps.\n\n"
         "[source,ruby]\n----\nputs 1\n\n== no\n----\n\n"
@@ -75,7 +75,7 @@ def test_asciidoc_is_read_as_text_with_headings_and_listings() -> None:
     assert start.blocks[-1].anchors == ("end",)
 
 
-def test_plain_text_is_read_by_paragraph() -> None:
+def test_plain_text_is_split_into_paragraphs() -> None:
     document = parse(b"one\ntwo\r\n\r\nthree", "text", url="/a.txt", title="a")
     assert (document.title, [block.text for block in document.sections[0].blocks]) == ("a", ["one\ntwo", "three"])
 
@@ -86,13 +86,13 @@ def test_markdown_and_rst_are_dispatched() -> None:
     assert parse(b"<h1>A</h1>", "html", url="/a.html").title == "A"
 
 
-def test_a_pdf_is_read_page_by_page() -> None:
+def test_each_page_of_a_pdf_is_a_section() -> None:
     document = parse(_pdf("Hello from a page"), "pdf", url="/a.pdf", title="a")
     assert document.sections[0].anchors == ("page=1",)
     assert "Hello from a page" in join_blocks(document.sections[0].blocks)
 
 
-def test_a_damaged_pdf_is_refused() -> None:
+def test_a_damaged_pdf_is_rejected() -> None:
     with pytest.raises(SourceError, match="Not a readable PDF"):
         parse(b"%PDF-1.4 nonsense", "pdf", url="/a.pdf")
 
@@ -103,7 +103,7 @@ def test_slugs_and_visible_text() -> None:
 
 
 def _pdf(text: str) -> bytes:
-    """A PDF of one page, written by hand."""
+    """Return a minimal PDF of one page."""
     stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode()
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",

@@ -1,4 +1,4 @@
-"""HTML pages become sections with anchors; boilerplate and hidden text stay out."""
+"""HTML pages become sections with anchors; boilerplate and hidden text are left out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_headings_open_sections_with_the_trail_above_them() -> None:
     ]
 
 
-def test_every_id_is_an_anchor_of_the_section_it_stands_in() -> None:
+def test_every_id_is_an_anchor_of_its_section() -> None:
     document = parse(
         '<section id="outer"><span id="before"></span><h1 id="own">T</h1><p id="para">x</p><p>y <a name="old"></a>z</p>'
         '</section><section id="second"><h2>U</h2><p>v</p></section>'
@@ -43,7 +43,7 @@ def test_every_id_is_an_anchor_of_the_section_it_stands_in() -> None:
     assert second.anchors == ("second",)
 
 
-def test_an_anchor_on_a_dropped_permalink_is_kept() -> None:
+def test_the_anchor_of_a_removed_permalink_is_kept() -> None:
     document = parse('<h2>Event: end<span><a class="mark" href="#event-end" id="event-end">#</a></span></h2><p>x</p>')
     assert document.sections[0].path == ("Event: end",)
     assert document.sections[0].anchors == ("event-end",)
@@ -55,7 +55,7 @@ def test_code_blocks_stay_verbatim_with_their_language() -> None:
     assert document.sections[0].blocks[0].text == f"```python3\n{code}\n```"
 
 
-def test_two_flavours_of_code_in_one_pre_are_two_blocks() -> None:
+def test_two_code_elements_in_one_pre_are_two_blocks() -> None:
     document = parse(
         '<pre><input type="checkbox"><code class="language-mjs">import a\nb</code>'
         '<code class="language-cjs">const a\nb</code>'
@@ -67,17 +67,17 @@ def test_two_flavours_of_code_in_one_pre_are_two_blocks() -> None:
     ]
 
 
-def test_a_fence_in_code_cannot_close_ours() -> None:
+def test_a_fence_inside_code_does_not_end_the_code_block() -> None:
     document = parse("<pre>```\ninner\n```</pre>")
     assert document.sections[0].blocks[0].text.startswith("````\n```")
 
 
-def test_line_numbers_are_no_code() -> None:
+def test_line_numbers_are_removed_from_code() -> None:
     document = parse('<pre><span class="linenos">1</span>a = 1\n<span class="linenos">2</span>b = 2</pre>')
     assert document.sections[0].blocks[0].text == "```\na = 1\nb = 2\n```"
 
 
-def test_inline_code_keeps_its_marks_and_inner_links_are_noted() -> None:
+def test_inline_code_keeps_its_quotes_and_inner_links_are_collected() -> None:
     document = parse('<p>Use <code>open()</code> or <code><a href="other.html#x">copy</a></code>.</p>')
     assert text_of(document) == "Use `open()` or `copy`."
     assert "https://example.org/guide/other.html#x" in {link.url for link in document.links}
@@ -94,7 +94,7 @@ def test_tables_become_rows_with_a_header() -> None:
     assert row.anchors == ("r",)
 
 
-def test_a_table_around_code_is_only_a_layout() -> None:
+def test_a_layout_table_around_code_is_ignored() -> None:
     document = parse("<table><caption>C</caption><tr><td>1</td><td><pre>code</pre></td></tr></table>")
     assert "```\ncode\n```" in [block.text for block in document.sections[0].blocks]
 
@@ -103,7 +103,7 @@ def test_a_table_caption_is_text() -> None:
     assert text_of(parse("<table><caption>Sizes</caption><tr><td>1</td></tr></table>")) == "Sizes\n\n| 1 |"
 
 
-def test_definitions_with_ids_are_sections_of_their_own() -> None:
+def test_definitions_with_ids_become_sections() -> None:
     document = parse(
         '<h1>os</h1><dl><dt id="os.open">os.open(path)<a class="headerlink" href="#os.open">¶</a></dt><dd><p>Opens.</p>'
         '<dl><dt id="os.open.flags">flags</dt><dd>Bits.</dd></dl></dd>'
@@ -134,11 +134,11 @@ def test_line_breaks_and_alternative_texts_are_kept() -> None:
     assert text_of(document) == "one\ntwo [A diagram of it]"
 
 
-def test_formulas_are_read_by_their_text() -> None:
+def test_formulas_are_replaced_by_their_alternative_text() -> None:
     assert text_of(parse('<p><math alttext="x^2"><mi>x</mi></math></p>')) == "x^2"
 
 
-def test_navigation_footers_and_invitations_are_dropped() -> None:
+def test_navigation_footers_and_edit_links_are_removed() -> None:
     document = parse(
         '<nav>Menu</nav><header>Site</header><div class="related">next</div><main><h1>T</h1><p>Text of it.</p>'
         '<div class="edit-this-page">Edit</div><p>Edit this page</p><p>Next →</p></main><footer>Bye</footer>'
@@ -156,14 +156,14 @@ def test_a_small_main_element_never_hides_the_rest_of_the_page() -> None:
     assert "Much more text" in text_of(document)
 
 
-def test_a_title_beside_the_content_is_not_lost() -> None:
+def test_a_title_next_to_the_content_element_is_kept() -> None:
     document = parse(
         "<div id='header'><h1>tool(1)</h1><p>tool - does it</p></div><div id='content'><h2>Use</h2><p>" + "text " * 50
     )
     assert [section.path[-1] for section in document.sections] == ["tool(1)", "Use"]
 
 
-def test_hidden_text_is_not_read() -> None:
+def test_hidden_text_is_not_indexed() -> None:
     document = parse(
         "<p>seen</p><!-- comment --><p hidden>a</p><p style='display: none'>b</p>"
         "<p style='position:absolute;left:-9999px'>c</p>"
@@ -173,46 +173,46 @@ def test_hidden_text_is_not_read() -> None:
     assert text_of(document) == "seen\n\nzerowidth\n\nhalf\n\nsmall"
 
 
-def test_panels_of_tabs_that_are_not_chosen_are_read() -> None:
+def test_inactive_tab_panels_are_indexed() -> None:
     assert text_of(parse("<div role='tabpanel' hidden><p>Windows way</p></div>")) == "Windows way"
 
 
-def test_the_title_is_the_only_top_heading_or_what_the_head_says() -> None:
+def test_the_title_is_the_only_top_heading_or_the_title_element() -> None:
     assert parse("<h1>Only</h1><p>x</p>").title == "Only"
     assert parse("<h1>One</h1><p>x</p><h1>Two</h1><p>y</p>").title == "Page"
     assert parse("<p>x</p>", head="").title == ""
 
 
-def test_the_head_tells_canonical_address_robots_and_moves() -> None:
+def test_the_head_contains_canonical_url_robots_rules_and_redirect() -> None:
     document = parse(
         "<p>x</p>",
         head="<base href='/base/'><link rel=canonical href='c.html'><meta name=robots content='NOINDEX'>"
         "<meta http-equiv=refresh content='0; url=new.html'>",
     )
     assert document.canonical_url == "https://example.org/base/c.html"
-    assert document.asks_not_to_index
+    assert document.is_noindex
     assert document.moved_to == "https://example.org/base/new.html"
 
 
-def test_a_page_that_is_mostly_a_password_field_wants_a_login() -> None:
+def test_a_short_page_with_a_password_field_requires_a_login() -> None:
     form = "<form><input type=password></form>"
-    assert parse(f"<p>Sign in</p>{form}").wants_login
-    assert not parse(f"<p>{'Documentation. ' * 200}</p>{form}").wants_login
+    assert parse(f"<p>Sign in</p>{form}").requires_login
+    assert not parse(f"<p>{'Documentation. ' * 200}</p>{form}").requires_login
 
 
-def test_links_of_navigation_are_followed_but_not_read() -> None:
+def test_navigation_links_are_followed_but_not_indexed() -> None:
     document = parse(
         "<nav><a href='next.html'>Next</a></nav><p><a href='http://[bad'>x</a><a href='mailto:a@b'>y</a>text</p>"
     )
     assert [link.url for link in document.links] == ["https://example.org/guide/next.html"]
 
 
-def test_a_page_without_end_in_depth_is_still_read() -> None:
+def test_a_very_deeply_nested_page_is_parsed() -> None:
     document = parse("<div>" * 3000 + "deep text" + "</div>" * 3000)
     assert "deep text" in text_of(document)
 
 
-def test_headings_inside_cells_and_empty_headings_do_no_harm() -> None:
+def test_headings_inside_cells_and_empty_headings_are_ignored() -> None:
     document = parse(
         "<h2></h2><dl><dt id='a'><h3>In a term</h3><pre>x</pre><table><tr><td>c</td></tr></table></dt></dl>"
     )
@@ -230,13 +230,13 @@ def test_charsets_are_found_in_the_order_that_browsers_use() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(alphabet="<>/=\"' abdhilprtu123&;#-!\n", max_size=400))
-def test_no_markup_however_broken_stops_the_reader(markup: str) -> None:
+def test_broken_markup_never_raises(markup: str) -> None:
     parse_html(markup.encode(), url=URL)
 
 
 @pytest.mark.parametrize("shapes", ["<svg>{}</svg>", "<SVG viewBox='0 0 1 1'>{}</SVG>", "<math><mi>x</mi>{}</math>"])
-def test_what_follows_a_drawing_of_many_shapes_is_read(shapes: str) -> None:
-    """`<path />` ends by itself inside drawings and formulas: thousands of them are not nested."""
+def test_text_after_a_drawing_with_many_shapes_is_parsed(shapes: str) -> None:
+    """`<path />` is self-closing inside drawings and formulas, so thousands of them are not nested."""
     drawing = shapes.format("<path d='M1,2'/>" * 3_000)
     document = parse_html(f"<main><h1>Select</h1>{drawing}<p>After ü it.</p></main>".encode(), url="")
     text = join_blocks(document.sections[0].blocks)
@@ -245,13 +245,13 @@ def test_what_follows_a_drawing_of_many_shapes_is_read(shapes: str) -> None:
 
 
 @pytest.mark.parametrize("part", ["<svg", "<svg</svg", "<svg>", "<math></math", "<path/>", "<svg><div/>"])
-def test_drawings_that_are_left_open_cost_no_more_than_they_are_long(part: str) -> None:
+def test_unclosed_drawings_are_parsed_in_linear_time(part: str) -> None:
     began = time.process_time()
     parse_html(f"<main>{part * 60_000}<p>text</p></main>".encode(), url="")
     assert time.process_time() - began < 5
 
 
-def test_a_manual_in_one_preformatted_block_is_parted_at_its_anchors() -> None:
+def test_a_manual_in_one_preformatted_block_is_split_at_its_anchors() -> None:
     told = "  It tells how long a session may last\n  before it is closed by the server.\n"
     document = parse(
         f'<h1>Manual</h1><pre>Two settings.\n\n1. <a name="1-timeout">timeout</a>\n{told}\n'
@@ -271,7 +271,7 @@ def test_code_with_anchors_is_one_block_with_its_lines() -> None:
     ]
 
 
-def test_a_block_opens_at_an_anchor_that_stands_nowhere_else() -> None:
+def test_a_unique_anchor_comes_first() -> None:
     keyword = '<a name="option"></a><a name="4-option"></a><a name="option {0}"></a><div><a name="option {0}"></a>option {0}</div>'
     document = parse("<h1>Keywords</h1>" + "".join(map(keyword.format, ("redispatch", "httpchk", "tcplog"))))
     assert [(block.text, block.anchors) for block in document.sections[-1].blocks] == [
@@ -281,7 +281,7 @@ def test_a_block_opens_at_an_anchor_that_stands_nowhere_else() -> None:
     ]
 
 
-def test_an_anchor_that_is_repeated_opens_its_first_place() -> None:
+def test_a_repeated_anchor_is_kept_at_its_first_occurrence() -> None:
     document = parse(
         '<h2 id="a">One</h2><p id="b">x</p><h2 id="b">Two</h2><p>y</p><h2 id="c">Three</h2><p id="a">z</p>'
     )
@@ -289,7 +289,7 @@ def test_an_anchor_that_is_repeated_opens_its_first_place() -> None:
     assert [block.anchors for section in document.sections for block in section.blocks] == [("b",), (), ()]
 
 
-def test_marks_in_a_table_are_what_their_images_say() -> None:
+def test_images_in_table_cells_are_replaced_by_their_labels() -> None:
     mark = '<img src="check.png" alt="X" title="yes">'
     document = parse(
         f"<h1>Keywords</h1><table><tr><th>keyword</th><th>frontend</th><th>backend</th><th>listen</th></tr>"
@@ -302,7 +302,7 @@ def test_marks_in_a_table_are_what_their_images_say() -> None:
     ]
 
 
-def test_a_short_image_text_counts_where_nothing_else_stands_for_it() -> None:
+def test_a_short_image_label_is_used_only_without_other_text() -> None:
     document = parse('<p><img alt="OK"></p><p><img alt="new"> A function. <img alt="A figure"> <img alt="a.png"></p>')
     assert text_of(document) == "OK\n\nA function. [A figure]"
 
@@ -313,12 +313,12 @@ MENU = (
 )
 
 
-def test_drop_down_menus_are_no_text() -> None:
+def test_drop_down_menus_are_removed() -> None:
     document = parse(f"<h1>Keywords</h1><div>See also : {MENU} and backlog.</div><pre>No further {MENU} rules.</pre>")
     assert text_of(document) == "See also : maxconn and backlog.\n\n```\nNo further maxconn rules.\n```"
 
 
-def test_items_inside_other_elements_are_not_glued_to_what_stands_before() -> None:
+def test_items_inside_other_elements_are_separated_from_the_preceding_text() -> None:
     document = parse("<h1>T</h1><div>one<ul><li>two</li><li>three</li></ul>four</div><p><code>a<br>b</code></p>")
     assert text_of(document) == "one\n\n- two\n- three\n\nfour\n\n`a b`"
     listed = parse("<h1>T</h1><pre>one<ul><li>two</li><li>three</li></ul>four</pre>")

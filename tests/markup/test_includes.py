@@ -1,10 +1,10 @@
-"""Pages show the files that they include, the wanted part of each, and nothing from elsewhere."""
+"""Included files replace their directives, limited to the selected part and to files of the folder."""
 
 from __future__ import annotations
 
 import pytest
 
-from deltos.markup.includes import DEEPEST, MOST_INCLUDES, Includer
+from deltos.markup.includes import MAX_INCLUDE_DEPTH, MAX_INCLUDES, Includer
 
 FILES = {
     "src/app.py": "import os\n\ndef first():\n    pass\n\n\ndef second():\n    pass\n",
@@ -20,8 +20,8 @@ FILES = {
 }
 
 
-def expanded(text: str, form: str, path: str = "docs/more/page.md") -> str:
-    return Includer(FILES.get).expanded(text, form, path)  # type: ignore[arg-type]
+def expand(text: str, form: str, path: str = "docs/more/page.md") -> str:
+    return Includer(FILES.get).expand(text, form, path)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def expanded(text: str, form: str, path: str = "docs/more/page.md") -> str:
     ],
 )
 def test_markdown_includes(line: str, shown: str) -> None:
-    assert expanded(f"# Page\n\n{line}\n\nAfter.", "markdown") == f"# Page\n\n{shown}\n\nAfter."
+    assert expand(f"# Page\n\n{line}\n\nAfter.", "markdown") == f"# Page\n\n{shown}\n\nAfter."
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,7 @@ def test_markdown_includes(line: str, shown: str) -> None:
     ],
 )
 def test_restructuredtext_includes(line: str, shown: str) -> None:
-    assert (
-        expanded(f"Page\n====\n\n{line}\n\nAfter.", "rst", "docs/more/page.rst") == f"Page\n====\n\n{shown}\n\nAfter."
-    )
+    assert expand(f"Page\n====\n\n{line}\n\nAfter.", "rst", "docs/more/page.rst") == f"Page\n====\n\n{shown}\n\nAfter."
 
 
 @pytest.mark.parametrize(
@@ -73,23 +71,23 @@ def test_restructuredtext_includes(line: str, shown: str) -> None:
     ],
 )
 def test_asciidoc_includes(line: str, shown: str) -> None:
-    assert expanded(f"= Page\n\n{line}\n\nAfter.", "asciidoc", "docs/more/page.adoc") == f"= Page\n\n{shown}\n\nAfter."
+    assert expand(f"= Page\n\n{line}\n\nAfter.", "asciidoc", "docs/more/page.adoc") == f"= Page\n\n{shown}\n\nAfter."
 
 
 @pytest.mark.parametrize(
     "line", ["{* ../../../../etc/passwd *}", '--8<-- "missing.md"', "<<< nothing.js", "include::x[", "{* *}", "<<< "]
 )
-def test_what_is_not_there_stays_as_it_was_written(line: str) -> None:
-    assert expanded(f"{line}\n", "markdown") == f"{line}\n"
+def test_includes_of_missing_files_are_kept_as_written(line: str) -> None:
+    assert expand(f"{line}\n", "markdown") == f"{line}\n"
 
 
-def test_files_that_include_each_other_come_to_an_end() -> None:
+def test_circular_includes_terminate() -> None:
     includer = Includer(FILES.get)
-    includer.expanded('--8<-- "docs/loop.md"', "markdown", "docs/page.md")
-    assert 0 < includer.tried <= DEEPEST + 2
+    includer.expand('--8<-- "docs/loop.md"', "markdown", "docs/page.md")
+    assert 0 < includer.attempts <= MAX_INCLUDE_DEPTH + 2
 
 
-def test_a_page_of_nothing_but_includes_is_bounded() -> None:
+def test_the_size_of_included_text_is_limited() -> None:
     includer = Includer(lambda _path: "x")
-    shown = includer.expanded('--8<-- "a.md"\n' * (MOST_INCLUDES + 50), "markdown", "page.md")
-    assert (shown.count("x\n"), shown.count("--8<--"), includer.is_full) == (MOST_INCLUDES, 50, True)
+    shown = includer.expand('--8<-- "a.md"\n' * (MAX_INCLUDES + 50), "markdown", "page.md")
+    assert (shown.count("x\n"), shown.count("--8<--"), includer.is_full) == (MAX_INCLUDES, 50, True)

@@ -1,4 +1,4 @@
-"""Manual pages are read as they are shown: sections, options as entries, examples verbatim, no trace of roff."""
+"""Manual pages are parsed as they are displayed: sections, options as entries, verbatim examples, no roff escapes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.markup.man import is_man_page, parse_man, shown
+from deltos.markup.man import is_man_page, parse_man, unescape_roff
 from deltos.markup.model import join_blocks
 
 if TYPE_CHECKING:
@@ -138,18 +138,18 @@ def test_a_page_of_mdoc_macros() -> None:
         (r"\h'never closed", ""),
     ],
 )
-def test_escapes_stand_for_what_a_reader_sees(written: str, read: str) -> None:
-    assert shown(written) == read
+def test_escape_sequences_are_replaced_by_their_characters(written: str, read: str) -> None:
+    assert unescape_roff(written) == read
 
 
-def test_only_manual_pages_are_taken_for_such() -> None:
+def test_only_manual_pages_are_recognised() -> None:
     assert is_man_page(MAN.encode())
     assert is_man_page(MDOC.encode())
     assert not is_man_page(b"\x7fELF\0\0.TH\n")
     assert not is_man_page(b"Release 2.1\n\nNothing of note.\n")
 
 
-def test_requests_that_include_open_or_run_something_do_nothing(tmp_path: Path) -> None:
+def test_requests_that_include_files_or_run_programs_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "other.1").write_text("wombats")
     ran = tmp_path / "ran"
     requests = [f".{name} {tmp_path}/other.1" for name in ("so", "mso", "soquiet")]

@@ -13,13 +13,13 @@ def parse(text: str) -> Document:
     return parse_rst(text, url="/docs/page.rst")
 
 
-def shown(document: Document) -> list[tuple[tuple[str, ...], str]]:
+def sections_with_text(document: Document) -> list[tuple[tuple[str, ...], str]]:
     return [(section.path, join_blocks(section.blocks)) for section in document.sections]
 
 
-def test_titles_rank_in_the_order_their_styles_appear() -> None:
+def test_title_levels_follow_the_order_of_their_styles() -> None:
     document = parse("=====\nTitle\n=====\n\nintro\n\nPart\n----\n\na\n\nSub\n~~~\n\nb\n\nNext\n----\n\nc")
-    assert shown(document) == [
+    assert sections_with_text(document) == [
         (("Title",), "intro"),
         (("Title", "Part"), "a"),
         (("Title", "Part", "Sub"), "b"),
@@ -28,12 +28,12 @@ def test_titles_rank_in_the_order_their_styles_appear() -> None:
     assert document.title == "Title"
 
 
-def test_labels_are_anchors_of_what_follows() -> None:
+def test_labels_are_anchors_of_the_next_block() -> None:
     document = parse(".. _my_label:\n\nTitle\n=====\n\ntext")
     assert document.sections[0].anchors == ("title", "my-label")
 
 
-def test_code_comes_from_directives_literal_blocks_and_sessions() -> None:
+def test_code_directives_literal_blocks_and_sessions_become_code() -> None:
     document = parse(
         "Title\n=====\n\n.. code-block:: python\n   :linenos:\n\n   def f():\n       pass\n\n"
         "Like this::\n\n    raw\n      deeper\n\n"
@@ -49,7 +49,7 @@ def test_code_comes_from_directives_literal_blocks_and_sessions() -> None:
     ]
 
 
-def test_definitions_are_sections_with_their_names_as_anchors() -> None:
+def test_definitions_become_sections_with_their_names_as_anchors() -> None:
     document = parse(
         "Mod\n===\n\n.. py:function:: open(path, mode)\n              open2(path)\n   :module: m\n\n   Opens it.\n\n"
         "   .. method:: close()\n\n      Closes.\n\nAfter."
@@ -62,21 +62,21 @@ def test_definitions_are_sections_with_their_names_as_anchors() -> None:
     ]
 
 
-def test_notes_are_read_and_comments_toctrees_and_images_are_not() -> None:
+def test_notes_are_kept_and_comments_toctrees_and_images_are_removed() -> None:
     document = parse(
         ".. note:: Careful\n   with this.\n\n.. a comment\n   goes on\n\n.. toctree::\n   :maxdepth: 2\n\n   other\n\n"
         ".. image:: x.png\n\n----\n\ntext"
     )
-    assert shown(document) == [((), "**Note** Careful\n\nwith this.\n\ntext")]
+    assert sections_with_text(document) == [((), "**Note** Careful\n\nwith this.\n\ntext")]
 
 
-def test_objects_that_sphinx_documents_from_code_are_named() -> None:
+def test_autodoc_directives_show_the_names_of_their_objects() -> None:
     document = parse(
         "Threads\n=======\n\n.. autofunction:: start_thread_soon\n\nLocks\n=====\n\n"
         ".. autoclass:: Lock(name='')\n   :members: acquire, release\n\n   Text of its own.\n\n"
         ".. automodule:: trio.testing\n   :members:\n\n.. autoexception:: Busy\n.. py:autodata:: LIMIT"
     )
-    assert shown(document) == [
+    assert sections_with_text(document) == [
         (("Threads",), "`start_thread_soon`"),
         (
             ("Locks",),
@@ -87,12 +87,12 @@ def test_objects_that_sphinx_documents_from_code_are_named() -> None:
 
 def test_a_definition_without_text_shows_its_signature() -> None:
     document = parse("Mod\n===\n\n.. py:function:: open(path)\n   :noindex:\n")
-    assert shown(document)[1:] == [(("Mod", "open(path)"), "`open(path)`")]
+    assert sections_with_text(document)[1:] == [(("Mod", "open(path)"), "`open(path)`")]
 
 
-def test_roles_and_targets_read_as_their_words() -> None:
+def test_roles_and_targets_are_reduced_to_their_text() -> None:
     document = parse("Use :func:`~os.open`, :ref:`the guide <guide>`, ``x = 1`` or `site <https://example.org/>`_.")
-    assert shown(document)[0][1] == "Use `os.open`, `the guide`, `x = 1` or site."
+    assert sections_with_text(document)[0][1] == "Use `os.open`, `the guide`, `x = 1` or site."
     assert [link.url for link in document.links] == ["https://example.org/"]
 
 
@@ -111,19 +111,21 @@ def test_named_targets_are_links() -> None:
     assert [link.url for link in parse(".. _Site: https://example.org/\n\ntext").links] == ["https://example.org/"]
 
 
-def test_quotes_nested_without_end_are_still_read() -> None:
+def test_deeply_nested_quotes_are_parsed() -> None:
     text = "".join(" " * (4 * depth) + f"level{depth}\n\n" for depth in range(40))
-    assert "level39" in shown(parse(text))[0][1]
+    assert "level39" in sections_with_text(parse(text))[0][1]
 
 
 @settings(max_examples=80, deadline=None)
 @given(st.text(alphabet="=-~.:_`|+ \nabc>", max_size=300))
-def test_no_text_stops_the_reader(text: str) -> None:
+def test_arbitrary_text_never_raises(text: str) -> None:
     parse(text)
 
 
-def test_a_file_that_was_not_included_leaves_the_line_that_names_it() -> None:
+def test_an_include_that_was_not_resolved_keeps_its_directive() -> None:
     document = parse(
         "Title\n=====\n\n.. include:: ../secret.txt\n\n.. literalinclude:: ../a.py\n   :lines: 1-3\n\nafter"
     )
-    assert shown(document) == [(("Title",), "`.. include:: ../secret.txt`\n\n`.. literalinclude:: ../a.py`\n\nafter")]
+    assert sections_with_text(document) == [
+        (("Title",), "`.. include:: ../secret.txt`\n\n`.. literalinclude:: ../a.py`\n\nafter")
+    ]

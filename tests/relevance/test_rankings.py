@@ -14,7 +14,7 @@ import pytest
 
 from deltos.app import App
 from deltos.config import Config
-from deltos.domains.code.near import near_chunks
+from deltos.domains.code.semantic_candidates import project_vectors
 from deltos.progress import Silent
 from tests.repositories import write_files
 
@@ -42,7 +42,7 @@ def search(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterat
     with closing(App(Config(folder / "home"), workers=workers)) as app:
         index = app.domains.projects.at(unpack(HERE / "bookshop.txtar", folder / "bookshop"))
         index.index()
-        near_chunks(index.store.code).read(index.store.code, Silent())  # as it is soon after the first question
+        project_vectors(index.store.code).embed(index.store.code, Silent())  # as it is soon after the first question
         yield app.code_search(index)
 
 

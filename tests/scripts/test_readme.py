@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deltos.cli.completion import places_of
+from deltos.cli.completion import completion_contexts
 from deltos.cli.main import parser
 from deltos.clients.table import CLIENTS
 from deltos.config import Config
@@ -44,7 +44,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 
 def test_every_command_and_option_is_known() -> None:
-    places = {place.words: place for place in places_of(parser())}
+    places = {place.words: place for place in completion_contexts(parser())}
     commands = re.findall(r"`deltos ([a-z][^`]*)`|^\$ deltos ([^#\n]+)", TEXT, re.MULTILINE)
     assert len(commands) > 10
     for quoted, typed in commands:

@@ -1,4 +1,4 @@
-"""Servers of toy tools, as real processes."""
+"""Real server processes with toy tools."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def manifest_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def start_client(manifest_path: Path, tmp_path: Path) -> Iterator[StartClient]:
-    """Starts a server of its own for a test that ends or disturbs it."""
+    """Return a function that starts a server for a single test."""
     clients: list[RawClient] = []
 
     def start(*arguments: str, cwd: Path | None = None, **environ: str) -> RawClient:
@@ -42,7 +42,7 @@ def start_client(manifest_path: Path, tmp_path: Path) -> Iterator[StartClient]:
 
 @pytest.fixture(scope="module")
 def client(manifest_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawClient]:
-    """A client of one server that serves all tests of a module, past its handshake."""
+    """A client of a server that all tests of a module share, after its handshake."""
     client = RawClient(toy_command(manifest_path), home=tmp_path_factory.mktemp("home"))
     client.initialize()
     yield client

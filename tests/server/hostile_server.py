@@ -1,4 +1,5 @@
-"""The real server, but its graph loops for ever in C over files that say so. `serve` takes `deltos mcp`'s words."""
+"""The real server with a graph indexer that loops forever in C on marked files. `serve` takes the arguments of `deltos
+mcp`."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from deltos.app import App
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.index import GraphIndexer
 from deltos.isolated.process import Workers
-from deltos.server import front
+from deltos.server import startup
 from deltos.store.sqlite.projects import SqliteProjects
 from deltos.tool import Toolbox
 from deltos.workspace import batches
@@ -26,19 +27,19 @@ REPOSITORY = str(Path(__file__).parents[2])
 
 
 class EndlessGraph(GraphIndexer):
-    """The graph's indexer, with a reader that a file can stop."""
+    """The graph indexer, except that files with a marker never finish."""
 
     def extract(self, file: ParsedFile) -> Any:
-        """Facts of a file, if it lets us."""
+        """Return the facts of a file, or never return if the file has the marker."""
         if ENDLESS in file.data and file.language is not None:
             sys.stderr.write(f"reading {file.path} for ever\n")
             sys.stderr.flush()
-            re.match(r"(a*)*b", "a" * 60)  # never lets go of the interpreter
+            re.match(r"(a*)*b", "a" * 60)  # never releases the GIL
         return super().extract(file)
 
 
 def open_toolbox(config: Config) -> Toolbox:
-    """The application's tools over projects with the endless graph."""
+    """Return the application's tools over projects with the endless graph indexer."""
     app = App(config)
     app.domains.workers = Workers(importable_from=(REPOSITORY,))
     app.domains.projects = Projects(
@@ -48,6 +49,6 @@ def open_toolbox(config: Config) -> Toolbox:
 
 
 def serve() -> int:
-    """Serve; a child may take so long that others are surely answered first, and not longer than a test has patience."""
-    batches.LEAST_CPU_SECONDS = 2.0
-    return front.main(sys.argv[1:], open_toolbox)
+    """Serve with a time limit for child processes that exceeds the tests' measurements but not their timeouts."""
+    batches.MIN_CPU_SECONDS = 2.0
+    return startup.main(sys.argv[1:], open_toolbox)

@@ -1,4 +1,4 @@
-"""A client that speaks JSON lines by hand to a real server process: tests see what is on the wire."""
+"""A client that writes JSON lines to a real server process, so that tests see the exact bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def toy_command(manifest: Path, *arguments: str) -> list[str]:
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """Ours, so that the server finds the same packages from any folder, with a data folder of its own."""
+    """Return the environment of a server: ours, with a data folder of its own and the same packages from any folder."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "DELTOS_HOME": str(home), **more}
 
 
@@ -36,7 +36,7 @@ def initialize_params(
 
 
 class RawClient:
-    """Starts the server, sends lines, and hands out what comes back in order."""
+    """Starts the server, sends lines, and returns received messages in order."""
 
     def __init__(self, command: list[str], *, home: Path, cwd: Path | None = None, **environ: str) -> None:
         self.process = subprocess.Popen(
@@ -78,7 +78,7 @@ class RawClient:
         return message
 
     def answer_to(self, request_id: int) -> JsonObject:
-        """The answer to a request; whatever else arrives before it is put aside."""
+        """Return the answer to a request; earlier messages are put aside."""
         while True:
             message = self.receive()
             if message.get("id") == request_id and "method" not in message:
@@ -128,7 +128,7 @@ class RawClient:
         return self.process.wait(PATIENCE_SECONDS)
 
     def dismiss(self) -> None:
-        """End the server, whatever state it is in."""
+        """End the server in any state."""
         with suppress(BrokenPipeError):
             self._stdin.close()
         try:

@@ -1,4 +1,4 @@
-"""Tokens: how they are made, kept and told apart."""
+"""Creation, storage and verification of tokens."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> Iterator[SqliteTokens]:
     opened.close()
 
 
-def test_a_token_stands_for_what_it_was_made_for(store: SqliteTokens) -> None:
+def test_a_token_grants_the_rights_it_was_created_with(store: SqliteTokens) -> None:
     tokens = Tokens(store, lambda: 100.0)
     token_id, text = tokens.create("ci", Level.WRITE, ["/srv/app"], 50)
     grant = tokens.verify(text)
@@ -39,21 +39,22 @@ def test_a_token_stands_for_what_it_was_made_for(store: SqliteTokens) -> None:
     )
 
 
-def test_a_token_for_everything_and_one_of_which_nothing_is_left_are_told_apart(
-    store: SqliteTokens, tmp_path: Path
-) -> None:
+def test_a_token_for_all_projects_differs_from_one_with_none_left(store: SqliteTokens, tmp_path: Path) -> None:
     with closing(SqliteWorkspaces(tmp_path)) as workspaces:
         tokens = Tokens(store, lambda: 100.0, workspaces)
         texts = [tokens.create("ci", Level.READ, projects, None)[1] for projects in ([], ["workspace:shop"])]
         grants = [tokens.verify(text) for text in texts]
-        assert [(grant.projects, grant.gone) for grant in grants if grant] == [(None, ()), ((), ("shop",))]
+        assert [(grant.projects, grant.missing_workspaces) for grant in grants if grant] == [
+            (None, ()),
+            ((), ("shop",)),
+        ]
         workspaces.add("shop", ["/srv/app"])
         grant = tokens.verify(texts[1])
     assert grant
-    assert (grant.projects, grant.gone) == (("/srv/app",), ())
+    assert (grant.projects, grant.missing_workspaces) == (("/srv/app",), ())
 
 
-def test_the_secret_is_kept_nowhere(store: SqliteTokens, tmp_path: Path) -> None:
+def test_the_secret_is_not_stored(store: SqliteTokens, tmp_path: Path) -> None:
     _, text = Tokens(store, lambda: 0.0).create("ci", Level.READ, [], None)
     secret = text.split("_", 2)[2].encode()
     assert not any(secret in path.read_bytes() for path in tmp_path.iterdir())
@@ -77,5 +78,5 @@ def test_a_token_ends_when_it_expires_or_is_revoked(store: SqliteTokens) -> None
 
 
 @pytest.mark.parametrize("text", ["", "_", "dlt", "dlt__", "dlt_nobody_x", "dlt_\xff_\xff", "x" * 10_000])
-def test_what_is_no_token_is_none(store: SqliteTokens, text: str) -> None:
+def test_invalid_tokens_are_rejected(store: SqliteTokens, text: str) -> None:
     assert Tokens(store, lambda: 0.0).verify(text) is None

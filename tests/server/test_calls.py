@@ -1,4 +1,4 @@
-"""Calling tools over the wire, byte for byte."""
+"""Tool calls over stdio, checked byte by byte."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.budget import MAX_ANSWER_CHARACTERS
-from deltos.server.workbench import MAX_RUNNING
+from deltos.server.tool_runner import MAX_RUNNING
 
 if TYPE_CHECKING:
     from tests.server.conftest import StartClient
@@ -22,17 +22,17 @@ def test_a_tool_answers_with_its_text(client: RawClient) -> None:
 
 
 @pytest.mark.parametrize("name", ["count_steps", "count-steps", "countSteps", "Count-Steps"])
-def test_a_name_is_understood_in_every_spelling(client: RawClient, name: str) -> None:
+def test_a_tool_name_is_accepted_in_every_spelling(client: RawClient, name: str) -> None:
     assert client.text(name, steps=3) == "counted to 3"
 
 
-@pytest.mark.parametrize(("given", "said"), [(-4, ""), (1_000_000_000, "aaa")])
-def test_a_number_out_of_range_is_clamped_and_told(client: RawClient, given: int, said: str) -> None:
-    note = f"Note: times={given} is out of range: {len(said)} was taken."
-    assert client.text("echo", text="a", times=given) == f"{said}\n{note}"
+@pytest.mark.parametrize(("given", "expected"), [(-4, ""), (1_000_000_000, "aaa")])
+def test_a_number_out_of_range_is_clamped_with_a_note(client: RawClient, given: int, expected: str) -> None:
+    note = f"Note: times={given} is out of range: {len(expected)} was taken."
+    assert client.text("echo", text="a", times=given) == f"{expected}\n{note}"
 
 
-def test_a_structured_answer_carries_data_beside_our_own_text(client: RawClient) -> None:
+def test_a_structured_answer_has_data_and_text(client: RawClient) -> None:
     result = client.call("structured", name="x")
     assert result["structuredContent"] == {"results": [{"name": "x"}], "truncated": False}
     assert result["content"] == [{"type": "text", "text": "1 result"}]
@@ -42,7 +42,7 @@ def test_a_structured_answer_carries_data_beside_our_own_text(client: RawClient)
     ("name", "arguments", "words"),
     [
         ("count_step", {}, "Error: Unknown tool 'count_step'. Did you mean count_steps?"),
-        ("xyzzy", {}, "Error: Unknown tool 'xyzzy'. Known: echo, "),
+        ("xyzzy", {}, "Error: Unknown tool 'xyzzy'. Known tools: echo, "),
         ("elsewhere", {}, "Error: Unknown tool 'elsewhere'."),
         ("echo", {}, "Error: Missing argument 'text'. What to say."),
         ("echo", {"text": []}, "Error: Argument 'text' must be of type string, not list."),
@@ -54,10 +54,10 @@ def test_a_structured_answer_carries_data_beside_our_own_text(client: RawClient)
         ),
         ("fail", {"how": "known"}, "Error: Symbol 'x' not found. Did you mean y?"),
         ("fail", {"how": "exit"}, "Error: internal error (SystemExit)."),
-        ("huge", {"structured": True}, "Error: The answer has 150,011 characters; no more than 100,000"),
+        ("huge", {"structured": True}, "Error: The answer has 150,011 characters, more than the maximum of 100,000"),
     ],
 )
-def test_what_goes_wrong_is_an_error_in_words(
+def test_failures_are_tool_errors_with_a_message(
     client: RawClient, name: str, arguments: dict[str, object], words: str
 ) -> None:
     result = client.call(name, **arguments)
@@ -65,19 +65,19 @@ def test_what_goes_wrong_is_an_error_in_words(
     assert result["content"][0]["text"].startswith(words)
 
 
-def test_an_unexpected_failure_tells_the_log_and_not_the_client(client: RawClient) -> None:
-    assert client.text("fail") == "Error: internal error (ZeroDivisionError). The server's log says more."
+def test_details_of_an_unexpected_failure_go_to_the_log_only(client: RawClient) -> None:
+    assert client.text("fail") == "Error: internal error (ZeroDivisionError). See the server's log for details."
     client.wait_for_log("ZeroDivisionError: a secret detail")
     assert client.text("echo", text="still alive") == "still alive"
 
 
-def test_an_oversized_answer_is_cut_and_says_so_in_its_first_line(client: RawClient) -> None:
+def test_an_oversized_answer_is_truncated_with_a_note_in_its_first_line(client: RawClient) -> None:
     text = client.text("huge", size=260_000)
     assert text.startswith("showing the first 99,800 of 260,000 characters")
     assert len(text) <= MAX_ANSWER_CHARACTERS
 
 
-def test_text_that_utf8_cannot_carry_is_mended(client: RawClient) -> None:
+def test_lone_surrogates_are_replaced(client: RawClient) -> None:
     result = client.call("broken_text")
     assert result["content"][0]["text"] == "half a pair: ?"
     assert result["structuredContent"] == {"name": "?"}
@@ -89,7 +89,7 @@ def test_only_the_protocol_is_on_stdout(client: RawClient) -> None:
         client.wait_for_log(words)
 
 
-def test_children_do_not_inherit_the_wire(client: RawClient) -> None:
+def test_child_processes_do_not_inherit_the_pipes(client: RawClient) -> None:
     assert client.text("open_descriptors") == "[]"
     assert client.text("fork") == "[]"
 
@@ -105,7 +105,7 @@ def test_pings_and_other_calls_are_answered_while_tools_run(client: RawClient) -
         client.wait_for_log("noticed the cancellation")
 
 
-def test_many_calls_at_once_are_all_answered(client: RawClient) -> None:
+def test_many_concurrent_calls_are_all_answered(client: RawClient) -> None:
     ids = [client.start_call("echo", text=str(number)) for number in range(200)]
     texts = {}
     for _ in ids:
@@ -114,7 +114,7 @@ def test_many_calls_at_once_are_all_answered(client: RawClient) -> None:
     assert texts == {request_id: str(number) for number, request_id in enumerate(ids)}
 
 
-def test_progress_is_told_only_to_those_who_asked(client: RawClient) -> None:
+def test_progress_is_sent_only_on_request(client: RawClient) -> None:
     client.others.clear()
     client.text("count_steps", steps=1000)
     assert client.others == []
@@ -127,7 +127,7 @@ def test_progress_is_told_only_to_those_who_asked(client: RawClient) -> None:
     assert numbers == sorted(set(numbers))
 
 
-def test_a_cut_answer_warns_in_the_log_of_clients_that_want_to_hear(client: RawClient) -> None:
+def test_a_truncated_answer_sends_a_warning_to_clients_that_want_warnings(client: RawClient) -> None:
     client.others.clear()
     client.call("structured", cut=True)
     (warning,) = client.others
@@ -135,7 +135,7 @@ def test_a_cut_answer_warns_in_the_log_of_clients_that_want_to_hear(client: RawC
     assert warning["params"] == {
         "level": "warning",
         "logger": "deltos",
-        "data": "structured: answer cut to 8 of 1234 characters",
+        "data": "structured: answer truncated to 8 of 1,234 characters",
     }
     client.request("logging/setLevel", {"level": "error"})
     client.others.clear()
@@ -149,7 +149,7 @@ def test_a_line_of_fifty_megabytes_is_survived(client: RawClient) -> None:
     assert client.request("ping")["result"] == {}
 
 
-def test_calls_that_are_given_up_but_never_end_do_not_pile_up(start_client: StartClient) -> None:
+def test_cancelled_calls_that_never_end_are_limited(start_client: StartClient) -> None:
     client = start_client()
     client.initialize()
     for _ in range(MAX_RUNNING):

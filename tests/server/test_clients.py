@@ -1,4 +1,4 @@
-"""The official client, over real stdio, with and without a handshake."""
+"""The SDK's client over real stdio, with and without a handshake."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprec
 
 @pytest.fixture
 def connect(manifest_path: Path, tmp_path: Path) -> Connect:
-    """Connects a client to a server of its own."""
+    """Return a function that connects a client to a new server."""
 
     @asynccontextmanager
     async def connect(*arguments: str, cwd: Path | None = None, **options: Any) -> AsyncIterator[Client]:
@@ -80,7 +80,7 @@ def test_progress_reaches_the_callback(connect: Connect, mode: str) -> None:
     assert steps[-1] == (7, 7, "steps")
 
 
-def test_a_client_that_gives_up_stops_the_work(connect: Connect) -> None:
+def test_a_cancelled_call_stops_its_tool(connect: Connect) -> None:
     async def scenario() -> None:
         async with connect(mode="legacy") as client:
             with pytest.raises(MCPError, match=r"[Tt]imed out"):
@@ -90,7 +90,7 @@ def test_a_client_that_gives_up_stops_the_work(connect: Connect) -> None:
     anyio.run(scenario)
 
 
-def test_a_cut_is_told_to_modern_clients_that_opted_in(connect: Connect) -> None:
+def test_modern_clients_that_opted_in_are_warned_of_truncation(connect: Connect) -> None:
     heard: list[str] = []
 
     async def listen(params: types.LoggingMessageNotificationParams) -> None:
@@ -107,7 +107,7 @@ def test_a_cut_is_told_to_modern_clients_that_opted_in(connect: Connect) -> None
 
 
 @pytest.mark.parametrize("mode", ERAS)
-def test_a_changed_choice_of_toolsets_is_told(connect: Connect, mode: str, tmp_path: Path) -> None:
+def test_a_change_of_toolsets_is_announced(connect: Connect, mode: str, tmp_path: Path) -> None:
     async def scenario() -> None:
         changed = anyio.Event()
 
@@ -125,14 +125,14 @@ def test_a_changed_choice_of_toolsets_is_told(connect: Connect, mode: str, tmp_p
                     (tmp_path / TOOLSETS_FILE).write_text("memory")
                     await anext(aiter(subscription))
             assert (await client.list_tools(cache_mode="bypass")).tools == []
-            (tmp_path / TOOLSETS_FILE).write_text("kitchen")  # not understood: the last choice stays
+            (tmp_path / TOOLSETS_FILE).write_text("kitchen")  # invalid: the previous toolsets stay
             assert (await client.call_tool("echo", {"text": "x"})).is_error is True
 
     anyio.run(scenario)
 
 
 def roots_callback(*folders: Path) -> Callable[[ClientRequestContext], Awaitable[types.ListRootsResult]]:
-    """Answers `roots/list` with folders, behind one root that is not on this machine."""
+    """Return a callback that answers `roots/list` with folders, after one root that does not exist on this machine."""
 
     async def list_roots(_: ClientRequestContext) -> types.ListRootsResult:
         roots = [types.Root(uri=FileUrl(folder.as_uri())) for folder in folders]
@@ -177,7 +177,7 @@ def test_a_changed_root_is_followed(connect: Connect, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ERAS)
-def test_without_roots_the_path_argument_counts_and_else_the_current_folder(
+def test_without_roots_the_path_argument_or_the_current_folder_is_used(
     connect: Connect, mode: str, tmp_path: Path
 ) -> None:
     (tmp_path / "given").mkdir()
@@ -191,7 +191,7 @@ def test_without_roots_the_path_argument_counts_and_else_the_current_folder(
     anyio.run(scenario)
 
 
-def test_a_client_that_never_tells_its_roots_is_served_all_the_same(connect: Connect, tmp_path: Path) -> None:
+def test_a_client_that_never_reports_its_roots_is_served(connect: Connect, tmp_path: Path) -> None:
     async def never(_: ClientRequestContext) -> types.ListRootsResult:
         await anyio.sleep_forever()
         raise AssertionError

@@ -1,4 +1,4 @@
-"""Which folder a conversation is about, and how URIs name folders."""
+"""The project folders of a conversation, and the conversion of URIs to folders."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ def test_a_uri_names_a_windows_path(uri: str, path: str) -> None:
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0/"), min_size=1).filter(lambda n: n.strip(".")))
-def test_every_path_comes_back_from_its_uri(name: str) -> None:
+def test_every_path_survives_conversion_to_a_uri_and_back(name: str) -> None:
     path = Path("/root", name)
     assert path_of_uri(path.as_uri(), windows=False) == str(path)
 
 
 @given(st.text())
-def test_no_uri_is_an_error(uri: str) -> None:
+def test_invalid_uris_raise_no_error(uri: str) -> None:
     path_of_uri(uri)
 
 
-def test_a_chosen_folder_goes_before_roots_and_those_before_the_start(tmp_path: Path) -> None:
+def test_a_chosen_folder_precedes_the_roots_and_the_roots_precede_the_start_folder(tmp_path: Path) -> None:
     root, chosen = tmp_path / "root", tmp_path / "chosen"
     root.mkdir()
     conversation = Conversation(tmp_path)
@@ -65,7 +65,7 @@ def test_a_chosen_folder_goes_before_roots_and_those_before_the_start(tmp_path: 
     assert conversation.project_root() == chosen
 
 
-def test_roots_that_vanish_give_way_to_the_start(tmp_path: Path) -> None:
+def test_without_existing_roots_the_start_folder_is_used(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     conversation = Conversation(tmp_path)
     conversation.set_client_roots([(tmp_path / "root").as_uri()])
@@ -73,7 +73,7 @@ def test_roots_that_vanish_give_way_to_the_start(tmp_path: Path) -> None:
     assert conversation.project_root() == tmp_path
 
 
-def test_a_client_hears_its_level_and_above() -> None:
+def test_a_client_gets_messages_of_its_level_and_above() -> None:
     conversation = Conversation(Path())
     conversation.log_level = "error"
     assert [level for level in LOG_LEVELS if conversation.hears(level)] == [

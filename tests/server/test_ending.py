@@ -1,4 +1,4 @@
-"""How the server ends: always at once, always clean."""
+"""The server always exits quickly and cleanly."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 
     from tests.server.conftest import StartClient
 
-LIMIT_SECONDS = 20  # five are promised; a busy machine may take longer to start a process
+LIMIT_SECONDS = 20  # the specified limit is five seconds; a busy machine may take longer to start a process
 INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize_params()}
 HUGE = {"name": "huge", "arguments": {"size": 90_000}}
-POLL_SECONDS = 0.02  # the processor is the server's meanwhile
-FULL_PIPE_BYTES = 40_000  # it takes up to 65,536, less where messages leave parts of its pages unused
+POLL_SECONDS = 0.02  # poll rarely, to leave the CPU to the server
+FULL_PIPE_BYTES = 40_000  # capacity is up to 65,536 bytes, less if messages leave pages partly unused
 
 
 @pytest.mark.parametrize("tool", ["never_end", "wait_until_cancelled"])
-def test_hanging_up_ends_the_server_even_while_work_runs(start_client: StartClient, tool: str, tmp_path: Path) -> None:
+def test_disconnecting_ends_the_server_even_while_a_call_runs(
+    start_client: StartClient, tool: str, tmp_path: Path
+) -> None:
     client = start_client()
     client.initialize()
     client.start_call(tool)
@@ -37,7 +39,7 @@ def test_hanging_up_ends_the_server_even_while_work_runs(start_client: StartClie
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_server_even_while_work_runs(
+def test_a_signal_ends_the_server_even_while_a_call_runs(
     start_client: StartClient, number: signal.Signals, tmp_path: Path
 ) -> None:
     client = start_client()
@@ -51,7 +53,7 @@ def test_a_signal_ends_the_server_even_while_work_runs(
     assert "Traceback" not in client.remaining_log()
 
 
-def test_a_signal_ends_the_server_even_while_a_library_holds_the_interpreter(start_client: StartClient) -> None:
+def test_a_signal_ends_the_server_even_while_a_library_holds_the_gil(start_client: StartClient) -> None:
     client = start_client()
     client.initialize()
     client.start_call("hold_interpreter")
@@ -60,10 +62,10 @@ def test_a_signal_ends_the_server_even_while_a_library_holds_the_interpreter(sta
     assert client.process.wait(LIMIT_SECONDS) == -signal.SIGKILL
 
 
-def test_a_signal_ends_a_server_that_is_only_starting(start_client: StartClient) -> None:
+def test_a_signal_ends_a_server_during_start_up(start_client: StartClient) -> None:
     client = start_client()
     client.request("initialize", initialize_params())
-    client.start_call("echo", text="x")  # needs the SDK, which is imported now
+    client.start_call("echo", text="x")  # needs the SDK, which is being imported now
     client.process.terminate()
     assert client.process.wait(LIMIT_SECONDS) == 0
 
@@ -100,8 +102,8 @@ def test_a_signal_ends_a_server_whose_client_does_not_read_its_answers(
 
 
 def waiting_bytes(pipe: IO[bytes]) -> int:
-    """How much has been written that nobody has read."""
-    import fcntl  # here: Windows has neither
+    """Return the number of bytes in a pipe that were not read yet."""
+    import fcntl  # imported here, because Windows has neither module
     import termios
 
     (count,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0\0\0\0"))
@@ -116,7 +118,7 @@ def waiting_bytes(pipe: IO[bytes]) -> int:
         (">&-", 2, "stdin and stdout must be open"),
     ],
 )
-def test_missing_standard_streams_are_coped_with(
+def test_missing_standard_streams_are_handled(
     manifest_path: Path, tmp_path: Path, closed: str, code: int, words: str
 ) -> None:
     command = ["sh", "-c", f'exec "$@" {closed}', "sh", *toy_command(manifest_path)]
@@ -141,7 +143,7 @@ def test_a_client_that_stops_reading_ends_the_server(manifest_path: Path, tmp_pa
         assert process.wait() == 0
 
 
-def test_a_toolbox_that_does_not_close_is_left_behind(start_client: StartClient, tmp_path: Path) -> None:
+def test_the_server_exits_although_the_toolbox_does_not_close(start_client: StartClient, tmp_path: Path) -> None:
     (tmp_path / "stuck").touch()
     client = start_client()
     client.initialize()
@@ -149,13 +151,13 @@ def test_a_toolbox_that_does_not_close_is_left_behind(start_client: StartClient,
     assert client.hang_up() == 0
 
 
-def test_a_toolbox_that_cannot_be_opened_is_told_at_every_call_and_tried_again(
+def test_every_call_retries_a_toolbox_that_cannot_be_opened_and_reports_it(
     start_client: StartClient, tmp_path: Path
 ) -> None:
     (tmp_path / "read-only").touch()
     client = start_client()
     client.initialize()
-    told = "Error: The data folder is read-only. Set DELTOS_HOME to another folder."
-    assert client.call("echo", text="x") == {"content": [{"type": "text", "text": told}], "isError": True}
+    message = "Error: The data folder is read-only. Set DELTOS_HOME to another folder."
+    assert client.call("echo", text="x") == {"content": [{"type": "text", "text": message}], "isError": True}
     (tmp_path / "read-only").unlink()
     assert client.text("echo", text="x") == "x"

@@ -1,4 +1,4 @@
-"""A file that a parser reads for ever: everybody else is answered meanwhile, and the server ends when it is told to."""
+"""While a parser never finishes a file, others are answered, and the server exits on a signal."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SEARCHES = 20
-# By its name, so that children find its classes.
+# Imported by name, so that child processes find its classes.
 SERVER = "import sys; from tests.server.hostile_server import serve; sys.exit(serve())"
 FILES: dict[str, str | bytes] = {"good.py": "def good_function():\n    return 1\n"}
 BAD: dict[str, str | bytes] = {"bad.py": b"def bad_function():\n    return 2\n" + ENDLESS + b"\n"}
 
-# Each after enough short lines, as files of long lines alone are left out.
+# Each begins with enough short lines, because files with only long lines are skipped.
 LINES = b"# a remarkable_word in a line\n" * 100
 TOO_MUCH: dict[str, bytes] = {
-    "ambiguous.py": LINES + b"with " + b"*/" * 5_000,  # read in two ways: recovery took 10 GB
-    "nested.yaml": LINES + b"- " * 5_000 + b"a\n",  # beyond what the grammar can hold: it crashed
+    "ambiguous.py": LINES + b"with " + b"*/" * 5_000,  # ambiguous: error recovery took 10 GB
+    "nested.yaml": LINES + b"- " * 5_000 + b"a\n",  # exceeds the grammar's capacity: it crashed
     "heredoc.rb": LINES + b"a = <<" + b"A" * 1_019 + b"\nb\n" + b"A" * 1_019 + b"\n",  # the same
 }
 
@@ -44,7 +44,7 @@ def client(tmp_path: Path) -> Iterator[RawClient]:
 
 
 def children_of(pid: int) -> list[int]:
-    """The processes that a process has started and that still run."""
+    """Return the running child processes of a process."""
     found = []
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -57,11 +57,11 @@ def children_of(pid: int) -> list[int]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there only the clock stops a child")
-def test_others_are_answered_while_a_file_is_read_for_ever_and_it_is_named_afterwards(
+def test_others_are_answered_while_a_file_never_finishes_parsing_and_it_is_reported(
     client: RawClient, tmp_path: Path
 ) -> None:
     assert "good_function" in client.text("search_code", query="good_function")
-    client.call("index_repository", repo_path=str(tmp_path / "other"))  # its child is there from now on
+    client.call("index_repository", repo_path=str(tmp_path / "other"))  # the child process exists from now on
     write_files(tmp_path / "root", BAD)
     stuck = client.start_call("search_code", query="bad_function")
     client.wait_for_log("reading bad.py for ever")
@@ -73,9 +73,9 @@ def test_others_are_answered_while_a_file_is_read_for_ever_and_it_is_named_after
     ):
         answer = client.call(name, **arguments)
         assert not answer.get("isError"), answer
-    assert all(message.get("id") != stuck for message in client.others)  # they were answered first
+    assert all(message.get("id") != stuck for message in client.others)  # the other calls were answered first
     text = client.answer_to(stuck)["result"]["content"][0]["text"]
-    assert "bad.py" in text  # found by its words, although the graph could not read it
+    assert "bad.py" in text  # found by its words, although the graph could not be extracted
     graph = client.text("find_symbol", symbol="good_function")
     assert "1 file could not be read by the graph: bad.py (reading it took more than" in graph
     errors = client.call("index_repository")["structuredContent"]["errors"]
@@ -84,7 +84,7 @@ def test_others_are_answered_while_a_file_is_read_for_ever_and_it_is_named_after
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits memory")
 @pytest.mark.parametrize("name", TOO_MUCH)
-def test_a_file_that_a_native_parser_cannot_hold_is_named_and_found_by_its_words(
+def test_a_file_that_crashes_a_native_parser_is_reported_and_found_by_its_words(
     client: RawClient, tmp_path: Path, name: str
 ) -> None:
     assert "good_function" in client.text("search_code", query="good_function")
@@ -100,7 +100,7 @@ def test_a_file_that_a_native_parser_cannot_hold_is_named_and_found_by_its_words
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there only the clock stops a child")
-def test_a_web_server_answers_twenty_searches_and_every_ping_while_a_file_is_read_for_ever(tmp_path: Path) -> None:
+def test_an_http_server_answers_searches_and_pings_while_a_file_never_finishes_parsing(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "root", FILES)
     server = Served([sys.executable, "-c", SERVER, str(root), "--http", "127.0.0.1:0"], tmp_path / "home")
     session = server.open_session()
@@ -121,9 +121,7 @@ def test_a_web_server_answers_twenty_searches_and_every_ping_while_a_file_is_rea
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
-def test_a_server_that_is_told_to_end_does_so_at_once_and_takes_its_children_along(
-    client: RawClient, tmp_path: Path
-) -> None:
+def test_a_signal_ends_the_server_and_its_child_processes_at_once(client: RawClient, tmp_path: Path) -> None:
     client.text("search_code", query="good_function")
     write_files(tmp_path / "root", BAD)
     client.start_call("search_code", query="bad_function")

@@ -1,4 +1,4 @@
-"""A file whose types the graph works out for ever: others are answered meanwhile, and the server ends when told to."""
+"""While the type resolution of a file never finishes, others are answered, and the server exits on a signal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.domains.graph.test_unresolved import ENDLESS
+from tests.domains.graph.test_resolution_failures import ENDLESS
 from tests.repositories import make_repository, write_files
 from tests.server.over_http.served import Served, rpc
 from tests.server.raw import RawClient
@@ -23,7 +23,7 @@ COMMAND = [sys.executable, "-P", "-m", "deltos", "mcp"]
 GOOD: dict[str, str | bytes] = {"good.ts": "export function good_function() { return 1 }\n"}
 OTHER: dict[str, str | bytes] = {"other.py": "def other_function():\n    return 3\n"}
 PATIENCE_SECONDS = 60
-# More than reading such a file takes, and less than it may: whoever works for so long resolves it.
+# Longer than parsing such a file takes, and below its time limit: a child that works this long is resolving it.
 RESOLVING_TICKS = 200
 
 
@@ -34,7 +34,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def await_resolving(server: int) -> list[int]:
-    """The children of the server, once one of them works for a long time."""
+    """Wait until a child process works for a long time, and return the server's children."""
     until = time.monotonic() + PATIENCE_SECONDS
     while True:
         children = children_of(server)
@@ -52,7 +52,7 @@ def await_end(children: list[int]) -> None:
         time.sleep(0.05)
 
 
-def test_a_client_is_answered_and_a_signal_obeyed_while_a_file_is_resolved_for_ever(root: Path, tmp_path: Path) -> None:
+def test_calls_and_signals_are_handled_while_a_file_never_finishes_resolving(root: Path, tmp_path: Path) -> None:
     client = RawClient([*COMMAND, str(root)], home=tmp_path / "home", DELTOS_EMBED="off")
     client.initialize()
     assert "good_function" in client.text("search_code", query="good_function")
@@ -64,13 +64,13 @@ def test_a_client_is_answered_and_a_signal_obeyed_while_a_file_is_resolved_for_e
     assert "good_function" in client.text("search_code", query="good_function")
     indexed = client.call("index_repository", repo_path=str(tmp_path / "other"))
     assert indexed["structuredContent"]["files_indexed"] == 1
-    assert all(message.get("id") != stuck for message in client.others)  # they were answered first
+    assert all(message.get("id") != stuck for message in client.others)  # the other calls were answered first
     client.process.terminate()
     assert client.process.wait(20) == 0
     await_end(children)
 
 
-def test_a_web_server_answers_others_while_a_file_is_resolved_for_ever(root: Path, tmp_path: Path) -> None:
+def test_an_http_server_answers_others_while_a_file_never_finishes_resolving(root: Path, tmp_path: Path) -> None:
     command = [*COMMAND, str(root), "--http", "127.0.0.1:0", "--root", str(tmp_path)]
     server = Served(command, tmp_path / "home", DELTOS_EMBED="off")
     one, other = server.open_session(), server.open_session()
@@ -78,7 +78,7 @@ def test_a_web_server_answers_others_while_a_file_is_resolved_for_ever(root: Pat
     write_files(root, {"endless.ts": ENDLESS})
 
     def ask() -> None:
-        with suppress(HTTPException, OSError):  # it is cut off when the server ends
+        with suppress(HTTPException, OSError):  # the connection is closed when the server ends
             server.call("find_symbol", one, symbol="good_function")
 
     asking = threading.Thread(target=ask)

@@ -1,7 +1,7 @@
-"""The first second: what is answered before the SDK is there, and how the SDK takes over.
+"""The first second: answers before the SDK is imported, and the handover to the SDK.
 
-A gate stands in for a slow import: a module called `anyio`, found first, that waits on a named pipe before it
-makes way for the real one.
+A slow import is simulated by a module called `anyio`, found first on the path, that waits on a named pipe before it
+imports the real one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.server.wire import MAX_LINE_BYTES
+from deltos.server.pipes import MAX_LINE_BYTES
 from tests.server.raw import initialize_params
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ MODERN = {
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Path:
-    """A named pipe: the SDK's import goes on once somebody opens it for writing."""
+    """A named pipe; the import of the SDK continues when it is opened for writing."""
     path = tmp_path / "gate"
     os.mkfifo(path)
     (tmp_path / "slow").mkdir()
@@ -48,7 +48,7 @@ def gate(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def gated(start_client: StartClient, gate: Path) -> RawClient:
-    """A client of a server that waits at the gate before it imports the SDK."""
+    """A client of a server that waits on the pipe before it imports the SDK."""
     search_path = os.pathsep.join([str(gate.with_name("slow")), *sys.path])
     return start_client(PYTHONPATH=search_path, DELTOS_TEST_GATE=str(gate))
 
@@ -64,7 +64,7 @@ def test_the_first_answers_do_not_wait_for_the_sdk(gated: RawClient) -> None:
     assert gated.request("tools/list")["result"]["tools"][0]["name"] == "echo"
 
 
-def test_clients_without_a_handshake_do_not_wait_either(gated: RawClient, gate: Path) -> None:
+def test_clients_without_a_handshake_do_not_wait_for_the_sdk_either(gated: RawClient, gate: Path) -> None:
     assert gated.request("server/discover", {"_meta": MODERN})["result"]["supportedVersions"] == ["2026-07-28"]
     assert gated.request("tools/list", {"_meta": MODERN})["result"]["tools"]
     open_gate(gate)
@@ -74,7 +74,7 @@ def test_clients_without_a_handshake_do_not_wait_either(gated: RawClient, gate: 
     assert gated.others == []
 
 
-def test_what_the_sdk_must_answer_is_kept_in_order_until_it_is_there(gated: RawClient, gate: Path) -> None:
+def test_requests_for_the_sdk_are_kept_in_order_until_it_is_imported(gated: RawClient, gate: Path) -> None:
     gated.initialize()
     kept = [
         gated.start_call("echo", text="first"),
@@ -97,7 +97,7 @@ def test_the_handshake_is_answered_only_once(gated: RawClient, gate: Path) -> No
     assert gated.remaining() == []
 
 
-def test_an_odd_handshake_is_left_to_the_sdk(gated: RawClient, gate: Path) -> None:
+def test_an_unusual_handshake_is_left_to_the_sdk(gated: RawClient, gate: Path) -> None:
     params = {**initialize_params(), "capabilities": "all"}
     request_id = gated.send_request("initialize", params)
     open_gate(gate)
@@ -105,23 +105,23 @@ def test_an_odd_handshake_is_left_to_the_sdk(gated: RawClient, gate: Path) -> No
     assert "result" in gated.initialize()
 
 
-def test_a_client_that_leaves_early_is_not_waited_for(gated: RawClient) -> None:
+def test_the_server_exits_if_the_client_disconnects_early(gated: RawClient) -> None:
     gated.initialize()
     assert gated.hang_up() == 0
 
 
-def test_a_client_that_says_nothing_costs_nothing(gated: RawClient) -> None:
+def test_an_idle_client_uses_no_cpu(gated: RawClient) -> None:
     assert gated.hang_up() == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_wait(gated: RawClient, number: signal.Signals) -> None:
+def test_a_signal_ends_a_waiting_server(gated: RawClient, number: signal.Signals) -> None:
     gated.initialize()
     gated.process.send_signal(number)
     assert gated.process.wait() == 0
 
 
-def test_a_request_that_was_taken_is_answered_though_the_client_has_hung_up(gated: RawClient, gate: Path) -> None:
+def test_a_received_request_is_answered_after_the_client_closed_stdin(gated: RawClient, gate: Path) -> None:
     gated.initialize()
     request_id = gated.start_call("echo", text="late")
     gated._stdin.close()
@@ -130,7 +130,7 @@ def test_a_request_that_was_taken_is_answered_though_the_client_has_hung_up(gate
     assert gated.process.wait() == 0
 
 
-def test_an_sdk_that_cannot_be_imported_ends_the_server_with_its_reason(start_client: StartClient, gate: Path) -> None:
+def test_a_failing_import_of_the_sdk_ends_the_server_with_the_reason(start_client: StartClient, gate: Path) -> None:
     gate.with_name("slow").joinpath("anyio.py").write_text("raise ImportError('no anyio here')")
     client = start_client(PYTHONPATH=os.pathsep.join([str(gate.with_name("slow")), *sys.path]))
     client.initialize()
@@ -138,8 +138,8 @@ def test_an_sdk_that_cannot_be_imported_ends_the_server_with_its_reason(start_cl
     assert "no anyio here" in client.remaining_log()
 
 
-def test_the_front_imports_nothing_heavy() -> None:
-    code = "import sys; old = set(sys.modules); import deltos.server.front; print(*(set(sys.modules) - old))"
+def test_the_startup_module_imports_nothing_heavy() -> None:
+    code = "import sys; old = set(sys.modules); import deltos.server.startup; print(*(set(sys.modules) - old))"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     heavy = {
         "anyio",
@@ -155,14 +155,14 @@ def test_the_front_imports_nothing_heavy() -> None:
     assert heavy.isdisjoint(modules)
 
 
-def test_a_line_of_fifty_megabytes_is_taken(start_client: StartClient) -> None:
+def test_a_line_of_fifty_megabytes_is_accepted(start_client: StartClient) -> None:
     client = start_client()
     client.initialize()
     assert client.text("echo", text="x" * 50_000_000, times=0) == ""
     assert client.request("ping")["result"] == {}
 
 
-def test_a_line_beyond_all_bounds_is_refused(start_client: StartClient) -> None:
+def test_an_overlong_line_is_rejected(start_client: StartClient) -> None:
     client = start_client()
     client.initialize()
     client.send_line(b'"' + b"x" * (2 * MAX_LINE_BYTES) + b'"')

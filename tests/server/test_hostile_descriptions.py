@@ -1,4 +1,4 @@
-"""While an API description is read that takes minutes, everybody else is answered; then it is named and left alone."""
+"""While an API description takes minutes to parse, others are answered; afterwards it is reported and skipped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.server.test_hostile_pages import children_of, cpu_ticks
 
 COMMAND = [sys.executable, "-P", "-m", "deltos", "mcp"]
 PATIENCE_SECONDS = 120
-BUSY_TICKS = 100  # a second of CPU: a child that has only started takes less
+BUSY_TICKS = 100  # a second of CPU time; starting a child takes less
 STOPPED = rf"slow\.json: reading it took more than .*\. {NOT_AGAIN}"
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks at processes as Linux shows them")
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="lo
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Code to search in, and 250 kB of a description with nine million parameters."""
+    """A project with code, and 250 kB of an API description with nine million parameters."""
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "quokka.py").write_text("def feed_quokka() -> None:\n    '''Give it leaves.'''\n")
@@ -36,17 +36,17 @@ def project(tmp_path: Path) -> Path:
 
 
 def until_reading(server: int) -> None:
-    """Wait until a child works hard."""
+    """Wait until a child process uses the CPU."""
     until = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < until:
-        time.sleep(0.05)  # leave the processor to those who work
+        time.sleep(0.05)  # leave the CPU to the workers
         if any(child.exists() and cpu_ticks(child) >= BUSY_TICKS for child in children_of(server)):
             return
     pytest.fail("no child reads the description")
 
 
 def answers_to(client: RawClient, request: int) -> list[JsonObject]:
-    """What was answered while others asked."""
+    """Return the answers to calls that were made during other work."""
     return [message for message in client.others if message.get("id") == request]
 
 
@@ -60,10 +60,10 @@ def test_a_client_is_answered_while_a_hostile_description_is_read(project: Path,
         assert client.request("ping")["result"] == {}
         assert "feed_quokka" in client.text("search", query="feed quokka")
     assert "No API descriptions" in client.text("list_apis")
-    assert not answers_to(client, adding)  # it is still being read
+    assert not answers_to(client, adding)  # it is still being parsed
     while not (answered := answers_to(client, adding)):
         assert client.request("ping")["result"] == {}
-        time.sleep(0.05)  # leave the processor to the child
+        time.sleep(0.05)  # leave the CPU to the child
     assert answered[0]["result"]["isError"]
     assert re.search(STOPPED, answered[0]["result"]["content"][0]["text"])
     assert re.search(STOPPED, client.text("add_source", url="slow.json", name="slow"))
@@ -71,8 +71,8 @@ def test_a_client_is_answered_while_a_hostile_description_is_read(project: Path,
     assert client.process.wait(PATIENCE_SECONDS) == 0
 
 
-def test_a_web_server_answers_others_while_hostile_descriptions_are_read(project: Path, tmp_path: Path) -> None:
-    for number in range(9):  # more than there are children
+def test_an_http_server_answers_others_while_hostile_descriptions_are_read(project: Path, tmp_path: Path) -> None:
+    for number in range(9):  # more than there are child processes
         (project / f"slow{number}.json").write_text(shared_path_item(3_000) + " " * number)
     server = Served([*COMMAND, str(project), "--http", "127.0.0.1:0"], tmp_path / "home", DELTOS_EMBED="off")
     session, other = server.open_session(), server.open_session()

@@ -1,4 +1,4 @@
-"""While a page is parsed that takes minutes, everybody else is answered, and a signal ends the server."""
+"""While a page takes minutes to parse, others are answered, and the server exits on a signal."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 COMMAND = [sys.executable, "-P", "-m", "deltos", "mcp"]
 PATIENCE_SECONDS = 30
-POLL_SECONDS = 0.02  # the processor is the server's meanwhile
+POLL_SECONDS = 0.02  # poll rarely, to leave the CPU to the server
 SLOW_PAGES = [f"slow{number}.pdf" for number in range(5)]
 MINUTES_OF_WORK = repeated_pdf(pages=1_000, lines=2_000)
 
 
 @pytest.fixture
 def slow_site(site: Site) -> Site:
-    """A start page that leads to small PDF files, each of which takes minutes to read."""
+    """A start page that links to small PDF files, each of which takes minutes to parse."""
     links = "".join(f"<a href='{name}'>manual</a>" for name in SLOW_PAGES)
     site.html("/", f"<h1>Start</h1><p>Welcome to the {links}.</p>")
     for name in SLOW_PAGES:
@@ -38,7 +38,7 @@ def slow_site(site: Site) -> Site:
 
 
 def until_parsing(ask: Callable[[], str], site: Site, server: int) -> set[Path]:
-    """Ask until such a page was fetched and a child works; the server's children."""
+    """Wait until such a page was fetched and a child process parses it; return the server's children."""
     while True:
         assert "CRAWLING" in ask()
         children = children_of(server)
@@ -59,9 +59,7 @@ def cpu_ticks(process: Path) -> int:
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks at processes as Linux shows them")
 
 
-def test_a_client_is_answered_and_a_signal_obeyed_while_a_hostile_page_is_parsed(
-    slow_site: Site, tmp_path: Path
-) -> None:
+def test_calls_and_signals_are_handled_while_a_hostile_page_is_parsed(slow_site: Site, tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     client = RawClient(
@@ -76,11 +74,11 @@ def test_a_client_is_answered_and_a_signal_obeyed_while_a_hostile_page_is_parsed
     assert "CRAWLING" in client.text("crawl_status", source_id="site")
     client.process.terminate()
     assert client.process.wait(PATIENCE_SECONDS) == 0
-    while any(child.exists() for child in children):  # they end with the server, not with their task
+    while any(child.exists() for child in children):  # they end with the server, before their task is done
         time.sleep(POLL_SECONDS)
 
 
-def test_a_web_server_answers_others_while_a_hostile_page_is_parsed(slow_site: Site, tmp_path: Path) -> None:
+def test_an_http_server_answers_others_while_a_hostile_page_is_parsed(slow_site: Site, tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     command = [*COMMAND, str(project), "--http", "127.0.0.1:0"]

@@ -1,4 +1,4 @@
-"""The handshake says exactly what the SDK would have said."""
+"""The handshake's answers equal those of the SDK."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from deltos.server.conversation import Conversation
 from deltos.server.describe import describe
 from deltos.server.handshake import Handshake
 from deltos.server.manifest import Manifest
-from deltos.server.protocol import Surface, build_server, protocol_versions
-from deltos.server.workbench import Workbench
+from deltos.server.protocol import McpHandlers, build_server, protocol_versions
+from deltos.server.tool_runner import ToolRunner
 from deltos.tool import Toolbox
 from tests.server.raw import initialize_params
 from tests.server.toyserver import TOOLS
@@ -36,7 +36,7 @@ CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 
 @pytest.fixture(scope="module", params=["toy", "committed"])
 def manifest(request: pytest.FixtureRequest) -> Manifest:
-    """The manifest of the toy tools, and the one that is committed."""
+    """The manifest of the toy tools, and the committed one."""
     if request.param == "toy":
         return Manifest(describe(TOOLS, version="1.2.3"), ("code",))
     return Manifest.load(TOOLSETS)
@@ -60,8 +60,8 @@ def handshake_answers(manifest: Manifest, messages: list[JsonObject]) -> list[Js
 
 def sdk_answers(manifest: Manifest, messages: list[JsonObject], start: Path) -> list[JsonObject]:
     async def talk() -> list[JsonObject]:
-        workbench = Workbench(lambda: Toolbox(TOOLS, close=lambda: None))
-        server = build_server(manifest, Surface(manifest, workbench, lambda _: Caller(Conversation(start))))
+        tool_runner = ToolRunner(lambda: Toolbox(TOOLS, close=lambda: None))
+        server = build_server(manifest, McpHandlers(manifest, tool_runner, lambda _: Caller(Conversation(start))))
         to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception]()
         to_client, from_server = anyio.create_memory_object_stream[SessionMessage]()
         answers: list[JsonObject] = []
@@ -111,7 +111,7 @@ def test_stateless_requests_get_the_answers_of_the_sdk(manifest: Manifest, versi
         {"capabilities": {"elicitation": {"form": {"x": 1}}}},
     ],
 )
-def test_what_only_the_sdk_understands_is_left_to_it(manifest: Manifest, odd: JsonObject) -> None:
+def test_unusual_requests_are_left_to_the_sdk(manifest: Manifest, odd: JsonObject) -> None:
     assert handshake_answers(manifest, requests(("initialize", {**initialize_params(), **odd}))) == [None]
 
 
@@ -173,7 +173,7 @@ FOLLOWERS = st.tuples(
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(opening=OPENINGS, follower=FOLLOWERS)
-def test_whatever_the_handshake_dares_to_answer_is_what_the_sdk_answers(
+def test_every_answer_of_the_handshake_equals_that_of_the_sdk(
     manifest: Manifest,
     tmp_path: Path,
     opening: tuple[str, JsonObject],
@@ -181,7 +181,7 @@ def test_whatever_the_handshake_dares_to_answer_is_what_the_sdk_answers(
 ) -> None:
     messages = requests(opening, follower)
     greeted = handshake_answers(manifest, messages)
-    if greeted[0] is None:  # the rest is left to the SDK as well
+    if greeted[0] is None:  # the following requests are left to the SDK as well
         return
     answers = sdk_answers(manifest, messages, tmp_path)
     assert greeted[0] == answers[0]

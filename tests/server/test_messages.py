@@ -1,4 +1,4 @@
-"""Lines that are no messages, and messages that are no requests of ours."""
+"""Invalid lines, and messages that are not requests."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
         ),
     ],
 )
-def test_a_wrong_line_gets_the_specified_error(client: RawClient, line: bytes, request_id: object, code: int) -> None:
+def test_an_invalid_line_gets_the_specified_error(
+    client: RawClient, line: bytes, request_id: object, code: int
+) -> None:
     client.send_line(line)
     answer = client.receive()
     assert (answer["id"], answer["error"]["code"]) == (request_id, code)
@@ -56,7 +58,7 @@ def test_a_wrong_line_gets_the_specified_error(client: RawClient, line: bytes, r
         b'{"jsonrpc": "2.0", "id": 999, "error": {"code": 1, "message": "?"}}',
     ],
 )
-def test_what_needs_no_answer_gets_none(client: RawClient, line: bytes) -> None:
+def test_notifications_and_responses_get_no_answer(client: RawClient, line: bytes) -> None:
     client.send_line(line)
     client.others.clear()
     assert client.request("ping")["result"] == {}

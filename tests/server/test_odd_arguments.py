@@ -1,6 +1,6 @@
-"""Whatever a caller sends, it is answered in words: every tool and prompt, every argument, with every odd value.
+"""Every tool and prompt answers every odd argument with a readable message.
 
-The server is the real one over a small project. No answer speaks of an internal error, and the server lives on.
+Uses the real server over a small project. No answer is an internal error, and the server keeps running.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LONG = "x" * 5_000
-# As they stand in JSON, so that there can be among them what Python would not write.
+# As JSON texts, because Python's encoder would not write some of these values.
 ODD_TEXTS = [
     json.dumps(text)
     for text in (
@@ -43,14 +43,14 @@ SAMPLES = {"string": '"total"', "array": '["total"]', "integer": "1", "boolean":
 
 
 def odd_calls() -> Iterator[tuple[str, str]]:
-    """A tool's name and its arguments as JSON, one of them odd and the others plain."""
+    """Yield tool names with arguments as JSON, of which one is odd."""
     for tool in TOOLS:
         properties, required = tool["inputSchema"]["properties"], tool["inputSchema"].get("required", [])
         for name in (*properties, "unknown\0"):
             plain = {other: SAMPLES[properties[other]["type"]] for other in required if other != name}
             for value in ODD_VALUES:
                 if (tool["name"], name) == ("index_repository", "force_reindex") and value != "1.5":
-                    continue  # each of them would index the project again
+                    continue  # each call would index the project again
                 given = {**plain, name: value}
                 yield (
                     tool["name"],
@@ -63,7 +63,7 @@ def request(number: int, name: str, arguments: str) -> bytes:
     return f"{head}{arguments}}}}}".encode()
 
 
-def assert_told_in_words(message: dict[str, Any], what: object) -> None:
+def assert_readable(message: dict[str, Any], what: object) -> None:
     text = json.dumps(message).lower()
     assert "internal" not in text, (what, text[:500])
     assert "traceback" not in text, (what, text[:500])
@@ -81,20 +81,20 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_repository(tmp_path_factory.mktemp("odd") / "project", files)
 
 
-def test_every_argument_of_every_tool_takes_every_odd_value_over_stdio(project: Path, tmp_path: Path) -> None:
+def test_every_tool_answers_every_odd_argument_over_stdio(project: Path, tmp_path: Path) -> None:
     client = RawClient([sys.executable, "-P", "-m", "deltos", "mcp", str(project)], home=tmp_path / "home")
     try:
         client.initialize()
         calls = list(odd_calls())
         assert len(calls) > 3_000
-        awaited: dict[int, tuple[str, str]] = {}
+        pending: dict[int, tuple[str, str]] = {}
         for number, (name, arguments) in enumerate(calls, start=10_000):
             client.send_line(request(number, name, arguments))
-            awaited[number] = (name, arguments[:200])
-            while len(awaited) > 200:  # leave no more than that many on the way
-                take_answer(client, awaited)
-        while awaited:
-            take_answer(client, awaited)
+            pending[number] = (name, arguments[:200])
+            while len(pending) > 200:  # at most this number of requests may be pending
+                take_answer(client, pending)
+        while pending:
+            take_answer(client, pending)
         assert client.request("ping")["result"] == {}
         assert client.hang_up() == 0
         assert "Traceback" not in client.remaining_log()
@@ -102,13 +102,13 @@ def test_every_argument_of_every_tool_takes_every_odd_value_over_stdio(project: 
         client.dismiss()
 
 
-def take_answer(client: RawClient, awaited: dict[int, tuple[str, str]]) -> None:
+def take_answer(client: RawClient, pending: dict[int, tuple[str, str]]) -> None:
     message = client.receive()
     if "id" in message:
-        assert_told_in_words(message, awaited.pop(message["id"]))
+        assert_readable(message, pending.pop(message["id"]))
 
 
-def test_a_confined_caller_over_http_is_told_in_words_too(project: Path, tmp_path: Path) -> None:
+def test_a_confined_caller_over_http_gets_readable_errors_too(project: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     session_headers = bearer(create(home, Level.ADMIN, project))
     command = [sys.executable, "-P", "-m", "deltos", "mcp", str(project), "--http", "127.0.0.1:0", "--require-token"]
@@ -130,7 +130,7 @@ def test_a_confined_caller_over_http_is_told_in_words_too(project: Path, tmp_pat
                 body = request(1, tool, "{{{}}}".format(",".join(f'"{key}":{text}' for key, text in given.items())))
                 reply = server.post(body, session)
                 assert reply.status in (200, 400), (tool, name, value[:80], reply)
-                assert_told_in_words(reply.message, (tool, name, value[:80]))
+                assert_readable(reply.message, (tool, name, value[:80]))
         assert server.post(rpc("ping"), session).message["result"] == {}
     finally:
         server.dismiss()
@@ -168,7 +168,7 @@ def test_a_confined_caller_over_http_is_told_in_words_too(project: Path, tmp_pat
         b"\0" * 1_000,
     ],
 )  # fmt: skip
-def test_odd_messages_are_refused_in_the_words_of_json_rpc(served: tuple[RawClient, Served], line: bytes) -> None:
+def test_odd_messages_get_json_rpc_errors(served: tuple[RawClient, Served], line: bytes) -> None:
     client, server = served
     session = server.open_session()
     client.send_line(line)
@@ -184,12 +184,12 @@ def test_odd_messages_are_refused_in_the_words_of_json_rpc(served: tuple[RawClie
 
 @pytest.fixture(scope="module")
 def served(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RawClient, Served]]:
-    """The same project over both transports."""
+    """A server of the same project over both transports."""
     home = tmp_path_factory.mktemp("home")
     command = [sys.executable, "-P", "-m", "deltos", "mcp", str(project)]
     client, server = RawClient(command, home=home), Served([*command, "--http", "127.0.0.1:0"], home)
     client.initialize()
-    assert client.text("get_stats")  # both know the project
+    assert client.text("get_stats")  # both have indexed the project
     yield client, server
     client.dismiss()
     server.dismiss()

@@ -1,4 +1,4 @@
-"""The manifest that is committed, and the server of the real tools."""
+"""The committed manifest, and a server with the real tools."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from deltos.server import describe
 from deltos.server.instructions import instructions
 from deltos.server.manifest import MANIFEST_PATH, Manifest
 from deltos.server.toolbox import open_toolbox
-from deltos.store.sqlite.database import Database, Migration
+from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration
 from deltos.store.sqlite.migrations import LIBRARY
 from deltos.tool import compact_json
 from tests.calling import Desk
 from tests.server.raw import RawClient
 
 REPOSITORY = Path(__file__).parents[2]
-SERVE = "import sys; from deltos.server.front import main; sys.exit(main(sys.argv[1:]))"
+SERVE = "import sys; from deltos.server.startup import main; sys.exit(main(sys.argv[1:]))"
 ANNOTATIONS = {"title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 
 
-def test_the_committed_manifest_is_that_of_the_tools(tmp_path: Path) -> None:
-    """When this fails: `make manifest`."""
+def test_the_committed_manifest_matches_the_tools(tmp_path: Path) -> None:
+    """Run `make manifest` if this fails."""
     describe.main(tmp_path / "manifest.json")
     assert (tmp_path / "manifest.json").read_text("utf-8") == MANIFEST_PATH.read_text("utf-8")
 
 
 @pytest.mark.parametrize(("lean", "tokens"), [(False, 2_200), (True, 900)])
-def test_the_list_of_tools_costs_little(lean: bool, tokens: int) -> None:
+def test_the_list_of_tools_is_small(lean: bool, tokens: int) -> None:
     sent = json.dumps(Manifest.load(TOOLSETS, lean=lean).tools_result(), separators=(",", ":"))
     assert estimate_tokens(sent) <= tokens
 
 
-def test_the_readme_tells_what_the_list_of_tools_costs() -> None:
-    """When this fails: `python -m benchmarks.listing`, for benchmarks/RESULTS.md too."""
+def test_the_readme_states_the_size_of_the_list_of_tools() -> None:
+    """Run `python -m benchmarks.listing` if this fails, also for benchmarks/RESULTS.md."""
     full, lean = (
         estimate_tokens(compact_json(Manifest.load(TOOLSETS, lean=is_lean).tools_result())) for is_lean in (False, True)
     )
@@ -52,19 +52,19 @@ def test_the_readme_tells_what_the_list_of_tools_costs() -> None:
         assert [row for row in rows if row not in text] == []
 
 
-def test_the_lean_profile_lists_what_answers_questions() -> None:
+def test_the_lean_profile_lists_the_search_and_memory_tools() -> None:
     names = {listing["name"] for listing in Manifest.load(TOOLSETS, lean=True).listings()}
     assert names == {"search", "search_code", "find_references", "get_context", "fetch", "remember"}
 
 
-def test_a_parameter_that_is_not_listed_is_named_by_the_description(tmp_path: Path) -> None:
+def test_the_description_names_parameters_missing_in_the_schema(tmp_path: Path) -> None:
     toolbox = open_toolbox(Config(tmp_path))
     toolbox.close()
     for tool in toolbox.tools:
         listing = tool.listing()
         words = set(listing["description"].replace(",", " ").replace(".", " ").split())
-        unlisted = {parameter.name for parameter in tool.parameters} - set(listing["inputSchema"]["properties"])
-        assert unlisted <= words, tool.name
+        missing = {parameter.name for parameter in tool.parameters} - set(listing["inputSchema"]["properties"])
+        assert missing <= words, tool.name
 
 
 @pytest.mark.parametrize(
@@ -80,31 +80,31 @@ def test_a_parameter_that_is_not_listed_is_named_by_the_description(tmp_path: Pa
         ("index_repository", ["searches do so themselves"]),
     ],
 )
-def test_a_description_says_when_another_way_is_as_good(name: str, words: list[str]) -> None:
+def test_descriptions_say_when_another_tool_is_as_good(name: str, words: list[str]) -> None:
     [listing] = [each for each in Manifest.load(TOOLSETS).listings() if each["name"] == name]
     assert all(word in listing["description"] for word in words)
 
 
 @pytest.mark.parametrize("name", ["find_references", "get_context"])
-def test_a_method_and_a_line_are_said_to_be_understood(name: str) -> None:
+def test_descriptions_mention_methods_and_line_numbers(name: str) -> None:
     [listing] = [each for each in Manifest.load(TOOLSETS).listings() if each["name"] == name]
     assert "Class.method, file:line" in listing["inputSchema"]["properties"]["symbol"]["description"]
 
 
-def test_the_tools_with_data_in_their_answers_say_so() -> None:
+def test_tools_with_structured_answers_have_an_output_schema() -> None:
     declared = {listing["name"] for listing in Manifest.load(TOOLSETS).listings() if "outputSchema" in listing}
     assert declared == {"index_repository", "search_code", "search", "fetch", "remember"}
 
 
 @pytest.mark.parametrize("client", ["claude-code", "codex-mcp-client"])
-def test_a_client_that_would_drop_the_text_is_promised_no_data(client: str) -> None:
+def test_clients_that_drop_the_text_get_no_output_schema(client: str) -> None:
     listings = Manifest.load(TOOLSETS).listings(client)
     assert len(listings) == 23
     assert not any("outputSchema" in listing for listing in listings)
 
 
 @pytest.mark.parametrize(("client", "has_data"), [("claude-code", False), ("codex-mcp-client", False), ("x", True)])
-def test_a_client_that_would_drop_the_text_gets_it_alone(tmp_path: Path, client: str, has_data: bool) -> None:
+def test_clients_that_drop_the_text_get_only_text(tmp_path: Path, client: str, has_data: bool) -> None:
     (tmp_path / "kettle.py").write_text("def boil_water():\n    return 100\n")
     server = RawClient([sys.executable, "-c", SERVE], home=tmp_path / "home", cwd=tmp_path)
     server.initialize(name=client)
@@ -148,7 +148,7 @@ def test_a_toolset_alone_lists_exactly_its_tools(tmp_path: Path, toolset: str) -
     assert [tool["name"] for tool in listed] == names
 
 
-def test_a_real_tool_answers_and_misses_in_words(tmp_path: Path) -> None:
+def test_a_real_tool_answers_and_reports_missing_symbols(tmp_path: Path) -> None:
     client = RawClient([sys.executable, "-c", SERVE], home=tmp_path / "home", cwd=tmp_path)
     client.initialize()
     missing = client.call("set-working-directory", directory=str(tmp_path / "missing"))
@@ -157,7 +157,7 @@ def test_a_real_tool_answers_and_misses_in_words(tmp_path: Path) -> None:
     assert client.hang_up() == 0
 
 
-def test_the_instructions_are_short_and_name_only_what_is_served() -> None:
+def test_the_instructions_are_short_and_name_only_offered_tools() -> None:
     assert len(instructions(TOOLSETS).split()) <= 60
     assert "search_code" in instructions(("code",))
     assert "search_code" not in instructions(())
@@ -167,7 +167,7 @@ def test_a_library_that_cannot_be_opened_leaves_the_other_tools_working(tmp_path
     project = tmp_path / "project"
     project.mkdir()
     (project / "kettle.py").write_text("def boil_water():\n    return 100\n")
-    Database(tmp_path / "home" / "library.db", (*LIBRARY, Migration("of-a-later-version", ""))).close()
+    SqliteDatabase(tmp_path / "home" / "library.db", (*LIBRARY, SqliteMigration("of-a-later-version", ""))).close()
     toolbox = open_toolbox(Config(tmp_path / "home"))
     try:
         desk = Desk(toolbox.tools, project)

@@ -1,4 +1,4 @@
-"""A real server of a few tiny tools. Run as a script, with a manifest and the arguments of `deltos mcp`."""
+"""A real server with a few small tools. Run as a script with a manifest and the arguments of `deltos mcp`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.errors import Cancelled, NotFound, StoreUnwritable
-from deltos.server import front
+from deltos.server import startup
 from deltos.tool import Answer, Call, Parameter, Tool, Toolbox
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def wait_until_cancelled(call: Call) -> Answer:
 
 
 def hold(call: Call) -> Answer:
-    """Stay busy until a file appears."""
+    """Run until a file appears."""
     sys.stderr.write("holding\n")
     pause = threading.Event()
     while not Path(call.text("until")).exists():
@@ -56,7 +56,7 @@ def never_end(call: Call) -> Answer:
 
 
 def hold_interpreter(call: Call) -> Answer:
-    """Let no other thread run, as a library does that never lets go."""
+    """Hold the GIL, as a library may do forever."""
     sys.stderr.write("holding the interpreter\n")
     re.match(r"(a*)*b", "a" * 60)
     return Answer("unreachable")
@@ -96,7 +96,8 @@ def where(call: Call) -> Answer:
 
 
 def shout(call: Call) -> Answer:
-    """Everything that could spoil the protocol: Python prints, raw writes, children that inherit or read."""
+    """Do everything that could corrupt the protocol: Python prints, raw writes, child processes that inherit or read
+    the pipes."""
     print("print", flush=True)
     os.write(1, b"raw write\n")
     print("original stdout", file=sys.__stdout__, flush=True)
@@ -106,7 +107,7 @@ def shout(call: Call) -> Answer:
 
 
 def open_descriptors(call: Call) -> Answer:
-    """What a child finds open beyond stdin, stdout and stderr, though nobody closes anything for it."""
+    """List the descriptors that a child process inherits besides stdin, stdout and stderr."""
     listed = subprocess.run(
         [sys.executable, "-c", LIST_DESCRIPTORS], stdout=subprocess.PIPE, close_fds=False, check=True
     )
@@ -114,7 +115,7 @@ def open_descriptors(call: Call) -> Answer:
 
 
 def fork(call: Call) -> Answer:
-    """What a forked child, which execs nothing, can still write to."""
+    """List the pipes that a forked child without exec can still write to."""
     read, write = os.pipe()
     if os.fork() == 0:
         os.write(write, str([n for n in range(3, 64) if _is_pipe(n) and n not in (read, write)]).encode())
@@ -223,4 +224,4 @@ def open_toolbox(config: Config) -> Toolbox:
 
 
 if __name__ == "__main__":
-    sys.exit(front.main(sys.argv[2:], open_toolbox, Path(sys.argv[1])))
+    sys.exit(startup.main(sys.argv[2:], open_toolbox, Path(sys.argv[1])))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from deltos.store.postgres.calls import PostgresCalls
-from deltos.store.postgres.database import Database
+from deltos.store.postgres.database import PostgresDatabase
 from deltos.store.postgres.library import PostgresLibrary
 from deltos.store.postgres.memory.reader import PostgresObservations
 from deltos.store.postgres.migrations import SCHEMA_STEPS
-from deltos.store.postgres.opened import shared_database
 from deltos.store.postgres.projects import PostgresProjects
+from deltos.store.postgres.shared_databases import shared_database
 from deltos.store.postgres.tokens import PostgresTokens
 from deltos.store.postgres.workspaces import PostgresWorkspaces
 from deltos.store.sqlite.calls import SqliteCalls
@@ -69,7 +69,7 @@ class SqliteEngine:
         return SqliteWorkspaces(self._home)
 
 
-_opened: list[Database] = []
+_opened: list[PostgresDatabase] = []
 
 
 class PostgresEngine:
@@ -100,8 +100,8 @@ class PostgresEngine:
         database = self._database()
         return PostgresWorkspaces(lambda: database)
 
-    def _database(self) -> Database:
-        _opened.append(Database(self.url, migrations=SCHEMA_STEPS))
+    def _database(self) -> PostgresDatabase:
+        _opened.append(PostgresDatabase(self.url, migrations=SCHEMA_STEPS))
         return _opened[-1]
 
 

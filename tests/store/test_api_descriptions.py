@@ -46,7 +46,7 @@ def test_an_api_is_read_back_as_it_was_written(store: ApiDescriptions) -> None:
     assert store.count_searchable() == store.count_searchable(row.id) == 1
 
 
-def test_replacing_leaves_nothing_of_the_old(store: ApiDescriptions) -> None:
+def test_replacing_an_api_removes_its_old_units(store: ApiDescriptions) -> None:
     store.replace(api("one"), [unit("GET /a", "alpha")])
     store.replace(api("one"), [unit("GET /b", "beta")])
     assert [row.name for row in store.apis()] == ["one"]
@@ -55,7 +55,7 @@ def test_replacing_leaves_nothing_of_the_old(store: ApiDescriptions) -> None:
     assert (found.row.key, found.api_name, found.words.names) == ("GET /b", "one", "beta")
 
 
-def test_search_is_narrowed_by_api_and_kind(store: ApiDescriptions) -> None:
+def test_search_is_filtered_by_api_and_kind(store: ApiDescriptions) -> None:
     store.replace(api("one"), [unit("GET /a", "alpha"), unit("schema A", "alpha", "schema")])
     store.replace(api("two"), [unit("GET /c", "alphas")])
     one = store.api("one")
@@ -67,7 +67,7 @@ def test_search_is_narrowed_by_api_and_kind(store: ApiDescriptions) -> None:
     assert store.document_frequencies(["alpha", "none"]) == {"alpha": 3}
 
 
-def test_units_of_one_api_and_overviews_of_all_are_known_by_id(store: ApiDescriptions) -> None:
+def test_unit_ids_and_overview_ids_match_the_stored_units(store: ApiDescriptions) -> None:
     store.replace(api("one"), [unit("overview", "alpha", "overview", "#"), unit("tag", "alpha", "tag", "#")])
     store.replace(api("two"), [unit("overview", "alpha", "overview", "#"), unit("GET /c", "alpha")])
     one, two = store.api("one"), store.api("two")
@@ -79,7 +79,7 @@ def test_units_of_one_api_and_overviews_of_all_are_known_by_id(store: ApiDescrip
     assert sorted(store.unit_ids(one.id)) == [each.id for each in store.units(one.id, ("overview", "tag"))]
 
 
-def test_a_failing_replacement_keeps_the_old(store: ApiDescriptions) -> None:
+def test_a_failed_replacement_keeps_the_old_api(store: ApiDescriptions) -> None:
     def broken() -> Iterator[NewUnit]:
         yield unit("GET /b", "beta")
         raise RuntimeError
@@ -90,14 +90,14 @@ def test_a_failing_replacement_keeps_the_old(store: ApiDescriptions) -> None:
     assert len(store.search(("alpha",), WEIGHTS, api_id=None, kinds=(), limit=9)) == 1
 
 
-def test_removing_tells_whether_there_was_something(store: ApiDescriptions) -> None:
+def test_remove_returns_whether_the_api_existed(store: ApiDescriptions) -> None:
     store.replace(api("one"), [unit("GET /a", "alpha")])
     assert store.remove("one")
     assert not store.remove("one")
     assert store.body(1) == b""
 
 
-def test_the_apis_of_a_source_are_found_together(store: ApiDescriptions) -> None:
+def test_apis_are_listed_by_source(store: ApiDescriptions) -> None:
     store.replace(api("b", "Both"), [])
     store.replace(api("a", "both"), [])
     store.replace(api("c", "other"), [])

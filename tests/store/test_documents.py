@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from deltos.domains.docs.absent import absent_names
+from deltos.domains.docs.missing_terms import absent_names
 from deltos.store.documents import (
     Batch,
     CrawlAddress,
@@ -35,24 +35,24 @@ def crawl(library: LibraryStore, *pages: PageRow, publish: bool = True) -> None:
     if library.sources.source(SOURCE.id) is None:
         library.sources.add_source(SOURCE)
     library.sources.begin_crawl(SOURCE.id, is_full=False, now=1.0)
-    begun = library.sources.crawl(SOURCE.id)
-    assert begun is not None
-    assert library.pages.write(SOURCE.id, begun.generation, Batch(pages))
-    library.pages.drop_unmet(SOURCE.id, begun.generation)
-    for each in library.pages.coming_pages(SOURCE.id):
+    started = library.sources.crawl(SOURCE.id)
+    assert started is not None
+    assert library.pages.write(SOURCE.id, started.generation, Batch(pages))
+    library.pages.drop_unseen_pages(SOURCE.id, started.generation)
+    for each in library.pages.next_pages(SOURCE.id):
         if not each.is_indexed:
             chunks = library.pages.chunks_of(each.id)
             words = [DocsChunkWords(one.id, one.section, "", "top", "", one.text, 0) for one in chunks]
             library.pages.write_words([PageWords(each.id, each.title, "", "", 0)], words)
     if publish:
-        assert library.pages.publish(SOURCE.id, begun.generation, now=2.0)
+        assert library.pages.publish(SOURCE.id, started.generation, now=2.0)
 
 
 def found(library: LibraryStore, *words: str) -> list[str]:
     return sorted(each.title for each in library.passages.candidates(words, [SOURCE.id], limit=9))
 
 
-def test_sources_are_read_back_by_their_id_and_several_versions_have_one_name(library: LibraryStore) -> None:
+def test_sources_are_identified_by_id_and_may_share_a_name(library: LibraryStore) -> None:
     newer = replace(SOURCE, id="s2", version="2")
     library.sources.add_source(SOURCE)
     library.sources.add_source(newer)
@@ -69,7 +69,7 @@ def test_readers_see_a_crawl_only_when_it_is_published(library: LibraryStore) ->
     assert library.passages.totals([SOURCE.id]).pages == 1
 
 
-def test_a_page_that_is_met_no_more_goes_with_its_words(library: LibraryStore) -> None:
+def test_a_page_not_seen_by_a_crawl_is_dropped_with_its_words(library: LibraryStore) -> None:
     crawl(library, page("one", "quokka"), page("two", "wombat"))
     crawl(library, page("two", "wombat"))
     assert found(library, "quokka", "wombat") == ["two"]
@@ -83,7 +83,7 @@ def test_a_discarded_crawl_leaves_what_readers_see(library: LibraryStore) -> Non
     assert found(library, "quokka", "wombat") == ["one"]
 
 
-def test_a_crawl_that_was_closed_takes_no_more_pages(library: LibraryStore) -> None:
+def test_a_closed_crawl_rejects_pages(library: LibraryStore) -> None:
     crawl(library, page("one", "quokka"), publish=False)
     assert library.sources.end_crawl(SOURCE.id, "cancelled", "asked to", 3.0)
     assert not library.sources.end_crawl(SOURCE.id, "failed", "", 4.0)
@@ -91,7 +91,7 @@ def test_a_crawl_that_was_closed_takes_no_more_pages(library: LibraryStore) -> N
     assert not library.pages.publish(SOURCE.id, 1, now=5.0)
 
 
-def test_addresses_that_failed_are_tried_again_by_the_next_crawl(library: LibraryStore) -> None:
+def test_failed_addresses_are_queued_by_the_next_crawl(library: LibraryStore) -> None:
     library.sources.add_source(SOURCE)
     library.sources.begin_crawl(SOURCE.id, is_full=False, now=1.0)
     library.sources.seed(SOURCE.id, [CrawlAddress("a"), CrawlAddress("b", state="failed", reason="timed out")])
@@ -101,7 +101,7 @@ def test_addresses_that_failed_are_tried_again_by_the_next_crawl(library: Librar
     assert [address.url for address in library.sources.queued(SOURCE.id)] == ["b"]
 
 
-def test_an_answer_that_gave_no_page_keeps_what_to_ask_by_and_its_reason(library: LibraryStore) -> None:
+def test_an_address_without_a_page_keeps_its_validators_and_reason(library: LibraryStore) -> None:
     library.sources.add_source(SOURCE)
     library.sources.begin_crawl(SOURCE.id, is_full=False, now=1.0)
     known = [CrawlAddress("a", 1, "missing", 1, "says so", '"1"'), CrawlAddress("b", 1, "skipped", 0, "empty", "", "m")]
@@ -118,31 +118,31 @@ def test_an_answer_that_gave_no_page_keeps_what_to_ask_by_and_its_reason(library
     assert [address.url for address in library.sources.queued(SOURCE.id)] == ["b", "c"]
 
 
-def test_what_was_passed_over_is_counted_by_reason(library: LibraryStore) -> None:
+def test_skipped_addresses_are_counted_by_reason(library: LibraryStore) -> None:
     library.sources.add_source(SOURCE)
     library.sources.begin_crawl(SOURCE.id, is_full=False, now=1.0)
     skipped = [CrawlAddress(url, state="skipped", reason="a signature") for url in ("b.asc", "a.asc")]
     other = CrawlAddress("c", state="skipped", reason="not text")
     library.sources.seed(SOURCE.id, [*skipped, other, CrawlAddress("d", state="failed", reason="a signature")])
-    assert library.sources.skipped_because(SOURCE.id, 5) == [
+    assert library.sources.skip_reasons(SOURCE.id, 5) == [
         SkippedAddresses("a signature", 2, "a.asc"),
         SkippedAddresses("not text", 1, "c"),
     ]
-    assert len(library.sources.skipped_because(SOURCE.id, 1)) == 1
+    assert len(library.sources.skip_reasons(SOURCE.id, 1)) == 1
 
 
-def test_a_source_is_claimed_by_one_at_a_time_and_the_note_stays(engine: Engine, library: LibraryStore) -> None:
+def test_only_one_process_locks_a_source_and_its_note_survives(engine: Engine, library: LibraryStore) -> None:
     with closing(engine.library()) as other:
         with (
-            library.sources.claim("s1") as claim,
-            other.sources.claim("s1") as second,
-            other.sources.claim("s2") as third,
+            library.sources.try_lock("s1") as lock,
+            other.sources.try_lock("s1") as second,
+            other.sources.try_lock("s2") as third,
         ):
-            assert claim is not None
+            assert lock is not None
             assert second is None
             assert third is not None
-            claim.write_note("reading a")
-        with other.sources.claim("s1") as again:
+            lock.write_note("reading a")
+        with other.sources.try_lock("s1") as again:
             assert again is not None
             assert again.read_note() == "reading a"
 
@@ -152,7 +152,7 @@ def test_words_cannot_become_query_syntax(library: LibraryStore) -> None:
     assert found(library, '"', "NEAR", "*", "quokka") == ["one"]
 
 
-def test_a_name_is_told_to_stand_nowhere_as_it_is_written(library: LibraryStore) -> None:
+def test_a_name_that_occurs_nowhere_literally_is_reported_as_absent(library: LibraryStore) -> None:
     crawl(library, page("one", "spawn_task spawn task spawntask"))
 
     def absent(question: str) -> tuple[str, ...]:
@@ -163,14 +163,14 @@ def test_a_name_is_told_to_stand_nowhere_as_it_is_written(library: LibraryStore)
     assert absent("spawn_system_task") == ("spawn_system_task",)
 
 
-def test_a_removed_source_takes_all_along(library: LibraryStore) -> None:
+def test_removing_a_source_removes_all_its_data(library: LibraryStore) -> None:
     crawl(library, page("one", "quokka"))
     assert library.pages.remove_source(SOURCE.id) == 1
     assert library.sources.sources() == []
     assert library.passages.chunk_count() == 0
 
 
-def test_vectors_stand_beside_chunks_and_go_with_them(library: LibraryStore) -> None:
+def test_vectors_are_dropped_with_their_chunks(library: LibraryStore) -> None:
     crawl(library, page("one", "quokka"), page("two", "wombat"))
     first, second = library.vectors.unembedded("model", after=0, limit=9)
     library.vectors.write("model", [(first.key, b"1"), (second.key, b"2"), (999, b"3")])
@@ -183,7 +183,7 @@ def test_vectors_stand_beside_chunks_and_go_with_them(library: LibraryStore) -> 
     assert library.vectors.count("model") == len(library.vectors.numbers("model")) == 0
 
 
-def test_what_could_not_be_read_is_remembered_by_its_digest(library: LibraryStore) -> None:
-    library.stopped.remember(b"digest", "took too long")
-    assert library.stopped.reason(b"digest") == "took too long"
-    assert library.stopped.reason(b"other") == ""
+def test_unreadable_content_is_recorded_by_digest(library: LibraryStore) -> None:
+    library.unreadable_content.remember(b"digest", "took too long")
+    assert library.unreadable_content.reason(b"digest") == "took too long"
+    assert library.unreadable_content.reason(b"other") == ""

@@ -25,7 +25,7 @@ def settle(project: ProjectStore) -> None:
             pass
 
 
-def test_commits_stay_in_order_whichever_end_they_come_to(project: ProjectStore) -> None:
+def test_commits_added_at_either_end_stay_in_order(project: ProjectStore) -> None:
     with project.writing() as writer:
         writer.history.add_older([record("c", 30, "three"), record("b", 20, "two")])
         writer.history.add_newer([record("e", 50, "five"), record("d", 40, "four")])
@@ -36,7 +36,7 @@ def test_commits_stay_in_order_whichever_end_they_come_to(project: ProjectStore)
     assert project.history.totals() == HistoryTotals(5, 10, 50, 0)
 
 
-def test_subjects_count_for_more_than_bodies_and_names_of_files_are_found(project: ProjectStore) -> None:
+def test_subjects_outrank_bodies_and_file_names(project: ProjectStore) -> None:
     with project.writing() as writer:
         writer.history.add_older(
             [record("a", 1, "retri", "x.py"), record("b", 2, "other", "retri.py"), record("c", 3, "more", body="retri")]
@@ -49,7 +49,7 @@ def test_subjects_count_for_more_than_bodies_and_names_of_files_are_found(projec
     assert project.history.match_commits(['"', "NEAR(", "*"], limit=5) == []
 
 
-def test_commits_are_narrowed_to_their_authors(project: ProjectStore) -> None:
+def test_commits_are_filtered_by_author(project: ProjectStore) -> None:
     by_grace = replace(record("b", 20, "retri"), author="Grace O'Hara")
     with project.writing() as writer:
         writer.history.add_older([record("c", 30, "retri"), by_grace, record("a", 10, "other")])
@@ -63,7 +63,7 @@ def test_commits_are_narrowed_to_their_authors(project: ProjectStore) -> None:
     assert history.match_commits(["retri"], (), ["Nobody"], limit=5) == []
 
 
-def test_commits_are_found_whose_subject_has_a_word_of_each_group(project: ProjectStore) -> None:
+def test_commits_are_found_by_a_subject_term_of_each_group(project: ProjectStore) -> None:
     long = record("d", 40, "remov guava", *(f"{number}.py" for number in range(200)), body="much more " * 200)
     with project.writing() as writer:
         writer.history.add_older(
@@ -76,17 +76,17 @@ def test_commits_are_found_whose_subject_has_a_word_of_each_group(project: Proje
         )
     history = project.history
     groups = [("guava",), ("drop", "remov")]
-    assert [row.time for row in history.commits_saying(groups, limit=5)] == [40, 30]
-    assert [row.time for row in history.commits_saying(groups, [(0, 35)], ["Ada"], limit=5)] == [30]
-    assert [row.time for row in history.commits_saying(groups, limit=1)] == [40]
-    assert history.commits_saying(groups, (), ["Nobody"], limit=5) == []
-    assert history.commits_saying([*groups, ("absent",)], limit=5) == []
-    assert history.commits_saying([], limit=5) == []
-    assert history.commits_saying([()], limit=5) == []
-    assert history.commits_saying([('"', ") OR ("), ("*",)], limit=5) == []
+    assert [row.time for row in history.commits_with_subject_terms(groups, limit=5)] == [40, 30]
+    assert [row.time for row in history.commits_with_subject_terms(groups, [(0, 35)], ["Ada"], limit=5)] == [30]
+    assert [row.time for row in history.commits_with_subject_terms(groups, limit=1)] == [40]
+    assert history.commits_with_subject_terms(groups, (), ["Nobody"], limit=5) == []
+    assert history.commits_with_subject_terms([*groups, ("absent",)], limit=5) == []
+    assert history.commits_with_subject_terms([], limit=5) == []
+    assert history.commits_with_subject_terms([()], limit=5) == []
+    assert history.commits_with_subject_terms([('"', ") OR ("), ("*",)], limit=5) == []
 
 
-def test_a_file_has_the_words_of_its_last_commits_but_not_of_sweeps(project: ProjectStore) -> None:
+def test_a_file_has_the_words_of_its_commits_except_sweeping_ones(project: ProjectStore) -> None:
     with project.writing() as writer:
         writer.add_file(FileRecord("a.py", "python", 1, b"", SeenStamp(1, 2, 3)))
         writer.history.add_older(
@@ -103,7 +103,7 @@ def test_a_file_has_the_words_of_its_last_commits_but_not_of_sweeps(project: Pro
     assert project.history.match_files(["reformat"], limit=5) == []
 
 
-def test_what_is_removed_is_found_no_longer_and_its_number_is_not_used_again(project: ProjectStore) -> None:
+def test_removed_commits_are_not_found_and_their_ids_are_not_reused(project: ProjectStore) -> None:
     with project.writing() as writer:
         writer.add_file(FileRecord("a.py", "python", 1, b"", SeenStamp(1, 2, 3)))
         writer.history.add_older([record("b", 20, "wrong", "a.py"), record("a", 10, "one", "a.py")])
@@ -120,7 +120,7 @@ def test_what_is_removed_is_found_no_longer_and_its_number_is_not_used_again(pro
     assert (project.history.totals(), project.history.of_files(["a.py"])) == (HistoryTotals(), {})
 
 
-def test_files_change_together_from_three_times_on(project: ProjectStore) -> None:
+def test_files_change_together_after_three_common_commits(project: ProjectStore) -> None:
     with project.writing() as writer:
         writer.history.add_older(
             [
@@ -135,7 +135,7 @@ def test_files_change_together_from_three_times_on(project: ProjectStore) -> Non
     assert project.history.changed_with("none.py", limit=5) == []
 
 
-def test_a_file_keeps_its_past_under_its_new_name(project: ProjectStore) -> None:
+def test_a_renamed_file_keeps_its_history(project: ProjectStore) -> None:
     with project.writing() as writer:
         writer.history.add_older([record("a", 1, "one", "old.py", "gone.py")])
     settle(project)
@@ -148,10 +148,10 @@ def test_a_file_keeps_its_past_under_its_new_name(project: ProjectStore) -> None
     assert project.history.of_files(["old.py", "new.py", "gone.py"]) == {"new.py": FileHistoryRow("two one", 2, 2)}
     assert project.history.renamed() == {"old.py": "new.py"}
     assert [row.subject for row in project.history.commits_of("new.py", limit=5)] == ["two", "one"]
-    assert [row.subject for row in project.history.commits_named("aaa", limit=5)] == ["one"]
+    assert [row.subject for row in project.history.commits_by_hash("aaa", limit=5)] == ["one"]
 
 
-def test_vectors_of_commits_that_tell_of_files_are_kept_in_the_order_of_writing(project: ProjectStore) -> None:
+def test_vectors_of_commits_about_files_are_stored_in_the_order_of_writing(project: ProjectStore) -> None:
     with project.writing() as writer:
         sweep = replace(record("c", 30, "reformat", "a.py", file_count=31), vector=b"\3")
         nothing = replace(record("b", 20, "notes"), vector=b"\2")
@@ -172,7 +172,7 @@ def test_vectors_of_commits_that_tell_of_files_are_kept_in_the_order_of_writing(
     assert (project.history.vector_count("other"), project.history.vectors_since("other", 0)) == (0, [])
 
 
-def test_words_of_a_removed_commit_are_gone_and_numbers_of_vectors_are_never_used_again(project: ProjectStore) -> None:
+def test_words_of_removed_commits_are_deleted_and_vector_numbers_are_not_reused(project: ProjectStore) -> None:
     with project.writing() as writer:
         writer.history.add_older([replace(record("a", 10, "earli", "a.py"), vector=b"\1")], "m")
     (before,) = project.history.vectors_since("m", 0)

@@ -28,18 +28,18 @@ def add(
         return writer.insert(project, session, new(f"{text[:8]}{count}", text, at))
 
 
-def test_observations_of_one_session_lie_side_by_side(observations: Observations) -> None:
+def test_observations_of_one_session_have_successive_places(observations: Observations) -> None:
     first, second = add(observations, "one"), add(observations, "two")
     assert second == first + 1
     assert session_of(first) == session_of(second)
 
 
-def test_observations_outside_any_session_are_no_neighbours(observations: Observations) -> None:
+def test_observations_outside_any_session_are_not_neighbours(observations: Observations) -> None:
     first, second = add(observations, "one", session_id=None), add(observations, "two", session_id=None)
     assert second - first > 2
 
 
-def test_sessions_with_the_same_id_in_two_projects_stay_apart(observations: Observations) -> None:
+def test_sessions_with_the_same_id_in_two_projects_are_different(observations: Observations) -> None:
     assert session_of(add(observations, "one", project_id="p")) != session_of(add(observations, "two", project_id="q"))
 
 
@@ -53,17 +53,17 @@ def test_a_deleted_observation_is_not_found_by_its_words_until_it_is_restored(ob
     assert observations.places_with(["parsers"], at_most=9) == [place]
 
 
-def test_what_contains_a_part_is_told_of_one_project_forgotten_or_not(observations: Observations) -> None:
-    first, forgotten = add(observations, "the 50% rule_1 holds"), add(observations, "no 50% rule_1 holds")
+def test_containing_finds_literal_text_in_one_project_including_deleted(observations: Observations) -> None:
+    first, deleted = add(observations, "the 50% rule_1 holds"), add(observations, "no 50% rule_1 holds")
     add(observations, "the 50 rule_1 holds")
     add(observations, "the 50% rule_1 holds", project_id="q")
     with observations.writing() as writer:
-        writer.mark_deleted(forgotten, 5)
+        writer.mark_deleted(deleted, 5)
         project = writer.project_of(first)
-        assert sorted(row.place for row in writer.containing(project, "50% rule_1")) == [first, forgotten]
+        assert sorted(row.place for row in writer.containing(project, "50% rule_1")) == [first, deleted]
 
 
-def test_a_text_that_is_written_anew_is_found_by_its_old_and_new_words_that_it_has(observations: Observations) -> None:
+def test_a_rewritten_text_is_found_by_its_present_words_only(observations: Observations) -> None:
     place = add(observations, "the parser hangs")
     with observations.writing() as writer:
         writer.replace(place, new("again", "the parser returns late", 5))
@@ -82,7 +82,7 @@ def test_a_purged_observation_is_gone_with_its_words(observations: Observations)
     assert list(observations.all()) == []
 
 
-def test_only_the_projects_that_are_named_lose_what_was_forgotten(observations: Observations) -> None:
+def test_purge_can_be_limited_to_some_projects(observations: Observations) -> None:
     places = [add(observations, "the parser hangs", project_id=project) for project in ("p", "q")]
     with observations.writing() as writer:
         for place in places:
@@ -112,7 +112,7 @@ def test_a_project_known_by_its_commit_is_found_by_its_folder(observations: Obse
     assert [project.project_id for project in observations.projects()] == ["git:123"]
 
 
-def test_what_a_clone_kept_under_its_folders_name_moves_to_the_project_it_belongs_to(
+def test_observations_of_a_clone_move_to_the_project_of_its_repository(
     observations: Observations,
 ) -> None:
     with observations.writing() as writer:
@@ -156,7 +156,7 @@ def test_a_snapshot_stays_the_same_while_another_process_writes(engine: Engine, 
     assert observations.counts().observations == 2
 
 
-def test_pages_of_a_timeline_leave_none_out_and_tell_what_was_forgotten(observations: Observations) -> None:
+def test_timeline_pages_are_complete_and_can_list_deleted_observations(observations: Observations) -> None:
     places = [add(observations, text, at=7) for text in ("one", "two", "three", "four")]
     [key] = [project.key for project in observations.projects()]
     with observations.writing() as writer:
@@ -164,14 +164,14 @@ def test_pages_of_a_timeline_leave_none_out_and_tell_what_was_forgotten(observat
     first = observations.page([key], 8, 0, limit=2)
     assert [row.text for row in first] == ["four", "three"]
     assert [row.text for row in observations.page([key], 7, first[-1].place, limit=2)] == ["one"]  # the same moment
-    assert [row.text for row in observations.page([key], 8, 0, limit=9, forgotten=True)] == ["two"]
+    assert [row.text for row in observations.page([key], 8, 0, limit=9, deleted=True)] == ["two"]
     assert len(observations.page([key], 8, 0, limit=9, kinds=["finding"])) == 3
     assert observations.page([key], 8, 0, limit=9, kinds=["other"]) == []
     assert observations.tally([key]) == {"finding": (3, 1)}
     assert observations.tally([]) == {}
 
 
-def test_neighbours_in_time_come_oldest_first(observations: Observations) -> None:
+def test_before_and_after_return_neighbours_oldest_first(observations: Observations) -> None:
     places = [add(observations, text, at=at) for at, text in enumerate(["one", "two", "three", "four"], 1)]
     [key] = [project.key for project in observations.projects()]
     assert [row.text for row in observations.before([key], 3, places[2], limit=2)] == ["one", "two"]
@@ -183,36 +183,36 @@ def test_neighbours_in_time_come_oldest_first(observations: Observations) -> Non
     assert observations.places_between([key], 2, 4, at_most=9, kinds=["other"]) == []
 
 
-def test_counting_words_stops_where_it_was_told_to(observations: Observations) -> None:
+def test_word_frequency_counts_up_to_the_limit(observations: Observations) -> None:
     for number in range(5):
         add(observations, f"quokka {number}")
     assert observations.frequency(["quokka", "wombat"], at_most=3) == 3
     assert observations.frequency(["wombat"], at_most=3) == 0
 
 
-def test_sound_observations_need_no_mending(observations: Observations) -> None:
+def test_repair_of_an_undamaged_store_reports_nothing(observations: Observations) -> None:
     add(observations, "one")
-    mended = observations.mend()
-    assert (mended.problems, mended.set_aside, mended.snapshots) == ((), (), ())
+    report = observations.repair()
+    assert (report.problems, report.set_aside, report.snapshots) == ((), (), ())
 
 
 def test_a_snapshot_is_taken_once_a_day_and_only_the_newest_stay(observations: Observations) -> None:
     assert not observations.keep_snapshot("2025-05-01", kept=2), "there is nothing yet"
     add(observations, "the parser hangs")
-    assert not observations.keep_snapshot("2025-05-01", kept=2, most_bytes=1)
+    assert not observations.keep_snapshot("2025-05-01", kept=2, max_bytes=1)
     for day in ("2025-05-01", "2025-05-02", "2025-05-03"):
         assert observations.keep_snapshot(day, kept=2)
         assert not observations.keep_snapshot(day, kept=2)
-    names = [copy.name for copy in observations.mend().snapshots]
+    names = [copy.name for copy in observations.repair().snapshots]
     assert [name[-10:] for name in names] == ["2025-05-03", "2025-05-02"]
-    [row] = observations.mend().snapshots[0].readable
+    [row] = observations.repair().snapshots[0].readable
     assert row.text == "the parser hangs"
     assert set(names) <= set(observations.copies())
     observations.drop_snapshots()
-    assert observations.mend().snapshots == ()
+    assert observations.repair().snapshots == ()
 
 
-def test_what_is_pinned_comes_first_and_what_is_superseded_is_not_recent(observations: Observations) -> None:
+def test_pinned_observations_are_listed_and_superseded_ones_are_not_recent(observations: Observations) -> None:
     first, second, third = (add(observations, text, at=at) for at, text in enumerate(("one", "two", "three"), 1))
     with observations.writing() as writer:
         writer.mark_pinned(first, 9)
@@ -222,18 +222,18 @@ def test_what_is_pinned_comes_first_and_what_is_superseded_is_not_recent(observa
     assert [row.place for row in observations.pinned(keys, limit=5)] == [first, second]
     assert [row.place for row in observations.recent(keys, limit=5)] == [second, first]
     assert [row.place for row in observations.recent(keys, limit=5, kinds=("finding",))] == [second, first]
-    assert [sketch.place for sketch in observations.sketches([first, third], head_characters=9)] == [first]
+    assert [summary.place for summary in observations.summaries([first, third], head_characters=9)] == [first]
     assert [row.place for row in observations.at_places([third])] == [third]
 
 
-def test_a_session_knows_when_it_was_last_shown_anything(observations: Observations) -> None:
+def test_note_shown_returns_the_previous_time(observations: Observations) -> None:
     with observations.writing() as writer:
         session = writer.session(writer.project("p", root="", now=1), "s", agent="", now=1)
         assert writer.note_shown(session, 5) is None
         assert writer.note_shown(session, 7) == 5
 
 
-def test_what_has_a_vector_of_another_model_waits_for_one_unless_that_will_do(observations: Observations) -> None:
+def test_a_vector_of_another_model_counts_only_as_the_given_alternative(observations: Observations) -> None:
     places = [add(observations, text) for text in ("one", "two", "three")]
     vectors = observations.vectors
     vectors.write("better", [(places[0], b"0")])
@@ -243,9 +243,9 @@ def test_what_has_a_vector_of_another_model_waits_for_one_unless_that_will_do(ob
     assert [each.key for each in vectors.unembedded("better", after=0, limit=9, instead="faster")] == places[2:]
 
 
-def test_one_at_a_time_makes_vectors(engine: Engine) -> None:
+def test_only_one_store_holds_the_embedding_lock(engine: Engine) -> None:
     with closing(engine.observations()) as one, closing(engine.observations()) as other:
-        with one.vectors.claim() as is_held, other.vectors.claim() as is_held_too:
+        with one.vectors.try_lock() as is_held, other.vectors.try_lock() as is_held_too:
             assert (is_held, is_held_too) == (True, False)
-        with other.vectors.claim() as is_held:
+        with other.vectors.try_lock() as is_held:
             assert is_held

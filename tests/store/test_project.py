@@ -51,14 +51,14 @@ def test_files_are_read_back_as_they_were_written(engine: Engine, project: Proje
         assert (other.totals().lines, other.totals().skipped) == (3, {"binary": 1})
 
 
-def test_folders_with_a_store_are_told_from_others(engine: Engine, project: ProjectStore) -> None:
+def test_roots_with_store_returns_only_folders_that_have_a_store(engine: Engine, project: ProjectStore) -> None:
     with project.writing() as writer:
         add_file(writer, "a.py")
     projects = engine.projects()
-    assert projects.having([Path("/src/tool"), Path("/src/other")]) == {Path("/src/tool")}
-    assert projects.having([]) == set()
+    assert projects.roots_with_store([Path("/src/tool"), Path("/src/other")]) == {Path("/src/tool")}
+    assert projects.roots_with_store([]) == set()
     projects.remove(Path("/src/tool"))
-    assert projects.having([Path("/src/tool")]) == set()
+    assert projects.roots_with_store([Path("/src/tool")]) == set()
 
 
 def test_a_failing_transaction_keeps_its_steps_and_nothing_else(project: ProjectStore) -> None:
@@ -74,9 +74,9 @@ def test_a_failing_transaction_keeps_its_steps_and_nothing_else(project: Project
     assert set(project.files()) == {"a.py"}
 
 
-def test_a_part_that_fails_is_taken_back_alone(project: ProjectStore) -> None:
+def test_a_failed_savepoint_is_rolled_back_without_the_transaction(project: ProjectStore) -> None:
     def fail(writer: ProjectWriter) -> None:
-        with writer.part():
+        with writer.savepoint():
             add_file(writer, "b.py")
             raise RuntimeError
 
@@ -87,7 +87,7 @@ def test_a_part_that_fails_is_taken_back_alone(project: ProjectStore) -> None:
     assert set(project.files()) == {"a.py"}
 
 
-def test_failures_are_told_by_path_and_indexer_until_the_file_is_written_anew(project: ProjectStore) -> None:
+def test_failures_are_listed_until_the_file_is_replaced(project: ProjectStore) -> None:
     with project.writing() as writer:
         file_id = add_file(writer, "a.py")
         writer.add_failures(file_id, [("code", "too deep")])
@@ -104,7 +104,7 @@ def test_failures_are_told_by_path_and_indexer_until_the_file_is_written_anew(pr
     assert project.failures() == []
 
 
-def test_facts_are_those_of_the_last_write_whoever_wrote(engine: Engine, project: ProjectStore) -> None:
+def test_facts_are_those_of_the_last_write_of_any_store(engine: Engine, project: ProjectStore) -> None:
     assert project.facts() == IndexFacts()
     with closing(engine.projects().store_of(Path("/src/tool"))) as other:
         with other.writing() as writer:
@@ -119,7 +119,7 @@ def test_facts_are_those_of_the_last_write_whoever_wrote(engine: Engine, project
         assert (other.facts().synced_at, other.meta("synced_at")) == ("2.5", "2.5")
 
 
-def test_facts_of_a_transaction_that_fails_are_forgotten(project: ProjectStore) -> None:
+def test_facts_of_a_failed_transaction_are_rolled_back(project: ProjectStore) -> None:
     def fail() -> None:
         with project.writing() as writer:
             writer.set_meta({"complete": "1"})
@@ -150,11 +150,11 @@ def test_versions_are_equal_only_while_nobody_writes(engine: Engine, project: Pr
     assert project.code.version() not in (before, between, after)
 
 
-def test_a_project_is_indexed_by_one_at_a_time(engine: Engine, project: ProjectStore) -> None:
+def test_only_one_store_holds_the_indexing_lock(engine: Engine, project: ProjectStore) -> None:
     with closing(engine.projects().store_of(Path("/src/tool"))) as other:
-        with project.claim() as held, other.claim() as also:
+        with project.try_lock() as held, other.try_lock() as also:
             assert (held, also) == (True, False)
-        with other.claim() as held:
+        with other.try_lock() as held:
             assert held
 
 
@@ -171,7 +171,7 @@ def test_projects_are_known_once_they_are_synchronised(engine: Engine) -> None:
     ]
 
 
-def test_a_first_index_that_has_not_ended_is_told_where_it_is_asked_for(engine: Engine) -> None:
+def test_unfinished_first_indexes_are_listed_on_request(engine: Engine) -> None:
     projects = engine.projects()
     for name, facts in (("begun", {}), ("ended", {"synced_at": "1.0"}), ("bare", {"root": ""})):
         with closing(projects.store_of(Path("/src", name))) as project, project.writing() as writer:
@@ -197,8 +197,8 @@ class TestCode:
         return project
 
     def test_chunks_are_found_by_one_rare_word_or_by_two_common_ones(self, filled: ProjectStore) -> None:
-        def paths(alone: list[str], paired: list[str], scope: FileScope | None = None) -> list[str]:
-            matches = filled.code.match_chunks(alone, paired, scope or FileScope(), limit=9)
+        def paths(single_terms: list[str], paired_terms: list[str], scope: FileScope | None = None) -> list[str]:
+            matches = filled.code.match_chunks(single_terms, paired_terms, scope or FileScope(), limit=9)
             rows = filled.code.chunks([match.chunk_id for match in matches])
             return [rows[match.chunk_id].path for match in matches]
 
@@ -231,10 +231,10 @@ class TestCode:
             assert filled.code.document_frequencies(["wait", "lock", "none"]) == {"wait": 2, "lock": 1}
         assert filled.code.chunk_count() == 2
 
-    def test_words_that_another_process_writes_are_found_by_the_next_question(
+    def test_words_written_by_another_store_are_found_by_the_next_query(
         self, engine: Engine, filled: ProjectStore
     ) -> None:
-        def asked(*terms: str) -> tuple[dict[str, int], list[str]]:
+        def search(*terms: str) -> tuple[dict[str, int], list[str]]:
             with filled.code.snapshot():
                 counts = filled.code.document_frequencies(terms)
                 found = filled.code.match_files(terms, terms, [], FileScope(), limit=9)
@@ -242,22 +242,22 @@ class TestCode:
             return counts, [rows[file_id] for file_id, _ in found]
 
         for _ in range(3):
-            assert asked("lock", "oven") == ({"lock": 1}, ["src/lock.py"])
+            assert search("lock", "oven") == ({"lock": 1}, ["src/lock.py"])
         with closing(engine.projects().store_of(Path("/src/tool"))) as other, other.writing() as writer:
             file_id = add_code(writer, "src/oven.py", "bake", "heat the oven")
         for _ in range(3):
-            assert asked("oven") == ({"oven": 1}, ["src/oven.py"])
-            assert asked("bake")[1] == ["src/oven.py"]
+            assert search("oven") == ({"oven": 1}, ["src/oven.py"])
+            assert search("bake")[1] == ["src/oven.py"]
         with closing(engine.projects().store_of(Path("/src/tool"))) as other, other.writing() as writer:
             writer.code.remove(file_id)
             writer.remove_file(file_id)
         for _ in range(3):
-            assert asked("oven") == ({}, [])
+            assert search("oven") == ({}, [])
         with filled.writing() as writer:
             add_code(writer, "src/oven.py", "roast", "heat the oven")
-        assert asked("roast")[1] == ["src/oven.py"]
+        assert search("roast")[1] == ["src/oven.py"]
 
-    def test_a_removed_file_is_found_no_more(self, filled: ProjectStore) -> None:
+    def test_a_removed_file_is_not_found(self, filled: ProjectStore) -> None:
         file = filled.file("src/lock.py")
         assert file is not None
         with filled.writing() as writer:
@@ -296,7 +296,7 @@ class TestGraph:
             writer.graph.write_facts("b.py", [], facts())
             yield writer
 
-    def test_facts_wait_until_they_are_settled(self, writer: ProjectWriter) -> None:
+    def test_changed_facts_are_unsettled_until_settle(self, writer: ProjectWriter) -> None:
         assert [file.path for file in writer.graph.unsettled()] == ["a.py", "b.py"]
         writer.graph.settle()
         assert writer.graph.unsettled() == []
@@ -304,7 +304,7 @@ class TestGraph:
         assert [file.path for file in writer.graph.unsettled()] == ["a.py"]
         assert writer.graph.languages() == {"a.py": "python", "b.py": "python"}
 
-    def test_facts_are_read_inside_the_transaction_and_told_to_others(self, writer: ProjectWriter) -> None:
+    def test_uncommitted_facts_are_visible_inside_the_transaction_and_in_pending(self, writer: ProjectWriter) -> None:
         assert writer.graph.facts().interface("a.py") == b"interface"
         assert writer.graph.facts().body("c.py") is None
         assert writer.graph.facts().symbols_named("run") == [("a.py", "run", "function")]
@@ -314,22 +314,22 @@ class TestGraph:
         assert pending.facts == {"a.py": (b"interface", b"body")}
         assert pending.symbols == {"run": [("a.py", "run", "function")]}
 
-    def test_another_process_reads_every_name_however_many_it_asks_for(self, project: ProjectStore) -> None:
+    def test_a_fact_reader_returns_the_same_symbols_for_few_and_many_lookups(self, project: ProjectStore) -> None:
         kept = [Symbol(f"key{n}", f"Run{n % 250}", "function", 300 - n, 301) for n in range(300)]
         with project.writing() as writer:
             writer.graph.write_facts("b.py", kept[:150], facts())
             writer.graph.write_facts("a.py", kept[150:], facts())
-        asked = [f"{run}{n}" for n in range(300) for run in ("Run", "run")]
+        search = [f"{run}{n}" for n in range(300) for run in ("Run", "run")]
         few = []
-        for start in range(0, len(asked), 100):
+        for start in range(0, len(search), 100):
             reader = project_facts(project)
-            few += [reader.symbols_named(name) for name in asked[start : start + 100]]
+            few += [reader.symbols_named(name) for name in search[start : start + 100]]
         reader = project_facts(project)
-        assert [reader.symbols_named(name) for name in asked] == few
+        assert [reader.symbols_named(name) for name in search] == few
         assert sum(map(len, few)) == 300
-        assert [row[0] for row in few[asked.index("Run7")]] == ["a.py", "b.py"]
+        assert [row[0] for row in few[search.index("Run7")]] == ["a.py", "b.py"]
 
-    def test_edges_lead_to_symbols_and_name_who_depends_on_what(
+    def test_resolved_edges_give_references_imports_and_dependants(
         self, project: ProjectStore, writer: ProjectWriter
     ) -> None:
         edges = [Edge("a.py", "run"), Edge("", "walk")]
@@ -347,12 +347,12 @@ class TestGraph:
         assert graph.subclasses([symbol.node_id]) == set()
         assert [used.key for used in graph.most_used(limit=1)] == ["run"]
         assert graph.most_used(limit=0) == []
-        [(pair, said)] = graph.links(limit=9).pairs.items()
-        assert (pair[1], said) == (symbol.node_id, ("calls", True))
+        [(pair, link_info)] = graph.links(limit=9).pairs.items()
+        assert (pair[1], link_info) == (symbol.node_id, ("calls", True))
         assert not graph.links(limit=1).is_partial
         assert graph.links(limit=0).is_partial
 
-    def test_a_vanished_file_takes_its_symbols_along(self, project: ProjectStore, writer: ProjectWriter) -> None:
+    def test_removing_a_file_removes_its_symbols(self, project: ProjectStore, writer: ProjectWriter) -> None:
         writer.graph.remove_file("a.py")
         assert project.graph.paths() == ["b.py"]
         assert project.graph.symbol_count() == 0

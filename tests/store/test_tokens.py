@@ -22,13 +22,13 @@ def test_a_token_is_read_back_as_it_was_added(engine: Engine, tokens: TokenRecor
         assert other.get("a2") is None
 
 
-def test_tokens_come_oldest_first(tokens: TokenRecords) -> None:
+def test_tokens_are_listed_oldest_first(tokens: TokenRecords) -> None:
     tokens.add(replace(TOKEN, id="b", created_at=20))
     tokens.add(TOKEN)
     assert [token.id for token in tokens.all()] == ["a1", "b"]
 
 
-def test_a_token_is_revoked_once_by_its_id_or_its_name(tokens: TokenRecords) -> None:
+def test_a_token_is_revoked_once_by_id_or_name(tokens: TokenRecords) -> None:
     tokens.add(TOKEN)
     tokens.add(replace(TOKEN, id="b", name="laptop"))
     assert tokens.revoke("ci", 30) == ["a1"]

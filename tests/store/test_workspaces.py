@@ -23,7 +23,7 @@ def test_a_workspace_is_read_back_as_it_was_added(engine: Engine, workspaces: Wo
         assert other.get("other") is None
 
 
-def test_before_the_first_one_there_are_none(workspaces: WorkspaceRecords) -> None:
+def test_there_are_no_workspaces_at_first(workspaces: WorkspaceRecords) -> None:
     assert workspaces.all() == []
     assert workspaces.get("shop") is None
 
@@ -34,13 +34,13 @@ def test_a_folder_is_in_a_workspace_once(workspaces: WorkspaceRecords) -> None:
     assert workspaces.get("shop") == StoredWorkspace("shop", ("/srv/api", "/srv/lib"))
 
 
-def test_names_that_differ_in_case_alone_are_the_same(workspaces: WorkspaceRecords) -> None:
+def test_workspace_names_are_case_insensitive(workspaces: WorkspaceRecords) -> None:
     workspaces.add("Shop", ["/srv/api"])
     workspaces.add("shop", ["/srv/lib"])
     assert workspaces.all() == [StoredWorkspace("Shop", ("/srv/api", "/srv/lib"))]
 
 
-def test_workspaces_come_by_name_and_go_with_their_last_folder(workspaces: WorkspaceRecords) -> None:
+def test_workspaces_are_sorted_by_name_and_deleted_with_their_last_folder(workspaces: WorkspaceRecords) -> None:
     workspaces.add("tools", ["/srv/api"])
     workspaces.add("shop", ["/srv/api", "/srv/lib"])
     assert [each.name for each in workspaces.all()] == ["shop", "tools"]
@@ -53,7 +53,7 @@ def token_for(projects: tuple[str, ...], token_id: str) -> StoredToken:
     return StoredToken(token_id, token_id, b"hash", "read", projects, 100)
 
 
-def test_a_workspace_that_is_called_otherwise_keeps_its_folders_and_the_tokens_for_it(
+def test_renaming_a_workspace_keeps_its_folders_and_updates_its_tokens(
     engine: Engine, workspaces: WorkspaceRecords
 ) -> None:
     workspaces.add("Shop", ["/srv/api", "/srv/lib"])
@@ -69,7 +69,7 @@ def test_a_workspace_that_is_called_otherwise_keeps_its_folders_and_the_tokens_f
     assert workspaces.get("store") == StoredWorkspace("store", ("/srv/api", "/srv/lib"))
 
 
-def test_another_case_of_the_same_name_is_a_new_name(engine: Engine, workspaces: WorkspaceRecords) -> None:
+def test_a_workspace_can_be_renamed_to_another_case(engine: Engine, workspaces: WorkspaceRecords) -> None:
     workspaces.add("shop", ["/srv/api"])
     with closing(engine.tokens()) as tokens:
         tokens.add(token_for(("workspace:shop",), "one"))
@@ -78,7 +78,7 @@ def test_another_case_of_the_same_name_is_a_new_name(engine: Engine, workspaces:
     assert workspaces.all() == [StoredWorkspace("Shop", ("/srv/api",))]
 
 
-def test_a_name_that_another_workspace_has_is_refused_and_nothing_is_changed(
+def test_renaming_to_a_taken_name_is_refused(
     engine: Engine, workspaces: WorkspaceRecords
 ) -> None:
     workspaces.add("shop", ["/srv/api"])
@@ -93,7 +93,7 @@ def test_a_name_that_another_workspace_has_is_refused_and_nothing_is_changed(
     assert [each.name for each in workspaces.all()] == ["shop", "store"]
 
 
-def test_a_workspace_is_renamed_where_there_are_no_tokens(workspaces: WorkspaceRecords) -> None:
+def test_a_workspace_can_be_renamed_without_tokens(workspaces: WorkspaceRecords) -> None:
     workspaces.add("shop", ["/srv/api"])
     assert workspaces.rename("shop", "store") == 0
     assert [each.name for each in workspaces.all()] == ["store"]

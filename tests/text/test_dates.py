@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 import pytest
 
 from deltos.model import LAST_MOMENT
-from deltos.text.dates import asked_spans, spoken_moment, spoken_spans
+from deltos.text.dates import mentioned_spans, parse_moment, requested_spans
 from deltos.text.times import day, iso, micros, moment_of, parse_iso
 
 NOW = datetime(2025, 5, 14, 12, 0, tzinfo=UTC)  # a Wednesday
 
 
 def spans(question: str) -> list[tuple[str, str]]:
-    return [(day(span.start), day(span.end)) for span in spoken_spans(question, NOW)]
+    return [(day(span.start), day(span.end)) for span in mentioned_spans(question, NOW)]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def spans(question: str) -> list[tuple[str, str]]:
         ("october 12", "2025-10-12", "2025-10-13"),
     ],
 )
-def test_a_spoken_date_is_a_span(question: str, start: str, end: str) -> None:
+def test_a_natural_language_date_is_a_span(question: str, start: str, end: str) -> None:
     assert spans(question)[0] == (start, end)
 
 
@@ -106,8 +106,8 @@ def test_a_month_without_a_year_means_any_year_the_latest_first() -> None:
         ("vorgestern", "2025-05-12", "2025-05-13"),
     ],
 )
-def test_a_word_before_a_date_bounds_what_is_asked_for(question: str, start: str, end: str) -> None:
-    (span,) = asked_spans(question, NOW)
+def test_a_preposition_before_a_date_limits_the_requested_span(question: str, start: str, end: str) -> None:
+    (span,) = requested_spans(question, NOW)
     shown = (day(span.start) if span.start else "ever", day(span.end) if span.end < LAST_MOMENT else "never")
     assert shown == (start, end)
 
@@ -115,8 +115,8 @@ def test_a_word_before_a_date_bounds_what_is_asked_for(question: str, start: str
 @pytest.mark.parametrize(
     "question", ["since when is it slow", "before the call", "jump to 2020 lines", "from utils import x", "and 2021"]
 )
-def test_a_word_that_could_bound_a_time_is_none_without_one(question: str) -> None:
-    assert asked_spans(question, NOW) == ()
+def test_a_preposition_without_a_date_limits_nothing(question: str) -> None:
+    assert requested_spans(question, NOW) == ()
 
 
 @pytest.mark.parametrize(
@@ -126,23 +126,23 @@ def test_a_word_that_could_bound_a_time_is_none_without_one(question: str) -> No
         "in dec.rs", "by may", "value of dec", "in march-native", "it may 3 files", "dec 2 counters",
     ],
 )  # fmt: skip
-def test_other_words_are_no_dates(question: str) -> None:
+def test_other_words_are_not_dates(question: str) -> None:
     assert spans(question) == []
 
 
-def test_times_survive_the_way_to_text_and_back() -> None:
+def test_times_survive_a_round_trip_through_text() -> None:
     moment = micros(datetime(2023, 5, 8, 13, 56, 0, 123456, tzinfo=UTC))
     assert parse_iso(iso(moment)) == moment
     assert moment_of(moment).year == 2023
 
 
-def test_a_time_without_a_zone_is_utc_and_nonsense_is_none() -> None:
+def test_a_time_without_zone_is_utc_and_invalid_text_is_none() -> None:
     assert parse_iso("2023-05-08T13:56:00") == parse_iso("2023-05-08T13:56:00Z")
     assert parse_iso("D1:3") is None
 
 
-def test_a_moment_is_an_iso_time_or_how_a_day_that_is_spoken_of_begins() -> None:
-    assert spoken_moment("2025-05-07T14:00+00:00", NOW) == parse_iso("2025-05-07T14:00+00:00")
-    assert spoken_moment("yesterday", NOW) == parse_iso("2025-05-13T00:00+00:00")
-    assert spoken_moment("obs:2025", NOW) is None
-    assert spoken_moment("a1b2c3d4", NOW) is None
+def test_a_moment_is_an_iso_time_or_the_start_of_a_mentioned_day() -> None:
+    assert parse_moment("2025-05-07T14:00+00:00", NOW) == parse_iso("2025-05-07T14:00+00:00")
+    assert parse_moment("yesterday", NOW) == parse_iso("2025-05-13T00:00+00:00")
+    assert parse_moment("obs:2025", NOW) is None
+    assert parse_moment("a1b2c3d4", NOW) is None

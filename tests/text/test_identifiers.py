@@ -22,12 +22,12 @@ from deltos.text.identifiers import (
 
 
 @pytest.mark.parametrize("name", ["parseUrl", "parse_url", "std::vector", "os.open(path", "run()"])
-def test_names_are_told_from_words_by_everybody(name: str) -> None:
+def test_names_are_distinguished_from_words(name: str) -> None:
     assert looks_like_code(f"how does {name} work")
     assert looks_like_code(name, SYMBOL_SIGNS)
 
 
-def test_only_code_search_takes_a_plural_of_capitals_for_a_name() -> None:
+def test_only_code_search_treats_a_plural_acronym_as_a_name() -> None:
     assert looks_like_code("IDs", SYMBOL_SIGNS)
     assert not looks_like_code("IDs")
     assert not looks_like_code("Parser")
@@ -45,7 +45,7 @@ def test_each_domain_finds_the_names_of_its_questions() -> None:
     assert names_in_prose("In src/app.py the Parser calls readLine. Plain words.") == ["src/app.py", "readLine"]
 
 
-def test_names_are_taken_apart() -> None:
+def test_names_are_split() -> None:
     assert last_part("std::io->Reader") == "Reader"
     assert spaced("GetHTTPHeader") == "Get HTTP Header"
     assert spaced("GetHTTPHeader", after_acronyms=False) == "Get HTTPHeader"

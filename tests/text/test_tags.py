@@ -29,7 +29,7 @@ def test_a_tag_ends_where_its_word_ends(text: str, tag: str, there: bool) -> Non
 @pytest.mark.parametrize(
     ("given", "tag"), [("#Auth", "auth"), (" two words ", "two-words"), ("a\0b", "ab"), ("##", "")]
 )
-def test_a_tag_is_compared_without_its_sign(given: str, tag: str) -> None:
+def test_tags_are_compared_without_their_sign(given: str, tag: str) -> None:
     assert tag_of(given) == tag
 
 

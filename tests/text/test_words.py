@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from deltos.text import words as module
 from deltos.text.identifiers import split_identifier
-from deltos.text.words import Words, documentation_question, documentation_words, plain_words, unique
+from deltos.text.words import Words, documentation_query_words, documentation_words, plain_words, unique
 
 WORDS = Words()
 
@@ -36,20 +36,20 @@ def test_identifiers_are_split_and_stemmed_and_compounds_kept(text: str, words: 
     assert bool(WORDS.of(text)) == bool(words)
 
 
-def test_a_question_and_the_code_it_means_share_words() -> None:
+def test_a_question_and_its_answer_share_words() -> None:
     code = set(WORDS.of("def load_user_settings(path):").split())
     question = set(WORDS.of("where are the user settings loaded").split())
     assert {"load", "user", "set"} <= code & question
 
 
 @given(st.text(max_size=80))
-def test_any_text_gives_words_without_white_space_or_quotes(text: str) -> None:
+def test_words_contain_no_white_space_or_quotes(text: str) -> None:
     for word in WORDS.of(text).split(" "):
         assert '"' not in word
         assert word == "" or word.split() == [word]
 
 
-def test_the_memory_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_word_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MEMO_ENTRIES", 10)
     words = Words()
     for number in range(100):
@@ -58,7 +58,7 @@ def test_the_memory_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     assert words.of("word1") == WORDS.of("word1")
 
 
-def test_identifiers_and_texts_are_taken_apart() -> None:
+def test_identifiers_and_texts_are_split() -> None:
     assert split_identifier("HTTPServer_port2") == ["http", "server", "port", "2"]
     assert plain_words("a-b c.d") == ["a", "b", "c", "d"]
     assert unique(["b", "a", "b"]) == ["b", "a"]
@@ -77,11 +77,11 @@ def test_identifiers_and_texts_are_taken_apart() -> None:
         ("System.Net example.net x.C vitamin-C", "system net exampl net vitamin", "system net exampl net vitamin"),
     ],
 )
-def test_documentation_knows_names_of_one_letter_or_with_signs(text: str, words: str, asked: str) -> None:
+def test_documentation_words_include_single_letters_and_names_with_signs(text: str, words: str, asked: str) -> None:
     assert documentation_words(text) == words
-    assert documentation_question(text) == asked
+    assert documentation_query_words(text) == asked
 
 
 def test_other_words_of_documentation_are_those_of_code() -> None:
     text = "parseHTTPResponse of connections, データベース, a self.return"
-    assert documentation_words(text) == documentation_question(text) == WORDS.of(text)
+    assert documentation_words(text) == documentation_query_words(text) == WORDS.of(text)

@@ -1,1 +1,1 @@
-"""The page for people, in a real browser."""
+"""Tests of the web UI in a real browser."""

@@ -1,4 +1,4 @@
-"""Texts that try to become something else than text in a browser."""
+"""Texts that try to be more than text in a browser."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ TRICKS = (
     "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 4,
 )
 EVERY = (*MARKUP, *LINKS, *TRICKS)
-# Names that a file system takes.
+# Names that a file system accepts.
 FILE_NAMES = (
     "<img src=x onerror=window.pwned=1>.py",
     "a'\"><svg onload=window.pwned=1>.py",

@@ -1,4 +1,4 @@
-"""A real page over a real index of a part of this repository, and the distribution's Chromium to look at it."""
+"""The web UI over an index of a part of this repository, and Chromium to open it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 REPOSITORY = Path(__file__).parents[2]
 PARTS = ("src/deltos/server/http/*.py", "src/deltos/server/access.py", "src/deltos/errors.py", "docs/http.md")
-WEBGL = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader")  # there is no graphics card
+WEBGL = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader")  # software rendering, because there is no GPU
 
 
 def a_part_of_this_repository(root: Path, more: Mapping[str, str | bytes]) -> Path:
-    """A repository of its own with some of our files, and `more`."""
+    """Create a repository with some of our files and `more`."""
     files: dict[str, str | bytes] = {
         path.relative_to(REPOSITORY).as_posix(): path.read_bytes()
         for pattern in PARTS
@@ -34,13 +34,13 @@ def a_part_of_this_repository(root: Path, more: Mapping[str, str | bytes]) -> Pa
 
 
 def serve_page(root: Path, home: Path, **environ: str) -> Served:
-    """`deltos ui` as a process; its `url` is the link that opens the page once."""
+    """Start `deltos ui`; `url` is the single-use link."""
     return Served([sys.executable, "-P", "-m", "deltos", "ui", str(root), "--no-browser"], home, **environ)
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """The browser of the distribution, which `make browser` installs; elsewhere than on Linux, Playwright's serves, too."""
+    """Launch the distribution's Chromium, which `make browser` installs; on other systems than Linux, Playwright's."""
     from playwright.sync_api import sync_playwright
 
     program = shutil.which("chromium")
@@ -48,7 +48,7 @@ def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         if program is None and not Path(program := playwright.chromium.executable_path).exists():
             pytest.skip("no Chromium here: `python -m playwright install chromium`")
-        # Root may not use Chromium's sandbox, and containers run tests as root.
+        # Chromium's sandbox does not work for root, and containers run the tests as root.
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", *WEBGL])
         yield browser
         browser.close()

@@ -1,4 +1,4 @@
-"""`make pictures`: the pictures of docs/ui.md, taken of a real page over a part of this repository."""
+"""`make pictures`: takes the screenshots of docs/ui.md of the web UI over a part of this repository."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PICTURES = (
 
 
 def main() -> None:
-    """Take all of them into the folder that was named."""
+    """Take all screenshots and write them to the given folder."""
     out = Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
@@ -35,13 +35,13 @@ def main() -> None:
         for text, kind in MEMORIES:
             origin = ObservationOrigin(identify(root).project_id, root, "session-1")
             app.domains.memory.remember(Draft(text, kind=kind), origin)
-        app.domains.projects.at(root).index()  # the first search is to show its own time, not that of the index
+        app.domains.projects.at(root).index()  # index first, so that the search shows only its own time
         app.close()
         served = serve_page(root, home)
         page = browser.new_page(viewport={"width": 1200, "height": 720})
         page.set_default_timeout(60_000)
         page.goto(served.url)
-        page.wait_for_selector("#query")  # the link leads on to the page
+        page.wait_for_selector("#query")  # the link redirects to the page
         page.goto(f"http://{served.address.netloc}/#/search?q=warm")
         page.wait_for_selector(".status-line")
         for name, address, selector, theme in PICTURES:

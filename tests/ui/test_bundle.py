@@ -1,4 +1,4 @@
-"""The built page that is committed: made of these sources, small, and nothing of it from elsewhere."""
+"""The committed build of the web UI: it matches the sources, is small, and loads nothing from other hosts."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 from tests.ui.opened import REPOSITORY
 
 STATIC = REPOSITORY / "src/deltos/ui/static"
-MOST_COMPRESSED_BYTES = 400_000
-PATIENCE_SECONDS = 120  # for a text that takes hours where reading it is not linear
+MAX_COMPRESSED_BYTES = 400_000
+PATIENCE_SECONDS = 120  # for a text that would take hours with quadratic parsing
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -25,22 +25,22 @@ def run_node(script: Path, *words: Path) -> None:
     subprocess.run([program, str(script), *map(str, words)], check=True, timeout=PATIENCE_SECONDS)
 
 
-def test_the_committed_bundle_is_what_the_sources_give_and_is_small(tmp_path: Path) -> None:
+def test_the_committed_bundle_matches_the_sources_and_is_small(tmp_path: Path) -> None:
     run_node(REPOSITORY / "ui/build.mjs", tmp_path / "built")
     assert contents(tmp_path / "built") == contents(STATIC)
-    assert sum(len(gzip.compress(content)) for content in contents(STATIC).values()) < MOST_COMPRESSED_BYTES
+    assert sum(len(gzip.compress(content)) for content in contents(STATIC).values()) < MAX_COMPRESSED_BYTES
 
 
-def test_outside_text_ids_and_layouts_are_handled_as_they_must_be(tmp_path: Path) -> None:
+def test_untrusted_text_ids_and_layouts_are_handled_correctly(tmp_path: Path) -> None:
     run_node(REPOSITORY / "tests/ui/front_end.mjs", REPOSITORY / "ui", tmp_path)
 
 
-def test_the_types_of_the_front_end_are_those_of_the_structs() -> None:
+def test_the_typescript_types_match_the_structs() -> None:
     script = [sys.executable, "-P", str(REPOSITORY / "scripts/ui_types.py"), "--check"]
     assert subprocess.run(script, check=False).returncode == 0
 
 
-def test_no_page_loads_anything_from_elsewhere_or_inline() -> None:
+def test_no_page_loads_foreign_or_inline_resources() -> None:
     for name, content in contents(STATIC).items():
         if name.endswith(".html"):
             text = content.decode()

@@ -1,4 +1,4 @@
-"""Pictures of graphs: the same for the same graph, and only text from names."""
+"""SVG drawings of graphs: deterministic, and names stay text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from deltos.cli.main import main
-from deltos.ui.draw import draw_svg, lay_out
+from deltos.ui.graph_drawing import draw_svg, lay_out
 from deltos.ui.structs import GraphEdge, GraphNode, GraphPage
 from tests.repositories import make_repository
 
@@ -52,7 +52,7 @@ def test_names_stay_text_and_equal_graphs_give_equal_pictures() -> None:
 
 
 def boxes(picture: str) -> list[tuple[float, float, float, float]]:
-    """Where the labels of a picture lie: left, right, top, bottom; a character is at least 6.9 wide."""
+    """Return the label boxes of a drawing: left, right, top, bottom. A character is at least 6.9 wide."""
     found = []
     for text in ET.fromstring(picture).iter(f"{SVG}text"):
         x, y, width = float(text.get("x", "")), float(text.get("y", "")), 6.9 * len(text.text or "")
@@ -63,7 +63,7 @@ def boxes(picture: str) -> list[tuple[float, float, float, float]]:
 
 @pytest.mark.parametrize("by_sides", [True, False])
 @pytest.mark.parametrize("count", [1, 2, 40, 300])
-def test_no_label_lies_upon_another_or_is_cut_by_the_edge(by_sides: bool, count: int) -> None:
+def test_labels_neither_overlap_nor_cross_the_edge(by_sides: bool, count: int) -> None:
     nodes = [
         GraphNode(f"n{i}", f"name_{i}" * (1 + i % 6), "function", "a.py", i, min(i, 1 + i % 5), is_test=False)
         for i in range(count)

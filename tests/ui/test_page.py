@@ -1,4 +1,4 @@
-"""The page for people in a real browser: what each view shows, what it changes, and what hostile texts cannot do."""
+"""The web UI in a real browser: contents and changes of each view, and the inertness of hostile texts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def home(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder that remembers two things, one of them hostile."""
+    """A data folder with two observations, one of them hostile."""
     folder = tmp_path_factory.mktemp("home")
     app = App(Config(folder))
     project = identify(root)
@@ -70,7 +70,7 @@ def served(root: Path, home: Path) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def context(served: Served) -> Iterator[BrowserContext]:
-    """One browser for all tests, let in by the link."""
+    """A browser context for all tests, signed in by the link."""
     with chromium() as browser:
         context = browser.new_context(viewport={"width": 1280, "height": 800})
         context.set_default_timeout(PATIENCE_MS)
@@ -82,7 +82,7 @@ def context(served: Served) -> Iterator[BrowserContext]:
 
 
 class Watched:
-    """A page, and everything that must not happen in it."""
+    """A page, and a record of errors and requests that must not happen."""
 
     def __init__(self, page: Page, base: str) -> None:
         self.page = page
@@ -90,7 +90,7 @@ class Watched:
         self.wrong: list[str] = []
         page.on("pageerror", lambda error: self.wrong.append(f"error {error}"))
         page.on("dialog", lambda dialog: self.wrong.append(f"dialog {dialog.message}"))
-        page.on("console", lambda said: self.wrong.append(said.text) if said.type == "error" else None)
+        page.on("console", lambda messages: self.wrong.append(messages.text) if messages.type == "error" else None)
         page.on(
             "request",
             lambda asked: None if asked.url.startswith((base, "data:image/svg")) else self.wrong.append(asked.url),
@@ -104,7 +104,7 @@ class Watched:
 
 @pytest.fixture
 def watched(context: BrowserContext, served: Served) -> Iterator[Watched]:
-    """A tab in which no script of others runs, nothing fails and nothing outside is asked."""
+    """A tab that fails the test after foreign scripts, errors or requests to other hosts."""
     page = context.new_page()
     watched = Watched(page, f"http://{served.address.netloc}")
     yield watched
@@ -113,9 +113,11 @@ def watched(context: BrowserContext, served: Served) -> Iterator[Watched]:
     page.close()
 
 
-def test_search_as_you_type_shows_what_the_agent_gets_and_keeps_every_step_in_the_address(watched: Watched) -> None:
+def test_search_as_you_type_shows_agent_results_and_updates_the_address(watched: Watched) -> None:
     page = watched.open("search", "#query")
-    page.keyboard.type("verify bearer tokens", delay=120)  # the field has the focus; each key meets an answer
+    page.keyboard.type(
+        "verify bearer tokens", delay=120
+    )  # the field has the focus; each key is typed after the previous answer
     page.wait_for_url("**/#/search?q=verify+bearer+tokens")
     assert page.input_value("#query") == "verify bearer tokens"
     page.wait_for_selector(".result[data-kind=code]")
@@ -136,13 +138,15 @@ def test_search_as_you_type_shows_what_the_agent_gets_and_keeps_every_step_in_th
     page.wait_for_selector(".tab[aria-current]:has-text('All')")
     assert page.url == address
     page.evaluate("window.steps = 0; addEventListener('hashchange', () => { window.steps += 1 })")
-    page.evaluate("location.hash = '#/search?q=rate+limit'")  # a link: the field follows and asks nothing itself
+    page.evaluate(
+        "location.hash = '#/search?q=rate+limit'"
+    )  # after a link the field shows its query and sends no request
     expect(page.locator("#query")).to_have_value("rate limit")
     page.wait_for_selector(".result:has-text('rate.py')")
     assert page.evaluate("window.steps") == 1
 
 
-def test_more_results_are_shown_up_to_the_most_that_an_answer_has(watched: Watched) -> None:
+def test_more_results_are_shown_up_to_the_maximum(watched: Watched) -> None:
     page = watched.open("search?q=request", ".result")
     first = page.locator(".result").count()
     page.click("button:has-text('Show more')")
@@ -155,7 +159,7 @@ def test_more_results_are_shown_up_to_the_most_that_an_answer_has(watched: Watch
     assert page.locator(".note", has_text="do not apply").count() == 0
 
 
-def test_escape_leaves_the_field_then_closes_the_document_and_arrows_work_without_a_field(watched: Watched) -> None:
+def test_escape_leaves_the_field_and_closes_the_document_and_arrow_keys_work_without_focus(watched: Watched) -> None:
     page = watched.open("search?q=verify+bearer+tokens", ".result")
     page.locator("#query").focus()
     page.keyboard.press("ArrowDown")
@@ -172,7 +176,7 @@ def test_escape_leaves_the_field_then_closes_the_document_and_arrows_work_withou
         expect(page.locator(".result").nth(number)).to_have_attribute("aria-current", "true")
 
 
-def test_keys_reach_every_view_and_themes_and_narrow_windows_work(watched: Watched) -> None:
+def test_keys_open_every_view_and_themes_and_narrow_windows_work(watched: Watched) -> None:
     page = watched.open("health", ".figures")
     assert "python" in page.inner_text(".bars")
     for key, name in zip("smgoah", ("search", "memory", "graph", "sources", "apis", "health"), strict=True):
@@ -180,7 +184,7 @@ def test_keys_reach_every_view_and_themes_and_narrow_windows_work(watched: Watch
         page.keyboard.press("g")
         page.keyboard.press(key)
         page.wait_for_url(f"**/#/{name}")
-        if name == "search":  # takes the focus when it appears, after its address did
+        if name == "search":  # takes the focus when it appears, after the address has changed
             expect(page.locator("#query")).to_be_focused()
     watched.open("health?project=deltos", ".figures")
     page.locator("#main").focus()
@@ -197,7 +201,7 @@ def test_keys_reach_every_view_and_themes_and_narrow_windows_work(watched: Watch
     page.keyboard.press("t")
     assert page.evaluate("getComputedStyle(document.body).color") != before
     page.keyboard.press("t")
-    for width, height in ((360, 700), (640, 400)):  # a telephone; half of 1280 by 800, which is a zoom of 200 %
+    for width, height in ((360, 700), (640, 400)):  # a phone; half of 1280 by 800, which equals a zoom of 200 %
         page.set_viewport_size({"width": width, "height": height})
         for view, selector in (
             ("search?q=tokens", ".result"),
@@ -212,7 +216,7 @@ def test_keys_reach_every_view_and_themes_and_narrow_windows_work(watched: Watch
             assert page.evaluate("document.documentElement.scrollWidth") <= width, view
 
 
-def test_memory_is_pinned_forgotten_and_brought_back_and_shows_the_next_session_exactly(watched: Watched) -> None:
+def test_memory_is_pinned_forgotten_and_restored_and_shows_the_context_of_the_next_session(watched: Watched) -> None:
     page = watched.open("memory", ".memo")
     memo = page.locator(".memo", has_text=DECISION)
     memo.get_by_role("button", name="Pin").click()
@@ -249,7 +253,7 @@ def test_memory_is_pinned_forgotten_and_brought_back_and_shows_the_next_session_
 
 
 def add_sources(watched: Watched, root: Path) -> None:
-    """Have the hostile pages and an API among the sources, also where this test runs alone."""
+    """Add the hostile pages and an API as sources, so that the test can run alone."""
     page = watched.open("sources", ".source, .empty")
     for source in (root / "notes", root / "pets.json"):
         if not page.locator(f".source[data-name='{source.name}']").count():
@@ -308,7 +312,7 @@ def test_the_graph_is_drawn_as_map_neighbourhood_impact_and_files(watched: Watch
     page.click(".node:has-text('build_app')")
     page.wait_for_selector(".document .code")
     watched.open("graph?symbol=src/deltos/errors.py&project=deltos", ".node.middle")
-    page.click(".node.middle circle")  # a file: its first lines, of the project that is drawn
+    page.click(".node.middle circle")  # a file node shows the first lines of the file in the drawn project
     page.wait_for_selector(".document .code")
     assert (page.get_attribute(".document", "data-id") or "").startswith("code:deltos!src/deltos/errors.py:1-")
     watched.open("graph?symbol=OriginPolicy&mode=impact", ".ring")
@@ -320,7 +324,7 @@ def test_the_graph_is_drawn_as_map_neighbourhood_impact_and_files(watched: Watch
     expect(page.locator("#drawing")).not_to_have_attribute("width", str(wide["width"] if wide else 0))
     every = page.locator(".node").count()
     watched.open("graph?symbol=OriginPolicy&mode=impact&possible=no", ".ring")
-    assert page.locator(".node").count() == every  # all of them surely depend on it
+    assert page.locator(".node").count() == every  # all of them depend on it with certain references
     page.locator(".node:not(.middle)").first.focus()
     page.keyboard.press("Space")
     page.wait_for_selector(".document .code")
@@ -334,7 +338,7 @@ def test_the_graph_is_drawn_as_map_neighbourhood_impact_and_files(watched: Watch
 
 
 def saved(page: Page, kind: str) -> bytes:
-    """What the button of that name saves."""
+    """Return the file that the button of that name saves."""
     with page.expect_download() as download:
         page.click(f"button:text-is('{kind}')")
     return download.value.path().read_bytes()
@@ -358,7 +362,7 @@ def test_graphs_are_filtered_by_their_address_and_saved_as_pictures(watched: Wat
     watched.open("graph", ".box")
     drawing = ElementTree.fromstring(saved(page, "SVG"))
     assert "guard.py" in "".join(drawing.itertext())
-    assert (drawing[0].tag, drawing[0].get("fill")) == (f"{SVG}rect", "#ffffff")  # the ground
+    assert (drawing[0].tag, drawing[0].get("fill")) == (f"{SVG}rect", "#ffffff")  # the background
     assert {text.get("font-size") for text in drawing.iter(f"{SVG}text")} == {"11px"}
     watched.open("graph?mode=symbols", ".sigma[data-drawn]")
     symbols = int(page.get_attribute(".sigma", "data-drawn") or 0)
@@ -366,7 +370,7 @@ def test_graphs_are_filtered_by_their_address_and_saved_as_pictures(watched: Wat
     drawing = ElementTree.fromstring(saved(page, "SVG"))
     assert len(list(drawing.iter(f"{SVG}circle"))) == symbols
     page.fill("[aria-label='find in the drawing']", "RequestGuard._sha")
-    page.keyboard.press("Enter")  # no pointer needed
+    page.keyboard.press("Enter")  # works without a pointer
     page.wait_for_selector(".document .code")
     watched.open("graph?mode=cycles", ".cycle-ring")
     drawing = ElementTree.fromstring(saved(page, "SVG"))
@@ -400,12 +404,12 @@ def test_hostile_documents_memories_and_names_stay_text(watched: Watched, root: 
         assert set(links) <= {"http:", "https:", "vscode:"}, address
     watched.open("memory", ".memo")
     text = page.text_content(".timeline") or ""
-    assert "<script>window.pwned=1</script>" in text  # there, and harmless
+    assert "<script>window.pwned=1</script>" in text  # shown as text
     assert page.locator(".memo .hidden-character").count() >= 4
-    watched.open("search?q=odd_2&tab=code", ".result .mixed")  # its file's name has a letter of another script
+    watched.open("search?q=odd_2&tab=code", ".result .mixed")  # the file name contains a letter of another script
 
 
-def test_views_and_tabs_of_toolsets_that_are_off_are_not_offered(watched: Watched) -> None:
+def test_views_and_tabs_of_disabled_toolsets_are_hidden(watched: Watched) -> None:
     def only_code(route: Route) -> None:
         answer = route.fetch()
         route.fulfill(response=answer, json={**answer.json(), "toolsets": ["code"]})
@@ -414,12 +418,10 @@ def test_views_and_tabs_of_toolsets_that_are_off_are_not_offered(watched: Watche
     page = watched.open("search?q=tokens", ".result")
     assert page.locator(".view-link").all_inner_texts() == ["Search", "Health"]
     assert page.locator(".tab").all_inner_texts() == ["All", "Code", "Commits"]
-    watched.open("memory", ".welcome")  # an address from before
+    watched.open("memory", ".welcome")  # an old address of a disabled view
 
 
-def test_the_page_says_so_when_the_server_is_gone_and_goes_on_when_it_is_back(
-    context: BrowserContext, root: Path, home: Path
-) -> None:
+def test_the_page_reports_a_stopped_server_and_reconnects(context: BrowserContext, root: Path, home: Path) -> None:
     def serve(address: str) -> Served:
         return Served([sys.executable, "-P", "-m", "deltos", "mcp", str(root), "--http", address], home)
 
@@ -433,7 +435,7 @@ def test_the_page_says_so_when_the_server_is_gone_and_goes_on_when_it_is_back(
     page.wait_for_selector(".problem")
     second = serve(first.address.netloc)
     try:
-        page.wait_for_selector(".problem", state="detached")  # by itself, although the new server knows no session
+        page.wait_for_selector(".problem", state="detached")  # automatically, although the new server has no session
         page.locator(".memo", has_text=DECISION).get_by_role("button", name="in").first.click()
         page.wait_for_selector(".toast")
     finally:
@@ -442,7 +444,7 @@ def test_the_page_says_so_when_the_server_is_gone_and_goes_on_when_it_is_back(
         page.close()
 
 
-def test_refresh_of_health_asks_for_the_list_of_projects_again(watched: Watched) -> None:
+def test_refreshing_health_reloads_the_list_of_projects(watched: Watched) -> None:
     def with_another(route: Route) -> None:
         answer = route.fetch()
         state = answer.json()
@@ -450,20 +452,20 @@ def test_refresh_of_health_asks_for_the_list_of_projects_again(watched: Watched)
         route.fulfill(response=answer, json={**state, "projects": [*state["projects"], another]})
 
     page = watched.open("health", ".figures")
-    page.route("**/api/view/state*", with_another)  # somebody indexed it meanwhile
+    page.route("**/api/view/state*", with_another)  # another process has indexed it in the meantime
     page.click("button:has-text('Refresh')")
     page.wait_for_selector("[aria-label=projects] td:has-text('another-project')")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_accessibility_rules_find_nothing(watched: Watched, root: Path, theme: Literal["light", "dark"]) -> None:
+def test_no_accessibility_rule_is_violated(watched: Watched, root: Path, theme: Literal["light", "dark"]) -> None:
     axe = (REPOSITORY / "ui/node_modules/axe-core/axe.min.js").read_text("utf-8")
     page = watched.page
     page.emulate_media(color_scheme=theme)
     add_sources(watched, root)
     for address, selector in (
         ("search?q=tokens", ".result"),
-        ("search?q=tokens&id=code:src/deltos/server/http/rate.py%23RateLimit", ".document .hljs-comment"),
+        ("search?q=tokens&id=code:src/deltos/server/http/rate_limit.py%23RateLimit", ".document .hljs-comment"),
         ("search?q=hostile+payloads&tab=doc", ".result"),
         ("memory", ".memo"),
         ("health", ".figures"),

@@ -1,4 +1,4 @@
-"""The page shows what its token may see at each request: one that is narrowed, widened or revoked since counts at once."""
+"""The web UI checks the rights of its token at each request, so reduced, extended or revoked rights apply at once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ API = {"api.py": "def of_api():\n    return 1\n", "docs/secret.md": "# Roadmap\n
 
 
 class Team:
-    """A server of two projects, both in a workspace, and somebody who looks at the page with a token for it."""
+    """A server of two projects in one workspace, and a UI session with a token for the workspace."""
 
     def __init__(self, folder: Path, database: str) -> None:
         self.home, self.database = folder / "home", database
@@ -80,7 +80,7 @@ def team(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Team]:
     made.dismiss()
 
 
-def test_a_token_that_is_narrowed_loses_its_sight_at_the_next_request(team: Team) -> None:
+def test_reduced_rights_of_a_token_apply_at_the_next_request(team: Team) -> None:
     assert team.projects() == {"lib", "api"}
     assert "api.py" in team.call("search_code", query="of_api", project_id="*")
     assert "zeppelin" in json.dumps(team.look("search?q=zeppelin"))
@@ -88,7 +88,7 @@ def test_a_token_that_is_narrowed_loses_its_sight_at_the_next_request(team: Team
 
     team.workspaces.remove("shop", [str(team.roots["api"])])
     assert team.projects() == {"lib"}
-    assert team.look("state")["project"]["name"] == "lib"  # what was chosen is not served any more
+    assert team.look("state")["project"]["name"] == "lib"  # the chosen project is no longer accessible
     assert "api.py" not in team.call("search_code", query="of_api", project_id="*")
     assert "lib.py" in team.call("search_code", query="of_lib")
     assert "launches" not in json.dumps(team.look("search?q=zeppelin"))
@@ -101,7 +101,7 @@ def test_a_token_that_is_narrowed_loses_its_sight_at_the_next_request(team: Team
     assert "'shop' that this token is for is gone" in json.dumps(team.look("state"))
 
 
-def test_what_goes_on_is_told_of_what_the_token_may_see_now_and_of_nothing_once_it_is_revoked(team: Team) -> None:
+def test_the_event_stream_follows_the_current_rights_and_ends_on_revocation(team: Team) -> None:
     connection = http.client.HTTPConnection(
         team.server.address.hostname or "", team.server.address.port or 0, timeout=PATIENCE_SECONDS
     )
@@ -115,12 +115,12 @@ def test_what_goes_on_is_told_of_what_the_token_may_see_now_and_of_nothing_once_
         assert "api" not in narrowed
         with closing(open_tokens(team.home, team.database)) as tokens:
             tokens.revoke(team.token.split("_")[1], int(time.time()))
-        assert events.read() == b""  # the stream has ended
+        assert events.read() == b""  # the stream was closed
     assert team.server.request("GET", "/api/view/state", headers=team.headers).status == 401
 
 
 def next_event(events: http.client.HTTPResponse) -> bytes:
-    """The data of the next event."""
+    """Return the data of the next event."""
     while not (line := events.readline()).startswith(b"data: "):
         assert line, "the stream has ended"
     assert events.readline() == b"\n"
@@ -128,5 +128,5 @@ def next_event(events: http.client.HTTPResponse) -> bytes:
 
 
 def named_in(event: bytes) -> set[str]:
-    """The names of the sources that an event tells of."""
+    """Return the names of the sources in an event."""
     return {source["name"] for source in json.loads(event.removeprefix(b"data: "))["sources"]}

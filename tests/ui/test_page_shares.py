@@ -1,4 +1,4 @@
-"""One visitor of the page for people takes neither its threads nor its streams nor the sessions of others."""
+"""One user of the web UI cannot take its threads, its streams or the sessions of others."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from starlette.applications import Starlette
 
 from deltos.server.caller import Caller
 from deltos.server.conversation import Conversation
-from deltos.server.http.page import MAX_STREAMS, MAX_STREAMS_OF_CALLER, Page, PageOptions
-from deltos.server.http.page_sessions import MOST_SESSIONS, PageSessions
-from deltos.server.http.rate import RateLimit
-from deltos.server.workbench import Workbench
+from deltos.server.http.rate_limit import RateLimit
+from deltos.server.http.ui_routes import MAX_STREAMS, MAX_STREAMS_PER_CALLER, UiRouteOptions, UiRoutes
+from deltos.server.http.ui_sessions import MAX_SESSIONS, UiSessions
+from deltos.server.tool_runner import ToolRunner
 from deltos.tool import Toolbox
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ NOW = 1_000.0
 
 
 class Views:
-    """Implements `tool.Pages`: "slow" waits until the test lets go of it."""
+    """Implements the view provider of the toolbox; the view "slow" waits until the test releases it."""
 
     def __init__(self) -> None:
         self.released = threading.Event()
@@ -43,23 +43,23 @@ class Views:
 
 
 class Visit:
-    """A page over these views, with sessions for callers by name."""
+    """The web UI routes with these views, and sessions for callers by name."""
 
     def __init__(self) -> None:
         self.views = Views()
-        self.sessions = PageSessions(lambda: NOW)
-        workbench = Workbench(lambda: Toolbox((), lambda: None, open_pages=lambda: self.views))
-        options = PageOptions(
+        self.sessions = UiSessions(lambda: NOW)
+        tool_runner = ToolRunner(lambda: Toolbox((), lambda: None, open_pages=lambda: self.views))
+        options = UiRouteOptions(
             self.sessions, self._admit, asks_token=True, is_open=False, is_secure=False,
             rate=RateLimit(0.0, lambda: NOW), body_seconds=0.01,
         )  # fmt: skip
-        self._app = Starlette(routes=Page(workbench, options).routes())
+        self._app = Starlette(routes=UiRoutes(tool_runner, options).routes())
 
     async def _admit(self, token: str) -> Caller | None:
         return visitor(token) if token else None
 
     async def ask(self, path: str, cookie: str = "", *, method: str = "GET", statuses: list[int]) -> None:
-        """Send one request whose body never ends; `statuses` gets what is answered."""
+        """Send a request whose body never ends; response statuses are appended to `statuses`."""
         is_first = True
 
         async def receive() -> Message:
@@ -85,7 +85,7 @@ def visitor(name: str) -> Caller:
     return Caller(Conversation(Path("/")), client="page", name=name)
 
 
-def test_views_that_take_long_leave_threads_to_others() -> None:
+def test_slow_views_leave_threads_for_others() -> None:
     async def scenario() -> list[int]:
         visit = Visit()
         greedy: list[int] = []
@@ -104,7 +104,7 @@ def test_views_that_take_long_leave_threads_to_others() -> None:
     assert anyio.run(scenario) == [200]
 
 
-def test_streams_are_left_to_others() -> None:
+def test_one_caller_cannot_take_all_streams() -> None:
     async def scenario() -> None:
         visit = Visit()
         greedy: list[int] = []
@@ -117,21 +117,21 @@ def test_streams_are_left_to_others() -> None:
             tasks.start_soon(lambda: visit.ask("/api/events", yours, statuses=others))
             await anyio.wait_all_tasks_blocked()
             tasks.cancel_scope.cancel()
-        assert sorted(greedy) == [200] * MAX_STREAMS_OF_CALLER + [503] * (MAX_STREAMS - MAX_STREAMS_OF_CALLER)
+        assert sorted(greedy) == [200] * MAX_STREAMS_PER_CALLER + [503] * (MAX_STREAMS - MAX_STREAMS_PER_CALLER)
         assert others == [200]
 
     anyio.run(scenario)
 
 
-def test_sessions_of_others_do_not_end_when_one_caller_begins_many() -> None:
-    sessions = PageSessions(lambda: NOW)
+def test_many_sessions_of_one_caller_do_not_end_those_of_others() -> None:
+    sessions = UiSessions(lambda: NOW)
     others = [sessions.begin(visitor(f"other {number}")) for number in range(5)]
-    many = [sessions.begin(visitor("greedy")) for _ in range(MOST_SESSIONS)]
+    many = [sessions.begin(visitor("greedy")) for _ in range(MAX_SESSIONS)]
     assert all(sessions.find(cookie) for cookie in others)
-    assert sum(sessions.find(cookie) is not None for cookie in many) == MOST_SESSIONS - len(others)
+    assert sum(sessions.find(cookie) is not None for cookie in many) == MAX_SESSIONS - len(others)
 
 
-def test_a_body_that_never_ends_is_given_up() -> None:
+def test_a_body_that_never_ends_times_out() -> None:
     async def scenario() -> list[int]:
         statuses: list[int] = []
         await Visit().ask("/enter", method="POST", statuses=statuses)

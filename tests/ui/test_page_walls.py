@@ -1,4 +1,4 @@
-"""Who gets the page and who does not: keys that work once, cookies, CSRF tokens, hosts, origins, levels."""
+"""Access control of the web UI: single-use keys, cookies, CSRF tokens, hosts, origins, levels."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from starlette.applications import Starlette
 
 from deltos.open_stores import open_tokens
 from deltos.server.access import Level, Tokens
-from deltos.server.http.page import MAX_BODY_BYTES, Page, PageOptions
-from deltos.server.http.page_sessions import PageSessions
-from deltos.server.http.rate import RateLimit
-from deltos.server.workbench import Workbench
+from deltos.server.http.rate_limit import RateLimit
+from deltos.server.http.ui_routes import MAX_BODY_BYTES, UiRouteOptions, UiRoutes
+from deltos.server.http.ui_sessions import UiSessions
+from deltos.server.tool_runner import ToolRunner
 from tests.repositories import make_repository
 from tests.server.over_http.served import Served
 from tests.ui.opened import serve_page
@@ -48,7 +48,7 @@ def served(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
 
 @pytest.fixture(scope="module")
 def cookie(served: Served) -> str:
-    """The cookie that the opening link gives."""
+    """The cookie that the opening link sets."""
     opened = served.request("GET", f"/enter?{served.address.query}")
     assert opened.status == 200
     return opened.headers["set-cookie"]
@@ -69,7 +69,7 @@ def test_the_link_works_once_and_its_cookie_stays_in_this_browser(served: Served
     assert served.address.query.removeprefix("key=") not in cookie
 
 
-def test_nothing_is_told_without_the_cookie(served: Served, cookie: str) -> None:
+def test_nothing_is_served_without_the_cookie(served: Served, cookie: str) -> None:
     assert b"This page is closed" in served.request("GET", "/").body
     for path in ("/api/view/state", "/api/view/search?q=order", "/api/view/calls", "/api/events"):
         assert served.request("GET", path).status == 401
@@ -89,7 +89,7 @@ def test_no_other_site_host_or_form_can_use_the_cookie(served: Served, cookie: s
     assert call({}) == 403
     assert call({"X-Deltos-CSRF": "guess"}) == 403
     assert call({**csrf, "Origin": "https://evil.invalid"}) == 403
-    assert call({**csrf, "Origin": "http://127.0.0.1:1"}) == 403  # this machine, but not this page
+    assert call({**csrf, "Origin": "http://127.0.0.1:1"}) == 403  # a page of this machine, but of another port
     assert call({**csrf, "Origin": f"http://{served.address.netloc}"}) == 200
     assert call({**csrf, "Host": "evil.invalid"}) == 421
     assert call({**csrf, "Sec-Fetch-Site": "same-site"}) == 403
@@ -99,12 +99,12 @@ def test_no_other_site_host_or_form_can_use_the_cookie(served: Served, cookie: s
 
 
 def linked(served: Served, cookie: str) -> list[str]:
-    """The files that the page names."""
+    """Return the files that the page links to."""
     page = served.request("GET", "/", headers={"Cookie": cookie.partition(";")[0]}).body.decode()
     return sorted(set(re.findall(r"/static/[\w.-]+", page)))
 
 
-def test_files_named_after_their_content_are_kept_by_the_browser_for_good(served: Served, cookie: str) -> None:
+def test_files_named_by_their_content_are_cached_forever(served: Served, cookie: str) -> None:
     kept = {path: served.request("GET", path).headers["cache-control"] for path in linked(served, cookie)}
     assert kept
     assert {path for path, how in kept.items() if "immutable" not in how} == set()
@@ -132,12 +132,12 @@ def test_every_answer_forbids_inline_script_frames_and_sniffing(served: Served, 
     assert "https://" not in page
 
 
-def test_calls_are_kept_with_their_secrets_taken_out(served: Served, cookie: str) -> None:
+def test_calls_are_logged_with_redacted_secrets(served: Served, cookie: str) -> None:
     mine = {"Cookie": cookie.partition(";")[0], "X-Deltos-CSRF": state_of(served, cookie)["csrf"]}
     secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
-    # As JSON writes them, quotes and lines are escaped: each text is redacted before that.
-    quoted, beside = 'db_password = "marigold-4711"', {"password": "falcon-2903"}
-    for query in ({"query": quoted, "ids": [quoted]}, {"query": "x", **beside}, {"query": f"order {secret}"}):
+    # JSON escapes quotes and line breaks, so each text must be redacted before it is encoded.
+    quoted, further = 'db_password = "marigold-4711"', {"password": "falcon-2903"}
+    for query in ({"query": quoted, "ids": [quoted]}, {"query": "x", **further}, {"query": f"order {secret}"}):
         served.request("POST", "/api/tool/search", json.dumps(query).encode(), mine)
     log = json.loads(served.request("GET", "/api/view/calls", headers=mine).body)
     newest = log["calls"][0]
@@ -148,7 +148,7 @@ def test_calls_are_kept_with_their_secrets_taken_out(served: Served, cookie: str
     assert "order" in newest["arguments"]
 
 
-def test_over_http_the_page_is_behind_the_tokens_and_their_levels(root: Path, tmp_path: Path) -> None:
+def test_over_http_the_web_ui_requires_tokens_and_checks_levels(root: Path, tmp_path: Path) -> None:
     store = open_tokens(tmp_path)
     tokens = Tokens(store, lambda: 1_800_000_000)
     reader_id, reader = tokens.create("reader", Level.READ, (), None)
@@ -179,24 +179,24 @@ def test_over_http_the_page_is_behind_the_tokens_and_their_levels(root: Path, tm
         store.close()
 
 
-def test_a_sign_in_that_does_not_arrive_is_given_up_and_many_are_turned_away() -> None:
-    async def admit(_token: str) -> Caller | None:
+def test_slow_sign_ins_time_out_and_frequent_ones_are_rejected() -> None:
+    async def authenticate(_token: str) -> Caller | None:
         return None
 
     def nothing() -> Toolbox:
         raise AssertionError("nobody is let in")
 
     def page(rate: float) -> Starlette:
-        options = PageOptions(
-            PageSessions(lambda: 0.0),
-            admit,
+        options = UiRouteOptions(
+            UiSessions(lambda: 0.0),
+            authenticate,
             asks_token=True,
             is_open=False,
             is_secure=False,
             rate=RateLimit(rate, lambda: 0.0),
             body_seconds=0.01,
         )
-        return Starlette(routes=Page(Workbench(nothing), options).routes())
+        return Starlette(routes=UiRoutes(ToolRunner(nothing), options).routes())
 
     async def sign_in(app: Starlette, *, ends: bool, origin: str = "http://here") -> int:
         parts: list[Message] = [{"type": "http.request", "body": b"token=guess", "more_body": not ends}]
@@ -219,7 +219,7 @@ def test_a_sign_in_that_does_not_arrive_is_given_up_and_many_are_turned_away() -
     async def scenario() -> None:
         free, limited = page(0.0), page(0.5)
         assert await sign_in(free, ends=False) == 408
-        assert await sign_in(free, ends=False, origin="http://elsewhere") == 403  # before anything of it is read
+        assert await sign_in(free, ends=False, origin="http://elsewhere") == 403  # rejected before the body is read
         assert await sign_in(free, ends=True) == 401
         assert [await sign_in(limited, ends=True) for _ in range(3)] == [401, 401, 429]
 

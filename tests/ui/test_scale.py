@@ -1,4 +1,4 @@
-"""The page over much: 20,000 symbols of this repository drawn at once, and 100,000 observations."""
+"""The web UI with large data: 20,000 symbols of this repository in one drawing, and 100,000 observations."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 DRAWN = 20_000
 OBSERVATIONS = 100_000
-FORGOTTEN_SHARE = 20  # one in so many
+HIDDEN_EVERY = 20  # every n-th observation is hidden
 DAY = 86_400_000_000
 BEGIN = 1_700_000_000_000_000
-MOST_ELEMENTS = 20_000
+MAX_ELEMENTS = 20_000
 PATIENCE_MS = 120_000
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[Page]:
-    """The page over this repository as it is, with a memory of two years."""
+    """The web UI over this repository, with observations of two years."""
     home = tmp_path_factory.mktemp("home")
     with closing(App(Config(home), workers=workers)) as app:
         app.domains.projects.at(REPOSITORY).index()
@@ -49,7 +49,7 @@ def page(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator
 
 
 def remember_much(app: App, root: Path) -> None:
-    """Observations of 2,000 sessions, written as the store keeps them."""
+    """Write observations of 2,000 sessions directly to the store."""
     project = app.domains.remembered_project(root)
     with app.domains.memory.store.writing() as writer:
         key = writer.project(project.project_id, root=str(root), now=1)
@@ -59,12 +59,12 @@ def remember_much(app: App, root: Path) -> None:
             text = f"Observation {number}: parsing module {number % 997} takes {number % 89} ms"
             new = NewObservation(Clean(f"o{number:07d}"), Clean(text), Clean("finding"), Clean(""), at)
             place = writer.insert(key, session, new)
-            if number % FORGOTTEN_SHARE == 0:
+            if number % HIDDEN_EVERY == 0:
                 writer.mark_deleted(place, at + DAY)
 
 
 def go(page: Page, address: str) -> None:
-    """Follow a deep link."""
+    """Open a deep link."""
     page.evaluate("(hash) => { location.hash = hash }", f"#/{address}")
 
 
@@ -83,21 +83,21 @@ def test_twenty_thousand_symbols_are_drawn_and_move(page: Page) -> None:
     assert drawing.screenshot() != before
 
 
-def test_a_hundred_thousand_observations_are_shown_in_parts(page: Page) -> None:
+def test_a_hundred_thousand_observations_are_shown_in_pages(page: Page) -> None:
     go(page, "memory")
     page.wait_for_selector(".memo")
-    told = page.inner_text(".page > .muted >> nth=0")
-    assert f"{OBSERVATIONS - OBSERVATIONS // FORGOTTEN_SHARE:,} observations" in told
+    text = page.inner_text(".page > .muted >> nth=0")
+    assert f"{OBSERVATIONS - OBSERVATIONS // HIDDEN_EVERY:,} observations" in text
     for _ in range(3):
         count = page.locator(".memo").count()
         page.click("button:text-is('Older')")
         page.wait_for_function("(n) => document.querySelectorAll('.memo').length > n", arg=count)
-    assert page.evaluate("document.querySelectorAll('*').length") < MOST_ELEMENTS
+    assert page.evaluate("document.querySelectorAll('*').length") < MAX_ELEMENTS
     go(page, "memory?until=2024-06-01")
     page.wait_for_function("() => document.querySelector('.memo')?.dataset.id < 'obs:o0050000'")
 
 
-def test_one_observation_has_an_address_and_so_has_its_text_as_the_agent_gets_it(page: Page) -> None:
+def test_an_observation_and_its_agent_view_have_addresses(page: Page) -> None:
     go(page, "memory")
     page.click(".memo >> nth=0 >> .memo-id")
     page.wait_for_selector(".document[data-id^='obs:']")

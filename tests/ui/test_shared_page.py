@@ -1,4 +1,4 @@
-"""The page for people where several processes and servers share a database: who came in at one is known to all."""
+"""The web UI with several processes and servers that share a database: a session is valid on all of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 class Visitor:
-    """A browser that has come in: its cookie holds on every server."""
+    """A signed-in browser whose cookie is sent to every server."""
 
     def __init__(self, served: Served, token: str) -> None:
         came = served.request("POST", "/enter", f"token={token}".encode(), FORM)
@@ -58,7 +58,7 @@ def token(tmp_path: Path, database: str) -> str:
 
 @pytest.fixture
 def servers(tmp_path: Path, database: str, token: str) -> Iterator[list[Served]]:
-    """One server of two processes, and one of a single process."""
+    """A server with two processes and a server with one, sharing a database."""
     root = make_repository(tmp_path / "shop", {"shop.py": "def order(): ...\n"})
     make_repository(tmp_path / "shop" / "inner", {"inner.py": "def inner(): ...\n"})
     running = []
@@ -81,14 +81,12 @@ def servers(tmp_path: Path, database: str, token: str) -> Iterator[list[Served]]
         each.dismiss()
 
 
-def test_who_signed_in_anywhere_is_known_to_every_process_until_leaving(
-    servers: list[Served], tmp_path: Path, token: str
-) -> None:
+def test_a_session_is_valid_on_every_process_until_sign_out(servers: list[Served], tmp_path: Path, token: str) -> None:
     visitor = Visitor(servers[0], token)
-    for served in [*servers, *[servers[0]] * 8]:  # connections go to any of the processes
+    for served in [*servers, *[servers[0]] * 8]:  # connections reach any of the processes
         assert visitor.look(served, "state").status == 200
-    told = visitor.change(servers[0], "tool/set_working_directory", directory=str(tmp_path / "shop" / "inner"))
-    assert told.status == 200
+    answer = visitor.change(servers[0], "tool/set_working_directory", directory=str(tmp_path / "shop" / "inner"))
+    assert answer.status == 200
     for served in [*servers, *[servers[0]] * 8]:
         assert json.loads(visitor.change(served, "tool/search_code", query="inner").body)["text"].startswith(
             "inner.py:"
@@ -102,7 +100,7 @@ def test_who_signed_in_anywhere_is_known_to_every_process_until_leaving(
     assert [visitor.look(served, "state").status for served in servers] == [401, 401]
 
 
-def test_a_guessed_cookie_a_foreign_csrf_token_and_a_revoked_token_are_refused_everywhere(
+def test_guessed_cookies_foreign_csrf_tokens_and_revoked_tokens_are_rejected_everywhere(
     servers: list[Served], tmp_path: Path, database: str, token: str
 ) -> None:
     visitor, other = Visitor(servers[0], token), Visitor(servers[1], token)
@@ -111,7 +109,7 @@ def test_a_guessed_cookie_a_foreign_csrf_token_and_a_revoked_token_are_refused_e
     assert [visitor.change(served, "tool/get_stats").status for served in servers] == [403, 403]
     headers = {"Cookie": f"deltos_page_{servers[0].address.port}=guess"}
     assert servers[0].request("GET", "/api/view/state", headers=headers).status == 401
-    with psycopg.connect(server().url, autocommit=True) as connection:  # what is kept cannot be exchanged
+    with psycopg.connect(server().url, autocommit=True) as connection:  # stored sessions cannot be swapped
         connection.execute(
             f"UPDATE {SCHEMA}.http_session SET opening = (SELECT min(opening) FROM {SCHEMA}.http_session)"
         )

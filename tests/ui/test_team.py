@@ -1,4 +1,4 @@
-"""What a team shares, as people see it: workspaces, workers, the queue and tokens, each by their rights."""
+"""The team view: workspaces, workers, jobs and tokens, each with the required rights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from deltos.errors import NotFound
 from deltos.open_stores import open_jobs, open_tokens
 from deltos.server.access import Level, Tokens
 from deltos.server.conversation import Conversation
-from deltos.store.jobs import INDEX, Order
+from deltos.store.jobs import INDEX, JobRequest
 from deltos.ui.views import Views
 from tests.postgres_server import empty_database
 from tests.repositories import make_repository
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Team:
-    """A database that a workspace of two projects, two tokens and a job lie in."""
+    """A database with a workspace of two projects, two tokens and a job."""
 
     def __init__(self, folder: Path) -> None:
         self.url = empty_database()
@@ -39,7 +39,7 @@ class Team:
         assert workspaces
         workspaces.add("shop", [str(root) for root in self.roots])
         self.jobs = open_jobs(self.url)
-        self.jobs.add(Order(INDEX, str(self.roots[1])))
+        self.jobs.add(JobRequest(INDEX, str(self.roots[1])))
         self.tokens = open_tokens(self.home, self.url)
         issued = Tokens(self.tokens, time.time)
         issued.create("for everything", Level.ADMIN, [], None)
@@ -56,7 +56,7 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
     made.app.close()
 
 
-def test_who_may_see_every_project_sees_workspaces_workers_and_the_queue(team: Team) -> None:
+def test_a_reader_of_all_projects_sees_workspaces_workers_and_jobs(team: Team) -> None:
     shown = team.show("team")
     assert shown["workspaces"] == [{"name": "shop", "projects": sorted(str(root) for root in team.roots)}]
     assert [(job["kind"], job["subject"], job["state"]) for job in shown["jobs"]] == [
@@ -67,7 +67,7 @@ def test_who_may_see_every_project_sees_workspaces_workers_and_the_queue(team: T
     assert team.show("state")["is_shared"]
 
 
-def test_a_caller_of_one_project_sees_its_part_of_workspaces_and_no_job(team: Team) -> None:
+def test_a_reader_of_one_project_sees_its_part_of_workspaces_and_no_job(team: Team) -> None:
     with confined(Confinement((team.roots[0],), {})):
         shown = team.show("team")
     assert [len(each["projects"]) for each in shown["workspaces"]] == [1]
@@ -93,7 +93,7 @@ def test_the_page_shows_the_team_and_drops_a_job(team: Team) -> None:
             page.set_default_timeout(40_000)
             page.goto(served.url)
             page.click("nav >> text=Team")
-            for part in ("for the api", "shop", "Drop"):  # the parts of the page come one after the other
+            for part in ("for the api", "shop", "Drop"):  # the parts of the page load in sequence
                 page.wait_for_selector(f"#main >> text={part}")
             shown = page.inner_text("#main")
             assert "shop" in shown
@@ -102,7 +102,7 @@ def test_the_page_shows_the_team_and_drops_a_job(team: Team) -> None:
             page.click("text=Drop")
             page.wait_for_selector(".toast >> text=Dropped")
             page.wait_for_selector("text=Nothing waits")
-        assert team.jobs.every() == []
+        assert team.jobs.all() == []
     finally:
         served.stop()
         served.dismiss()

@@ -1,4 +1,4 @@
-"""What the views of the page answer: what is switched off, what the agent would get, what is not known yet."""
+"""The data of the views: disabled toolsets, agent views and incomplete indexes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from deltos.open_stores import open_projects
 from deltos.progress import Silent
 from deltos.server.caller import Caller
 from deltos.server.conversation import Conversation
+from deltos.server.tool_runner import ToolRunner
 from deltos.server.toolbox import open_toolbox
-from deltos.server.workbench import Workbench
 from deltos.store.project import FailedFile, KnownIndex
-from deltos.ui.views import MOST_FAILURES, Views, known_project
+from deltos.ui.views import MAX_FAILURES, Views, known_project
 from deltos.workspace.identity import identify
 from deltos.workspace.projects import Projects
 from tests.repositories import git, make_repository
@@ -41,7 +41,7 @@ def _config(home: Path, toolsets: tuple[str, ...] = TOOLSETS, profile: str = "fu
 
 
 class Looking:
-    """One application and whoever looks at its page."""
+    """An application and a session of its web UI."""
 
     def __init__(self, config: Config, root: Path) -> None:
         self.app = App(config)
@@ -64,7 +64,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def looking(root: Path, home: Path) -> Iterator[Looking]:
-    """Everything is on, and one thing is remembered."""
+    """An application with all toolsets and one observation."""
     found = Looking(_config(home), root)
     origin = ObservationOrigin(identify(root).project_id, root, "session-1")
     found.app.domains.memory.remember(Draft("We order by price, cheapest first", kind="decision"), origin)
@@ -72,7 +72,7 @@ def looking(root: Path, home: Path) -> Iterator[Looking]:
     found.app.close()
 
 
-def test_views_and_tabs_of_toolsets_that_are_off_do_not_answer(root: Path, home: Path, looking: Looking) -> None:
+def test_views_and_tabs_of_disabled_toolsets_are_errors(root: Path, home: Path, looking: Looking) -> None:
     needs = {
         "memory": "memory",
         "sources": "docs",
@@ -102,41 +102,41 @@ def test_views_and_tabs_of_toolsets_that_are_off_do_not_answer(root: Path, home:
 
 @pytest.mark.usefixtures("looking")
 @pytest.mark.parametrize("profile", ["full", "lean"])
-def test_what_the_page_shows_as_the_agent_is_what_the_tool_answers(root: Path, home: Path, profile: str) -> None:
+def test_the_agent_view_equals_the_answer_of_the_tool(root: Path, home: Path, profile: str) -> None:
     config = _config(home, profile=profile)
     asking = Looking(config, root)
-    bench = Workbench(lambda: open_toolbox(config))
+    bench = ToolRunner(lambda: open_toolbox(config))
     try:
         query = "order by price"
-        told = bench.run("search", {"query": query}, Caller(Conversation(root)), Silent())
+        shown = bench.run("search", {"query": query}, Caller(Conversation(root)), Silent())
         shown = asking.show("search", q=query)["agent_text"]
-        assert _without_scores(shown) == _without_scores(told.text)
-        assert ("timeline(around=" in told.text) == (profile == "full")
+        assert _without_scores(shown) == _without_scores(shown.text)
+        assert ("timeline(around=" in shown.text) == (profile == "full")
     finally:
         bench.close(0.0)
         asking.app.close()
 
 
 def _without_scores(text: str) -> str:
-    """An answer without its scores: what is remembered ages from one question to the next."""
+    """Return an answer without its scores, because scores of observations decrease with time."""
     return re.sub(r'"score":[0-9.]+', '"score":0', text)
 
 
-def test_a_first_index_says_what_it_does_not_know_yet(root: Path, tmp_path: Path) -> None:
+def test_a_first_index_notes_that_it_is_incomplete(root: Path, tmp_path: Path) -> None:
     looking = Looking(_config(tmp_path), root)
     projects = looking.app.domains.projects
     looking.app.domains.projects = Projects(open_projects(tmp_path), (), first_index_seconds=0.0)
     try:
-        with looking.app.domains.projects.at(root).store.claim() as held:  # somebody else indexes
+        with looking.app.domains.projects.at(root).store.try_lock() as held:  # another process is indexing
             assert held
             for view in (looking.show("modules"), looking.show("graph", mode="files"), looking.show("symbols")):
-                assert any("first index is still being built" in note for note in view["notes"])
+                assert any("indexed for the first time" in note for note in view["notes"])
     finally:
         projects.close()
         looking.app.close()
 
 
-def test_the_next_session_is_shown_what_the_settings_of_hooks_allow(
+def test_the_next_session_view_follows_the_hook_settings(
     looking: Looking, home: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def context() -> tuple[str, str]:
@@ -158,7 +158,7 @@ def test_the_next_session_is_shown_what_the_settings_of_hooks_allow(
         (home / OFF_FILE).unlink()
 
 
-def test_what_is_superseded_or_forgotten_is_not_pinned_and_the_reason_is_told(looking: Looking, root: Path) -> None:
+def test_superseded_or_forgotten_observations_cannot_be_pinned(looking: Looking, root: Path) -> None:
     origin = ObservationOrigin(identify(root).project_id, root, "session-2")
     remember = looking.app.domains.memory.remember
     older, newer = (
@@ -187,7 +187,7 @@ def test_files_of_the_map_are_drawn_and_their_code_is_found_in_any_project(looki
         assert looking.show("fetch", id=f"code:{project}shop.py#order")["line"] == 8
 
 
-def test_an_impact_has_every_edge_between_what_it_shows_and_tests_at_their_own_distance(tmp_path: Path) -> None:
+def test_an_impact_has_every_edge_between_its_nodes_and_tests_at_their_distance(tmp_path: Path) -> None:
     files = {
         "limit.py": "class Limit:\n    def wait(self):\n        return 1\n\n    def reset_limit(self):\n        return 2\n",
         "gate.py": "from limit import Limit\n\n\ndef gate():\n    return other_gate(Limit())\n\n\n"
@@ -210,7 +210,7 @@ def test_an_impact_has_every_edge_between_what_it_shows_and_tests_at_their_own_d
         } == {
             ("gate.py#other_gate", True),
             ("tests/test_limit.py#test_wait", True),
-            ("far.py#far", False),  # two steps away for sure, and perhaps one
+            ("far.py#far", False),  # certainly two steps away, possibly one
         }
         unsure = looking.show("graph", symbol="Limit.reset_limit", mode="impact")
         assert unsure["notes"] == [
@@ -232,7 +232,7 @@ def test_a_folder_inside_an_indexed_project_is_a_project_of_its_own(root: Path, 
         inside.app.close()
 
 
-def test_clones_and_worktrees_of_one_repository_are_projects_of_the_list(tmp_path: Path) -> None:
+def test_clones_and_worktrees_of_one_repository_are_separate_projects(tmp_path: Path) -> None:
     first = make_repository(tmp_path / "shop", FILES)
     git(first, "commit", "--quiet", "--allow-empty", "--message=begin")
     (tmp_path / "other").mkdir()
@@ -258,7 +258,7 @@ def test_clones_and_worktrees_of_one_repository_are_projects_of_the_list(tmp_pat
     finally:
         looking.app.close()
     elsewhere = Looking(_config(tmp_path / "home"), make_clone(first, tmp_path / "unindexed"))
-    try:  # what is not indexed has the id of the repository as well
+    try:  # a folder that is not indexed has the id of the repository too
         state = elsewhere.show("state")
         for each in state["projects"]:
             assert elsewhere.show("health", project=each["id"])["project"]["root"] == each["root"]
@@ -271,7 +271,7 @@ def make_clone(root: Path, clone: Path) -> Path:
     return clone
 
 
-def test_failures_are_counted_beyond_those_that_are_listed(root: Path) -> None:
-    failures = [FailedFile(f"{number}.py", "code", "a zero byte") for number in range(MOST_FAILURES + 30)]
+def test_all_failures_are_counted_even_if_only_some_are_listed(root: Path) -> None:
+    failures = [FailedFile(f"{number}.py", "code", "a zero byte") for number in range(MAX_FAILURES + 30)]
     shown = known_project(KnownIndex("", 0, root, "shop", 0.0, 200, failures))
-    assert (len(shown.failures), shown.failure_count) == (MOST_FAILURES, MOST_FAILURES + 30)
+    assert (len(shown.failures), shown.failure_count) == (MAX_FAILURES, MAX_FAILURES + 30)

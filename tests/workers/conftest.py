@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.database import PostgresDatabase
     from deltos.store.postgres.jobs import PostgresJobs
 
 
@@ -26,7 +26,7 @@ def url() -> str:
 
 
 @pytest.fixture
-def queue(url: str) -> Iterator[tuple[Database, PostgresJobs]]:
+def queue(url: str) -> Iterator[tuple[PostgresDatabase, PostgresJobs]]:
     with opened(url) as (database, jobs):
         yield database, jobs
 

@@ -10,10 +10,10 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from deltos.store.postgres.database import Database
+from deltos.store.postgres.database import PostgresDatabase
 from deltos.store.postgres.jobs import PostgresJobs
-from deltos.store.postgres.project import claim_key
-from deltos.store.postgres.tables import project_name
+from deltos.store.postgres.project import index_lock_key
+from deltos.store.postgres.project_tables import project_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,9 +77,9 @@ def until(condition: Callable[[], object], what: Callable[[], object] = lambda: 
 
 
 @contextmanager
-def opened(url: str) -> Iterator[tuple[Database, PostgresJobs]]:
+def opened(url: str) -> Iterator[tuple[PostgresDatabase, PostgresJobs]]:
     """The database of a test, and its queue."""
-    database = Database(url, migrations=None)
+    database = PostgresDatabase(url, migrations=None)
     try:
         yield database, PostgresJobs(lambda: database)
     finally:
@@ -87,12 +87,12 @@ def opened(url: str) -> Iterator[tuple[Database, PostgresJobs]]:
 
 
 @contextmanager
-def held_back(database: Database, root: Path) -> Iterator[None]:
+def held_back(database: PostgresDatabase, root: Path) -> Iterator[None]:
     """While it lasts, nobody can index the project: a worker that has its job waits in the middle of it."""
-    with database.claim(claim_key(project_name(root))) as is_held:
+    with database.try_lock(index_lock_key(project_name(root))) as is_held:
         assert is_held
         yield
 
 
 def job_of(jobs: PostgresJobs, job_id: int) -> JobRow | None:
-    return next((job for job in jobs.every() if job.id == job_id), None)
+    return next((job for job in jobs.all() if job.id == job_id), None)

@@ -11,10 +11,10 @@ import pytest
 from deltos.app import App
 from deltos.config import Config, Embedding
 from deltos.errors import NoSuchFolder
-from deltos.store.contents import pack
+from deltos.store.content_compression import pack
 from deltos.store.postgres.blobs import sweep_blobs
-from deltos.store.postgres.opened import shared_database
 from deltos.store.postgres.projects import PostgresProjects
+from deltos.store.postgres.shared_databases import shared_database
 from deltos.store.project import FileRecord, SeenStamp
 from tests.calling import Desk
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.isolated.process import Workers
-    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.database import PostgresDatabase
 
 ORDERS = """\
 def place_order(basket):
@@ -38,7 +38,7 @@ def price_of(basket):
 
 
 @pytest.fixture
-def database(url: str) -> Database:
+def database(url: str) -> PostgresDatabase:
     return shared_database(url)
 
 
@@ -63,7 +63,7 @@ def shop(folder: Path, name: str = "shop") -> Path:
     return root
 
 
-def kept(database: Database) -> set[bytes]:
+def kept(database: PostgresDatabase) -> set[bytes]:
     return {row[0] for row in database.query("SELECT digest FROM blob")}
 
 
@@ -112,7 +112,7 @@ def test_a_folder_that_is_neither_here_nor_indexed_is_still_refused(served: Call
 
 
 def test_equal_contents_are_kept_once_and_go_with_the_last_who_has_them(
-    served: Callable[[], App], database: Database, tmp_path: Path
+    served: Callable[[], App], database: PostgresDatabase, tmp_path: Path
 ) -> None:
     app = served()
     one, two = shop(tmp_path, "one"), shop(tmp_path, "two")
@@ -126,7 +126,7 @@ def test_equal_contents_are_kept_once_and_go_with_the_last_who_has_them(
 
 
 def test_contents_follow_their_files_and_what_is_skipped_is_not_kept(
-    served: Callable[[], App], database: Database, tmp_path: Path
+    served: Callable[[], App], database: PostgresDatabase, tmp_path: Path
 ) -> None:
     root = shop(tmp_path)
     (root / "app.min.js").write_text("const SECRET = 'x'\n")
@@ -146,7 +146,7 @@ def test_contents_follow_their_files_and_what_is_skipped_is_not_kept(
 
 
 def test_a_project_whose_contents_are_missing_is_read_again(
-    served: Callable[[], App], database: Database, tmp_path: Path
+    served: Callable[[], App], database: PostgresDatabase, tmp_path: Path
 ) -> None:
     index = served().domains.projects.at(shop(tmp_path))
     index.index()
@@ -158,23 +158,23 @@ def test_a_project_whose_contents_are_missing_is_read_again(
     assert kept(database) == {digest_of(ORDERS)}
 
 
-def test_what_is_being_written_is_not_swept_away(database: Database, tmp_path: Path) -> None:
+def test_what_is_being_written_is_not_swept_away(database: PostgresDatabase, tmp_path: Path) -> None:
     data = b"half = 'written'\n"
     digest = hashlib.sha256(data).digest()
     store = PostgresProjects(lambda: database).store_of(tmp_path)
     with store.writing() as writer:
         writer.add_file(FileRecord("a.py", "python", 1, digest, SeenStamp(1, 1, 1), pack(data)))
         writer.flush()
-        assert kept(database.beside()) == {digest}  # others see it before the file that refers to it
+        assert kept(database.with_own_transactions()) == {digest}  # others see it before the file that refers to it
         swept: list[int] = []
-        sweeping = threading.Thread(target=lambda: swept.append(sweep_blobs(database.beside())))
+        sweeping = threading.Thread(target=lambda: swept.append(sweep_blobs(database.with_own_transactions())))
         sweeping.start()
     sweeping.join()
     assert swept == [0]
     assert store.contents(["a.py", "b.py"]) == {"a.py": data}
 
 
-def test_what_a_writer_left_that_failed_is_swept_away(database: Database, tmp_path: Path) -> None:
+def test_what_a_writer_left_that_failed_is_swept_away(database: PostgresDatabase, tmp_path: Path) -> None:
     data = b"never = 'kept'\n"
     store = PostgresProjects(lambda: database).store_of(tmp_path)
 

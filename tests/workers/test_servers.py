@@ -10,7 +10,7 @@ import pytest
 from deltos.app import App
 from deltos.config import Config, Embedding
 from deltos.errors import BadArgument
-from deltos.store.jobs import CRAWL, INDEX, SET_ASIDE, WAITING, Order
+from deltos.store.jobs import CRAWL, INDEX, SET_ASIDE, WAITING, JobRequest
 from tests.calling import Desk
 from tests.loopback import LOOPBACK, Page, Site
 from tests.repositories import make_repository
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.isolated.process import Workers
-    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.database import PostgresDatabase
     from deltos.store.postgres.jobs import PostgresJobs
     from tests.workers.running import WorkerProcess
 
@@ -46,18 +46,18 @@ def app(url: str, tmp_path: Path, workers: Workers) -> Iterator[App]:
 
 
 def test_without_a_worker_a_server_queues_says_so_and_indexes_nothing(
-    app: App, root: Path, queue: tuple[Database, PostgresJobs]
+    app: App, root: Path, queue: tuple[PostgresDatabase, PostgresJobs]
 ) -> None:
     _, jobs = queue
-    jobs.add(Order(INDEX, "/other"))
-    jobs.add(Order(INDEX, str(root)))
+    jobs.add(JobRequest(INDEX, "/other"))
+    jobs.add(JobRequest(INDEX, str(root)))
     desk = Desk(app.tools(), root)
     told = desk.call("search_code", query="place_order").text
-    job, other = jobs.every()  # what somebody waits for comes first now
+    job, other = jobs.all()  # what somebody waits for comes first now
     assert other.subject == "/other"
     assert (job.kind, job.subject, job.state) == (INDEX, str(root), WAITING)
-    assert f"not indexed yet: job {job.id} (index {root}) is waiting; no worker runs: start `deltos worker`" in told
-    assert "this answer knows 0 files" in told
+    assert f"not indexed yet: job {job.id} (index {root}) is waiting; no worker is running (start `deltos worker`)" in told
+    assert "this answer covers 0 files" in told
     assert "could be indexed" not in told, "nobody has looked yet"
     assert desk.data("index_repository") == {"project_id": job_id_of(app, root), "status": "queued", "job": job.id}
     assert not app.domains.projects.at(root).is_complete
@@ -78,51 +78,51 @@ def test_what_a_worker_has_indexed_a_server_answers_and_edits_follow(
 
 
 def test_a_server_names_the_job_that_was_set_aside(
-    app: App, root: Path, queue: tuple[Database, PostgresJobs], worker: Callable[..., WorkerProcess]
+    app: App, root: Path, queue: tuple[PostgresDatabase, PostgresJobs], worker: Callable[..., WorkerProcess]
 ) -> None:
     _, jobs = queue
-    job = jobs.add(Order(INDEX, str(root)))
+    job = jobs.add(JobRequest(INDEX, str(root)))
     for file in root.iterdir():
         file.unlink()
     assert worker("--once", "--attempts=1").end() == 0
     told = Desk(app.tools(), root).call("search_code", query="place_order").text
     assert f"job {job.id} (index {root}) was set aside after 1 failure, the last: No files to index in shop" in told
-    assert jobs.every()[0].state == SET_ASIDE
+    assert jobs.all()[0].state == SET_ASIDE
 
 
 def test_a_project_whose_folder_is_gone_answers_from_what_was_read_and_says_so(
-    app: App, root: Path, queue: tuple[Database, PostgresJobs], worker: Callable[..., WorkerProcess]
+    app: App, root: Path, queue: tuple[PostgresDatabase, PostgresJobs], worker: Callable[..., WorkerProcess]
 ) -> None:
     _, jobs = queue
-    jobs.add(Order(INDEX, str(root)))
+    jobs.add(JobRequest(INDEX, str(root)))
     assert worker("--once").end() == 0
     desk = Desk(app.tools(), root)
-    assert "this answers from what was read before" not in desk.call("search_code", query="place_order").text
+    assert "this answer uses the last index" not in desk.call("search_code", query="place_order").text
     root.rename(root.with_name("elsewhere"))
-    jobs.add(Order(INDEX, str(root), {"force": True}))
+    jobs.add(JobRequest(INDEX, str(root), {"force": True}))
     assert worker("--once", "--attempts=1").end() == 0
     told = desk.call("search_code", query="place_order").text
     assert "return 'placed'" in told
-    assert "Note: this answers from what was read before: " in told
+    assert "Note: this answer uses the last index: " in told
     assert "No such folder" in told
 
 
 def test_a_source_that_is_added_is_crawled_by_a_worker(
-    app: App, root: Path, site: Site, queue: tuple[Database, PostgresJobs], worker: Callable[..., WorkerProcess]
+    app: App, root: Path, site: Site, queue: tuple[PostgresDatabase, PostgresJobs], worker: Callable[..., WorkerProcess]
 ) -> None:
     site.html("/", "<h1>Guide</h1><p>How refunds are approved by the manager.</p>")
     desk = Desk(app.tools(), root)
     told = desk.call("add_source", url=f"{site.url}/", name="guide").text
-    (job,) = queue[1].every()
+    (job,) = queue[1].all()
     assert job.kind == CRAWL
-    assert f"Queued for a worker: {job.told()}. None runs: start `deltos worker`." in told
+    assert f"Queued for a worker: {job.describe()}. None runs: start `deltos worker`." in told
     assert not site.asked
     assert worker("--once", DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1").end() == 0
     assert "approved by the manager" in desk.call("search_docs", query="refunds approved").text
 
 
 def test_the_crawl_of_a_killed_worker_is_taken_over(
-    app: App, root: Path, site: Site, queue: tuple[Database, PostgresJobs], worker: Callable[..., WorkerProcess]
+    app: App, root: Path, site: Site, queue: tuple[PostgresDatabase, PostgresJobs], worker: Callable[..., WorkerProcess]
 ) -> None:
     going_on = threading.Event()
 
@@ -141,11 +141,11 @@ def test_the_crawl_of_a_killed_worker_is_taken_over(
     second = worker(DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1")
     until(lambda: second.says("is done"), lambda: second.lines)
     assert "airship" in desk.call("search_docs", query="shipping by airship").text
-    until(lambda: queue[1].every() == [], lambda: second.lines)
+    until(lambda: queue[1].all() == [], lambda: second.lines)
 
 
 def test_a_worker_ends_soon_even_where_its_crawl_does_not_notice(
-    app: App, root: Path, site: Site, queue: tuple[Database, PostgresJobs], worker: Callable[..., WorkerProcess]
+    app: App, root: Path, site: Site, queue: tuple[PostgresDatabase, PostgresJobs], worker: Callable[..., WorkerProcess]
 ) -> None:
     going_on = threading.Event()
 
@@ -160,15 +160,15 @@ def test_a_worker_ends_soon_even_where_its_crawl_does_not_notice(
     running.process.terminate()
     assert running.process.wait(20.0) == 0
     assert not going_on.is_set()
-    (job,) = [job for job in queue[1].every() if job.kind == CRAWL]
+    (job,) = [job for job in queue[1].all() if job.kind == CRAWL]
     assert (job.state, job.failures, job.reason) == (WAITING, 0, ""), running.lines
     going_on.set()
 
 
 def test_indexing_needs_no_room_on_the_disk_of_the_worker(
-    app: App, root: Path, queue: tuple[Database, PostgresJobs], worker: Callable[..., WorkerProcess]
+    app: App, root: Path, queue: tuple[PostgresDatabase, PostgresJobs], worker: Callable[..., WorkerProcess]
 ) -> None:
-    queue[1].add(Order(INDEX, str(root)))
+    queue[1].add(JobRequest(INDEX, str(root)))
     assert worker("--once", max_file_bytes=0).end() == 0
     desk = Desk(app.tools(), root)
     assert "return 'placed'" in desk.call("search_code", query="place_order").text
@@ -176,18 +176,18 @@ def test_indexing_needs_no_room_on_the_disk_of_the_worker(
 
 
 def test_a_worker_whose_disk_is_full_says_so_and_another_crawls_later(
-    app: App, root: Path, tmp_path: Path, queue: tuple[Database, PostgresJobs], worker: Callable[..., WorkerProcess]
+    app: App, root: Path, tmp_path: Path, queue: tuple[PostgresDatabase, PostgresJobs], worker: Callable[..., WorkerProcess]
 ) -> None:
     make_repository(tmp_path / "served" / "guide", {"README.md": "# Guide\n\nThe zebra setting sleeps.\n"})
     desk = Desk(app.tools(), root)
     with serving_git(tmp_path / "served") as site:
         desk.call("add_source", url=f"git+{site.url}/guide/.git", name="guide")
         assert worker("--once", max_file_bytes=100, DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1").end() == 0
-        (job,) = queue[1].every()
+        (job,) = queue[1].all()
         assert (job.state, job.failures) == (WAITING, 1)
         assert job.reason == "The worker's disk is full (File too large)"
         other = worker(DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1")
-        until(lambda: queue[1].every() == [], lambda: other.lines)
+        until(lambda: queue[1].all() == [], lambda: other.lines)
     assert "The zebra setting sleeps" in desk.call("search_docs", query="zebra setting").text
 
 

@@ -15,10 +15,20 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from deltos.cli.main import main
-from deltos.domains.code.near import near_chunks
-from deltos.embed.words_reader import WordsReader
+from deltos.domains.code.semantic_candidates import project_vectors
+from deltos.embed.distilled_encoder import DistilledEncoder
 from deltos.progress import Silent
-from deltos.store.jobs import EMBED, INDEX, LOOK, RUNNING, SET_ASIDE, SWEEP, WAITING, Order, WorkerSettings
+from deltos.store.jobs import (
+    CHECK_FRESHNESS,
+    EMBED_DOCS,
+    INDEX,
+    RUNNING,
+    SET_ASIDE,
+    SWEEP_BLOBS,
+    WAITING,
+    JobRequest,
+    WorkerSettings,
+)
 from deltos.store.postgres.jobs import JOBS_001
 from deltos.store.postgres.projects import PostgresProjects
 from tests.postgres_server import ROLE_PASSWORD, server
@@ -29,7 +39,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.database import PostgresDatabase
     from deltos.store.postgres.jobs import PostgresJobs
 
 
@@ -46,87 +56,87 @@ def indexed_files(url: str) -> dict[Path, int]:
 
 
 def test_a_worker_indexes_what_is_queued_and_forgets_the_job(
-    queue: tuple[Database, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
+    queue: tuple[PostgresDatabase, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root = project(tmp_path)
     _, jobs = queue
-    jobs.add(Order(INDEX, str(root)))
+    jobs.add(JobRequest(INDEX, str(root)))
     assert worker("--once").end() == 0
     assert indexed_files(url) == {root: 1}
-    assert jobs.every() == []
+    assert jobs.all() == []
 
 
 def test_a_worker_reads_what_it_indexed_as_a_whole_and_servers_need_not(
-    queue: tuple[Database, PostgresJobs],
+    queue: tuple[PostgresDatabase, PostgresJobs],
     tmp_path: Path,
     worker: Callable[..., WorkerProcess],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     root = project(tmp_path)
     database, jobs = queue
-    jobs.add(Order(INDEX, str(root)))
+    jobs.add(JobRequest(INDEX, str(root)))
     assert worker("--once", DELTOS_EMBED="encoder").end() == 0
     projects = PostgresProjects(lambda: database)
     code = projects.store_of(root).code
-    monkeypatch.setattr(WordsReader, "texts", None)  # whoever reads fails
-    assert near_chunks(code).read(code, Silent()) == (1, 1)
-    assert code.readings().exists()
+    monkeypatch.setattr(DistilledEncoder, "texts", None)  # whoever reads fails
+    assert project_vectors(code).embed(code, Silent()) == (1, 1)
+    assert code.embedding_cache().exists()
     projects.remove(root)
-    assert not code.readings().exists()
+    assert not code.embedding_cache().exists()
 
 
-def test_an_order_waits_once_and_at_the_highest_urgency_it_was_given_with(queue: tuple[Database, PostgresJobs]) -> None:
+def test_an_order_waits_once_and_at_the_highest_urgency_it_was_given_with(queue: tuple[PostgresDatabase, PostgresJobs]) -> None:
     _, jobs = queue
-    later, sooner = Order(INDEX, "/a"), Order(INDEX, "/b")
+    later, sooner = JobRequest(INDEX, "/a"), JobRequest(INDEX, "/b")
     first = jobs.add(later)
     jobs.add(sooner)
     assert jobs.add(later).id == first.id
-    assert [job.subject for job in jobs.every()] == ["/a", "/b"]
+    assert [job.subject for job in jobs.all()] == ["/a", "/b"]
     jobs.add(sooner, is_waited_for=True)
-    assert [job.subject for job in jobs.every()] == ["/b", "/a"]
+    assert [job.subject for job in jobs.all()] == ["/b", "/a"]
 
 
 def test_the_job_of_a_killed_worker_is_taken_over_and_done(
-    queue: tuple[Database, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
+    queue: tuple[PostgresDatabase, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root = project(tmp_path)
     database, jobs = queue
-    job = jobs.add(Order(INDEX, str(root)))
+    job = jobs.add(JobRequest(INDEX, str(root)))
     with held_back(database, root):
         first = worker()
-        until(lambda: first.says(f"job {job.id} (index {root}) is taken"), lambda: first.lines)
+        until(lambda: first.says(f"job {job.id} (index {root}) is started"), lambda: first.lines)
         assert job_of(jobs, job.id).state == RUNNING  # type: ignore[union-attr]
         first.kill()
     second = worker()
     until(lambda: second.says("is done"), lambda: second.lines)
-    assert second.says("is queued again: its worker died, or was cut off, while it ran")
+    assert second.says("is queued again: its worker died or lost its connection")
     assert indexed_files(url) == {root: 1}
-    until(lambda: jobs.every() == [])
+    until(lambda: jobs.all() == [])
 
 
 def test_a_worker_whose_heartbeat_is_late_is_dead_to_others_and_not_to_itself(
-    queue: tuple[Database, PostgresJobs],
+    queue: tuple[PostgresDatabase, PostgresJobs],
 ) -> None:
     database, jobs = queue
-    job = jobs.add(Order(INDEX, "/a"))
+    job = jobs.add(JobRequest(INDEX, "/a"))
     with database.write() as connection:
         late = "INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 hour') RETURNING id"
         (late_worker,) = connection.execute(late).fetchone() or (0,)
         taken = "UPDATE procrastinate_jobs SET status = 'doing', worker_id = %s WHERE id = %s"
         connection.execute(taken, (late_worker, job.id))
-    assert jobs.take_over(WorkerSettings(), late_worker) == []
-    assert [row.id for row in jobs.take_over(WorkerSettings(), late_worker + 1)] == [job.id]
+    assert jobs.requeue_stalled(WorkerSettings(), late_worker) == []
+    assert [row.id for row in jobs.requeue_stalled(WorkerSettings(), late_worker + 1)] == [job.id]
 
 
 def test_a_worker_that_is_told_to_end_gives_its_job_back_at_once(
-    queue: tuple[Database, PostgresJobs], tmp_path: Path, worker: Callable[..., WorkerProcess]
+    queue: tuple[PostgresDatabase, PostgresJobs], tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root = project(tmp_path)
     database, jobs = queue
-    job = jobs.add(Order(INDEX, str(root)))
+    job = jobs.add(JobRequest(INDEX, str(root)))
     with held_back(database, root):
         running = worker()
-        until(lambda: running.says("is taken"), lambda: running.lines)
+        until(lambda: running.says("is started"), lambda: running.lines)
         running.process.send_signal(signal.SIGTERM)
         assert running.process.wait(5.0) == 0
         given_back = job_of(jobs, job.id)
@@ -135,21 +145,21 @@ def test_a_worker_that_is_told_to_end_gives_its_job_back_at_once(
 
 
 def test_a_job_that_is_given_back_while_the_same_order_waits_is_no_failure(
-    queue: tuple[Database, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
+    queue: tuple[PostgresDatabase, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root = project(tmp_path)
     database, jobs = queue
-    jobs.add(Order(INDEX, str(root)))
+    jobs.add(JobRequest(INDEX, str(root)))
     assert worker("--once").end() == 0
     with held_back(database, root):
-        first = jobs.add(Order(INDEX, str(root), {"force": True}))
+        first = jobs.add(JobRequest(INDEX, str(root), {"force": True}))
         running = worker()
-        until(lambda: running.says(f"job {first.id} (index {root}) is taken"), lambda: running.lines)
-        again = jobs.add(Order(INDEX, str(root)))
+        until(lambda: running.says(f"job {first.id} (index {root}) is started"), lambda: running.lines)
+        again = jobs.add(JobRequest(INDEX, str(root)))
         assert again.id != first.id
         running.process.send_signal(signal.SIGTERM)
         assert running.process.wait(5.0) == 0
-        (waiting,) = [job for job in jobs.every() if job.kind == INDEX]
+        (waiting,) = [job for job in jobs.all() if job.kind == INDEX]
         assert (waiting.id, waiting.state, waiting.failures) == (again.id, WAITING, 0)
         assert database.query("SELECT reason FROM job_failure") == []
         (arguments,) = database.query("SELECT args->'arguments' FROM procrastinate_jobs WHERE id = %s", (again.id,))
@@ -161,36 +171,36 @@ def test_a_job_that_is_given_back_while_the_same_order_waits_is_no_failure(
 
 
 def test_a_long_job_goes_on_while_routine_jobs_are_due_that_wait_already(
-    queue: tuple[Database, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
+    queue: tuple[PostgresDatabase, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root = project(tmp_path)
     database, jobs = queue
-    job = jobs.add(Order(INDEX, str(root)))
-    for kind in (LOOK, EMBED):  # those of the minute before, which the job keeps waiting
-        jobs.add(Order(kind))
+    job = jobs.add(JobRequest(INDEX, str(root)))
+    for kind in (CHECK_FRESHNESS, EMBED_DOCS):  # those of the minute before, which the job keeps waiting
+        jobs.add(JobRequest(kind))
     beats = "SELECT id, last_heartbeat FROM procrastinate_workers"
     with held_back(database, root):
         running = worker()  # it queues those of this minute at once
-        until(lambda: running.says(f"{job.told()} is taken"), lambda: running.lines)
+        until(lambda: running.says(f"{job.describe()} is started"), lambda: running.lines)
         for _ in range(3):
             beat = database.query(beats)
             until(lambda beat=beat: database.query(beats) != beat, lambda: running.lines)  # type: ignore[misc]
         assert [row.job_ids for row in jobs.workers()] == [(job.id,)]
-        waiting = sorted(row.kind for row in jobs.every() if row.state == WAITING)
-        assert [kind for kind in waiting if kind != SWEEP] == [EMBED, LOOK]  # that one is due once an hour
-    until(lambda: jobs.every() == [], lambda: running.lines)
-    assert running.says(f"{job.told()} is done"), running.lines
-    assert not running.says("is given back"), running.lines
+        waiting = sorted(row.kind for row in jobs.all() if row.state == WAITING)
+        assert [kind for kind in waiting if kind != SWEEP_BLOBS] == [EMBED_DOCS, CHECK_FRESHNESS]  # that one is due once an hour
+    until(lambda: jobs.all() == [], lambda: running.lines)
+    assert running.says(f"{job.describe()} is done"), running.lines
+    assert not running.says("is returned to the queue"), running.lines
     assert not running.says("can be used again"), running.lines
     assert not running.says("cannot be"), running.lines
 
 
 def test_a_worker_tells_what_fails_beside_its_job_and_carries_the_job_on(
-    queue: tuple[Database, PostgresJobs], tmp_path: Path, worker: Callable[..., WorkerProcess]
+    queue: tuple[PostgresDatabase, PostgresJobs], tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root = project(tmp_path)
     database, jobs = queue
-    job = jobs.add(Order(INDEX, str(root)))
+    job = jobs.add(JobRequest(INDEX, str(root)))
     with psycopg.connect(server().url, autocommit=True) as owner, held_back(database, root):
         owner.execute("SET search_path TO deltos")
         owner.execute(
@@ -206,24 +216,24 @@ def test_a_worker_tells_what_fails_beside_its_job_and_carries_the_job_on(
         finally:
             owner.execute("DROP FUNCTION refuse CASCADE")
         until(lambda: database.query("SELECT 1 FROM procrastinate_periodic_defers"), lambda: running.lines)
-    until(lambda: running.says(f"{job.told()} is done"), lambda: running.lines)
-    assert not running.says("is given back"), running.lines
+    until(lambda: running.says(f"{job.describe()} is done"), lambda: running.lines)
+    assert not running.says("is returned to the queue"), running.lines
 
 
 def test_callers_who_ask_for_the_same_at_once_are_all_told_that_it_is_queued(
-    queue: tuple[Database, PostgresJobs],
+    queue: tuple[PostgresDatabase, PostgresJobs],
 ) -> None:
     _, jobs = queue
     at_once = threading.Barrier(8)
 
     def add(number: int) -> int:
         at_once.wait(PATIENCE_SECONDS)
-        return jobs.add(Order(INDEX, f"/p{number}")).id
+        return jobs.add(JobRequest(INDEX, f"/p{number}")).id
 
     with ThreadPoolExecutor(8) as callers:
         for number in range(20):
             assert len(set(callers.map(add, [number] * 8))) == 1
-    assert len(jobs.every()) == 20
+    assert len(jobs.all()) == 20
 
 
 def test_a_worker_says_that_it_has_started_once_it_is_connected(url: str, tmp_path: Path) -> None:
@@ -239,12 +249,12 @@ def test_a_worker_says_that_it_has_started_once_it_is_connected(url: str, tmp_pa
 
 
 def test_two_workers_do_each_of_many_jobs_exactly_once(
-    queue: tuple[Database, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
+    queue: tuple[PostgresDatabase, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     roots = [project(tmp_path, f"p{number}") for number in range(12)]
     _, jobs = queue
     for root in roots:
-        jobs.add(Order(INDEX, str(root)))
+        jobs.add(JobRequest(INDEX, str(root)))
     workers = [worker("--once"), worker("--once")]
     assert [each.end() for each in workers] == [0, 0]
     done = [line for each in workers for line in each.lines if "is done" in line]
@@ -253,25 +263,25 @@ def test_two_workers_do_each_of_many_jobs_exactly_once(
 
 
 def test_workers_notice_themselves_that_a_checkout_has_changed(
-    queue: tuple[Database, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
+    queue: tuple[PostgresDatabase, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root = project(tmp_path)
     _, jobs = queue
-    jobs.add(Order(INDEX, str(root)))
+    jobs.add(JobRequest(INDEX, str(root)))
     assert worker("--once").end() == 0
     (root / "more.py").write_text("MORE = 1\n")
     for _ in range(2):  # the second finds files that were too young to be trusted, and no others
-        jobs.add(Order(LOOK))
+        jobs.add(JobRequest(CHECK_FRESHNESS))
         assert worker("--once").end() == 0
     assert indexed_files(url) == {root: 2}
-    jobs.add(Order(LOOK))
+    jobs.add(JobRequest(CHECK_FRESHNESS))
     last = worker("--once")
     assert last.end() == 0
     assert not last.says("(index"), last.lines
 
 
 def test_a_job_that_keeps_failing_is_set_aside_named_and_can_be_tried_again(
-    queue: tuple[Database, PostgresJobs],
+    queue: tuple[PostgresDatabase, PostgresJobs],
     url: str,
     tmp_path: Path,
     worker: Callable[..., WorkerProcess],
@@ -280,10 +290,10 @@ def test_a_job_that_keeps_failing_is_set_aside_named_and_can_be_tried_again(
 ) -> None:
     root = tmp_path / "gone"
     _, jobs = queue
-    job = jobs.add(Order(INDEX, str(root)))
+    job = jobs.add(JobRequest(INDEX, str(root)))
     running = worker("--attempts=2")
     until(lambda: (found := job_of(jobs, job.id)) and found.state == SET_ASIDE, lambda: running.lines)
-    assert jobs.add(Order(INDEX, str(root))).state == SET_ASIDE  # it is not queued anew either
+    assert jobs.add(JobRequest(INDEX, str(root))).state == SET_ASIDE  # it is not queued anew either
     monkeypatch.setenv("DELTOS_DATABASE", url)
     monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "home"))
     for command in (["jobs", "list"], ["db", "check"]):
@@ -293,7 +303,7 @@ def test_a_job_that_keeps_failing_is_set_aside_named_and_can_be_tried_again(
         assert "2 failures, the last: No such folder" in told
     project(tmp_path, "gone")
     assert main(["jobs", "retry", str(job.id)]) == 0
-    until(lambda: jobs.every() == [], lambda: running.lines)
+    until(lambda: jobs.all() == [], lambda: running.lines)
     assert indexed_files(url) == {root: 1}
     shown = "".join((capsys.readouterr().out, *running.lines))
     assert ROLE_PASSWORD not in shown
@@ -301,15 +311,15 @@ def test_a_job_that_keeps_failing_is_set_aside_named_and_can_be_tried_again(
 
 
 def test_a_job_that_kills_its_workers_is_set_aside(
-    queue: tuple[Database, PostgresJobs], tmp_path: Path, worker: Callable[..., WorkerProcess]
+    queue: tuple[PostgresDatabase, PostgresJobs], tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root = project(tmp_path)
     database, jobs = queue
-    job = jobs.add(Order(INDEX, str(root)))
+    job = jobs.add(JobRequest(INDEX, str(root)))
     with held_back(database, root):
         for _ in range(2):
             deadly = worker("--attempts=2")
-            until(partial(deadly.says, "is taken"))
+            until(partial(deadly.says, "is started"))
             deadly.kill()
         last = worker("--attempts=2")
         until(lambda: last.says("is set aside"), lambda: last.lines)
@@ -319,28 +329,28 @@ def test_a_job_that_kills_its_workers_is_set_aside(
 
 
 def test_a_worker_that_is_cut_off_in_the_middle_loses_its_job_and_lives_on(
-    queue: tuple[Database, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
+    queue: tuple[PostgresDatabase, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root, other = project(tmp_path), project(tmp_path, "other")
     database, jobs = queue
     store = PostgresProjects(lambda: database).store_of(root)
-    job = jobs.add(Order(INDEX, str(root)))
+    job = jobs.add(JobRequest(INDEX, str(root)))
     with store.writing():  # the worker waits for that, and holds the claim to the project meanwhile
         first = worker()
-        until(partial(first.says, "is taken"))
+        until(partial(first.says, "is started"))
         until(lambda: _a_worker_waits(url))
         first.process.send_signal(signal.SIGSTOP)
     second = worker()
-    until(lambda: jobs.every() == [], lambda: second.lines)
-    assert second.says("is queued again: its worker died, or was cut off, while it ran")
-    assert second.says(f"{job.told()} is done")
+    until(lambda: jobs.all() == [], lambda: second.lines)
+    assert second.says("is queued again: its worker died or lost its connection")
+    assert second.says(f"{job.describe()} is done")
     assert indexed_files(url) == {root: 1}
     second.kill()
     first.process.send_signal(signal.SIGCONT)
-    jobs.add(Order(INDEX, str(other)))
+    jobs.add(JobRequest(INDEX, str(other)))
     until(partial(first.says, f"(index {other}) is done"), lambda: first.lines)
-    assert not first.says(f"{job.told()} is done"), first.lines  # its connections were cut
-    until(lambda: jobs.every() == [], lambda: (first.lines, jobs.every()))
+    assert not first.says(f"{job.describe()} is done"), first.lines  # its connections were cut
+    until(lambda: jobs.all() == [], lambda: (first.lines, jobs.all()))
 
 
 def _a_worker_waits(url: str) -> bool:
@@ -360,35 +370,35 @@ def test_the_tables_of_the_queue_are_those_of_the_installed_release() -> None:
 
 
 def test_a_worker_outlives_a_restart_of_the_database(
-    queue: tuple[Database, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
+    queue: tuple[PostgresDatabase, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root, other = project(tmp_path), project(tmp_path, "other")
     database, jobs = queue
-    jobs.add(Order(INDEX, str(root)))
+    jobs.add(JobRequest(INDEX, str(root)))
     running = worker()
     with held_back(database, root):
-        until(lambda: running.says("is taken"), lambda: running.lines)
+        until(lambda: running.says("is started"), lambda: running.lines)
         server().kill()
     until(lambda: running.says("cannot be reached"), lambda: running.lines)
     server().start()
-    until(lambda: running.says("The queue can be used again"), lambda: running.lines)
-    jobs.add(Order(INDEX, str(other)))
+    until(lambda: running.says("Reconnected to the queue"), lambda: running.lines)
+    jobs.add(JobRequest(INDEX, str(other)))
     until(lambda: indexed_files(url) == {root: 1, other: 1}, lambda: running.lines)
-    until(lambda: jobs.every() == [], lambda: running.lines)
+    until(lambda: jobs.all() == [], lambda: running.lines)
     assert running.process.poll() is None
 
 
 def test_a_repository_that_vanishes_while_it_is_indexed_leaves_its_index_as_it_was(
-    queue: tuple[Database, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
+    queue: tuple[PostgresDatabase, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root = project(tmp_path)
     database, jobs = queue
-    jobs.add(Order(INDEX, str(root)))
+    jobs.add(JobRequest(INDEX, str(root)))
     running = worker("--attempts=1")
     until(lambda: running.says("is done"), lambda: running.lines)
     with held_back(database, root):
-        job = jobs.add(Order(INDEX, str(root), {"force": True}))
-        until(lambda: running.says(f"job {job.id} (index {root}) is taken"), lambda: running.lines)
+        job = jobs.add(JobRequest(INDEX, str(root), {"force": True}))
+        until(lambda: running.says(f"job {job.id} (index {root}) is started"), lambda: running.lines)
         root.rename(tmp_path / "elsewhere")
     until(lambda: (found := job_of(jobs, job.id)) and found.state == SET_ASIDE, lambda: running.lines)
     assert indexed_files(url) == {root: 1}

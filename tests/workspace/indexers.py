@@ -8,7 +8,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from deltos.model import Project
-from deltos.store.sqlite.database import Migration
+from deltos.store.sqlite.database import SqliteMigration
 from deltos.store.sqlite.project import PROJECT_001, PROJECT_002, PROJECT_003, SqliteProject
 from deltos.workspace.project_index import ProjectIndex
 from tests.files_of import connection_of, project_database
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectWriter
     from deltos.workspace.indexer import Indexer, ParsedFile, SyncChanges
 
-TEXTS = Migration(
+TEXTS = SqliteMigration(
     "text-001",
     """CREATE TABLE text (file_id INTEGER PRIMARY KEY, path TEXT, body TEXT);
     CREATE TABLE settled (path TEXT PRIMARY KEY);""",

@@ -89,7 +89,7 @@ def test_a_huge_file_is_skipped_without_being_read(tmp_path: Path) -> None:
     tracemalloc.stop()
 
 
-def test_a_file_that_grew_since_it_was_listed_is_read_only_so_far(tmp_path: Path) -> None:
+def test_a_file_that_grew_since_listing_is_read_up_to_the_limit(tmp_path: Path) -> None:
     with (tmp_path / "grown.py").open("wb") as file:
         file.write(b"a = 1\n" * 2_000)
         file.truncate(200_000_000)
@@ -104,7 +104,7 @@ def test_text_in_any_encoding_is_read(tmp_path: Path, encoding: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["shift_jis", "gb18030", "koi8-r"])
-def test_text_in_an_encoding_that_nothing_tells_keeps_its_lines_and_its_plain_words(
+def test_text_in_an_unknown_encoding_keeps_its_lines_and_ascii_words(
     tmp_path: Path, encoding: str
 ) -> None:
     alien = {"shift_jis": "データ", "gb18030": "数据", "koi8-r": "данные"}[encoding]
@@ -113,7 +113,7 @@ def test_text_in_an_encoding_that_nothing_tells_keeps_its_lines_and_its_plain_wo
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes_are_admitted_as_utf8_or_refused_for_a_reason(
+def test_any_bytes_are_admitted_as_utf8_or_skipped_with_a_reason(
     tmp_path_factory: pytest.TempPathFactory, data: bytes
 ) -> None:
     root = tmp_path_factory.mktemp("bytes")
@@ -125,7 +125,7 @@ def test_any_bytes_are_admitted_as_utf8_or_refused_for_a_reason(
         assert admitted in ("empty", "binary", "minified", "generated")
 
 
-def test_what_is_no_regular_file_is_not_read(tmp_path: Path) -> None:
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.py": "x", "folder/b.py": "x"})
     (tmp_path / "link.py").symlink_to("a.py")
     os.mkfifo(tmp_path / "pipe.py")

@@ -8,7 +8,7 @@ from deltos.progress import Silent
 from deltos.workspace.background import BackgroundRun
 
 
-def test_whoever_waits_for_the_interpreter_gets_it_within_a_millisecond() -> None:
+def test_the_switch_interval_is_below_a_millisecond() -> None:
     seen: list[float] = []
     run = BackgroundRun(lambda _progress: seen.append(sys.getswitchinterval()))
     run.wait(60, Silent())

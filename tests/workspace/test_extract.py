@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SOURCE = "package a\n" + "func f() {}\n" * 200
 
 
-def test_a_file_that_is_parsed_in_part_says_how_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_partially_parsed_file_reports_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.go").write_text(SOURCE)
     with FileTree(tmp_path) as tree:
         seen = stamp(tree, "a.go")
@@ -31,5 +31,5 @@ def test_a_file_that_is_parsed_in_part_says_how_far(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(grammar, "LIMIT_SECONDS_PER_BYTE", 0.0)
     part = extract_file(tmp_path, (indexer,), FileToRead("a.go", seen))
     [(name, reason)] = part.failures
-    assert (name, reason) == ("code", "its syntax is so broken that it was parsed to line 1 of 202 only")
+    assert (name, reason) == ("code", "Parse error at line 1; lines 2–202 are not indexed")
     assert part.facts is not None  # its words are found all the same

@@ -39,7 +39,7 @@ def repository_at(root: Path) -> Repository:
     return found
 
 
-def test_changed_and_new_files_are_found_and_vanished_ones_are_not(tmp_path: Path) -> None:
+def test_changed_and_new_files_are_found_and_deleted_ones_are_not(tmp_path: Path) -> None:
     root = make_repository(tmp_path, FILES)
     edit(root)
     (root / "deep" / "b.py").unlink()
@@ -57,7 +57,7 @@ def test_below_a_folder_only_its_own_changes_are_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("revision", ["HEAD", "main", "v1", "refs/heads/main", "HEAD~0", "main^0"])
-def test_revisions_are_understood_loose_and_packed(tmp_path: Path, revision: str) -> None:
+def test_loose_and_packed_revisions_are_resolved(tmp_path: Path, revision: str) -> None:
     root = make_repository(tmp_path, FILES)
     git(root, "tag", "--annotate", "--message=x", "v1")
     for _ in range(2):
@@ -75,7 +75,7 @@ def test_a_file_that_was_only_touched_or_has_other_line_ends_is_unchanged(tmp_pa
     assert changes_since(root, "HEAD").files == ()
 
 
-def test_what_a_filter_has_stored_is_unchanged_while_nobody_touches_it(tmp_path: Path) -> None:
+def test_a_filtered_file_is_unchanged_until_it_is_touched(tmp_path: Path) -> None:
     root = make_repository(tmp_path, {".gitattributes": "*.bin filter=up\n"})
     git(root, "config", "filter.up.clean", "tr a-z A-Z")
     write_files(root, {"large.bin": "content\n"})
@@ -126,7 +126,7 @@ def _conflict(root: Path) -> str:
     return "".join(f"100644 {blob} {stage}\tdeep/b.py\n" for stage in (1, 2, 3))
 
 
-def test_the_index_is_read_as_git_reads_it(tmp_path: Path) -> None:
+def test_the_index_is_parsed_as_git_does(tmp_path: Path) -> None:
     long = "/".join(["n" * 200] * 25)  # longer than the index has bits for
     names = [f"{'d' * (n % 7 + 1)}/{'f' * n}" for n in range(1, 60)]
     root = make_repository(tmp_path, {})
@@ -142,7 +142,7 @@ def test_the_index_is_read_as_git_reads_it(tmp_path: Path) -> None:
         assert {file.path for file in read_index(repository_at(root)).files} == listed
 
 
-def test_work_trees_submodules_shallow_and_borrowing_clones_are_compared(tmp_path: Path) -> None:
+def test_work_trees_submodules_shallow_clones_and_alternates_are_compared(tmp_path: Path) -> None:
     main = make_repository(tmp_path / "main", FILES)
     git(main, "commit", "--quiet", "--allow-empty", "--message=second")
     git(main, "worktree", "add", "--quiet", "-b", "other", str(tmp_path / "tree"))
@@ -166,11 +166,11 @@ def test_a_partial_clone_is_never_completed_over_the_network(tmp_path: Path) -> 
     before = sorted((root / ".git" / "objects").rglob("*"))
     found = changes_since(root, "HEAD")
     assert found.files == (ChangedFile("a.py", None), ChangedFile("new.py", None))
-    assert found.notes == ("Note: 1 changed files were not compared line by line; all of each counts.",)
+    assert found.notes == ("Note: 1 changed files were not compared by line; all of their lines count as changed.",)
     assert sorted((root / ".git" / "objects").rglob("*")) == before
 
 
-def test_references_kept_in_tables_are_told_to_be_unreadable(tmp_path: Path) -> None:
+def test_reftable_references_are_reported_as_unsupported(tmp_path: Path) -> None:
     root = make_repository(tmp_path, FILES)
     with (root / ".git" / "config").open("a") as config:
         config.write("[extensions]\n\trefStorage = reftable\n")
@@ -179,9 +179,9 @@ def test_references_kept_in_tables_are_told_to_be_unreadable(tmp_path: Path) -> 
     assert set(walk(root).files) == set(FILES)
 
 
-def test_a_repository_without_a_commit_has_nothing_to_compare_with(tmp_path: Path) -> None:
+def test_a_repository_without_a_commit_cannot_be_compared(tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet")
-    with pytest.raises(GitFailed, match="no answer"):
+    with pytest.raises(GitFailed, match="git failed with exit status"):
         changes_since(tmp_path, "HEAD")
 
 
@@ -207,13 +207,13 @@ def test_text_that_looks_like_a_diff_changes_no_other_file(tmp_path: Path) -> No
     assert changes_since(root, "HEAD").files == (ChangedFile("a.py", frozenset({2, 3, 4})),)
 
 
-def test_too_many_changes_are_told_and_count_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_changes_are_reported_and_count_as_whole_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = make_repository(tmp_path, {f"f{n}.py": f"{n}\nb\n" for n in range(4)})
     write_files(root, {f"f{n}.py": f"{n}\nc\n" for n in range(4)})
     monkeypatch.setattr("deltos.workspace.changes.MAX_COMPARED_FILES", 2)
     found = changes_since(root, "HEAD")
     assert [file.lines for file in found.files] == [frozenset({2}), frozenset({2}), None, None]
-    assert found.notes == ("Note: 2 changed files were not compared line by line; all of each counts.",)
+    assert found.notes == ("Note: 2 changed files were not compared by line; all of their lines count as changed.",)
     monkeypatch.setattr("deltos.workspace.changes.MAX_FILE_BYTES", 1)
     assert changes_since(root, "HEAD").notes == (
         "Note: 4 files could not be compared: unreadable, too large, or out of time.",
@@ -221,7 +221,7 @@ def test_too_many_changes_are_told_and_count_as_a_whole(tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("place", ["loose", "pack/pack-1.idx", "info/commit-graph", "info/alternates", "aa/link", "zz"])
-def test_objects_that_are_links_or_pipes_are_refused_before_git_could_wait(tmp_path: Path, place: str) -> None:
+def test_links_and_pipes_among_objects_are_rejected_before_git_starts(tmp_path: Path, place: str) -> None:
     root = make_repository(tmp_path, FILES)
     objects = root / ".git" / "objects"
     commit = git(root, "rev-parse", "HEAD")
@@ -236,7 +236,7 @@ def test_objects_that_are_links_or_pipes_are_refused_before_git_could_wait(tmp_p
         changes_since(root, "HEAD")
 
 
-def test_an_object_that_becomes_a_pipe_ends_with_the_time_that_git_has(tmp_path: Path) -> None:
+def test_git_times_out_if_an_object_becomes_a_pipe(tmp_path: Path) -> None:
     root = make_repository(tmp_path, FILES)
     commit = git(root, "rev-parse", "HEAD")
     loose = root / ".git" / "objects" / commit[:2] / commit[2:]
@@ -247,7 +247,7 @@ def test_an_object_that_becomes_a_pipe_ends_with_the_time_that_git_has(tmp_path:
             asked.run("cat-file", "-p", "HEAD", timeout_seconds=0.5)
 
 
-def test_objects_that_lie_elsewhere_are_refused(tmp_path: Path) -> None:
+def test_alternates_outside_the_allowed_folders_are_rejected(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "root", FILES)
     shutil.move(root / ".git" / "objects", tmp_path / "objects")
     (root / ".git" / "objects").symlink_to(tmp_path / "objects")
@@ -258,7 +258,7 @@ def test_objects_that_lie_elsewhere_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("program", "limits"), [("yes", {"max_bytes": 1_000_000}), ("sleep 300", {"timeout_seconds": 1.0})]
 )
-def test_git_that_says_too_much_or_takes_too_long_is_stopped_with_what_it_started(
+def test_git_with_too_much_output_or_a_timeout_is_stopped_with_its_children(
     tmp_path: Path, program: str, limits: dict[str, Any]
 ) -> None:
     root = make_repository(tmp_path / "root", FILES)
@@ -276,7 +276,7 @@ def test_git_that_says_too_much_or_takes_too_long_is_stopped_with_what_it_starte
     assert not _is_alive(child)
 
 
-def test_a_git_that_waits_ends_when_the_program_does(tmp_path: Path) -> None:
+def test_a_waiting_git_ends_with_the_program(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "root", FILES)
     write_files(tmp_path, {"bin/git": f"#!/bin/sh\necho $$ > {tmp_path}/started\nexec {shutil.which('sleep')} 300\n"})
     (tmp_path / "bin" / "git").chmod(0o755)
@@ -285,7 +285,7 @@ def test_a_git_that_waits_ends_when_the_program_does(tmp_path: Path) -> None:
         waiting = pool.submit(Git(str(tmp_path / "bin" / "git"), asked.folder, asked.objects).run, "log")
         (tmp_path / "started").read_text()
         stop_all()
-        with pytest.raises(GitFailed, match="no answer"):
+        with pytest.raises(GitFailed, match="git failed with exit status"):
             waiting.result(30)
 
 
@@ -295,7 +295,7 @@ def _is_alive(process_id: int) -> bool:
     return bool(done.stdout.strip()) and not done.stdout.strip().startswith("Z")
 
 
-def test_without_git_files_are_listed_and_comparing_says_what_is_missing(
+def test_without_git_files_are_listed_and_comparison_reports_missing_git(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = make_repository(tmp_path / "root", FILES)
@@ -309,7 +309,7 @@ def test_without_git_files_are_listed_and_comparing_says_what_is_missing(
         changes_since(root, "HEAD")
 
 
-def test_nothing_is_left_behind_and_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_temporary_files_remain_and_the_repository_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = make_repository(tmp_path / "root", FILES)
     edit(root)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
@@ -320,7 +320,7 @@ def test_nothing_is_left_behind_and_nothing_is_written(tmp_path: Path, monkeypat
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
-def test_later_questions_can_read_history_and_commits(tmp_path: Path) -> None:
+def test_history_and_commits_can_be_read(tmp_path: Path) -> None:
     root = make_repository(tmp_path, FILES)
     write_files(root, {"a.py": "1\n"})
     git(root, "commit", "--quiet", "--all", "--message=second")
@@ -341,7 +341,7 @@ def test_later_questions_can_read_history_and_commits(tmp_path: Path) -> None:
         ("", []),
     ],
 )
-def test_settings_are_read_as_git_writes_them(text: str, expected: list[tuple[str, str, str, str]]) -> None:
+def test_settings_are_parsed_as_git_does(text: str, expected: list[tuple[str, str, str, str]]) -> None:
     assert [tuple(setting) for setting in parse_settings(text)] == expected
 
 
@@ -349,7 +349,7 @@ def test_a_folder_without_a_repository_belongs_to_none(tmp_path: Path) -> None:
     assert find_repository(write_files(tmp_path / "plain", FILES)) is None
 
 
-def test_what_is_checked_out_is_seen_anew_after_every_change(tmp_path: Path) -> None:
+def test_every_change_of_the_checked_out_commit_is_detected(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "shop", FILES)
     heads, seen = Heads(), list[CheckedOut]()
 

@@ -35,14 +35,14 @@ FILES = {"a.py": "a = 1\n"}
         "  git@github.com:owner/repo.git  ",
     ],
 )
-def test_all_ways_to_write_a_remote_mean_the_same_project_without_credentials(url: str) -> None:
+def test_all_forms_of_a_remote_give_the_same_identity_without_credentials(url: str) -> None:
     assert normalise_remote(url) == "github.com/owner/repo"
 
 
 @pytest.mark.parametrize(
     "url", ["/srv/repo.git", "../repo", "file:///srv/repo.git", "C:\\repos\\a", "https://", "https://[bad/x", "", "x"]
 )
-def test_a_local_path_is_no_remote(url: str) -> None:
+def test_a_local_path_is_not_a_remote(url: str) -> None:
     assert normalise_remote(url) is None
 
 
@@ -57,14 +57,14 @@ def test_the_remote_is_the_identity_of_clones_and_worktrees(tmp_path: Path) -> N
     assert len({project.root for project in projects}) == 3
 
 
-def test_origin_counts_before_other_remotes(tmp_path: Path) -> None:
+def test_origin_takes_precedence_over_other_remotes(tmp_path: Path) -> None:
     root = make_repository(tmp_path, FILES)
     git(root, "remote", "add", "another", "https://example.org/another")
     git(root, "remote", "add", "origin", "https://example.org/origin")
     assert identify(root).project_id == "example.org/origin"
 
 
-def test_a_remote_on_this_machine_is_no_identity(tmp_path: Path) -> None:
+def test_a_local_remote_is_not_an_identity(tmp_path: Path) -> None:
     main = make_repository(tmp_path / "main", FILES)
     git(tmp_path, "clone", "--quiet", str(main), "copy")
     assert identify(tmp_path / "copy").project_id == f"git:{git(main, 'rev-parse', 'HEAD')}"
@@ -102,12 +102,12 @@ def test_without_a_commit_or_without_git_the_path_is_the_identity(tmp_path: Path
     assert bare.project_id != other.project_id
 
 
-def test_a_repository_that_began_here_is_known_without_starting_git(tmp_path: Path) -> None:
+def test_a_repository_created_locally_is_identified_without_git(tmp_path: Path) -> None:
     root = make_repository(tmp_path, FILES)
     assert identify(root, may_start_git=False) == identify(root)
 
 
-def test_where_only_git_could_tell_and_cannot_be_asked_the_path_is_the_identity(
+def test_the_path_is_the_identity_if_git_would_be_needed_but_may_not_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = make_repository(tmp_path, FILES)
@@ -119,7 +119,7 @@ def test_where_only_git_could_tell_and_cannot_be_asked_the_path_is_the_identity(
     assert identify(root).project_id.startswith("git:")
 
 
-def test_git_is_asked_for_the_root_commit_once_until_another_commit_is_made(
+def test_the_root_commit_is_cached_until_a_new_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = make_repository(tmp_path, FILES)
@@ -135,13 +135,13 @@ def test_git_is_asked_for_the_root_commit_once_until_another_commit_is_made(
     assert identify(again).project_id == f"git:{git(again, 'rev-parse', 'HEAD')}" != first.project_id
 
 
-def test_without_gits_log_the_root_commit_is_asked_of_git(tmp_path: Path) -> None:
+def test_without_a_log_git_finds_the_root_commit(tmp_path: Path) -> None:
     root = make_repository(tmp_path, FILES)
     shutil.rmtree(root / ".git" / "logs")
     assert identify(root).project_id == f"git:{git(root, 'rev-parse', 'HEAD')}"
 
 
-def test_a_broken_link_to_a_repository_is_survived(tmp_path: Path) -> None:
+def test_a_broken_link_to_a_repository_is_ignored(tmp_path: Path) -> None:
     for content in ("", "gitdir: /nowhere/at/all"):
         (tmp_path / ".git").write_text(content)
         assert identify(tmp_path).project_id.startswith("path:")
@@ -153,7 +153,7 @@ def test_a_link_to_a_folder_is_the_folder(tmp_path: Path) -> None:
     assert identify(tmp_path / "link") == identify(tmp_path / "real")
 
 
-def test_what_is_no_folder_is_a_named_error(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_folder_raises(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(NotFound, match="Not a folder"):

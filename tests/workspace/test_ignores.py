@@ -57,7 +57,7 @@ def excluded_by_git(root: Path, paths: list[str]) -> set[str]:
 
 @settings(max_examples=60)
 @given(st.lists(st.lists(st.sampled_from(PIECES), min_size=1, max_size=7).map("".join), min_size=1, max_size=4))
-def test_every_pattern_means_what_it_means_for_git(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
+def test_every_pattern_matches_as_in_git(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
     root = tmp_path_factory.getbasetemp() / "oracle"
     if not root.exists():
         make_repository(root, {})
@@ -68,7 +68,7 @@ def test_every_pattern_means_what_it_means_for_git(tmp_path_factory: pytest.Temp
 
 @settings(max_examples=60)
 @given(st.lists(st.lists(st.sampled_from(PIECES), min_size=1, max_size=7).map("".join), min_size=1, max_size=6))
-def test_names_that_no_rule_is_expected_to_match_are_matched_by_none(lines: list[str]) -> None:
+def test_names_outside_may_match_are_matched_by_no_rule(lines: list[str]) -> None:
     ignores = rules_of(*lines)
     for folder in ("", "a", "b/ab"):
         expected = ignores.may_match(folder, NAMES)
@@ -103,7 +103,7 @@ def test_names_that_no_rule_is_expected_to_match_are_matched_by_none(lines: list
         "[z-a]",
     ],
 )
-def test_odd_lines_mean_what_they_mean_for_git(tmp_path: Path, line: str) -> None:
+def test_unusual_lines_are_parsed_as_in_git(tmp_path: Path, line: str) -> None:
     make_repository(tmp_path, {".gitignore": f"{line}\n"})
     ignores = NO_IGNORES.inside("", IgnoreRules(f"{line}\n".encode(), ignores_case=False))
     assert {path for path in PATHS if excluded(ignores, path)} == excluded_by_git(tmp_path, PATHS)
@@ -119,7 +119,7 @@ def test_ten_thousand_lines_are_ten_thousand_rules(tmp_path: Path) -> None:
     assert found.notes == []
 
 
-def test_no_pattern_can_make_a_long_name_take_long(tmp_path: Path) -> None:
+def test_no_pattern_is_slow_for_a_long_name(tmp_path: Path) -> None:
     # Backtracking would try more ways than there are atoms, for each of these.
     lines = ["a*" * 120 + "b", "*a" * 120 + "b", "**/a*" * 50 + "b", "[ab]*" * 100 + "c", "?*" * 100 + "c"]
     deep = "/".join(["a" * 50] * 20)
@@ -127,36 +127,36 @@ def test_no_pattern_can_make_a_long_name_take_long(tmp_path: Path) -> None:
     assert set(walk(root).files) == {".gitignore", "a" * 250, f"{deep}/{'a' * 100}"}
 
 
-def test_rules_beyond_the_bounds_are_left_out_and_counted() -> None:
+def test_rules_beyond_the_limits_are_ignored_and_counted() -> None:
     many = IgnoreRules(b"\n".join(b"n%d" % n for n in range(MAX_RULES + 5)))
     assert many.verdict(f"n{MAX_RULES - 1}", is_folder=False)
-    assert many.notes == ("its last 5 patterns are left out because there are too many",)
+    assert many.notes == ("its last 5 patterns are ignored because there are too many",)
     assert IgnoreRules(b"\n".join(b"*%d" % n for n in range(MAX_WILDCARD_RULES + 7))).notes == (
-        "its last 7 patterns are left out because there are too many",
+        "its last 7 patterns are ignored because there are too many",
     )
     assert IgnoreRules(b"kept\n" + b"x" * (MAX_PATTERN_BYTES + 1)).notes == (
-        f"1 patterns of more than {MAX_PATTERN_BYTES:,} bytes are left out",
+        f"1 patterns of more than {MAX_PATTERN_BYTES:,} bytes are ignored",
     )
     large = IgnoreRules(b"kept\n#" + b"x" * MAX_IGNORE_BYTES)
-    assert large.notes == (f"only its first {MAX_IGNORE_BYTES:,} bytes count",)
+    assert large.notes == (f"only its first {MAX_IGNORE_BYTES:,} bytes are used",)
     assert large.verdict("kept", is_folder=False)
 
 
-def test_a_project_whose_ignore_file_is_too_large_says_so(tmp_path: Path) -> None:
+def test_a_note_reports_an_ignore_file_that_is_too_large(tmp_path: Path) -> None:
     root = write_files(tmp_path, {".gitignore": "x" * (MAX_PATTERN_BYTES + 1) + "\nb.py\n", "a.py": "a", "b.py": "b"})
     found = walk(root)
     assert "b.py" not in found.files
-    assert found.notes == ["Note: .gitignore is too large: 1 patterns of more than 2,000 bytes are left out."]
+    assert found.notes == ["Note: .gitignore is too large: 1 patterns of more than 2,000 bytes are ignored."]
 
 
-def test_where_case_does_not_matter_patterns_match_either() -> None:
+def test_patterns_match_any_case_on_case_insensitive_file_systems() -> None:
     rules = IgnoreRules(b"Build/\n*.LOG\n/Deep/[A-B]\n", ignores_case=True)
     assert all(rules.verdict(path, is_folder=True) for path in ("bUILD", "x.log", "deep/b"))
     assert rules.may_match("", ["build", "a.log", "other"]) == {"build", "a.log"}
     assert rules.verdict("other", is_folder=True) is None
 
 
-def test_excludes_of_the_repository_and_of_the_user_hold_as_for_git(
+def test_exclude_files_of_repository_and_user_apply_as_in_git(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = write_files(
@@ -174,7 +174,7 @@ def test_excludes_of_the_repository_and_of_the_user_hold_as_for_git(
     assert set(listed.split("\n")) == set(walk(root).files)
 
 
-def test_the_users_default_exclude_file_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_users_default_exclude_file_applies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_files(tmp_path / "config", {"git/ignore": "*.swp\n"})
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -183,7 +183,7 @@ def test_the_users_default_exclude_file_holds(tmp_path: Path, monkeypatch: pytes
     assert set(walk(root).files) == {"a.py"}
 
 
-def test_ignore_files_above_a_folder_of_a_repository_hold_in_it(tmp_path: Path) -> None:
+def test_ignore_files_of_parent_folders_apply(tmp_path: Path) -> None:
     make_repository(
         tmp_path,
         {
@@ -197,7 +197,7 @@ def test_ignore_files_above_a_folder_of_a_repository_hold_in_it(tmp_path: Path) 
     assert set(walk(root).files) == {".gitignore", "a.py", "kept.log", "x.py", "deep/x.py"}
 
 
-def test_what_is_tracked_is_listed_though_it_is_ignored(tmp_path: Path) -> None:
+def test_tracked_files_are_listed_even_if_ignored(tmp_path: Path) -> None:
     root = make_repository(tmp_path, {"build/kept.py": "x", "build/deep/too.py": "x", "a.log": "x"})
     write_files(root, {".gitignore": "build/\n*.log\n", "build/new.py": "x", "b.log": "x"})
     assert set(walk(root).files) == {".gitignore", "a.log", "build/kept.py", "build/deep/too.py"}

@@ -46,7 +46,7 @@ def index(tmp_path: Path) -> Iterator[ProjectIndex]:
     index.close()
 
 
-def test_folders_that_look_the_same_are_not_listed_again(index: ProjectIndex) -> None:
+def test_unchanged_folders_are_not_listed_again(index: ProjectIndex) -> None:
     root = index.project.root
     write_files(root, {"deep/unseen.py": "", "a.py": "a = 2\n"})
     os.utime(root / "deep", ns=(LONG_AGO_NS, LONG_AGO_NS))
@@ -85,7 +85,7 @@ ACTS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS.keys())
-def test_it_finds_what_a_new_listing_finds(index: ProjectIndex, act: Callable[[Path], object]) -> None:
+def test_a_cached_listing_equals_a_new_one(index: ProjectIndex, act: Callable[[Path], object]) -> None:
     root = index.project.root
     act(root)
     found, anew = list_files(root, index.store), walk(root)
@@ -95,7 +95,7 @@ def test_it_finds_what_a_new_listing_finds(index: ProjectIndex, act: Callable[[P
     assert (found.files, found.repositories) == (anew.files, anew.repositories)
 
 
-def test_what_the_user_excludes_everywhere_counts(
+def test_the_users_exclude_file_affects_the_listing(
     index: ProjectIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_files(tmp_path, {"settings/git/ignore": "untracked.py\n"})

@@ -100,7 +100,7 @@ def assert_sound(index: ProjectIndex) -> None:
     assert halves == []
 
 
-def test_a_first_index_survives_being_killed_again_and_again_and_ends_like_any_other(
+def test_a_first_index_completes_after_repeated_kills(
     tmp_path: Path, root: Path
 ) -> None:
     home = tmp_path / "home"
@@ -120,7 +120,7 @@ def test_a_first_index_survives_being_killed_again_and_again_and_ends_like_any_o
     assert content(home, root) == fresh_content(tmp_path / "fresh", root)
 
 
-def test_a_killed_update_leaves_the_whole_old_index_and_the_next_run_makes_up_for_it(
+def test_a_killed_update_keeps_the_old_index_and_the_next_run_completes_it(
     tmp_path: Path, root: Path
 ) -> None:
     home = tmp_path / "home"
@@ -141,7 +141,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     process.communicate(timeout=60)  # ends when nobody holds the other end any more: the workers inherited it
 
 
-def test_processes_that_index_the_same_project_at_once_do_the_work_once(tmp_path: Path, root: Path) -> None:
+def test_concurrent_processes_index_a_project_once(tmp_path: Path, root: Path) -> None:
     home = tmp_path / "home"
     processes = [start_indexer(home, root) for _ in range(3)]
     outputs = [process.communicate()[0].split() for process in processes]
@@ -149,7 +149,7 @@ def test_processes_that_index_the_same_project_at_once_do_the_work_once(tmp_path
     assert content(home, root) == fresh_content(tmp_path / "fresh", root)
 
 
-def test_readers_are_answered_while_another_process_writes_and_never_see_half_an_update(
+def test_readers_never_see_a_partial_update_by_another_process(
     tmp_path: Path, root: Path, projects: Projects
 ) -> None:
     index = projects.at(root)
@@ -170,7 +170,7 @@ def test_readers_are_answered_while_another_process_writes_and_never_see_half_an
     assert set(old.values()).isdisjoint(new.values())
 
 
-def test_a_project_that_another_process_indexes_for_the_first_time_is_answered_from_what_is_ready(
+def test_a_first_index_by_another_process_is_answered_from_the_indexed_part(
     tmp_path: Path, root: Path, projects: Projects
 ) -> None:
     writer = start_indexer(tmp_path / "home", root)

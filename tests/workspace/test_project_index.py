@@ -104,11 +104,11 @@ def test_the_first_answer_waits_for_the_first_index(index: ProjectIndex) -> None
     assert fresh_texts(index) == FILES
 
 
-def test_who_needs_files_alone_is_answered_before_what_spans_them_is_settled(tmp_path: Path, root: Path) -> None:
+def test_a_files_only_answer_does_not_wait_for_data_that_span_files(tmp_path: Path, root: Path) -> None:
     indexer = SlowlySettling()
     index = open_index(tmp_path, root, indexer)
     try:
-        found, freshness = index.answer(lambda fresh: (texts(index), fresh), wait_seconds=60, files_alone=True)
+        found, freshness = index.answer(lambda fresh: (texts(index), fresh), wait_seconds=60, files_only=True)
         assert found == FILES
         assert not freshness.complete
         (note,) = freshness.notes
@@ -116,7 +116,7 @@ def test_who_needs_files_alone_is_answered_before_what_spans_them_is_settled(tmp
         freshness = index.freshen(wait_seconds=0)
         assert not freshness.complete
         (note,) = freshness.notes
-        assert note.startswith("Note: references are still being resolved for the first time; definitions are known")
+        assert note.startswith("Note: references are being resolved for the first time; definitions are complete")
         indexer.gate.set()
         assert index.freshen(wait_seconds=60) == Freshness(complete=True)
     finally:
@@ -125,7 +125,7 @@ def test_who_needs_files_alone_is_answered_before_what_spans_them_is_settled(tmp
 
 
 @pytest.mark.parametrize("make", [write_files, make_repository])
-def test_an_edit_a_new_file_and_a_deletion_are_seen_by_the_next_answer(tmp_path: Path, make: object) -> None:
+def test_edits_new_files_and_deletions_affect_the_next_answer(tmp_path: Path, make: object) -> None:
     assert callable(make)
     root = make(tmp_path / "project", FILES)
     index = open_index(tmp_path, root)
@@ -141,7 +141,7 @@ def test_an_edit_a_new_file_and_a_deletion_are_seen_by_the_next_answer(tmp_path:
 
 
 @pytest.mark.parametrize("make", [write_files, make_repository])
-def test_a_file_in_a_folder_that_was_empty_is_seen(tmp_path: Path, make: object) -> None:
+def test_a_file_in_an_empty_folder_is_detected(tmp_path: Path, make: object) -> None:
     assert callable(make)
     root = make(tmp_path / "project", FILES)
     (root / "package" / "inner").mkdir(parents=True)
@@ -151,14 +151,14 @@ def test_a_file_in_a_folder_that_was_empty_is_seen(tmp_path: Path, make: object)
     assert "package/inner/new.py" in fresh_texts(index)
 
 
-def test_an_empty_file_that_gets_content_is_seen(index: ProjectIndex, root: Path) -> None:
+def test_content_added_to_an_empty_file_is_detected(index: ProjectIndex, root: Path) -> None:
     write_files(root, {"later.py": ""})
     assert "later.py" not in fresh_texts(index)
     write_files(root, {"later.py": "now = 1\n"})
     assert fresh_texts(index)["later.py"] == "now = 1\n"
 
 
-def test_an_edit_of_the_same_size_within_the_same_tick_is_seen(index: ProjectIndex, root: Path) -> None:
+def test_an_edit_with_the_same_size_and_timestamp_is_detected(index: ProjectIndex, root: Path) -> None:
     tick = int(time.time()) + 1  # whole seconds: a coarse clock
     os.utime(root / "a.py", (tick, tick))
     assert fresh_texts(index)["a.py"] == "a = 1\n"
@@ -167,7 +167,7 @@ def test_an_edit_of_the_same_size_within_the_same_tick_is_seen(index: ProjectInd
     assert fresh_texts(index)["a.py"] == "a = 9\n"
 
 
-def test_an_edit_of_the_same_size_whose_time_was_set_back_is_seen(
+def test_an_edit_with_a_reset_timestamp_is_detected(
     index: ProjectIndex, root: Path, indexer: GatedIndexer
 ) -> None:
     then = (1_600_000_000.5, 1_600_000_000.5)
@@ -183,7 +183,7 @@ def test_an_edit_of_the_same_size_whose_time_was_set_back_is_seen(
     assert (index.store.meta("synced_at"), indexer.extracted) == (synced_at, [])
 
 
-def test_a_file_replaced_by_a_link_vanishes(index: ProjectIndex, root: Path, tmp_path: Path) -> None:
+def test_a_file_replaced_by_a_link_is_removed(index: ProjectIndex, root: Path, tmp_path: Path) -> None:
     write_files(tmp_path, {"outside.py": "secret = 1\n"})
     fresh_texts(index)
     (root / "a.py").unlink()
@@ -215,7 +215,7 @@ def test_nothing_is_read_when_nothing_changed(index: ProjectIndex, root: Path, i
     assert indexer.extracted == []
 
 
-def test_a_dear_look_at_the_disk_is_not_repeated_at_once(
+def test_an_expensive_comparison_is_not_repeated_at_once(
     index: ProjectIndex, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cpu_seconds = itertools.count()
@@ -231,7 +231,7 @@ def test_a_dear_look_at_the_disk_is_not_repeated_at_once(
     assert fresh_texts(index)["a.py"] == "a = 333\n"
 
 
-def test_many_changes_are_indexed_in_the_background_and_the_answer_says_so(
+def test_many_changes_are_indexed_in_the_background_with_a_note(
     index: ProjectIndex, root: Path, indexer: GatedIndexer
 ) -> None:
     fresh_texts(index)
@@ -259,7 +259,7 @@ def test_an_answer_waits_a_while_for_many_changes(tmp_path: Path, root: Path) ->
     index.close()
 
 
-def test_a_large_file_that_is_not_read_makes_no_large_change(index: ProjectIndex, root: Path) -> None:
+def test_a_large_skipped_file_is_not_a_large_change(index: ProjectIndex, root: Path) -> None:
     write_files(root, {"big.py": b"#" * 5_000_000})
     fresh_texts(index)
     write_files(root, {"big.py": b"#" * 6_000_000, "c.py": "c = 1\n"})
@@ -268,14 +268,14 @@ def test_a_large_file_that_is_not_read_makes_no_large_change(index: ProjectIndex
     assert texts(index)["c.py"] == "c = 1\n"
 
 
-def test_a_failed_background_run_is_told(tmp_path: Path, root: Path) -> None:
+def test_a_failed_background_run_is_reported(tmp_path: Path, root: Path) -> None:
     open_index(tmp_path, root).index()
     write_files(root, many_changes())
     index = open_index(tmp_path, root, BrokenIndexer(DeltosError("a bug")))
     notes = index.freshen().notes
     while "being re-indexed" in notes[0]:
         notes = index.freshen().notes
-    assert "re-indexing failed" in notes[0]
+    assert "the index could not be updated" in notes[0]
     assert "a bug" in notes[0]
     assert texts(index) == FILES
 
@@ -287,13 +287,13 @@ def test_an_index_of_an_older_version_is_renewed(tmp_path: Path, root: Path) -> 
     assert sorted(newer.extracted) == ["a.py", "b.py"]
 
 
-def test_an_answer_that_cannot_wait_comes_from_what_is_ready_and_says_so(
+def test_an_answer_without_waiting_uses_the_indexed_part_with_a_note(
     index: ProjectIndex, indexer: GatedIndexer
 ) -> None:
     indexer.gate.clear()
     freshness = index.freshen(wait_seconds=0.0)
     assert not freshness.complete
-    assert "first index is still being built; this answer knows 0 files" in freshness.notes[0]
+    assert "being indexed for the first time; this answer covers 0 files" in freshness.notes[0]
     indexer.gate.set()
     index.index()
     assert index._background
@@ -315,13 +315,13 @@ class Listener(Silent):
         return not self._patient
 
 
-def test_a_first_index_reports_its_progress_to_whoever_waits(index: ProjectIndex) -> None:
+def test_a_first_index_reports_progress_to_waiting_calls(index: ProjectIndex) -> None:
     listener = Listener()
     index.freshen(progress=listener)
     assert listener.reports[-1] == (2, 2, "files")
 
 
-def test_a_caller_who_no_longer_waits_is_answered_and_the_index_goes_on(
+def test_a_cancelled_call_is_answered_and_indexing_continues(
     index: ProjectIndex, indexer: GatedIndexer
 ) -> None:
     indexer.gate.clear()
@@ -338,7 +338,7 @@ def test_a_first_index_that_fails_is_an_error_each_time(tmp_path: Path) -> None:
             index.freshen()
 
 
-def test_an_indexer_that_cannot_settle_what_spans_files_is_named_and_what_was_read_is_kept(
+def test_an_indexer_that_fails_in_finish_is_reported_and_its_facts_are_kept(
     tmp_path: Path, root: Path
 ) -> None:
     index = open_index(tmp_path, root, BrokenIndexer(RuntimeError("a bug")))
@@ -361,13 +361,13 @@ class UnversionedIndexer:
         raise RuntimeError("a bug")
 
 
-def test_a_bug_in_the_background_is_an_error_and_not_silence(tmp_path: Path, root: Path) -> None:
+def test_a_bug_in_a_background_run_is_an_error(tmp_path: Path, root: Path) -> None:
     index = open_index(tmp_path, root, UnversionedIndexer())  # type: ignore[arg-type]
     with pytest.raises(DeltosError, match="Indexing failed: RuntimeError: a bug"):
         index.freshen()
 
 
-def test_another_process_that_indexes_is_waited_for_and_then_mentioned(index: ProjectIndex, root: Path) -> None:
+def test_a_call_waits_for_another_indexing_process_and_then_notes_it(index: ProjectIndex, root: Path) -> None:
     fresh_texts(index)
     write_files(root, {"a.py": "a = 22\n"})
     holder = start_holder(project_database(index).path.with_suffix(".lock"))
@@ -379,11 +379,11 @@ def test_another_process_that_indexes_is_waited_for_and_then_mentioned(index: Pr
 
 
 def test_indexing_waits_for_another_process_unless_it_is_cancelled(index: ProjectIndex) -> None:
-    with index.store.claim(), pytest.raises(Cancelled):
+    with index.store.try_lock(), pytest.raises(Cancelled):
         index.index(progress=Listener(patient=False))
 
 
-def test_several_threads_may_ask_at_once(index: ProjectIndex, root: Path) -> None:
+def test_several_threads_may_query_at_once(index: ProjectIndex, root: Path) -> None:
     index.index()
     write_files(root, {"a.py": "a = 22\n", "new.py": "new = 1\n"})
     with ThreadPoolExecutor(8) as pool:
@@ -399,7 +399,7 @@ def damage(index: ProjectIndex) -> None:
     path.write_bytes(content[:8192] + b"\xa5" * (len(content) - 8192))
 
 
-def test_an_index_that_proves_damaged_is_set_aside_rebuilt_and_the_answer_says_so(index: ProjectIndex) -> None:
+def test_a_damaged_index_is_set_aside_and_rebuilt_with_a_note(index: ProjectIndex) -> None:
     fresh_texts(index)
     damage(index)
     found, notes = index.answer(lambda freshness: (texts(index), freshness.notes))
@@ -411,7 +411,7 @@ def test_an_index_that_proves_damaged_is_set_aside_rebuilt_and_the_answer_says_s
     assert index.answer(lambda freshness: freshness.notes) == ()
 
 
-def test_indexing_a_damaged_index_rebuilds_it_and_says_so(index: ProjectIndex) -> None:
+def test_indexing_rebuilds_a_damaged_index_with_a_note(index: ProjectIndex) -> None:
     index.index()
     damage(index)
     report = index.index(force=True)
@@ -420,7 +420,7 @@ def test_indexing_a_damaged_index_rebuilds_it_and_says_so(index: ProjectIndex) -
     assert texts(index) == FILES
 
 
-def test_damage_that_a_rebuild_does_not_mend_is_an_error(index: ProjectIndex) -> None:
+def test_persistent_damage_is_an_error(index: ProjectIndex) -> None:
     def work(_: Freshness) -> None:
         raise StoreCorrupt("always")
 

@@ -44,7 +44,7 @@ def test_a_project_is_opened_once(projects: Projects, tmp_path: Path) -> None:
     assert projects.at(root) is projects.at(tmp_path / "link") is projects.at(root / ".." / "root")
 
 
-def test_folders_of_the_same_name_never_mix(projects: Projects, tmp_path: Path) -> None:
+def test_folders_of_the_same_name_have_separate_indexes(projects: Projects, tmp_path: Path) -> None:
     one = write_files(tmp_path / "one" / "tool", {"a.py": "one = 1\n"})
     two = write_files(tmp_path / "two" / "tool", {"a.py": "two = 2\n"})
     for root in (one, two):
@@ -54,7 +54,7 @@ def test_folders_of_the_same_name_never_mix(projects: Projects, tmp_path: Path) 
     assert project_database(projects.at(one)).path.name.startswith("tool-")
 
 
-def test_worktrees_of_one_project_have_an_index_each(projects: Projects, tmp_path: Path) -> None:
+def test_each_worktree_has_its_own_index(projects: Projects, tmp_path: Path) -> None:
     main = make_project(tmp_path / "main", "https://example.org/team/tool")
     git(main, "worktree", "add", "--quiet", str(tmp_path / "tree"))
     write_files(tmp_path / "tree", {"a.py": "a = 'in the worktree'\n"})
@@ -74,7 +74,7 @@ def test_a_project_is_found_by_its_id_from_anywhere(projects: Projects, tmp_path
     assert projects.find("", elsewhere) is projects.at(elsewhere)
 
 
-def test_the_sessions_own_project_counts_before_others_of_the_same_id(projects: Projects, tmp_path: Path) -> None:
+def test_the_sessions_project_takes_precedence_over_others_with_the_same_id(projects: Projects, tmp_path: Path) -> None:
     roots = [make_project(tmp_path / name, "https://example.org/team/tool") for name in ("one", "two")]
     projects.at(roots[0]).index()
     assert projects.find("example.org/team/tool", roots[1]) is projects.at(roots[1])  # though it is not indexed yet
@@ -83,7 +83,7 @@ def test_the_sessions_own_project_counts_before_others_of_the_same_id(projects: 
     assert projects.find("example.org/team/tool", tmp_path) is projects.at(roots[1])  # the one indexed last
 
 
-def test_an_unknown_id_is_an_error_that_names_the_known_ones(projects: Projects, tmp_path: Path) -> None:
+def test_an_unknown_id_is_an_error_that_lists_known_projects(projects: Projects, tmp_path: Path) -> None:
     root = make_project(tmp_path / "root", "https://example.org/team/tool")
     with pytest.raises(NotFound, match="index_repository first"):
         projects.find("example.org/other", tmp_path)
@@ -101,7 +101,7 @@ def test_a_project_whose_folder_is_gone_is_not_found(projects: Projects, tmp_pat
 
 
 @pytest.mark.parametrize("folder", [Path("/"), Path.home()])
-def test_the_home_folder_and_the_root_of_the_disk_are_no_projects(projects: Projects, folder: Path) -> None:
+def test_the_home_folder_and_the_root_folder_are_not_projects(projects: Projects, folder: Path) -> None:
     with pytest.raises(BadArgument, match="is not a project"):
         projects.at(folder)
 
@@ -131,7 +131,7 @@ def test_an_index_is_named_after_its_folder_and_never_escapes_the_data_folder() 
     assert path(Path("/src/tool")) != path(Path("/lib/tool"))
 
 
-def test_an_index_that_is_removed_or_set_aside_while_it_is_open_is_built_again_by_the_next_question(
+def test_an_open_index_that_is_removed_is_rebuilt_by_the_next_answer(
     projects: Projects, tmp_path: Path
 ) -> None:
     index = projects.at(write_files(tmp_path / "root", FILES))

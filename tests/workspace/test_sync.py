@@ -49,11 +49,11 @@ def age(root: Path) -> None:
             os.utime(path, (LONG_AGO, LONG_AGO))
 
 
-def test_a_first_index_holds_every_file(index: ProjectIndex) -> None:
+def test_a_first_index_contains_every_file(index: ProjectIndex) -> None:
     report = index.index()
     assert report.written == set(FILES)
     assert report.files_written == 3
-    assert report.pieces_written == {"text": 3}
+    assert report.units_written == {"text": 3}
     assert texts(index) == FILES
     assert settled(index) == set(FILES)
     assert index.store.totals().languages == {"python": 2, "markdown": 1}
@@ -88,7 +88,7 @@ def test_a_touched_file_with_the_same_content_is_not_parsed(
     assert index.store.files()["a.py"].stamp.mtime_ns == (root / "a.py").stat().st_mtime_ns
 
 
-def test_deleted_files_vanish(index: ProjectIndex, root: Path) -> None:
+def test_deleted_files_are_removed(index: ProjectIndex, root: Path) -> None:
     index.index()
     (root / "a.py").unlink()
     report = index.index()
@@ -124,7 +124,7 @@ def test_another_version_of_an_indexer_parses_every_file_again(tmp_path: Path, r
     assert open_index(tmp_path, root, TextIndexer(version=2)).index().written == set(FILES)
 
 
-def test_an_empty_folder_is_a_named_error(tmp_path: Path) -> None:
+def test_an_empty_folder_raises(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(NothingToIndex, match="No files to index in empty"):
         open_index(tmp_path, tmp_path / "empty").index()
@@ -143,7 +143,7 @@ def test_skipped_files_are_counted_by_reason_and_not_read_again(
     assert index.store.totals().skipped == {"binary": 1, "data": 1, "empty": 1}
 
 
-def test_a_skipped_file_that_becomes_source_is_indexed_and_the_other_way_round(index: ProjectIndex, root: Path) -> None:
+def test_a_skipped_file_that_becomes_source_is_indexed_and_vice_versa(index: ProjectIndex, root: Path) -> None:
     write_files(root, {"later.py": ""})
     index.index()
     write_files(root, {"later.py": "now = 1\n", "a.py": ""})
@@ -153,7 +153,7 @@ def test_a_skipped_file_that_becomes_source_is_indexed_and_the_other_way_round(i
     assert set(index.store.skipped()) == {"a.py"}
 
 
-def test_a_skipped_file_that_is_deleted_is_forgotten(index: ProjectIndex, root: Path) -> None:
+def test_a_deleted_skipped_file_is_removed(index: ProjectIndex, root: Path) -> None:
     write_files(root, {"empty.py": ""})
     index.index()
     (root / "empty.py").unlink()
@@ -168,7 +168,7 @@ def test_one_bad_file_is_reported_and_the_others_are_indexed(index: ProjectIndex
     assert set(texts(index)) == set(FILES)
 
 
-def test_a_bad_file_is_tried_again_once_it_changed(index: ProjectIndex, root: Path, indexer: TextIndexer) -> None:
+def test_a_bad_file_is_retried_after_a_change(index: ProjectIndex, root: Path, indexer: TextIndexer) -> None:
     write_files(root, {"bad.py": FAILING})
     age(root)
     index.index()
@@ -197,7 +197,7 @@ class Meddler(Silent):
             self._action()
 
 
-def test_files_deleted_or_emptied_while_indexing_are_left_out(index: ProjectIndex, root: Path) -> None:
+def test_files_deleted_or_emptied_during_indexing_are_skipped(index: ProjectIndex, root: Path) -> None:
     write_files(root, {f"many/f{n:03}.py": f"n = {n}\n" for n in range(100)})  # two batches
 
     def meddle() -> None:
@@ -212,7 +212,7 @@ def test_files_deleted_or_emptied_while_indexing_are_left_out(index: ProjectInde
     assert "many/f099.py" not in texts(index)
 
 
-def test_a_file_that_changes_while_indexing_is_read_again_next_time(index: ProjectIndex, root: Path) -> None:
+def test_a_file_that_changes_during_indexing_is_read_again(index: ProjectIndex, root: Path) -> None:
     write_files(root, {f"many/f{n:03}.py": f"n = {n}\n" for n in range(100)})
     index.index(progress=Meddler(lambda: (root / "many" / "f000.py").write_text("n = 'changed'\n")))
     index.index()
@@ -241,7 +241,7 @@ def test_a_cancelled_run_leaves_the_index_as_it_was(index: ProjectIndex, root: P
     assert len(index.index().written) == 200
 
 
-def test_an_unfinished_first_index_of_another_version_is_not_gone_on_with(
+def test_an_unfinished_first_index_of_another_version_is_discarded(
     tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sync, "COMMIT_EVERY_SECONDS", -1.0)

@@ -73,7 +73,7 @@ def much_source() -> dict[str, str | bytes]:
 
 
 @pytest.mark.parametrize("name", TROUBLES)
-def test_a_file_that_one_indexer_cannot_read_stays_with_the_others_and_is_named(
+def test_a_file_that_one_indexer_cannot_read_is_kept_by_the_others_and_reported(
     tmp_path: Path, root: Path, log: Path, workers: Workers, name: str
 ) -> None:
     content, reason = TROUBLES[name]
@@ -89,7 +89,7 @@ def test_a_file_that_one_indexer_cannot_read_stays_with_the_others_and_is_named(
         assert index.freshen().notes_about("text") == ()
 
 
-def test_what_could_not_be_read_is_not_tried_again_until_it_changes_nor_after_a_restart(
+def test_an_unreadable_file_is_not_retried_until_it_changes(
     tmp_path: Path, root: Path, log: Path, workers: Workers
 ) -> None:
     write_files(root, {name: content + b" always" for name, (content, _) in TROUBLES.items()})
@@ -109,7 +109,7 @@ def test_what_could_not_be_read_is_not_tried_again_until_it_changes_nor_after_a_
         assert (report.written, report.errors) == (set(TROUBLES), [])
 
 
-def test_a_file_that_nobody_can_read_is_skipped_with_its_reason(
+def test_a_file_that_no_indexer_can_read_is_skipped_with_a_reason(
     tmp_path: Path, root: Path, log: Path, workers: Workers
 ) -> None:
     write_files(root, {name: content + b" always" for name, (content, _) in TROUBLES.items()})
@@ -135,7 +135,7 @@ def test_a_file_that_nobody_can_read_is_skipped_with_its_reason(
         assert log.read_text() > attempts
 
 
-def test_much_source_is_read_in_several_children_and_the_bad_files_in_it_are_named(
+def test_large_projects_are_read_in_parallel_and_bad_files_reported(
     tmp_path: Path, root: Path, log: Path, workers: Workers
 ) -> None:
     files = much_source()
@@ -148,7 +148,7 @@ def test_much_source_is_read_in_several_children_and_the_bad_files_in_it_are_nam
         assert texts(index)["many/f0.txt"] == files["many/f0.txt"]
 
 
-def test_of_very_many_bad_files_only_some_are_tried_in_every_way_and_the_rest_as_text(
+def test_of_many_bad_files_only_some_are_retried_per_indexer(
     tmp_path: Path, root: Path, log: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "MOST_READ_APART", 2)
@@ -165,7 +165,7 @@ def test_of_very_many_bad_files_only_some_are_tried_in_every_way_and_the_rest_as
     assert [attempts.count(name) for name in ("d2.py", "d3.py", "d4.py")] == [2, 2, 2]  # as a whole, and as text
 
 
-def test_of_very_many_files_that_even_as_text_cannot_be_read_only_some_are_tried_as_text(
+def test_of_many_unreadable_files_only_some_are_retried_as_text(
     tmp_path: Path, root: Path, log: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "MOST_READ_APART", 1)
@@ -182,7 +182,7 @@ def test_of_very_many_files_that_even_as_text_cannot_be_read_only_some_are_tried
     assert attempts.count("d0.py") > tried_as_text > 1
 
 
-def test_a_file_that_becomes_unreadable_is_no_longer_found_as_it_was(
+def test_a_file_that_becomes_unreadable_is_removed(
     tmp_path: Path, root: Path, log: Path, workers: Workers
 ) -> None:
     with closing(open_index(tmp_path, root, PickyIndexer(log), workers=workers)) as index:
@@ -208,7 +208,7 @@ class Impatient(Silent):
         return self._steps > 0
 
 
-def test_a_cancelled_run_ends_the_children_that_are_at_it(
+def test_a_cancelled_run_ends_its_child_processes(
     tmp_path: Path, root: Path, log: Path, workers: Workers
 ) -> None:
     write_files(root, much_source() | {f"endless{n}.py": ENDLESS for n in range(3)})

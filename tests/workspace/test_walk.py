@@ -38,7 +38,7 @@ def test_all_files_are_found_with_their_stamps(tmp_path: Path, make: Make) -> No
     assert found.files["a.py"] == Stamp(5, (root / "a.py").stat().st_mtime_ns)
 
 
-def test_nested_gitignore_files_hold_below_their_folder(tmp_path: Path, make: Make) -> None:
+def test_nested_gitignore_files_apply_below_their_folder(tmp_path: Path, make: Make) -> None:
     root = make(
         tmp_path,
         {
@@ -56,7 +56,7 @@ def test_nested_gitignore_files_hold_below_their_folder(tmp_path: Path, make: Ma
     assert names(root) == {".gitignore", "deep/.gitignore", "deep/kept.log", "deep/build/in.py", "secret.py"}
 
 
-def test_untracked_files_count_and_deleted_ones_do_not(tmp_path: Path) -> None:
+def test_untracked_files_are_listed_and_deleted_ones_are_not(tmp_path: Path) -> None:
     root = make_repository(tmp_path, {"tracked.py": "x", "deleted.py": "x"})
     write_files(root, {"new.py": "x"})
     (root / "deleted.py").unlink()
@@ -78,7 +78,7 @@ def test_deltosignore_excludes_tracked_files_too(tmp_path: Path, make: Make) -> 
     assert names(root) == {".deltosignore", "a.py", "kept.gen.py"}
 
 
-def test_a_nested_deltosignore_holds_below_its_folder_and_wins_over_outer_ones(tmp_path: Path, make: Make) -> None:
+def test_a_nested_deltosignore_overrides_outer_ones(tmp_path: Path, make: Make) -> None:
     root = make(
         tmp_path,
         {
@@ -102,7 +102,7 @@ def test_a_nested_deltosignore_holds_below_its_folder_and_wins_over_outer_ones(t
     }
 
 
-def test_a_deltosignore_that_git_ignores_still_counts(tmp_path: Path) -> None:
+def test_a_deltosignore_that_git_ignores_still_applies(tmp_path: Path) -> None:
     root = make_repository(tmp_path, {".gitignore": ".deltosignore\n", "a.py": "x", "b.py": "x"})
     write_files(root, {".deltosignore": "b.py\n"})
     assert names(root) == {".gitignore", "a.py"}
@@ -140,19 +140,19 @@ def test_names_that_are_not_unicode_are_refused_and_counted(tmp_path: Path, make
 
 
 @pytest.mark.parametrize("folder", ["node_modules", ".venv", "__pycache__", "web/node_modules"])
-def test_folders_of_other_people_are_left_out_even_where_nothing_says_so(
+def test_third_party_folders_are_skipped_without_an_ignore_rule(
     tmp_path: Path, make: Make, folder: str
 ) -> None:
     root = make(tmp_path, {"a.py": "x", f"{folder}/b.py": "x", "node_modules.py": "x"})
     assert names(root) == {"a.py", "node_modules.py"}
 
 
-def test_a_virtual_environment_of_any_name_is_left_out(tmp_path: Path, make: Make) -> None:
+def test_a_virtual_environment_of_any_name_is_skipped(tmp_path: Path, make: Make) -> None:
     root = make(tmp_path, {"a.py": "x", "env/pyvenv.cfg": "x", "env/lib/b.py": "x", "pyvenv.cfg": "x"})
     assert names(root) == {"a.py", "pyvenv.cfg"}
 
 
-def test_submodules_and_nested_repositories_are_entered(tmp_path: Path) -> None:
+def test_submodules_and_nested_repositories_are_listed(tmp_path: Path) -> None:
     library = make_repository(tmp_path / "library", {"lib.py": "x", ".gitignore": "*.tmp\n"})
     root = make_repository(tmp_path / "root", {"a.py": "x"})
     for place in ("vendor/lib.js", "plain"):
@@ -164,7 +164,7 @@ def test_submodules_and_nested_repositories_are_entered(tmp_path: Path) -> None:
     assert names(root) == {"a.py", ".gitmodules", "nested/n.py", "nested/new.py", "nested/.gitignore"} | expected
 
 
-def test_a_submodule_that_is_not_checked_out_is_passed_over(tmp_path: Path) -> None:
+def test_a_submodule_that_is_not_checked_out_is_skipped(tmp_path: Path) -> None:
     library = make_repository(tmp_path / "library", {"lib.py": "x"})
     root = make_repository(tmp_path / "root", {"a.py": "x"})
     git(root, "submodule", "--quiet", "add", str(library), "lib")
@@ -179,7 +179,7 @@ def test_a_folder_that_its_repository_ignores_is_scanned(tmp_path: Path) -> None
     assert names(root) == {"b.py", "deep/c.py"}
 
 
-def test_a_repository_cannot_make_us_run_its_programs(tmp_path: Path) -> None:
+def test_a_repository_cannot_run_its_programs(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "root", {"a.py": "x"})
     program = write_files(tmp_path, {"spy": f"#!/bin/sh\ntouch {tmp_path}/ran\n"}) / "spy"
     program.chmod(0o755)
@@ -214,7 +214,7 @@ def age(root: Path) -> None:
         os.utime(folder, (LONG_AGO, LONG_AGO + 0.5))
 
 
-def test_every_folder_where_a_file_could_appear_is_watched(tmp_path: Path, make: Make) -> None:
+def test_all_folders_that_may_get_files_are_recorded(tmp_path: Path, make: Make) -> None:
     root = make(tmp_path, {"a.py": "x", "src/b.py": "x", ".gitignore": "*.log\n/out/\n"})
     for folder in ("empty/inside", "src/empty", "logs", "out/deep", "node_modules/x"):
         (root / folder).mkdir(parents=True)
@@ -225,7 +225,7 @@ def test_every_folder_where_a_file_could_appear_is_watched(tmp_path: Path, make:
     assert all(folder_mtime_ns(f"{root}/{folder}") == mtime_ns for folder, mtime_ns in folders.items())
 
 
-def test_a_folder_that_changed_just_now_is_not_trusted(tmp_path: Path, make: Make) -> None:
+def test_the_stamp_of_a_recently_changed_folder_is_not_trusted(tmp_path: Path, make: Make) -> None:
     root = make(tmp_path, {"old/a.py": "x", "new/b.py": "x"})
     age(root)
     write_files(root, {"new/c.py": "x"})
@@ -234,14 +234,14 @@ def test_a_folder_that_changed_just_now_is_not_trusted(tmp_path: Path, make: Mak
     assert folders["new"] == 0
 
 
-def test_a_folder_from_the_far_future_is_trusted(tmp_path: Path) -> None:
+def test_the_stamp_of_a_folder_in_the_future_is_trusted(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.py": "x"})
     future = time.time() + 10_000
     os.utime(tmp_path, (future, future))
     assert walk(tmp_path).folders[""] == tmp_path.stat().st_mtime_ns
 
 
-def test_a_folder_that_is_gone_has_no_time() -> None:
+def test_a_missing_folder_has_no_time() -> None:
     assert folder_mtime_ns("/nowhere/at/all") == -1
 
 
@@ -263,7 +263,7 @@ def test_only_regular_files_have_a_stamp(tmp_path: Path) -> None:
         (1_000_000_000, 3_100_000_000, False),
     ],
 )
-def test_a_stamp_proves_nothing_when_it_is_as_young_as_the_clock_is_coarse(
+def test_a_stamp_within_the_clock_resolution_is_not_reliable(
     mtime_ns: int, seen_at_ns: int, racy: bool
 ) -> None:
     assert is_racy(mtime_ns, seen_at_ns) is racy
@@ -284,7 +284,7 @@ def test_an_unreadable_folder_is_counted(tmp_path: Path, monkeypatch: pytest.Mon
     assert found.refused == {"unreadable": 1}
 
 
-def test_a_file_is_newer_than_a_look_at_it_only_by_a_time_that_has_come() -> None:
+def test_a_change_time_in_the_future_does_not_count_as_newer() -> None:
     now = time.time_ns()
     assert is_newer(now - 10, seen_at_ns=now - 20)
     assert not is_newer(now - 20, seen_at_ns=now - 10)

@@ -11,7 +11,7 @@ from deltos.app import App
 from deltos.config import Config
 from deltos.confinement import Confinement, confined
 from deltos.errors import Forbidden, NotFound
-from deltos.workspace.identity import memories_of
+from deltos.workspace.identity import memory_scopes
 from tests.calling import Desk
 from tests.postgres_server import empty_database
 from tests.repositories import write_files
@@ -276,7 +276,7 @@ def marked(repositories: Files) -> set[tuple[str, str, int]]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_uses_in_other_repositories_are_found_and_no_others(app: App, tmp_path: Path, case: str) -> None:
+def test_references_in_other_repositories_are_found_exactly(app: App, tmp_path: Path, case: str) -> None:
     symbol, repositories = CASES[case]
     desk = workspace(app, tmp_path, repositories)
     text = desk.call("find_references", symbol=symbol, project_path="shop").text
@@ -284,7 +284,7 @@ def test_uses_in_other_repositories_are_found_and_no_others(app: App, tmp_path: 
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if not case.startswith("python")])
-def test_the_same_uses_are_found_in_postgresql(tmp_path: Path, workers: Workers, case: str) -> None:
+def test_the_same_references_are_found_in_postgresql(tmp_path: Path, workers: Workers, case: str) -> None:
     symbol, repositories = CASES[case]
     with closing(App(Config(tmp_path / "home", database=empty_database()), workers=workers)) as app:
         desk = workspace(app, tmp_path, repositories)
@@ -304,7 +304,7 @@ def test_an_answer_names_each_repository(app: App, tmp_path: Path) -> None:
     assert "[api] 2 references" in desk.call("get_context", symbol="apply_voucher", project_path="shop").text
 
 
-def test_impact_goes_on_through_other_repositories(app: App, tmp_path: Path) -> None:
+def test_impact_includes_other_repositories(app: App, tmp_path: Path) -> None:
     desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
     text = desk.call("get_impact", symbol="apply_voucher", project_path="shop").text
     assert "[api] affects 2 symbols in 1 file" in text
@@ -323,7 +323,7 @@ def test_the_other_tools_answer_for_each_repository(app: App, tmp_path: Path) ->
         desk.call("find_references", symbol="Crat", project_path="shop")
 
 
-def test_one_repository_is_answered_as_ever(app: App, tmp_path: Path) -> None:
+def test_the_answer_for_a_single_repository_is_unchanged(app: App, tmp_path: Path) -> None:
     desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
     assert desk.call("find_symbol", symbol="Cart", project_path="../lib").text.startswith(
         "1 definition of 'Cart'\ndef "
@@ -331,36 +331,36 @@ def test_one_repository_is_answered_as_ever(app: App, tmp_path: Path) -> None:
     assert "api" not in desk.call("find_references", symbol="apply_voucher").text
 
 
-def test_an_import_that_two_repositories_could_mean_is_possible(app: App, tmp_path: Path) -> None:
+def test_an_ambiguous_import_is_a_possible_reference(app: App, tmp_path: Path) -> None:
     desk = workspace(app, tmp_path, {"lib": LIB, "fork": LIB, "api": API})
     text = desk.call("find_references", symbol="apply_voucher", project_path="../lib,../api").text
     assert "[api] 2 references" in text
     text = desk.call("find_references", symbol="apply_voucher", project_path="shop").text
-    assert "--- possible: fork too declares the package ---" in text
-    assert "--- possible: lib too declares the package ---" in text
+    assert "possible references (fork declares the same package) ---" in text
+    assert "possible references (lib declares the same package) ---" in text
     assert not elsewhere(text, "lib") - {each for each in elsewhere(text, "lib") if each[0] == "fork"}
 
 
-def test_a_package_of_another_name_that_nobody_requires_is_possible(app: App, tmp_path: Path) -> None:
+def test_an_undeclared_package_is_a_possible_reference(app: App, tmp_path: Path) -> None:
     lib = {"pyproject.toml": '[project]\nname = "acme-things"\n', "tools_of/__init__.py": "def run():\n    return 1\n"}
     use = {"main.py": "from tools_of import run\n\nrun()\n"}
     desk = workspace(app, tmp_path, {"lib": lib, "api": use})
     text = desk.call("find_references", symbol="run", project_path="shop").text
     assert "[api] 0 references, 2 possible\n" in text
-    assert "--- possible: the package belongs to acme_things, which is not required here ---" in text
+    assert "(the package belongs to acme_things, which this project does not require) ---" in text
     write_files(tmp_path / "api", {"pyproject.toml": '[project]\nname = "api"\ndependencies = ["acme.things"]\n'})
     assert "[api] 2 references" in desk.call("find_references", symbol="run", project_path="shop").text
 
 
-def test_what_is_not_packaged_is_not_imported(app: App, tmp_path: Path) -> None:
+def test_modules_outside_packages_are_not_imported(app: App, tmp_path: Path) -> None:
     lib = {**LIB, "helpers/__init__.py": "def assist():\n    return 1\n"}
     desk = workspace(app, tmp_path, {"lib": lib, "api": {"main.py": "from helpers import assist\n\nassist()\n"}})
     text = desk.call("find_references", symbol="assist", project_path="shop").text
     assert "[api]" not in text
-    assert "No use of it is known in 1 other project: none imports a package of lib." in text
+    assert "No use found in 1 other project: none imports a package of lib." in text
 
 
-def test_edits_of_either_repository_are_seen_at_once(app: App, tmp_path: Path) -> None:
+def test_edits_in_any_repository_take_effect_at_once(app: App, tmp_path: Path) -> None:
     desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
     assert "[api] 2 references" in desk.call("find_references", symbol="apply_voucher", project_path="shop").text
     write_files(tmp_path / "api", {"app/more.py": "from shoplib.cart import apply_voucher\n"})
@@ -373,11 +373,11 @@ def test_edits_of_either_repository_are_seen_at_once(app: App, tmp_path: Path) -
     assert "[api] 3 references" in text
 
 
-def test_a_confined_call_learns_nothing_of_users_outside(app: App, tmp_path: Path) -> None:
+def test_a_confined_call_sees_no_references_outside(app: App, tmp_path: Path) -> None:
     desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
     desk.call("find_references", symbol="apply_voucher", project_path="shop")
     lib = (tmp_path / "lib").resolve()
-    with confined(Confinement((lib,), memories_of([lib]))):
+    with confined(Confinement((lib,), memory_scopes([lib]))):
         for text in ("shop", "*"):
             for tool in ("find_references", "get_impact", "get_context", "find_symbol"):
                 assert "api" not in desk.call(tool, symbol="apply_voucher", project_path=text).text
@@ -393,33 +393,32 @@ def index_all(desk: Desk) -> None:
     desk.call("get_stats", project_path="shop")
 
 
-def test_an_answer_about_one_project_is_not_complete_where_others_of_its_workspace_import_it(
+def test_an_answer_is_incomplete_if_other_projects_of_the_workspace_import_the_project(
     app: App, tmp_path: Path
 ) -> None:
     desk = workspace(app, tmp_path, {"lib": LIB, "api": API, "web": WEB})
     first = desk.call("find_references", symbol="apply_voucher", project_path="../lib").text
-    assert "; complete: no other uses in code" in first  # the others are not indexed: nothing is known of them
+    assert ". No other uses in code" in first  # the others are not indexed: nothing is known of them
     index_all(desk)
     for tool in ("find_references", "get_impact"):
         text = desk.call(tool, symbol="apply_voucher", project_path="../lib").text
-        assert "Note: api imports this project and was not asked: project_path=shop asks it too." in text
-        assert "complete" not in text
+        assert "Note: api imports this project and was not searched. Pass project_path=shop to include it." in text
         assert "web" not in text
     text = desk.call("find_references", symbol="apply_voucher", project_path="../lib").text
-    assert "; no other uses in code, compared with every line that has the name; api not asked" in text
+    assert "No other uses in code (checked against every line that contains the name). Not searched: api" in text
     assert "Note: " not in desk.call("find_references", symbol="apply_voucher", project_path="shop").text
-    assert "complete: no other uses in lib" in desk.call("find_references", symbol="Cart.add", project_path="shop").text
+    assert "No other uses in lib" in desk.call("find_references", symbol="Cart.add", project_path="shop").text
 
 
-def test_what_only_several_projects_leave_out_is_named_too(app: App, tmp_path: Path) -> None:
+def test_projects_left_out_of_a_selection_are_named_too(app: App, tmp_path: Path) -> None:
     desk = workspace(app, tmp_path, {"lib": LIB, "api": API, "web": WEB})
     index_all(desk)
     text = desk.call("find_references", symbol="apply_voucher", project_path="../lib,../web").text
-    assert "Note: api imports lib and was not asked: project_path=shop asks it too." in text
-    assert "complete" not in text
+    assert "Note: api imports lib and was not searched. Pass project_path=shop to include it." in text
+    assert "Not searched: api, which may contain more uses." in text
 
 
-def test_a_project_that_passes_on_what_it_imports_leads_to_its_own_importers(app: App, tmp_path: Path) -> None:
+def test_importers_of_a_re_exporting_project_are_included(app: App, tmp_path: Path) -> None:
     middle = {
         "pyproject.toml": '[project]\nname = "middle"\n',
         "middle/__init__.py": "from shoplib import Cart as Cart\n",
@@ -427,14 +426,17 @@ def test_a_project_that_passes_on_what_it_imports_leads_to_its_own_importers(app
     desk = workspace(app, tmp_path, {"lib": LIB, "middle": middle, "end": {"views.py": "from middle import Cart\n"}})
     index_all(desk)
     text = desk.call("find_references", symbol="Cart", project_path="../lib").text
-    assert "Note: middle, end import this project and were not asked: project_path=shop asks them too." in text
+    assert (
+        "Note: middle, end import this project and were not searched. Pass project_path=shop to include them." in text
+    )
 
 
-def test_what_no_other_project_can_import_is_complete(app: App, tmp_path: Path) -> None:
+def test_the_answer_is_complete_if_no_other_project_can_import_the_symbol(app: App, tmp_path: Path) -> None:
     desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
     index_all(desk)
     text = desk.call("find_references", symbol="test_total", project_path="../lib").text
-    assert "; complete: no other uses in code" in text
+    assert ". No other uses in code" in text
+    assert "Not searched" not in text
     assert "Note: " not in text
     assert "Note: " not in desk.call("find_references", symbol="handle", project_path="../api").text
 
@@ -443,6 +445,6 @@ def test_importers_that_a_call_may_not_read_are_not_named(app: App, tmp_path: Pa
     desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
     index_all(desk)
     lib = (tmp_path / "lib").resolve()
-    with confined(Confinement((lib,), memories_of([lib]))):
+    with confined(Confinement((lib,), memory_scopes([lib]))):
         text = desk.call("find_references", symbol="apply_voucher", project_path=str(lib)).text
     assert "api" not in text

@@ -112,7 +112,7 @@ def test_inner_packages_resolve_to_their_sources(tmp_path: Path, workers: Worker
     assert found == expected, text
 
 
-def test_a_package_that_is_a_project_of_its_own_is_told_once(tmp_path: Path, workers: Workers) -> None:
+def test_a_package_that_is_also_a_project_is_listed_once(tmp_path: Path, workers: Workers) -> None:
     files = CASES["npm and yarn"][1]
     root = write_files(tmp_path / "shop", files)
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
@@ -120,6 +120,6 @@ def test_a_package_that_is_a_project_of_its_own_is_told_once(tmp_path: Path, wor
         both = f"{root},{root / 'packages/lib'}"
         text = desk.call("find_references", symbol="price", project_path=both).text
         again = desk.call("get_impact", symbol="price", project_path=both).text
-    assert text.startswith("Note: [lib] and [shop] share files: told of [shop].\n[shop] def price ")
+    assert text.startswith("Note: [lib] and [shop] share files; [shop] answers for them.\n[shop] def price ")
     assert "packages/web/src/page.ts\n 1 import" in text
     assert "is ambiguous" not in text + again

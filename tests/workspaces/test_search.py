@@ -11,10 +11,10 @@ import pytest
 from deltos.app import App
 from deltos.config import Config
 from deltos.confinement import Confinement, confined
-from deltos.domains.code.match import MOST_BY_WORDS
+from deltos.domains.code.candidates import MAX_PROJECTS_BY_WORDS
 from deltos.errors import Forbidden, NotFound
-from deltos.workspace.identity import memories_of
-from deltos.workspace.selection import select
+from deltos.workspace.identity import memory_scopes
+from deltos.workspace.project_selection import select
 from tests.calling import Desk
 from tests.files_of import project_database
 from tests.repositories import git, write_files
@@ -55,7 +55,7 @@ def places(desk: Desk, query: str, **more: object) -> list[tuple[str, str]]:
     return [(hit["repository"], hit["file_path"]) for hit in data["results"]]
 
 
-def test_projects_are_meant_by_workspace_by_names_by_star_or_by_session(shop: Shop) -> None:
+def test_projects_are_selected_by_workspace_names_star_or_session(shop: Shop) -> None:
     assert shop.names("") == ["api"]
     assert shop.names("shop") == shop.names("workspace:shop") == ["lib", "api", "web"]
     shop.desk.call("index_repository", project_id="shop")
@@ -65,7 +65,7 @@ def test_projects_are_meant_by_workspace_by_names_by_star_or_by_session(shop: Sh
         shop.names("lib,nope")
 
 
-def test_the_roots_of_a_client_are_its_sessions_workspace(shop: Shop) -> None:
+def test_the_roots_of_a_client_are_the_sessions_projects(shop: Shop) -> None:
     shop.desk.set_project_roots([shop.roots["web"], shop.roots["lib"]])
     assert shop.names("") == ["web", "lib"]
     assert places(shop.desk, "apply_voucher") == [("lib", "src/shoplib/cart.py")]
@@ -76,7 +76,7 @@ def test_the_roots_of_a_client_are_its_sessions_workspace(shop: Shop) -> None:
     assert shop.names("") == ["lib", "api", "web"]
 
 
-def test_the_answer_comes_first_though_another_project_has_the_common_word_everywhere(shop: Shop) -> None:
+def test_a_common_word_in_another_project_does_not_displace_the_answer(shop: Shop) -> None:
     """`cart` stands in every file of web; only lib rounds prices."""
     answer = shop.desk.call("search_code", query="how are cart prices rounded", project_id="shop")
     assert answer.structured is not None
@@ -87,7 +87,7 @@ def test_the_answer_comes_first_though_another_project_has_the_common_word_every
     assert places(shop.desk, "remind customers of their cart", project_id="shop")[0] == ("api", "app/mailer.py")
 
 
-def test_scores_say_as_much_of_a_hit_among_several_projects_as_among_one(shop: Shop) -> None:
+def test_scores_are_comparable_between_one_and_several_projects(shop: Shop) -> None:
     """A project whose best hit says nothing of the question is not ranked as if it did."""
     scores = {
         (hit["repository"], hit["file_path"]): hit["similarity_score"]
@@ -100,7 +100,7 @@ def test_scores_say_as_much_of_a_hit_among_several_projects_as_among_one(shop: S
     assert all(score < scores[best] / 2 for (name, _), score in scores.items() if name == "web")
 
 
-def test_counts_are_of_all_projects_and_limits_hold_over_all(shop: Shop) -> None:
+def test_counts_and_limits_cover_all_projects(shop: Shop) -> None:
     data = shop.desk.data("search_code", query='"cart"', project_id="shop", limit=2)
     assert len(data["results"]) == 2
     alone = [shop.desk.data("search_code", query='"cart"', project_id=name) for name in ("lib", "api", "web")]
@@ -114,25 +114,25 @@ def test_nothing_found_says_how_much_was_searched(shop: Shop) -> None:
     assert "of 3 projects" in text
 
 
-def test_a_directory_narrows_to_the_projects_that_have_it_or_to_the_one_it_names(shop: Shop) -> None:
+def test_a_directory_selects_the_projects_that_contain_it_or_the_one_it_names(shop: Shop) -> None:
     assert {name for name, _ in places(shop.desk, "cart", project_id="shop", directory="app")} == {"api"}
     assert {name for name, _ in places(shop.desk, "cart", project_id="shop", directory="web/src")} == {"web"}
     with pytest.raises(NotFound):
         shop.desk.call("search_code", query="cart", project_id="shop", directory="missing")
 
 
-def test_uses_are_said_to_be_of_the_one_project_in_which_they_were_counted(shop: Shop) -> None:
+def test_the_number_of_references_names_its_project(shop: Shop) -> None:
     told = shop.desk.call("search_code", query="Cart", project_id="shop").text
     assert "Cart in lib alone: used in " in told
 
 
-def test_one_project_is_answered_as_ever(shop: Shop) -> None:
+def test_the_answer_for_a_single_project_is_unchanged(shop: Shop) -> None:
     data = shop.desk.data("search_code", query="checkout")
     assert "repository" not in data["results"][0]
     assert "Searched" not in shop.desk.call("search_code", query="checkout").text
 
 
-def test_a_project_that_is_gone_is_named_and_the_others_answer(shop: Shop) -> None:
+def test_a_missing_project_is_named_and_the_others_answer(shop: Shop) -> None:
     shutil.rmtree(shop.roots["web"])
     text = shop.desk.call("search_code", query="apply_voucher", project_id="shop").text
     assert "[lib] src/shoplib/cart.py" in text
@@ -148,7 +148,7 @@ def test_a_project_with_nothing_to_index_is_named_and_the_others_answer(shop: Sh
     assert "Note: not searched: web: " in text
 
 
-def test_a_damaged_index_is_built_anew_and_the_others_answer(shop: Shop) -> None:
+def test_a_damaged_index_is_rebuilt_and_the_others_answer(shop: Shop) -> None:
     shop.desk.call("index_repository", project_id="shop")
     database = project_database(shop.app.domains.projects.at(shop.roots["web"]))
     with database.write() as connection:
@@ -162,7 +162,7 @@ def test_a_damaged_index_is_built_anew_and_the_others_answer(shop: Shop) -> None
     assert places(shop.desk, "apply_voucher", project_id="shop")[0] == ("lib", "src/shoplib/cart.py")
 
 
-def test_two_clones_of_one_repository_are_told_apart(shop: Shop, tmp_path: Path) -> None:
+def test_two_clones_of_one_repository_have_different_names(shop: Shop, tmp_path: Path) -> None:
     git(tmp_path, "clone", "--quiet", str(shop.roots["lib"]), str(tmp_path / "fork" / "lib"))
     write_files(tmp_path / "fork" / "lib", {"src/shoplib/fork.py": "def only_in_the_fork():\n    return 1\n"})
     both = f"{shop.roots['lib']},{tmp_path / 'fork' / 'lib'}"
@@ -176,7 +176,7 @@ def test_two_clones_of_one_repository_are_told_apart(shop: Shop, tmp_path: Path)
     assert "return 1" in shop.desk.data("fetch", id=hit["id"])["text"]
 
 
-def test_ids_of_other_repositories_are_fetched_from_there(shop: Shop) -> None:
+def test_ids_of_other_repositories_can_be_fetched(shop: Shop) -> None:
     results = shop.desk.data("search", query="apply_voucher", project_id="shop")["results"]
     (hit,) = [hit for hit in results if hit["id"].startswith("code:") and "#apply_voucher" in hit["id"]]
     assert hit["title"].startswith("[lib] apply_voucher src/shoplib/cart.py:")
@@ -207,7 +207,7 @@ def test_commits_and_memories_of_all_projects_are_found(shop: Shop) -> None:
 
 def test_a_confined_call_neither_sees_nor_counts_other_projects(shop: Shop) -> None:
     shop.desk.call("index_repository", project_id="shop")
-    only_web = Confinement((shop.roots["web"],), memories_of([shop.roots["web"]]))
+    only_web = Confinement((shop.roots["web"],), memory_scopes([shop.roots["web"]]))
     shop.desk.set_project_root(shop.roots["web"])
     with confined(only_web):
         assert shop.names("shop") == shop.names("*") == ["web"]
@@ -224,11 +224,11 @@ def test_a_confined_call_neither_sees_nor_counts_other_projects(shop: Shop) -> N
             assert "api" not in str(refused.value)
 
 
-def test_a_workspace_of_which_nothing_may_be_read_is_unknown(shop: Shop, tmp_path: Path) -> None:
+def test_a_workspace_without_readable_projects_is_unknown(shop: Shop, tmp_path: Path) -> None:
     other = write_files(tmp_path / "other", {"a.py": "def other(): pass\n"}).resolve()
     shop.desk.call("index_repository", project_id="shop")
     shop.desk.set_project_root(other)
-    with confined(Confinement((other,), memories_of([other]))):
+    with confined(Confinement((other,), memory_scopes([other]))):
         messages = set()
         for name in ("shop", "workspace:shop"):
             with pytest.raises(NotFound) as refused:
@@ -239,22 +239,22 @@ def test_a_workspace_of_which_nothing_may_be_read_is_unknown(shop: Shop, tmp_pat
         assert messages == {str(refused.value).replace("'none'", "'shop'")}
 
 
-def test_an_id_of_a_project_outside_is_not_fetched(shop: Shop) -> None:
+def test_an_id_of_an_inaccessible_project_is_not_fetched(shop: Shop) -> None:
     results = shop.desk.data("search", query="apply_voucher", project_id="shop", scope=["code"])["results"]
     shop.desk.set_project_root(shop.roots["web"])
-    with confined(Confinement((shop.roots["web"],), memories_of([shop.roots["web"]]))):
+    with confined(Confinement((shop.roots["web"],), memory_scopes([shop.roots["web"]]))):
         for hit in results:
             if "lib~" in hit["id"]:
                 with pytest.raises(NotFound):
                     shop.desk.call("fetch", id=hit["id"])
 
 
-def test_of_many_projects_those_with_most_of_the_words_are_searched_for_them_which_is_told(
+def test_of_many_projects_only_those_with_most_query_words_are_searched_with_a_note(
     tmp_path: Path, workers: Workers
 ) -> None:
     roots = [
         write_files(tmp_path / f"p{number:02}", {"lamp.py": f"def lamp_{number}():\n    '''Switch a lamp on.'''\n"})
-        for number in range(MOST_BY_WORDS + 2)
+        for number in range(MAX_PROJECTS_BY_WORDS + 2)
     ]
     write_files(roots[-1], {"dim.py": "def fade():\n    '''Dim a lamp slowly until the moth has gone.'''\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
@@ -263,6 +263,6 @@ def test_of_many_projects_those_with_most_of_the_words_are_searched_for_them_whi
         alone = desk.call("search_code", query="dim the lamp slowly for the moth", project_id=str(roots[-1]))
     assert found.structured is not None
     assert found.structured["results"][0]["file_path"] == "dim.py"
-    note = f"Note: words were looked for in the {MOST_BY_WORDS} of {len(roots)} projects that have most of them"
+    note = f"Note: only the {MAX_PROJECTS_BY_WORDS} of {len(roots)} projects that contain most query words were searched by words"
     assert note in found.text
-    assert "words were looked for" not in alone.text
+    assert "were searched by words" not in alone.text

@@ -1,14 +1,14 @@
-// How the page asks the server. Every change carries the CSRF token of this session.
+// Requests to the server. Every change carries the CSRF token of the session.
 import type { Changed, PageState, Problem, ToolText } from "./types";
 
 let csrf = "";
 
-/** Remember the token that changes need. */
+/** Set the CSRF token that changes need. */
 export function setCsrf(token: string): void {
   csrf = token;
 }
 
-/** Why a request failed, for a person; `status` 0 means that the server cannot be reached. */
+/** A failed request; the message is for the user, `status` 0 means that the server cannot be reached. */
 export class RequestFailed extends Error {
   constructor(
     message: string,
@@ -20,19 +20,19 @@ export class RequestFailed extends Error {
 
 export type Parameters = Record<string, string | number | undefined>;
 
-/** Look at something. */
+/** Request the data of a view. */
 export async function view<T>(name: string, given: Parameters = {}, signal?: AbortSignal): Promise<T> {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(given)) if (value !== undefined && value !== "") query.set(key, `${value}`);
   return send<T>(`/api/view/${name}?${query}`, { signal: signal ?? null });
 }
 
-/** Change something. */
+/** Apply a change. */
 export function change(name: string, given: Record<string, string>): Promise<Changed> {
   return post<Changed>(`/api/change/${name}`, given);
 }
 
-/** Call a tool as an agent would; an error of the tool is thrown. */
+/** Call a tool as an agent would; throws errors of the tool. */
 export async function tool(name: string, given: Record<string, unknown>): Promise<ToolText> {
   const answer = await post<ToolText>(`/api/tool/${name}`, given);
   if (answer.is_error) throw new RequestFailed(answer.text.replace(/^Error: /, ""), 400);
@@ -43,8 +43,8 @@ function post<T>(path: string, given: unknown): Promise<T> {
   return send<T>(path, { method: "POST", body: JSON.stringify(given) });
 }
 
-/** Begin another session where nothing is asked for it: a server that was restarted knows none of the former ones. */
-export async function enterAgain(): Promise<boolean> {
+/** Begin a new session if the server asks for no sign-in: a restarted server does not know the old sessions. */
+export async function renewSession(): Promise<boolean> {
   try {
     const opened = await fetch("/");
     const found = opened.ok ? await fetch("/api/view/state") : opened;
@@ -56,7 +56,7 @@ export async function enterAgain(): Promise<boolean> {
   }
 }
 
-const SESSION_ENDED = [401, 403]; // the second where a change carries the CSRF token of another session
+const SESSION_ENDED = [401, 403]; // 403: the change carried the CSRF token of an old session
 
 async function send<T>(path: string, options: RequestInit, isSecond = false): Promise<T> {
   let response: Response;
@@ -65,9 +65,9 @@ async function send<T>(path: string, options: RequestInit, isSecond = false): Pr
     response = await fetch(path, { ...options, headers });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new RequestFailed("The server does not answer. Is `deltos ui` still running? This page goes on when it is back.", 0);
+    throw new RequestFailed("The server does not answer. Is `deltos ui` still running? This page reconnects automatically.", 0);
   }
-  if (SESSION_ENDED.includes(response.status) && !isSecond && (await enterAgain())) return send<T>(path, options, true);
+  if (SESSION_ENDED.includes(response.status) && !isSecond && (await renewSession())) return send<T>(path, options, true);
   const body = (await response.json().catch(() => null)) as (T & Partial<Problem>) | null;
   if (!response.ok || body === null) {
     throw new RequestFailed(body?.error ?? `The server answered ${response.status}`, response.status);

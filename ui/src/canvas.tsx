@@ -1,18 +1,18 @@
-// Many nodes, drawn by WebGL; a worker finds where they lie.
+// Draws large graphs with WebGL; a worker computes the layout.
 import Graph from "graphology";
 import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import Sigma from "sigma";
 import type { Settings } from "sigma/settings";
 import { clusteredLayout, numberedEdges } from "./layout";
-import { layOutBeside } from "./layouts";
+import { layOutInWorker } from "./layouts";
 import { Problem } from "./parts";
-import { keepDrawn, sizes, type Colours } from "./picture";
+import { setCurrentDrawing, sizes, type Colours } from "./picture";
 import { counted, Name, visible } from "./text";
 import type { GraphNode, GraphPage } from "./types";
 
-const MANY_EDGES = 5_000; // are hidden while the map moves
-const MOST_FOUND = 8;
+const MIN_HIDDEN_EDGES = 5_000; // from this number on, edges are hidden while the map moves
+const MAX_FOUND = 8;
 
 type Attributes = Record<string, unknown>;
 
@@ -29,20 +29,20 @@ export function Canvas({ page, open }: { page: GraphPage; open: (node: GraphNode
     layOut(page, edges).then((positions) => {
       if (ended || !area.current) return;
       try {
-        const colours = coloursNow();
+        const colours = currentColours();
         const sized = sizes(page.nodes.length, edges);
         const graph = graphOf(page, edges, positions, sized, colours);
         const sigma = new Sigma(graph, area.current, settings(page, colours));
         sigma.on("clickNode", ({ node }) => { const found = page.nodes[Number(node)]; if (found) opens.current(found); });
         drawn.current = sigma;
-        keepDrawn({ nodes: page.nodes, edges, positions, sized, colours });
+        setCurrentDrawing({ nodes: page.nodes, edges, positions, sized, colours });
         area.current.dataset["drawn"] = `${graph.order}`;
         performance.mark("graph-drawn");
       } catch (error) {
         setProblem(`This browser cannot draw with WebGL (${String(error)})`);
       }
     }, (error: unknown) => setProblem(String(error)));
-    return () => { ended = true; keepDrawn(undefined); drawn.current?.kill(); drawn.current = undefined; };
+    return () => { ended = true; setCurrentDrawing(undefined); drawn.current?.kill(); drawn.current = undefined; };
   }, [page, theme]);
   const zoom = (factor: number) => {
     const camera = drawn.current?.getCamera();
@@ -59,22 +59,22 @@ export function Canvas({ page, open }: { page: GraphPage; open: (node: GraphNode
       <div class="sigma" ref={area} role="img" aria-label={`${counted(page.nodes.length, "node")} and ${counted(page.edges.length, "edge")}`} />
       <Finder nodes={page.nodes} choose={goTo} />
       <div class="zoom">
-        <button type="button" aria-label="closer" onClick={() => zoom(0.6)}>+</button>
-        <button type="button" aria-label="farther" onClick={() => zoom(1.7)}>−</button>
-        <button type="button" aria-label="all of it" onClick={() => void drawn.current?.getCamera().animatedReset({ duration: 120 })}>⤢</button>
+        <button type="button" aria-label="zoom in" onClick={() => zoom(0.6)}>+</button>
+        <button type="button" aria-label="zoom out" onClick={() => zoom(1.7)}>−</button>
+        <button type="button" aria-label="fit to window" onClick={() => void drawn.current?.getCamera().animatedReset({ duration: 120 })}>⤢</button>
       </div>
     </>
   );
 }
 
-/** Finds a node by a part of its name: the way to one for who cannot point at it. */
+/** Finds a node by a part of its name; also usable without a pointer. */
 function Finder({ nodes, choose }: { nodes: GraphNode[]; choose: (node: GraphNode) => void }): VNode {
   const [typed, setTyped] = useState("");
   const found = useMemo(() => {
     const wanted = typed.trim().toLowerCase();
     if (!wanted) return [];
     const fits = nodes.filter((node) => node.label.toLowerCase().includes(wanted) || node.path.toLowerCase().includes(wanted));
-    return fits.sort((a, b) => a.label.length - b.label.length).slice(0, MOST_FOUND);
+    return fits.sort((a, b) => a.label.length - b.label.length).slice(0, MAX_FOUND);
   }, [nodes, typed]);
   return (
     <div class="finder">
@@ -87,7 +87,7 @@ function Finder({ nodes, choose }: { nodes: GraphNode[]; choose: (node: GraphNod
   );
 }
 
-/** A number that changes with the theme. */
+/** Return a number that changes with the theme. */
 function useTheme(): number {
   const [theme, setTheme] = useState(0);
   useEffect(() => {
@@ -100,13 +100,13 @@ function useTheme(): number {
   return theme;
 }
 
-function coloursNow(): Colours {
+function currentColours(): Colours {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(name).trim();
   return { node: colour("--accent"), test: colour("--soft"), edge: colour("--line"), text: colour("--ink"), ground: colour("--raised") };
 }
 
-/** The graph as sigma takes it. Nodes are called by their numbers: long names take twice as long. */
+/** Convert the graph to sigma's form. Nodes have numbers as keys: with long names it takes twice as long. */
 function graphOf(page: GraphPage, edges: Int32Array, positions: Float32Array, sized: Float32Array, colours: Colours): Graph {
   const graph = new Graph({ multi: false, type: "directed" });
   page.nodes.forEach((node, index) => graph.addNode(index, {
@@ -118,9 +118,9 @@ function graphOf(page: GraphPage, edges: Int32Array, positions: Float32Array, si
 
 function settings(page: GraphPage, colours: Colours): Partial<Settings<Attributes, Attributes, Attributes>> {
   return {
-    allowInvalidContainer: true, // another view may take its place before the next frame
+    allowInvalidContainer: true, // another view may replace this one before the next frame
     labelColor: { color: colours.text }, labelFont: "system-ui, sans-serif", labelSize: 12, labelRenderedSizeThreshold: 7,
-    hideEdgesOnMove: page.edges.length > MANY_EDGES,
+    hideEdgesOnMove: page.edges.length > MIN_HIDDEN_EDGES,
     defaultDrawNodeHover: (context, node, given) => {
       const label = typeof node.label === "string" ? node.label : "";
       context.font = `${given.labelSize}px ${given.labelFont}`;
@@ -134,8 +134,8 @@ function settings(page: GraphPage, colours: Colours): Partial<Settings<Attribute
 }
 
 function layOut(page: GraphPage, edges: Int32Array): Promise<Float32Array> {
-  if (page.symbol) return Promise.resolve(Float32Array.from(page.nodes.flatMap((node) => [node.x, node.y]))); // the server knows
+  if (page.symbol) return Promise.resolve(Float32Array.from(page.nodes.flatMap((node) => [node.x, node.y]))); // computed by the server
   const request = { groups: page.nodes.map((node) => node.path.split("/").slice(0, -1).slice(0, 4).join("/")), edges };
   if (page.nodes.length < 200) return Promise.resolve(clusteredLayout(request));
-  return layOutBeside(request);
+  return layOutInWorker(request);
 }

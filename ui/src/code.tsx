@@ -1,4 +1,4 @@
-// Code with syntax colours: the highlighter gives a tree of tokens, which becomes elements, never HTML.
+// Code with syntax highlighting: the highlighter's token tree is rendered as elements, never as HTML.
 import type { Element, RootContent } from "hast";
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -8,12 +8,12 @@ import { shown } from "./text";
 
 let highlighter: typeof lowlight | undefined;
 
-/** Load the highlighter, once. */
+/** Load the highlighter. */
 export async function loadHighlighter(): Promise<void> {
   highlighter = (await import("./highlight")).lowlight;
 }
 
-const MOST_COLOURED = 60_000; // characters; longer code is shown plain, so that no file holds the page
+const MAX_COLOURED_CHARACTERS = 60_000; // longer code is shown without colours, to keep the page responsive
 const BY_EXTENSION: Record<string, string> = {
   py: "python", pyi: "python", ts: "typescript", tsx: "typescript", mts: "typescript", js: "javascript", jsx: "javascript",
   mjs: "javascript", cjs: "javascript", rs: "rust", go: "go", java: "java", kt: "kotlin", cs: "csharp", rb: "ruby", php: "php",
@@ -22,18 +22,18 @@ const BY_EXTENSION: Record<string, string> = {
   sql: "sql", swift: "swift", lua: "lua", pl: "perl", r: "r", diff: "diff", patch: "diff", graphql: "graphql", mk: "makefile",
 };
 
-/** The language of a file as the highlighter calls it; empty when it has none. */
+/** Return the highlighter's name for the language of a file; empty if it has none. */
 export function languageOf(path: string): string {
   const name = path.split("/").at(-1)?.toLowerCase() ?? "";
   if (name === "makefile") return "makefile";
   return BY_EXTENSION[name.split(".").at(-1) ?? ""] ?? "";
 }
 
-/** A block of code; with `firstLine`, numbered, and each number opens the editor where `link` knows how. */
+/** A block of code. With `firstLine`, lines are numbered, and the numbers are links that `link` returns. */
 export function Code(props: { text: string; language: string; firstLine?: number; link?: (line: number) => string | undefined }): VNode {
   const { text, firstLine, link } = props;
   const language = BY_EXTENSION[props.language] ?? props.language;
-  const isPlain = !language || text.length > MOST_COLOURED;
+  const isPlain = !language || text.length > MAX_COLOURED_CHARACTERS;
   const [isReady, setReady] = useState(highlighter !== undefined);
   useEffect(() => { if (!isPlain && !isReady) void loadHighlighter().then(() => setReady(true)); }, [isPlain, isReady]);
   const lines = useMemo(() => colouredLines(text, isPlain ? "" : language), [text, language, isReady]);

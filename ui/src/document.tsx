@@ -1,4 +1,4 @@
-// The full text behind an id: code, documentation, an operation, an observation or a commit.
+// The full text of an id: code, documentation, an operation, an observation or a commit.
 import type { VNode } from "preact";
 import { Code, languageOf } from "./code";
 import { editorLink } from "./editor";
@@ -26,7 +26,7 @@ export function DocumentPane({ id, project }: { id: string; project: string }): 
         <div class="document-tools">
           {data.file && <a class="button" href={editorLink(data.file, data.line)}>Open in editor</a>}
           {symbol && isOn("graph") && <a class="button" href={address("graph", { symbol: `${data.path}:${data.line}`, project })}>Graph</a>}
-          <Switch label="as the agent" on={forAgent} flip={flip} />
+          <Switch label="agent view" on={forAgent} flip={flip} />
         </div>
         <Facts document={data} />
       </header>
@@ -63,7 +63,7 @@ function Body({ document }: { document: Document }): VNode {
 
 const EXAMPLE = "\nExample:\n";
 
-/** An operation or a schema: what is indented are fields of a schema; the example can be copied. */
+/** An operation or a schema. A schema has indented fields; the example can be copied. */
 function Operation({ text }: { text: string }): VNode {
   const at = text.lastIndexOf(EXAMPLE);
   const described = at < 0 ? text : text.slice(0, at);

@@ -1,4 +1,4 @@
-// Links that open a file in the editor, by a template with {path} and {line}.
+// Links that open a file in the editor, from a template with {path} and {line}.
 const TEMPLATES: Record<string, string> = {
   "VS Code": "vscode://file/{path}:{line}",
   Cursor: "cursor://file/{path}:{line}",
@@ -6,34 +6,34 @@ const TEMPLATES: Record<string, string> = {
   IntelliJ: "idea://open?file={path}&line={line}",
 };
 const KEY = "deltos-editor";
-// What a template may begin with: an editor's own scheme, never script or data.
+// Templates must begin with an editor's own scheme, never with a script or data scheme.
 const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 const REFUSED = /^(javascript|data|vbscript|blob|file|https?):/i;
 
 export const editors = Object.keys(TEMPLATES);
 
-/** The template in use. */
+/** Return the template in use. */
 export function editorTemplate(): string {
   const kept = localStorage.getItem(KEY) ?? "";
   return isTemplate(kept) ? kept : TEMPLATES["VS Code"]!;
 }
 
-/** The template of a known editor. */
+/** Return the template of a known editor. */
 export const templateOf = (name: string): string => TEMPLATES[name] ?? "";
 
-/** Whether a template leads to an editor. */
+/** Whether `text` is a valid template. */
 export function isTemplate(text: string): boolean {
   return SCHEME.test(text) && !REFUSED.test(text) && text.includes("{path}");
 }
 
-/** Use another template from now on; whether it is one. */
+/** Save the template `text`; return false if it is not valid. */
 export function setEditorTemplate(text: string): boolean {
   if (!isTemplate(text)) return false;
   localStorage.setItem(KEY, text);
   return true;
 }
 
-/** The link to a line of a file; none where its place on this machine is not known. */
+/** Return the link to a line of a file; none if its absolute path is not known. */
 export function editorLink(file: string, line: number): string | undefined {
   if (!file) return undefined;
   const path = file.split("/").map(encodeURIComponent).join("/");

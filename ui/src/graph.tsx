@@ -1,9 +1,9 @@
-// The graph of a project: modules as a treemap, files and symbols as maps, a symbol's neighbourhood and impact, cycles.
+// The code graph of a project: module treemap, import and symbol maps, neighbourhood and impact of a symbol, cycles.
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { Canvas } from "./canvas";
 import { DocumentPane } from "./document";
-import { Cycles, listedCycles, Treemap } from "./modules";
+import { Cycles, visibleCycles, Treemap } from "./modules";
 import { Empty, Heading, Problem, useView } from "./parts";
 import { savePng, saveSvg } from "./picture";
 import { Rings } from "./rings";
@@ -13,9 +13,9 @@ import { count, counted, shown, visible } from "./text";
 import type { GraphNode, GraphPage, ModulesPage, PageState, SymbolMap } from "./types";
 
 const MODES: [string, string][] = [["map", "Modules"], ["files", "Imports"], ["symbols", "Symbols"], ["around", "Neighbourhood"], ["impact", "Impact"], ["cycles", "Cycles"]];
-const MOST_DRAWN_AS_SVG = 400;
+const MAX_SVG_NODES = 400;
 
-/** What is left out of a drawing; in the address, so that a link shows the same. */
+/** Filters of a drawing. They are part of the address, so a link shows the same drawing. */
 interface Filters {
   tests: boolean;
   possible: boolean;
@@ -37,12 +37,12 @@ export function GraphView({ given, state }: { given: Record<string, string>; sta
     const wanted = new FormData(event.currentTarget as HTMLFormElement).get("symbol");
     if (typeof wanted === "string") open({ symbol: wanted.trim(), mode: ofSymbol ? mode : "around", id: "" });
   };
-  const whole = useMemo(() => (every.data ? unfolded(every.data) : near.data), [every.data, near.data]);
+  const whole = useMemo(() => (every.data ? expandSymbolMap(every.data) : near.data), [every.data, near.data]);
   const page = useMemo(() => (whole ? filtered(whole, { tests, possible, kind, use }) : undefined), [whole, tests, possible, kind, use]);
   const loaded = [modules, near, every].find((each) => each.busy || each.error || each.data);
   const error = ofSymbol && !symbol ? "" : near.error || modules.error || every.error;
   const isDrawn = (mode === "files" || mode === "symbols" || (ofSymbol && symbol !== "")) && page !== undefined && !error;
-  const canSave = isDrawn || (modules.data && (mode === "map" || (mode === "cycles" && listedCycles(modules.data, tests).length > 0)));
+  const canSave = isDrawn || (modules.data && (mode === "map" || (mode === "cycles" && visibleCycles(modules.data, tests).length > 0)));
   return (
     <div class="page wide">
       <Heading title="Graph">
@@ -67,7 +67,7 @@ export function GraphView({ given, state }: { given: Record<string, string>; sta
           {!error && loaded?.busy && !loaded.data && <div class="graph-area" aria-busy="true"><div class="skeleton" /></div>}
           {mode === "map" && modules.data && <Treemap page={modules.data} tests={tests} open={(path) => open({ symbol: path, mode: "around" })} />}
           {mode === "cycles" && modules.data && <Cycles page={modules.data} tests={tests} project={project} />}
-          {ofSymbol && !symbol && <Empty title="Which symbol?"><p>Name one above, or open a file from the map of modules.</p></Empty>}
+          {ofSymbol && !symbol && <Empty title="Which symbol?"><p>Enter a name above, or open a file in the module map.</p></Empty>}
           {isDrawn && <Drawing page={page} mode={mode} open={(node) => open({ id: codeId(node, project) })} />}
         </div>
         {id && <div class="document-pane"><a class="back" href={address("graph", { ...given, id: "" })}>← graph</a><DocumentPane key={id} id={id} project={project} /></div>}
@@ -76,7 +76,7 @@ export function GraphView({ given, state }: { given: Record<string, string>; sta
   );
 }
 
-/** Which repository is drawn, where several are indexed. */
+/** Selects the project if several are indexed. */
 function Repository({ state, chosen, choose }: { state: PageState; chosen: string; choose: (project: string) => void }): VNode | null {
   const others = state.projects.filter((each) => each.id !== state.project.id && each.exists);
   if (!others.length) return null;
@@ -88,7 +88,7 @@ function Repository({ state, chosen, choose }: { state: PageState; chosen: strin
   );
 }
 
-/** One of the values that there are, or all; nothing where there is no choice. */
+/** Selects one value or all; hidden if there is no choice. */
 function Choice(props: { label: string; all: string; values: string[]; chosen: string; choose: (value: string) => void }): VNode | null {
   const values = useMemo(() => [...new Set(props.values)].sort(), [props.values.length, props.values[0]]);
   if (values.length < 2 && !props.chosen) return null;
@@ -108,13 +108,13 @@ function filtered(page: GraphPage, { tests, possible, kind, use }: Filters): Gra
   const passes = page.edges.filter((edge) => (possible || edge.certain) && (!use || edge.kind === use));
   const used = new Set(passes.flatMap((edge) => [edge.source, edge.target]));
   const linked = new Set(page.edges.flatMap((edge) => [edge.source, edge.target]));
-  // What is there for references alone that are left out goes with them; what has none at all stays.
+  // A node whose references are all filtered out is hidden too; a node without any references stays.
   const nodes = fits.filter((node) => isMiddle(node) || used.has(node.id) || !linked.has(node.id));
   return { ...page, nodes, edges: passes.filter((edge) => kept.has(edge.source) && kept.has(edge.target)) };
 }
 
-/** The columns of a map of symbols as nodes and edges. */
-function unfolded(map: SymbolMap): GraphPage {
+/** Convert the columns of a symbol map to nodes and edges. */
+function expandSymbolMap(map: SymbolMap): GraphPage {
   const nodes = map.keys.map((key, index): GraphNode => {
     const file = map.files[index]!;
     const path = map.paths[file]!;
@@ -127,15 +127,15 @@ function unfolded(map: SymbolMap): GraphPage {
 }
 
 function Drawing({ page, mode, open }: { page: GraphPage; mode: string; open: (node: GraphNode) => void }): VNode {
-  const left = page.left_out > 0 ? ` ${count(page.left_out)} more are not drawn.` : "";
-  const others = page.others.length > 0 ? ` Others have this name too: ${page.others.slice(0, 3).map(visible).join(", ")}.` : "";
-  const isSvg = page.nodes.length <= MOST_DRAWN_AS_SVG && page.symbol !== "";
+  const left = page.left_out > 0 ? ` ${count(page.left_out)} more not shown.` : "";
+  const others = page.others.length > 0 ? ` Other definitions with this name: ${page.others.slice(0, 3).map(visible).join(", ")}.` : "";
+  const isSvg = page.nodes.length <= MAX_SVG_NODES && page.symbol !== "";
   return (
     <>
       <div class="graph-area">
         {isSvg ? <Rings page={page} mode={mode} open={open} /> : <Canvas page={page} open={open} />}
       </div>
-      <p class="graph-note">{counted(page.nodes.length, mode === "files" ? "file" : "symbol")}, {counted(page.edges.length, mode === "files" ? "import" : "reference")}.{left}{others}{page.is_partial ? " Not all references were read: there are too many." : ""}</p>
+      <p class="graph-note">{counted(page.nodes.length, mode === "files" ? "file" : "symbol")}, {counted(page.edges.length, mode === "files" ? "import" : "reference")}.{left}{others}{page.is_partial ? " Some references are missing because there are too many." : ""}</p>
     </>
   );
 }

@@ -1,4 +1,4 @@
-// How the projects stand, and the last calls of tools.
+// State of the indexed projects, and the last tool calls.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { Empty, Heading, Problem, useView } from "./parts";
@@ -24,7 +24,7 @@ export function HealthView({ given, state, reload }: { given: Record<string, str
               <tbody>
                 {state.projects.map((each) => (
                   <tr>
-                    <td><a href={address("health", { project: each.id })}><Name text={each.name} /></a> <span class="muted path"><Name text={each.root} /></span>{!each.exists && " (folder is gone)"}</td>
+                    <td><a href={address("health", { project: each.id })}><Name text={each.name} /></a> <span class="muted path"><Name text={each.root} /></span>{!each.exists && " (folder not found)"}</td>
                     <td class="right">{count(each.files)}</td><td class="right">{size(each.size_bytes)}</td>
                     <td title={moment(each.synced_at)}>{ago(each.synced_at)}</td><td class="right">{count(each.failure_count)}</td>
                   </tr>
@@ -73,32 +73,31 @@ function ProjectCard({ health }: { health: ProjectHealth }): VNode {
           </li>
         ))}
       </ul>
-      <h3>Could not be read</h3>
+      <h3>Unreadable files</h3>
       {project.failure_count > project.failures.length && <p class="note">The first {count(project.failures.length)} of {counted(project.failure_count, "file")}.</p>}
       {project.failures.length === 0 ? <p class="muted">Every file was read.</p> : (
         <ul class="failures">{project.failures.map((each) => <li><code><Name text={each.path} /></code> <span class="muted">{shown(each.reason)}</span></li>)}</ul>
       )}
-      {health.skipped.length > 0 && <p class="muted">Left out on purpose: {health.skipped.map((each) => `${each.name} (${each.value})`).join(", ")}.</p>}
+      {health.skipped.length > 0 && <p class="muted">Skipped: {health.skipped.map((each) => `${each.name} (${each.value})`).join(", ")}.</p>}
     </section>
   );
 }
 
 function Calls({ log }: { log: CallLog }): VNode {
   const [shownRows, setShownRows] = useState(50);
-  if (!log.kept) return <p class="muted">Calls are not noted: DELTOS_CALL_LOG=0.</p>;
-  if (!log.calls.length) return <Empty title="No call yet"><p>What agents ask from now on is listed here: how long it took, how much they got.</p></Empty>;
+  if (!log.kept) return <p class="muted">The call log is off because DELTOS_CALL_LOG is 0.</p>;
+  if (!log.calls.length) return <Empty title="No call yet"><p>Calls of agents are listed here with their duration and size.</p></Empty>;
   const tokens = log.calls.reduce((sum, each) => sum + each.tokens, 0);
   const cut = log.calls.reduce((sum, each) => sum + each.original_tokens - each.tokens, 0);
   return (
     <>
       <p class="muted">
         {counted(log.calls.length, "call")} (the last {count(log.most)} are kept): {count(tokens)} tokens answered, about {count(cut)} tokens saved.
-        Both are estimates: a token is four characters, and saved is what these answers would have had uncut, less what they had. What an agent would have read
-        without them is not known, and not counted. Arguments are redacted.
+        Both numbers are estimates with four characters per token. Saved tokens are those removed by truncation. Arguments are redacted.
       </p>
       <div class="scroll" tabIndex={0} role="region" aria-label="calls">
         <table class="calls">
-          <thead><tr><th>when</th><th>tool</th><th>client</th><th class="right">ms</th><th class="right">tokens</th><th class="right">cut</th><th>arguments</th></tr></thead>
+          <thead><tr><th>when</th><th>tool</th><th>client</th><th class="right">ms</th><th class="right">tokens</th><th class="right">truncated</th><th>arguments</th></tr></thead>
           <tbody>{log.calls.slice(0, shownRows).map((call) => <CallRow call={call} />)}</tbody>
         </table>
       </div>

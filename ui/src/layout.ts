@@ -1,15 +1,15 @@
-// Where nodes lie: the same for the same graph, whoever draws it.
+// Deterministic layout of graphs.
 import type { GraphPage } from "./types";
 
 export interface LayoutRequest {
-  groups: string[]; // of each node
-  edges: Int32Array; // numbers of nodes: source, target, source, target …
+  groups: string[]; // group of each node
+  edges: Int32Array; // node numbers: source, target, source, target …
 }
 
 const GOLDEN_ANGLE = Math.PI * (3 - Math.sqrt(5));
 const ROUNDS = 40;
 
-/** Positions x, y, x, y …: groups as sunflowers on a sunflower, then drawn a little towards their neighbours. */
+/** Return positions x, y, x, y …: groups in sunflower spirals on a larger spiral, with nodes pulled towards their neighbours. */
 export function clusteredLayout({ groups, edges }: LayoutRequest): Float32Array {
   const names = [...new Set(groups)].sort();
   const sizes = new Map<string, number>();
@@ -33,10 +33,10 @@ export function clusteredLayout({ groups, edges }: LayoutRequest): Float32Array 
     start[2 * index] = x + radius * Math.cos(number * GOLDEN_ANGLE);
     start[2 * index + 1] = y + radius * Math.sin(number * GOLDEN_ANGLE);
   });
-  return drawnTogether(start, edges);
+  return pullTogether(start, edges);
 }
 
-function drawnTogether(start: Float32Array, edges: Int32Array): Float32Array {
+function pullTogether(start: Float32Array, edges: Int32Array): Float32Array {
   const at = start.slice();
   const share = new Float32Array(start.length / 2);
   for (const node of edges) share[node]! += 1;
@@ -56,7 +56,7 @@ function drawnTogether(start: Float32Array, edges: Int32Array): Float32Array {
   return at;
 }
 
-/** The edges of a drawing by the numbers of their nodes: source, target, source, target …; none from a node to itself. */
+/** Return the edges as node numbers source, target, source, target …, without self-references. */
 export function numberedEdges(page: GraphPage): Int32Array {
   const numbers = new Map(page.nodes.map((node, index) => [node.id, index]));
   const found = new Int32Array(2 * page.edges.length);

@@ -1,4 +1,4 @@
-// Lays a graph out beside the page, so that nothing stands still meanwhile.
+// Web worker that computes layouts, so that the page stays responsive.
 import { clusteredLayout } from "./layout";
 import type { NumberedRequest } from "./layouts";
 

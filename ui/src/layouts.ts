@@ -1,4 +1,4 @@
-// Asks the worker for layouts, and knows which answer is whose.
+// Requests layouts from the worker and assigns its answers to requests.
 import type { LayoutRequest } from "./layout";
 
 export interface NumberedRequest extends LayoutRequest {
@@ -10,7 +10,7 @@ export interface NumberedLayout {
   positions: Float32Array;
 }
 
-/** As much of a worker as is needed here. */
+/** The used part of the Worker interface. */
 interface Port {
   postMessage(message: NumberedRequest): void;
   onmessage: ((event: MessageEvent<NumberedLayout>) => void) | null;
@@ -32,7 +32,7 @@ export class Layouts {
     };
   }
 
-  /** Positions x, y, x, y …; however many are asked for at once, each gets its own. */
+  /** Return positions x, y, x, y …; concurrent requests are possible. */
   ask(request: LayoutRequest): Promise<Float32Array> {
     this.asked += 1;
     const number = this.asked;
@@ -42,7 +42,7 @@ export class Layouts {
     });
   }
 
-  /** Tell everybody who waits that nothing comes. */
+  /** Reject all pending requests. */
   fail(message: string): void {
     for (const each of this.waiting.values()) each.reject(new Error(message));
     this.waiting.clear();
@@ -54,8 +54,8 @@ interface TrustedTypes {
 }
 let layouts: Layouts | undefined;
 
-/** A layout made beside the page, by one worker for all. */
-export function layOutBeside(request: LayoutRequest): Promise<Float32Array> {
+/** Compute a layout in the shared worker. */
+export function layOutInWorker(request: LayoutRequest): Promise<Float32Array> {
   if (!layouts) {
     const types = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes;
     const place = "/static/layout.js";

@@ -1,4 +1,4 @@
-// The page: where we are, what is around every view, and the keys that work everywhere.
+// The page: navigation, the frame around every view, and global keys.
 import { render, type ComponentType, type VNode } from "preact";
 import { lazy, Suspense } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -9,7 +9,7 @@ import { loadHighlighter } from "./code";
 import { editors, editorTemplate, setEditorTemplate, templateOf } from "./editor";
 import { HealthView } from "./health";
 import { MemoryView } from "./memory";
-import { isAway, Problem, RETURN_MS, spoken } from "./parts";
+import { isUnreachable, Problem, RETRY_MS, errorMessage } from "./parts";
 import { address, go, readPlace, usePlace } from "./route";
 import { SearchView } from "./search";
 import { SourcesView } from "./sources";
@@ -19,11 +19,11 @@ import { isOn, setToolsets } from "./toolsets";
 import type { PageState } from "./types";
 
 const PAINT_MS = 150;
-const TEAM = "team"; // nothing to show without a database
+const TEAM = "team"; // needs a shared database
 const sleep = (ms: number) => new Promise((end) => setTimeout(end, ms));
 const GraphView = lazy(() => import("./graph").then((loaded) => loaded.GraphView));
 type View = ComponentType<{ given: Record<string, string>; state: PageState; reload: () => void }>;
-// Name, label, what shows it, its icon, the toolset without which there is nothing to show.
+// Name, label, component, icon path, required toolset.
 const VIEWS: [string, string, View, string, string][] = [
   ["search", "Search", SearchView, "M11 4.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M16 16l4.5 4.5", ""],
   ["graph", "Graph", GraphView as unknown as View, "M6 18a2 2 0 1 0 0-.01M18 18a2 2 0 1 0 0-.01M12 6a2 2 0 1 0 0-.01M11 8l-4 8M13 8l4 8M8 18h8", "graph"],
@@ -34,8 +34,8 @@ const VIEWS: [string, string, View, string, string][] = [
   [TEAM, "Team", TeamView, "M8 11a3 3 0 1 0 0-.01M16 11a3 3 0 1 0 0-.01M3 19c0-3 2-5 5-5s5 2 5 5M13 15c4-2 8 0 8 4", ""],
 ];
 const KEYS: [string, string][] = [
-  ["/", "search"], ["↑ ↓", "move through results or operations, and open them"], ["Enter", "open the first result, or the chosen node of a graph"], ["Esc", "leave a field; again: close the open document"],
-  ["g then s m g o a h", "go to search, memory, graph, sources, APIs, health; w: to the team"], ["t", "light or dark"], ["?", "this list"],
+  ["/", "search"], ["↑ ↓", "select and open a result or an operation"], ["Enter", "open the first result, or the selected node of a graph"], ["Esc", "leave a field; again: close the open document"],
+  ["g then s m g o a h", "go to search, memory, graph, sources, APIs, health; w: team"], ["t", "switch between light and dark"], ["?", "show this list"],
 ];
 const JUMPS: Record<string, string> = { s: "search", m: "memory", g: "graph", o: "sources", a: "apis", h: "health", w: TEAM };
 
@@ -46,10 +46,10 @@ function Page(): VNode {
   const [away, setAway] = useState(0);
   const [help, setHelp] = useState(false);
   const load = () => {
-    view<PageState>("state").then((found) => { setCsrf(found.csrf); setToolsets(found.toolsets); setState(found); setProblem(""); setAway(0); }, (error: unknown) => { setProblem(spoken(error)); setAway(isAway(error) ? away + 1 : 0); });
+    view<PageState>("state").then((found) => { setCsrf(found.csrf); setToolsets(found.toolsets); setState(found); setProblem(""); setAway(0); }, (error: unknown) => { setProblem(errorMessage(error)); setAway(isUnreachable(error) ? away + 1 : 0); });
   };
   useEffect(load, []);
-  useEffect(() => { if (away) { const timer = setTimeout(load, RETURN_MS); return () => clearTimeout(timer); } return undefined; }, [away]);
+  useEffect(() => { if (away) { const timer = setTimeout(load, RETRY_MS); return () => clearTimeout(timer); } return undefined; }, [away]);
   useKeys(() => setHelp(true));
   const offered = VIEWS.filter(([name, , , , toolset]) => (name !== TEAM || state?.is_shared) && (!state || isOn(toolset)));
   const [, title, Shown] = offered.find(([name]) => name === place.view) ?? VIEWS[0]!;
@@ -108,10 +108,10 @@ function Help({ close, version }: { close: () => void; version: string }): VNode
       <h2 id="help-title">Keys</h2>
       <dl class="keys">{KEYS.map(([key, what]) => <div><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div>)}</dl>
       <h2>Editor</h2>
-      <p class="muted">Line numbers open this address; {"{path}"} and {"{line}"} are filled in.</p>
+      <p class="muted">Line numbers link to this address; {"{path}"} and {"{line}"} are replaced.</p>
       <div class="chips">{editors.map((name) => <button type="button" class="chip" aria-pressed={templateOf(name) === template} onClick={() => use(templateOf(name))}>{name}</button>)}</div>
       <input class="template" aria-label="editor address" value={template} onInput={(event) => use(event.currentTarget.value)} aria-invalid={!valid} spellcheck={false} />
-      {!valid && <p class="note">Begin with an editor's scheme, such as vscode://, and contain {"{path}"}.</p>}
+      {!valid && <p class="note">The address must begin with an editor's scheme, such as vscode://, and contain {"{path}"}.</p>}
       <form method="dialog" class="dialog-foot"><span class="muted">Deltos {version}</span><button class="primary">Close</button></form>
     </dialog>
   );
@@ -136,7 +136,7 @@ function useKeys(openHelp: () => void): void {
     const listen = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
       if (event.key === "Escape" && target instanceof HTMLInputElement) {
-        event.preventDefault(); // browsers empty a search field
+        event.preventDefault(); // browsers would clear the search field
         return target.blur();
       }
       if (target.closest("input, textarea, select, dialog") || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -145,7 +145,7 @@ function useKeys(openHelp: () => void): void {
         jumping = false;
         const to = JUMPS[event.key];
         if (to) {
-          event.preventDefault(); // else a field that takes the focus at once would have the letter typed into it
+          event.preventDefault(); // otherwise a field that takes the focus receives the letter
           return go(address(to, { project: readPlace(location.hash).given["project"] }));
         }
       }
@@ -166,11 +166,11 @@ function useKeys(openHelp: () => void): void {
 function start(root: HTMLElement): void {
   root.replaceChildren();
   render(<Page />, root);
-  (globalThis.requestIdleCallback ?? setTimeout)(() => void loadHighlighter()); // Safari has none
+  (globalThis.requestIdleCallback ?? setTimeout)(() => void loadHighlighter()); // not available in Safari
 }
 
-// The shell in the document is painted before the page is worked out, which would take the cores from it. Where no
-// paint is reported (a tab behind others, a browser that does not tell), a moment is waited for.
+// Wait for the first paint of the static shell before rendering, which would delay it. If no paint is reported (a
+// background tab, an old browser), wait PAINT_MS instead.
 const painted = new Promise<void>((end) => {
   new PerformanceObserver((_, observer) => { observer.disconnect(); end(); }).observe({ type: "paint", buffered: true });
 });

@@ -1,22 +1,22 @@
-// Markdown as elements, never as HTML: tags in it stay text, links lead to the web or nowhere, images are named.
+// Renders Markdown as elements, never as HTML: tags stay text, only web links work, images are shown by name.
 import type { ComponentChildren, VNode } from "preact";
 import { Code } from "./code";
 import { shown, WebLink } from "./text";
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([\w+#.-]*)/;
-// Of two repeats side by side no text may fit both, and the last one takes anything (`s`): else lines that nearly fit take for ever.
+// Adjacent repeats must not match the same text, and the last one must match anything (`s`); otherwise almost matching lines backtrack without end.
 const HEADING = /^(#{1,6})\s+(.*)$/s;
 const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/s;
 const DIVIDER = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
 const TABLE_LINE = /^\s*(?:\|\s*)?:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*(?:\|\s*)?$/;
-const ESCAPED = /^\\[!-/:-@[-`{-~]/; // a backslash before punctuation: that is text
+const ESCAPED = /^\\[!-/:-@[-`{-~]/; // a backslash before punctuation
 const EVERY_ESCAPED = /\\([!-/:-@[-`{-~])/g;
-const LONGEST_TARGET = 3_000;
-const LONGEST_LINE = 20_000;
-const LONGEST_RULE = 1_000;
-const DEEPEST_QUOTE = 8;
+const MAX_TARGET_CHARACTERS = 3_000;
+const MAX_LINE_CHARACTERS = 20_000;
+const MAX_RULE_CHARACTERS = 1_000;
+const MAX_QUOTE_DEPTH = 8;
 
-/** A document. */
+/** Render a document. */
 export function Markdown({ text }: { text: string }): VNode {
   return <div class="prose">{blocks(text.split(/\r?\n/))}</div>;
 }
@@ -39,7 +39,7 @@ function blocks(lines: string[], depth = 0): ComponentChildren[] {
       const [, marks, words] = HEADING.exec(line)!;
       found.push(<div class={`heading h${marks!.length}`} role="heading" aria-level={Math.min(6, marks!.length + 2)}>{inline(words!)}</div>);
       at += 1;
-    } else if (line.startsWith(">") && depth < DEEPEST_QUOTE) {
+    } else if (line.startsWith(">") && depth < MAX_QUOTE_DEPTH) {
       const end = run(lines, at, (each) => each.startsWith(">"));
       found.push(<blockquote>{blocks(lines.slice(at, end).map((each) => each.replace(/^> ?/, "")), depth + 1)}</blockquote>);
       at = end;
@@ -47,13 +47,13 @@ function blocks(lines: string[], depth = 0): ComponentChildren[] {
       const end = run(lines, at, (each) => ITEM.test(each) || /^\s{2,}\S/.test(each));
       found.push(list(lines.slice(at, end)));
       at = end;
-    } else if (beginsTable(lines, at)) {
+    } else if (isTableStart(lines, at)) {
       const end = run(lines, at + 2, (each) => each.includes("|"));
       found.push(table([line, ...lines.slice(at + 2, end)]));
       at = end;
     } else {
       let end = at + 1;
-      while (end < lines.length && !beginsBlock(lines, end)) end += 1;
+      while (end < lines.length && !isBlockStart(lines, end)) end += 1;
       found.push(<p>{inline(lines.slice(at, end).join("\n"))}</p>);
       at = end;
     }
@@ -61,13 +61,13 @@ function blocks(lines: string[], depth = 0): ComponentChildren[] {
   return found;
 }
 
-function beginsTable(lines: string[], at: number): boolean {
-  return lines[at]!.includes("|") && TABLE_LINE.test((lines[at + 1] ?? "").slice(0, LONGEST_RULE));
+function isTableStart(lines: string[], at: number): boolean {
+  return lines[at]!.includes("|") && TABLE_LINE.test((lines[at + 1] ?? "").slice(0, MAX_RULE_CHARACTERS));
 }
 
-function beginsBlock(lines: string[], at: number): boolean {
+function isBlockStart(lines: string[], at: number): boolean {
   const line = lines[at]!;
-  return !line.trim() || FENCE.test(line) || HEADING.test(line) || ITEM.test(line) || beginsTable(lines, at);
+  return !line.trim() || FENCE.test(line) || HEADING.test(line) || ITEM.test(line) || isTableStart(lines, at);
 }
 
 function closing(lines: string[], from: number, fence: string): number {
@@ -97,7 +97,7 @@ function list(lines: string[]): VNode {
 
 function table(lines: string[]): VNode {
   const [head, ...body] = lines.map(cells);
-  const fitted = body.map((row) => head!.map((_, index) => row[index] ?? "")); // as many as the header has, no more and no less
+  const fitted = body.map((row) => head!.map((_, index) => row[index] ?? "")); // as many cells as the header
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="table">
       <table>
@@ -108,7 +108,7 @@ function table(lines: string[]): VNode {
   );
 }
 
-/** The cells of a row: bars part them, except those after a backslash, which are text, in code too. */
+/** Split a row at its bars, except bars after a backslash, which are text even in code. */
 function cells(line: string): string[] {
   const row = line.trim();
   const found: string[] = [];
@@ -124,9 +124,9 @@ function cells(line: string): string[] {
   return found.map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
-/** Code, emphasis and links inside a line, found from left to right; what is not closed is text. */
+/** Render code, emphasis and links of a line; unclosed marks are text. */
 function inline(text: string): ComponentChildren[] {
-  if (text.length > LONGEST_LINE) return [shown(text)];
+  if (text.length > MAX_LINE_CHARACTERS) return [shown(text)];
   const found: ComponentChildren[] = [];
   let plain = "";
   let at = 0;
@@ -163,7 +163,7 @@ function spanAt(text: string, at: number, two: string): Span | undefined {
     let marks = 1;
     while (text[at + marks] === "`") marks += 1;
     const end = text.indexOf("`".repeat(marks), at + marks);
-    if (end < 0) return { part: "`".repeat(marks), end: at + marks }; // not closed; looked at once
+    if (end < 0) return { part: "`".repeat(marks), end: at + marks }; // not closed
     return { part: <code>{shown(text.slice(at + marks, end))}</code>, end: end + marks };
   }
   if (two === "**" || two === "__") {
@@ -182,15 +182,15 @@ function linkAt(text: string, at: number, isImage: boolean): Span | undefined {
   if (end < 0) return undefined;
   const label = unescaped(text.slice(open, close));
   const target = unescaped(text.slice(close + 2, end).trim().split(/\s/)[0] ?? "");
-  // Images of others are not loaded: that would tell them who reads.
+  // Remote images are not loaded, because that would reveal the reader to their server.
   const part = isImage ? <em class="picture">[{shown(label || "picture")}]</em> : <WebLink to={target}>{shown(label)}</WebLink>;
   return { part, end: end + 1 };
 }
 
-/** Where the bracket around a target closes; those inside it come in pairs. */
+/** Return the index of the bracket that closes a link target; inner brackets are balanced. */
 function closingBracket(text: string, from: number): number {
   let depth = 1;
-  for (let at = from; at < Math.min(text.length, from + LONGEST_TARGET); at += 1) {
+  for (let at = from; at < Math.min(text.length, from + MAX_TARGET_CHARACTERS); at += 1) {
     const letter = text[at];
     if (letter === "\\") at += 1;
     else if (letter === "(") depth += 1;

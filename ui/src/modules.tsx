@@ -1,4 +1,4 @@
-// The files of a project: a treemap by size, and circular imports.
+// The files of a project as a treemap by size, and circular imports.
 import type { VNode } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Empty, pressed } from "./parts";
@@ -48,13 +48,13 @@ function folders(modules: ModuleBox[], { width, height }: Size): FolderBox[] {
   });
 }
 
-function fitting(text: string, width: number): string {
+function truncateToWidth(text: string, width: number): string {
   const [most, whole] = [Math.floor(width / 6.4), visible(text)];
   if (whole.length <= most) return whole;
   return most < 4 ? "" : `${whole.slice(0, most - 1)}…`;
 }
 
-/** Every file as a box by its size. */
+/** A box for every file, with an area proportional to its size. */
 export function Treemap({ page, tests, open }: { page: ModulesPage; tests: boolean; open: (path: string) => void }): VNode {
   const area = useRef<HTMLDivElement>(null);
   const [size, setSize] = useState(FIRST_SIZE);
@@ -70,37 +70,37 @@ export function Treemap({ page, tests, open }: { page: ModulesPage; tests: boole
   return (
     <>
     <div class="graph-area" ref={area}>
-      <svg id="drawing" viewBox={`0 0 ${size.width} ${size.height}`} role="group" aria-label="modules by size; those of a stronger colour are imported by more files">
+      <svg id="drawing" viewBox={`0 0 ${size.width} ${size.height}`} role="group" aria-label="modules by size; a stronger colour means more importing files">
         {every.map(({ rectangle, name, boxes }) => (
           <g>
             <rect class="folder" {...rectangle} />
-            {rectangle.height > 44 && <text class="folder-label" x={rectangle.x + 6} y={rectangle.y + 13}>{fitting(name, rectangle.width - 8)}</text>}
+            {rectangle.height > 44 && <text class="folder-label" x={rectangle.x + 6} y={rectangle.y + 13}>{truncateToWidth(name, rectangle.width - 8)}</text>}
             {boxes.map(({ rectangle: own, module }) => (
               <g role="button" tabindex={own.width * own.height > 900 ? 0 : -1} onClick={() => open(module.path)} onKeyDown={pressed(() => open(module.path))}>
                 <title>{`${visible(module.path)}\nimported by ${counted(module.imported_by, "file")}`}</title>
                 <rect class={`box shade-${Math.min(4, Math.floor((5 * Math.log1p(module.imported_by)) / Math.log1p(most)))} ${module.is_test ? "test" : ""}`} {...own} />
-                {own.height > 17 && own.width > 34 && <text class="box-label" x={own.x + 5} y={own.y + 14}>{fitting(module.path.split("/").at(-1) ?? "", own.width - 8)}</text>}
+                {own.height > 17 && own.width > 34 && <text class="box-label" x={own.x + 5} y={own.y + 14}>{truncateToWidth(module.path.split("/").at(-1) ?? "", own.width - 8)}</text>}
               </g>
             ))}
           </g>
         ))}
       </svg>
     </div>
-    <p class="graph-note">{counted(page.total, "file")} by size; stronger colour: imported by more files; grey: tests. A box opens its neighbourhood.{page.total > page.modules.length ? ` ${count(page.modules.length)} are drawn.` : ""}</p>
+    <p class="graph-note">{counted(page.total, "file")} by size. Stronger colour: more importing files; grey: tests. Click a box to see its neighbourhood.{page.total > page.modules.length ? ` ${count(page.modules.length)} are shown.` : ""}</p>
     </>
   );
 }
 
-/** The cycles that are shown: those of tests alone only with tests. */
-export function listedCycles(page: ModulesPage, tests: boolean): Cycle[] {
+/** Return the cycles to show; cycles of tests only if tests are shown. */
+export function visibleCycles(page: ModulesPage, tests: boolean): Cycle[] {
   const ofTests = new Set(page.modules.filter((each) => each.is_test).map((each) => each.path));
   return page.cycles.filter((cycle) => tests || !cycle.path.every((path) => ofTests.has(path)));
 }
 
-/** Files that import each other, each cycle as a ring. */
+/** The import cycles, each drawn as a ring. */
 export function Cycles({ page, tests, project }: { page: ModulesPage; tests: boolean; project: string }): VNode {
-  const listed = listedCycles(page, tests);
-  if (!listed.length) return <Empty title={page.notes.length ? "No circular imports so far" : "No circular imports"} />;
+  const listed = visibleCycles(page, tests);
+  if (!listed.length) return <Empty title={page.notes.length ? "No circular imports found so far" : "No circular imports"} />;
   return (
     <ul class="cards">
       {listed.map((cycle) => (
@@ -109,7 +109,7 @@ export function Cycles({ page, tests, project }: { page: ModulesPage; tests: boo
           <div>
             <div class="card-head"><h2>{counted(cycle.files.length, "file")}</h2><span class="tag">{cycle.mode === "runtime" ? "at run time" : `${cycle.mode} imports`}</span></div>
             <ol class="cycle-path">{[...cycle.path, cycle.path[0] ?? ""].map((path) => <li><a href={address("graph", { symbol: path, mode: "around", project })}><Name text={path} /></a></li>)}</ol>
-            {cycle.files.length > cycle.path.length && <p class="muted">The shortest way around; {counted(cycle.files.length - cycle.path.length, "more file")} {cycle.files.length - cycle.path.length === 1 ? "reaches" : "reach"} each of these and back.</p>}
+            {cycle.files.length > cycle.path.length && <p class="muted">A shortest cycle; {counted(cycle.files.length - cycle.path.length, "more file")} {cycle.files.length - cycle.path.length === 1 ? "is" : "are"} connected to it in both directions.</p>}
           </div>
         </li>
       ))}
@@ -118,9 +118,9 @@ export function Cycles({ page, tests, project }: { page: ModulesPage; tests: boo
 }
 
 const RING = 52;
-const MOST_NAMED = 12;
+const MAX_NAMED = 12;
 
-/** A cycle as a circle of arrows, clockwise. */
+/** A cycle drawn as a clockwise ring of arrows. */
 function CycleRing({ cycle }: { cycle: Cycle }): VNode {
   const spots = cycle.path.map((path, index) => {
     const angle = (index / cycle.path.length - 0.5) * 2 * Math.PI;
@@ -137,7 +137,7 @@ function CycleRing({ cycle }: { cycle: Cycle }): VNode {
         <g class="node">
           <title>{visible(path)}</title>
           <circle cx={x} cy={y} r={6} />
-          {spots.length <= MOST_NAMED && <text x={x + (x < -1 ? -10 : 10)} y={y + 4} text-anchor={x < -1 ? "end" : "start"}>{fitting(path.split("/").at(-1) ?? "", 128)}</text>}
+          {spots.length <= MAX_NAMED && <text x={x + (x < -1 ? -10 : 10)} y={y + 4} text-anchor={x < -1 ? "end" : "start"}>{truncateToWidth(path.split("/").at(-1) ?? "", 128)}</text>}
         </g>
       ))}
     </svg>

@@ -1,4 +1,4 @@
-// Small parts that all views share.
+// Components and hooks that all views share.
 import type { ComponentChildren, VNode } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { RequestFailed, view, type Parameters } from "./api";
@@ -11,12 +11,12 @@ export interface Loaded<T> {
   again: () => void;
 }
 
-/** A view of the server, asked again when its parameters change; the former answer stays until the next is there. */
+/** Load a view, again whenever its parameters change; the previous data stays until the new data arrives. */
 export function useView<T>(name: string, given: Parameters, options: { skip?: boolean } = {}): Loaded<T> {
   const [state, setState] = useState<{ data?: T; error: string; busy: boolean; away?: boolean }>({ error: "", busy: !options.skip });
   const [round, setRound] = useState(0);
   const key = JSON.stringify(given);
-  useLayoutEffect(() => { // asked before anything is painted
+  useLayoutEffect(() => { // send the request before the first paint
     if (options.skip) {
       setState({ error: "", busy: false });
       return;
@@ -27,38 +27,38 @@ export function useView<T>(name: string, given: Parameters, options: { skip?: bo
       (data) => setState({ data, error: "", busy: false }),
       (error: unknown) => {
         if (stop.signal.aborted) return;
-        setState((before) => ({ ...before, error: spoken(error), busy: false, away: isAway(error) }));
+        setState((before) => ({ ...before, error: errorMessage(error), busy: false, away: isUnreachable(error) }));
       },
     );
     return () => stop.abort();
   }, [name, key, round, options.skip]);
   const again = useCallback(() => setRound((before) => before + 1), []);
-  useReturn(state.away === true && !state.busy, again);
+  useRetry(state.away === true && !state.busy, again);
   return { data: state.data, error: state.error, busy: state.busy, again };
 }
 
-export const RETURN_MS = 2_000;
+export const RETRY_MS = 2_000;
 
-/** Ask again now and then while the server cannot be reached. */
-function useReturn(away: boolean, again: () => void): void {
+/** Retry regularly while the server cannot be reached. */
+function useRetry(away: boolean, again: () => void): void {
   useEffect(() => {
     if (!away) return;
-    const timer = setTimeout(again, RETURN_MS);
+    const timer = setTimeout(again, RETRY_MS);
     return () => clearTimeout(timer);
   }, [away, again]);
 }
 
-/** Whether a request failed because nobody answers. */
-export const isAway = (error: unknown): boolean => error instanceof RequestFailed && error.status === 0;
+/** Whether a request failed because the server cannot be reached. */
+export const isUnreachable = (error: unknown): boolean => error instanceof RequestFailed && error.status === 0;
 
-/** What went wrong, for a person. */
-export function spoken(error: unknown): string {
+/** Return the message of an error for the user. */
+export function errorMessage(error: unknown): string {
   return error instanceof RequestFailed ? error.message : String(error);
 }
 
 const SUGGESTED = "Did you mean: ";
 
-/** What went wrong; names that the server suggests lead where `link` says. */
+/** An error message; suggested names are links that `link` returns. */
 export function Problem({ text, again, link }: { text: string; again?: () => void; link?: (name: string) => string }): VNode | null {
   if (!text) return null;
   const at = link && text.endsWith("?") ? text.indexOf(SUGGESTED) + SUGGESTED.length : -1;
@@ -91,17 +91,17 @@ export function Heading({ title, children }: { title: string; children?: Compone
   );
 }
 
-/** The exact text that an agent receives. */
+/** The exact text that an agent receives, and its size. */
 export function AgentText({ text, tokens }: { text: string; tokens: number }): VNode {
   return (
-    <section class="agent-text" aria-label="what the agent receives">
-      <p class="hint">Exactly what the agent receives: about {count(tokens)} tokens (characters / 4).</p>
+    <section class="agent-text" aria-label="text for the agent">
+      <p class="hint">The exact text that the agent receives: about {count(tokens)} tokens (characters / 4).</p>
       <div class="code-box"><pre class="code wrapped" tabIndex={0}>{shown(text)}</pre><CopyButton text={text} /></div>
     </section>
   );
 }
 
-/** Copies a text, where the browser allows it. */
+/** Copies a text if the browser allows it. */
 export function CopyButton({ text }: { text: string }): VNode | null {
   const [done, setDone] = useState(false);
   useEffect(() => {
@@ -123,16 +123,16 @@ export function Switch(props: { label: string; on: boolean; flip: () => void }):
   );
 }
 
-/** What Enter and Space do where something that is no button is one; in SVG its `tabindex` is written in small letters, others are ignored. */
+/** Key handler that makes an element behave like a button. SVG elements need `tabindex` in lower case. */
 export function pressed(act: () => void): (event: KeyboardEvent) => void {
   return (event) => {
     if (event.key !== "Enter" && event.key !== " ") return;
-    event.preventDefault(); // else the space bar scrolls
+    event.preventDefault(); // otherwise the space bar scrolls
     act();
   };
 }
 
-/** Keys that move through a list: what to do with a key. Keys that nothing else on the page has are taken, too. */
+/** Key handler for moving through a list with the arrow keys. Also handles keys while no other element has the focus. */
 export function useArrows(length: number, chosen: number, choose: (index: number) => void): (event: KeyboardEvent) => void {
   const state = useRef({ length, chosen, choose });
   state.current = { length, chosen, choose };
@@ -151,7 +151,7 @@ export function useArrows(length: number, chosen: number, choose: (index: number
   return move;
 }
 
-/** A line at the foot of the page that says what was done. */
+/** A notification at the bottom of the page, optionally with an undo button. */
 export function useToast(): [VNode | null, (text: string, undo?: () => void) => void] {
   const [said, setSaid] = useState<{ text: string; undo?: (() => void) | undefined } | null>(null);
   useEffect(() => {

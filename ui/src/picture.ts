@@ -1,11 +1,11 @@
-// Saves what is drawn as SVG or PNG: an SVG of the page with its colours, or the drawing of WebGL made anew.
+// Saves the current drawing as SVG or PNG. A WebGL drawing is rendered again as SVG.
 import { visible } from "./text";
 import type { GraphNode } from "./types";
 
 const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "font-family", "font-size", "font-weight", "text-decoration", "paint-order"];
 const SVG = "http://www.w3.org/2000/svg";
-const LARGEST_PIXELS = 8_000; // of a side: browsers refuse larger pictures
-const MANY_NODES = 4_000; // are drawn smaller
+const MAX_PIXELS = 8_000; // maximum width and height: browsers refuse larger images
+const MIN_SMALL_NODES = 4_000; // from this number on, nodes are drawn smaller
 
 export interface Colours {
   node: string;
@@ -17,7 +17,7 @@ export interface Colours {
 
 interface Drawn {
   nodes: GraphNode[];
-  edges: Int32Array; // by the numbers of nodes
+  edges: Int32Array; // node numbers
   positions: Float32Array;
   sized: Float32Array;
   colours: Colours;
@@ -25,16 +25,16 @@ interface Drawn {
 
 let drawn: Drawn | undefined;
 
-/** What WebGL shows now; there is no other way to it. */
-export function keepDrawn(what: Drawn | undefined): void {
+/** Remember the current WebGL drawing, which cannot be read back from the canvas. */
+export function setCurrentDrawing(what: Drawn | undefined): void {
   drawn = what;
 }
 
-/** How large each of so many nodes is drawn: by how many refer to it. */
+/** Return the size of each node, which grows with the number of references to it. */
 export function sizes(nodes: number, edges: Int32Array): Float32Array {
   const uses = new Float32Array(nodes);
   for (let index = 1; index < edges.length; index += 2) uses[edges[index]!]! += 1;
-  const least = nodes > MANY_NODES ? 1 : 2;
+  const least = nodes > MIN_SMALL_NODES ? 1 : 2;
   return uses.map((each) => Math.min(14, least + (least / 2) * Math.sqrt(each)));
 }
 
@@ -46,14 +46,14 @@ interface Picture {
 
 function picture(): Picture | undefined {
   const drawing = document.getElementById("drawing");
-  if (drawing instanceof SVGSVGElement) return onGround([drawing]);
+  if (drawing instanceof SVGSVGElement) return combineDrawings([drawing]);
   const cycles = [...document.querySelectorAll<SVGSVGElement>("svg.cycle-ring")];
-  if (cycles.length) return onGround(cycles);
-  return drawn && redrawn(drawn);
+  if (cycles.length) return combineDrawings(cycles);
+  return drawn && drawMapAsSvg(drawn);
 }
 
-/** Drawings one below the other on the ground of the theme, with the colours they have now, so that they look the same anywhere. */
-function onGround(drawings: SVGSVGElement[]): Picture {
+/** Combine drawings vertically on the theme's background, with their current colours as attributes. */
+function combineDrawings(drawings: SVGSVGElement[]): Picture {
   const boxes = drawings.map((each) => each.viewBox.baseVal);
   const width = Math.max(...boxes.map((box) => box.width));
   const height = boxes.reduce((sum, box) => sum + box.height, 0);
@@ -70,7 +70,7 @@ function onGround(drawings: SVGSVGElement[]): Picture {
 
 const ground = (): string => getComputedStyle(document.documentElement).getPropertyValue("--raised").trim();
 
-/** A drawing with its styles as attributes. */
+/** Return a copy of a drawing with its styles as attributes. */
 function standalone(drawing: SVGSVGElement): SVGSVGElement {
   const copy = drawing.cloneNode(true) as SVGSVGElement;
   const from = [drawing, ...drawing.querySelectorAll("*")];
@@ -85,8 +85,8 @@ function standalone(drawing: SVGSVGElement): SVGSVGElement {
   return copy;
 }
 
-/** The nodes and edges of a map as SVG; the most used nodes are named. */
-function redrawn({ nodes, edges, positions, sized, colours }: Drawn): Picture {
+/** Render a map as SVG; only the most used nodes have labels. */
+function drawMapAsSvg({ nodes, edges, positions, sized, colours }: Drawn): Picture {
   const [width, height, edge] = [1_600, 1_000, 40];
   const xs = nodes.map((_, index) => positions[2 * index]!);
   const ys = nodes.map((_, index) => positions[2 * index + 1]!);
@@ -110,7 +110,7 @@ function redrawn({ nodes, edges, positions, sized, colours }: Drawn): Picture {
 
 const least = (values: number[]): number => values.reduce((low, value) => Math.min(low, value), Infinity);
 
-/** Text without what XML has no place for: names of files may hold anything. */
+/** Replace characters that XML does not allow; file names may contain any. */
 const storable = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]|\p{Surrogate}/gu, "\ufffd");
 
 function xml(text: string): string {
@@ -133,7 +133,7 @@ export function saveSvg(): void {
 export function savePng(): void {
   const found = picture();
   if (!found) return;
-  const scale = Math.min(2, LARGEST_PIXELS / Math.max(found.width, found.height));
+  const scale = Math.min(2, MAX_PIXELS / Math.max(found.width, found.height));
   const image = new Image();
   image.onload = () => {
     const canvas = document.createElement("canvas");

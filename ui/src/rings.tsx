@@ -1,20 +1,20 @@
-// A symbol in the middle and what is around it, as SVG; the server says where everything lies.
+// The neighbourhood or impact of a symbol as SVG; the server computes the layout.
 import type { VNode } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { pressed } from "./parts";
 import { mixesScripts, visible } from "./text";
 import type { GraphEdge, GraphNode, GraphPage } from "./types";
 
-const CHARACTER = 7.2; // the width of one in a label
-const LABEL_GAP = 10; // from a node to its label
+const CHARACTER = 7.2; // width of a character in a label
+const LABEL_GAP = 10; // between a node and its label
 const MARGIN = 16;
-const LEAST_SCALE = 0.9; // at first, so that labels of 11.5 px can be read; who wants to see all of it asks for that
-const MOST_SCALE = 1.35; // at first, of a small drawing
-const LEAST_PAN = 4; // pixels; less is a click
+const MIN_SCALE = 0.9; // initial minimum, so that labels of 11.5 px are readable
+const MAX_SCALE = 1.35; // initial maximum for small drawings
+const MIN_PAN_PIXELS = 4; // a shorter movement is a click
 const LIMITS: [number, number] = [0.1, 4];
 
 interface Size {
-  width: number; // from the middle to a side
+  width: number; // from the middle to one side
   height: number;
 }
 
@@ -23,7 +23,7 @@ export function Rings({ page, mode, open }: { page: GraphPage; mode: string; ope
   const [scale, setScale] = useState(1);
   const size = sizeOf(page);
   const fit = () => (area.current ? Math.min(area.current.clientWidth / (2 * size.width), area.current.clientHeight / (2 * size.height)) : 1);
-  useLayoutEffect(() => setScale(Math.max(LEAST_SCALE, Math.min(MOST_SCALE, fit()))), [page.symbol, mode]);
+  useLayoutEffect(() => setScale(Math.max(MIN_SCALE, Math.min(MAX_SCALE, fit()))), [page.symbol, mode]);
   useLayoutEffect(() => centre(area.current), [page.symbol, mode, scale]);
   const zoom = (factor: number) => setScale(Math.max(LIMITS[0], Math.min(LIMITS[1], scale * factor)));
   return (
@@ -38,9 +38,9 @@ export function Rings({ page, mode, open }: { page: GraphPage; mode: string; ope
       </div>
       <Legend page={page} mode={mode} />
       <div class="zoom">
-        <button type="button" aria-label="closer" onClick={() => zoom(1.4)}>+</button>
-        <button type="button" aria-label="farther" onClick={() => zoom(1 / 1.4)}>−</button>
-        <button type="button" aria-label="all of it" onClick={() => setScale(fit())}>⤢</button>
+        <button type="button" aria-label="zoom in" onClick={() => zoom(1.4)}>+</button>
+        <button type="button" aria-label="zoom out" onClick={() => zoom(1 / 1.4)}>−</button>
+        <button type="button" aria-label="fit to window" onClick={() => setScale(fit())}>⤢</button>
       </div>
     </>
   );
@@ -58,21 +58,21 @@ function sizeOf(page: GraphPage): Size {
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]|\p{Emoji_Presentation}/u;
 const columns = (text: string): number => Array.from(text).reduce((sum, character) => sum + (WIDE.test(character) ? 2 : 1), 0);
 
-/** The middle of a drawing is seen first. */
+/** Scroll to the middle of a drawing. */
 function centre(area: HTMLElement | null): void {
   if (area) area.scrollTo((area.scrollWidth - area.clientWidth) / 2, (area.scrollHeight - area.clientHeight) / 2);
 }
 
-/** Moves what is seen with the pointer until it is let go. */
+/** Move the drawing with the mouse until the button is released. */
 function pan(start: PointerEvent): void {
   const area = start.currentTarget as HTMLElement;
-  if (start.button !== 0 || start.pointerType !== "mouse") return; // fingers scroll
+  if (start.button !== 0 || start.pointerType !== "mouse") return; // touch scrolls natively
   const [left, top] = [area.scrollLeft, area.scrollTop];
   const move = (event: PointerEvent) => area.scrollTo(left + start.clientX - event.clientX, top + start.clientY - event.clientY);
   const end = (event: PointerEvent) => {
     removeEventListener("pointermove", move);
-    if (Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) < LEAST_PAN) return;
-    const drop = (click: Event) => click.stopPropagation(); // the node under the pointer was moved, not chosen
+    if (Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) < MIN_PAN_PIXELS) return;
+    const drop = (click: Event) => click.stopPropagation(); // the drawing was moved, so do not open the node under the pointer
     area.addEventListener("click", drop, { capture: true, once: true });
     setTimeout(() => area.removeEventListener("click", drop, { capture: true }));
   };
@@ -91,7 +91,7 @@ function Edges({ page }: { page: GraphPage }): VNode {
   return <>{page.edges.map(drawn)}</>;
 }
 
-/** What a node is in a drawing; its colour goes by it. */
+/** Return the role of a node, which determines its colour. */
 function roleOf(node: GraphNode, mode: string): string {
   if (node.ring === 0) return "middle";
   return node.is_test ? "test" : mode === "around" && node.ring === 2 ? "out" : "";
@@ -110,7 +110,7 @@ function Spot({ node, mode, open }: { node: GraphNode; mode: string; open: (node
   );
 }
 
-/** What colours and lines mean, of those that are there. */
+/** Explains the colours and lines that occur in the drawing. */
 function Legend({ page, mode }: { page: GraphPage; mode: string }): VNode {
   const roles = new Set(page.nodes.map((node) => roleOf(node, mode)));
   const named: [string, string][] = [["", mode === "around" ? "uses it" : "affected"], ["out", "is used by it"], ["test", "test"]];
@@ -118,14 +118,14 @@ function Legend({ page, mode }: { page: GraphPage; mode: string }): VNode {
     <ul class="legend">
       {named.filter(([role]) => roles.has(role)).map(([role, label]) => <li><svg viewBox="-7 -7 14 14" aria-hidden="true" class={`swatch ${role}`}><circle r="5.5" /></svg>{label}</li>)}
       {page.edges.some((edge) => !edge.certain) && <li><svg viewBox="0 0 22 14" aria-hidden="true" class="swatch line"><path d="M0 7H22" /></svg>possible use</li>}
-      {page.rings.length > 0 && <li>rings: how many steps away</li>}
+      {page.rings.length > 0 && <li>rings: distance in steps</li>}
     </ul>
   );
 }
 
-const LONGEST_LABEL = 34;
+const MAX_LABEL_CHARACTERS = 34;
 
 function shownLabel(label: string): string {
   const whole = visible(label);
-  return whole.length > LONGEST_LABEL ? `${whole.slice(0, LONGEST_LABEL - 1)}…` : whole;
+  return whole.length > MAX_LABEL_CHARACTERS ? `${whole.slice(0, MAX_LABEL_CHARACTERS - 1)}…` : whole;
 }

@@ -1,4 +1,4 @@
-// The address after `#`: which view, and what it shows. Deep links and the back button go by it alone.
+// The address after `#`: the view and its parameters. It is the whole state for deep links and the back button.
 import { useEffect, useState } from "preact/hooks";
 
 export interface Place {
@@ -6,13 +6,13 @@ export interface Place {
   given: Record<string, string>;
 }
 
-/** Read an address such as `#/search?q=rate+limit`. */
+/** Parse an address such as `#/search?q=rate+limit`. */
 export function readPlace(hash: string): Place {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   return { view: path || "search", given: Object.fromEntries(new URLSearchParams(query)) };
 }
 
-/** Write an address; what is empty is left out. */
+/** Return an address; empty parameters are left out. */
 export function address(view: string, given: Record<string, string | undefined> = {}): string {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(given)) if (value) query.set(key, value);
@@ -20,14 +20,14 @@ export function address(view: string, given: Record<string, string | undefined> 
   return `#/${view}${text ? `?${text}` : ""}`;
 }
 
-/** Go somewhere; `replace` leaves no step for the back button. */
+/** Navigate to an address; `replace` adds no history entry. */
 export function go(hash: string, replace = false): void {
   if (replace) history.replaceState(null, "", hash);
   else history.pushState(null, "", hash);
   dispatchEvent(new HashChangeEvent("hashchange"));
 }
 
-/** Where we are, followed as it changes. */
+/** Return the current place, updated on navigation. */
 export function usePlace(): Place {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {

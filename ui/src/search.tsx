@@ -1,4 +1,4 @@
-// Search over everything as you type: what the agent would get, and what is behind it.
+// Search as you type: the results that an agent would get, and their full texts.
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { DocumentPane } from "./document";
@@ -8,9 +8,9 @@ import { count, counted, Name, shown } from "./text";
 import { isOn } from "./toolsets";
 import type { PageState, Result, SearchPage } from "./types";
 
-// Name, label, and the toolsets of which one must be on.
+// Name, label, and the toolsets of which at least one must be enabled.
 const TABS: [string, string, string[]][] = [["", "All", [""]], ["code", "Code", ["code"]], ["doc", "Docs", ["docs"]], ["api", "APIs", ["apis"]], ["obs", "Memory", ["memory"]], ["commit", "Commits", ["code", "graph"]]];
-const BUSY_WAIT_MS = 250; // after the last key, while an answer is awaited; otherwise every key asks at once
+const BUSY_WAIT_MS = 250; // delay after the last key while a request is pending; otherwise every key searches at once
 const KINDS: Record<string, string> = { code: "code", doc: "docs", api: "API", obs: "memory", commit: "commit" };
 
 export function SearchView({ given, state }: { given: Record<string, string>; state: PageState }): VNode {
@@ -19,13 +19,13 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
   const forAgent = as === "agent";
   const field = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLUListElement>(null);
-  const { data, error, busy, again } = useView<SearchPage>("search", { q, tab, project, limit: forAgent ? "" : limit }, { skip: !q }); // agents ask for no more at first
+  const { data, error, busy, again } = useView<SearchPage>("search", { q, tab, project, limit: forAgent ? "" : limit }, { skip: !q }); // the agent view shows the default limit
   const open = (values: Record<string, string>, replace = true) => go(address("search", { q, tab, project, as, limit, ...values }), replace);
 
-  // What this field put into the address itself and may still be on its way: only what others put there is taken over.
+  // Queries that this field has put into the address; any other query in the address replaces the field's text.
   const asked = useRef([q]);
-  const wished = useRef(q); // what is to stand in the field, be it typed or taken over: `typed` follows with the next render
-  const waiting = useRef(-1); // the result that is opened once the answer is there
+  const wished = useRef(q); // text of the field after the next render
+  const waiting = useRef(-1); // index of the result to open when the answer arrives
   const type = (text: string) => {
     waiting.current = -1;
     wished.current = text;
@@ -43,7 +43,7 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
     wished.current = q;
     setTyped(q);
   }, [q]);
-  // Before the letter is painted, not after: that is half of the time a person waits.
+  // A layout effect runs before the letter is painted, which halves the perceived latency.
   useLayoutEffect(() => {
     const wanted = typed.trim();
     if (wanted === q || typed !== wished.current) return;
@@ -51,13 +51,13 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
     const timer = setTimeout(() => ask(wanted), BUSY_WAIT_MS);
     return () => clearTimeout(timer);
   }, [typed, q, tab, project, busy]);
-  useLayoutEffect(() => { if (!id) field.current?.focus(); }, []); // with the view, never a moment later: focus that a person moved meanwhile would jump
+  useLayoutEffect(() => { if (!id) field.current?.focus(); }, []); // immediately with the view; later it could steal the focus
 
   const results = (q && data?.results) || [];
   const isCut = data !== undefined && (data.total > results.length || data.total_is_least);
   const chosen = results.findIndex((result) => result.id === id);
   const choose = (index: number) => {
-    if (data?.query !== q) { // the list still shows the answer to what was asked before
+    if (data?.query !== q) { // the list still shows the answer to the previous query
       waiting.current = index;
       return;
     }
@@ -97,7 +97,7 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
               <a class="tab" href={address("search", { q: typed.trim(), tab: key, project, as })} aria-current={key === tab ? "page" : undefined}>{label}</a>
             ))}
           </nav>
-          {q && data && <Switch label="as the agent" on={forAgent} flip={() => open({ as: forAgent ? "" : "agent" })} />}
+          {q && data && <Switch label="agent view" on={forAgent} flip={() => open({ as: forAgent ? "" : "agent" })} />}
         </div>
       </div>
       <Problem text={q ? error : ""} again={again} />
@@ -123,7 +123,7 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
             </ul>
             {isCut && results.length > 0 && (limit !== `${data.most_results}`
               ? <button type="button" class="more" disabled={busy} onClick={() => open({ limit: `${data.most_results}` })}>Show more</button>
-              : <p class="muted">An answer has {data.most_results} results at most, and no more than its tokens allow: other words narrow it.</p>)}
+              : <p class="muted">An answer has at most {data.most_results} results and is limited by its token budget. Refine the query to narrow it.</p>)}
           </div>
           {id && (
             <div class="document-pane">
@@ -148,7 +148,7 @@ function ResultLine({ result, chosen, href }: { result: Result; chosen: boolean;
   );
 }
 
-/** A title; of code, the symbol and, quieter, where it is. */
+/** The title of a result; for code, the symbol and its location. */
 function Title({ result }: { result: Result }): VNode {
   const at = result.path ? result.title.lastIndexOf(` ${result.path}:`) : -1;
   if (at <= 0) return <span class="result-title"><Name text={result.title} /></span>;
@@ -160,9 +160,9 @@ function Welcome({ state }: { state: PageState }): VNode {
     <div class="welcome">
       <h1>What does your agent know?</h1>
       <p>
-        Ask as your agent would. {state.project.files > 0
+        Search as your agent would. {state.project.files > 0
           ? <>The project <b><Name text={state.project.name} /></b> has {counted(state.project.files, "file")} in the index.</>
-          : <>The project <b><Name text={state.project.name} /></b> is not indexed yet: the first search does it.</>}
+          : <>The project <b><Name text={state.project.name} /></b> is not indexed yet; the first search indexes it.</>}
       </p>
     </div>
   );

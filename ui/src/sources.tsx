@@ -1,8 +1,8 @@
-// Sources of documentation: their progress as it happens, what failed and why, add, read again, remove.
+// Documentation sources: live progress, failures, and adding, updating and removing sources.
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { enterAgain, tool } from "./api";
-import { Empty, Heading, Problem, RETURN_MS, spoken, useToast, useView } from "./parts";
+import { renewSession, tool } from "./api";
+import { Empty, Heading, Problem, RETRY_MS, errorMessage, useToast, useView } from "./parts";
 import { address } from "./route";
 import { ago, count, counted, moment, Name, shown, WebLink } from "./text";
 import type { PageState, SourcesPage, SourceState } from "./types";
@@ -24,8 +24,8 @@ export function SourcesView({ state }: { given: Record<string, string>; state: P
       own.onopen = () => setConnected(true);
       own.onerror = () => {
         setConnected(false);
-        // The browser connects again by itself, but not after it was refused: that session has ended.
-        if (own.readyState === EventSource.CLOSED) timer = setTimeout(() => void enterAgain().then(open), RETURN_MS);
+        // The browser reconnects automatically, except after an error response, which means that the session has ended.
+        if (own.readyState === EventSource.CLOSED) timer = setTimeout(() => void renewSession().then(open), RETRY_MS);
       };
     };
     open();
@@ -41,7 +41,7 @@ export function SourcesView({ state }: { given: Record<string, string>; state: P
       first.again();
       return true;
     } catch (failed) {
-      setProblem(spoken(failed));
+      setProblem(errorMessage(failed));
       return false;
     } finally {
       setBusy(false);
@@ -57,21 +57,21 @@ export function SourcesView({ state }: { given: Record<string, string>; state: P
   };
 
   const sources = (live ?? first.data)?.sources;
-  const mayAdd = state.level !== "read";
+  const canAdd = state.level !== "read";
   return (
     <div class="page">
       <Heading title="Sources"><span class={`live ${connected ? "" : "off"}`}>{connected ? "live" : "connecting…"}</span></Heading>
       <Problem text={problem || first.error} />
-      {mayAdd && (
+      {canAdd && (
         <form class="row-form" onSubmit={(event) => void add(event)}>
           <input name="url" aria-label="a source to add" placeholder="https://docs.example.com, a folder, an OpenAPI file, pypi:httpx, npm:zod" required maxLength={2_000} spellcheck={false} />
           <input name="name" class="short" aria-label="its name" placeholder="name" maxLength={100} spellcheck={false} />
           <button type="submit" class="primary" disabled={busy}>Add</button>
         </form>
       )}
-      {sources?.length === 0 && <Empty title="No documentation yet"><p>Add a website, a folder or a package: agents search it and cite it.</p></Empty>}
+      {sources?.length === 0 && <Empty title="No documentation yet"><p>Add a website, a folder or a package for agents to search and cite.</p></Empty>}
       <ul class="cards">
-        {sources?.map((source) => <SourceCard source={source} mayAdd={mayAdd} mayRemove={state.level === "admin"} busy={busy} call={call} />)}
+        {sources?.map((source) => <SourceCard source={source} canAdd={canAdd} canRemove={state.level === "admin"} busy={busy} call={call} />)}
       </ul>
       {toast}
     </div>
@@ -80,13 +80,13 @@ export function SourcesView({ state }: { given: Record<string, string>; state: P
 
 interface CardProps {
   source: SourceState;
-  mayAdd: boolean;
-  mayRemove: boolean;
+  canAdd: boolean;
+  canRemove: boolean;
   busy: boolean;
   call: (name: string, given: Record<string, unknown>) => Promise<boolean>;
 }
 
-function SourceCard({ source, mayAdd, mayRemove, busy, call }: CardProps): VNode {
+function SourceCard({ source, canAdd, canRemove, busy, call }: CardProps): VNode {
   const [sure, setSure] = useState(false);
   const all = source.pages_done + source.pages_queued;
   return (
@@ -98,9 +98,9 @@ function SourceCard({ source, mayAdd, mayRemove, busy, call }: CardProps): VNode
       <p class="muted path"><WebLink to={source.url} /></p>
       <p>{source.kind === "api"
         ? <a href={address("apis", { name: source.name })}>{counted(source.operations, "operation")}, {counted(source.schemas, "schema")}</a>
-        : `${counted(source.pages, "page")}, ${counted(source.chunks, "passage")}`} · <span title={moment(source.crawled_at)}>read {ago(source.crawled_at)}</span></p>
+        : `${counted(source.pages, "page")}, ${counted(source.chunks, "passage")}`} · <span title={moment(source.crawled_at)}>crawled {ago(source.crawled_at)}</span></p>
       {source.is_open && all > 0 && <progress max={all} value={source.pages_done} aria-label={`${count(source.pages_done)} of ${count(all)} pages`} />}
-      {source.is_open && <p class="muted">{count(source.pages_done)} read, {count(source.pages_queued)} to go{source.seconds_left ? `, about ${Math.ceil(source.seconds_left)} s left` : ""}</p>}
+      {source.is_open && <p class="muted">{count(source.pages_done)} pages done, {count(source.pages_queued)} queued{source.seconds_left ? `, about ${Math.ceil(source.seconds_left)} s left` : ""}</p>}
       {source.reason && <p class="note">{shown(source.reason)}</p>}
       {source.failure_count > 0 && (
         <details>
@@ -109,8 +109,8 @@ function SourceCard({ source, mayAdd, mayRemove, busy, call }: CardProps): VNode
         </details>
       )}
       <div class="card-tools">
-        {mayAdd && <button type="button" disabled={busy} onClick={() => void call("recrawl_source", { source: source.id })}>Read again</button>}
-        {mayRemove && !sure && <button type="button" disabled={busy} onClick={() => setSure(true)}>Remove</button>}
+        {canAdd && <button type="button" disabled={busy} onClick={() => void call("recrawl_source", { source: source.id })}>Update</button>}
+        {canRemove && !sure && <button type="button" disabled={busy} onClick={() => setSure(true)}>Remove</button>}
         {sure && <><button type="button" class="danger" onClick={() => { setSure(false); void call("remove_source", { source: source.id }); }}>Remove it</button><button type="button" onClick={() => setSure(false)}>Keep</button></>}
       </div>
     </li>

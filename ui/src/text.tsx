@@ -1,8 +1,8 @@
-// Text from outside, made safe to read: nothing here ever becomes markup, and what hides in a text is shown.
+// Displays untrusted text: it never becomes markup, and hidden characters are made visible.
 import type { ComponentChildren, VNode } from "preact";
 
-// Controls, escapes of terminals, marks that turn the direction of writing, and whatever takes no room: joiners, fillers, tags, variation
-// selectors. Only the one that colours emoji (U+FE0F) is as common as harmless.
+// Control characters, terminal escapes, bidirectional marks and zero-width characters (joiners, fillers, tags, variation
+// selectors), except the emoji variation selector U+FE0F, which is common and harmless.
 const HIDDEN = /(?!\ufe0f)[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufff9-\ufffb\p{Default_Ignorable_Code_Point}]/u;
 const CONTROL_PICTURES = 0x2400;
 
@@ -11,7 +11,7 @@ function nameOf(character: string): string {
   return code < 0x20 ? String.fromCodePoint(CONTROL_PICTURES + code) : `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-/** A text with its hidden characters shown as marks. */
+/** Return a text with its hidden characters as visible marks. */
 export function shown(text: string): ComponentChildren {
   if (!HIDDEN.test(text)) return text;
   const parts: ComponentChildren[] = [];
@@ -27,30 +27,30 @@ export function shown(text: string): ComponentChildren {
   return parts;
 }
 
-/** The same where there is room for text alone: in drawings, titles and labels. */
+/** Like `shown`, but as plain text for drawings, titles and labels. */
 export function visible(text: string): string {
   return HIDDEN.test(text) ? Array.from(text, (character) => (HIDDEN.test(character) ? `[${nameOf(character)}]` : character)).join("") : text;
 }
 
 const SCRIPTS = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u];
 
-/** Whether a word mixes scripts whose letters look alike. */
+/** Whether a word mixes scripts with similar letters. */
 export function mixesScripts(word: string): boolean {
   return SCRIPTS.filter((script) => script.test(word)).length > 1;
 }
 
-/** A name of code, a path or a title: on its own line of writing, hidden characters shown, look-alikes marked. */
+/** A name, path or title in its own text direction, with hidden characters visible and mixed scripts marked. */
 export function Name({ text }: { text: string }): VNode {
   const mixed = text.length < 2_000 && text.split(/[^\p{L}\p{M}]+/u).some(mixesScripts);
   if (!mixed) return <bdi>{shown(text)}</bdi>;
   return (
-    <bdi class="mixed" title="letters of several scripts, which look alike">
+    <bdi class="mixed" title="contains letters of several scripts that look alike">
       {shown(text)}
     </bdi>
   );
 }
 
-/** The address if a browser may follow it; anything but the web is not a link here. */
+/** Return the address if it is a web address, else undefined. */
 export function webAddress(address: string): string | undefined {
   try {
     const url = new URL(address);
@@ -60,7 +60,7 @@ export function webAddress(address: string): string | undefined {
   }
 }
 
-/** A link to the web, or its text alone. */
+/** A web link; other addresses are shown as text. */
 export function WebLink({ to, children }: { to: string; children?: ComponentChildren }): VNode {
   const href = webAddress(to);
   const inside = children ?? shown(to);
@@ -73,13 +73,13 @@ export function WebLink({ to, children }: { to: string; children?: ComponentChil
 }
 
 const numbers = new Intl.NumberFormat("en");
-/** A number with separators. */
+/** Format a number with thousands separators. */
 export const count = (number: number): string => numbers.format(number);
 
-/** A number of things in words. */
+/** Format a number with its noun. */
 export const counted = (number: number, one: string, many = `${one}s`): string => `${count(number)} ${number === 1 ? one : many}`;
 
-/** A size in words. */
+/** Format a size in bytes. */
 export function size(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
   if (bytes < 1_000_000) return `${(bytes / 1_000).toFixed(0)} kB`;
@@ -94,7 +94,7 @@ const AGES: [number, string][] = [
   [3_600, "hour"],
   [60, "minute"],
 ];
-/** How long ago a moment in seconds was. */
+/** Format the time since `seconds` (Unix time). */
 export function ago(seconds: number): string {
   if (!seconds) return "never";
   const age = Date.now() / 1_000 - seconds;
@@ -104,5 +104,5 @@ export function ago(seconds: number): string {
   return "just now";
 }
 
-/** A moment, for a title. */
+/** Format a Unix time as a local date and time. */
 export const moment = (seconds: number): string => (seconds ? new Date(seconds * 1_000).toLocaleString() : "never");

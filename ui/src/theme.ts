@@ -1,3 +1,3 @@
-// Runs before the first paint: the chosen theme, or the system's.
+// Runs before the first paint and sets the chosen theme; default: the system's.
 const chosen = localStorage.getItem("deltos-theme");
 if (chosen === "dark" || chosen === "light") document.documentElement.dataset.theme = chosen;

@@ -1,10 +1,10 @@
-// Which toolsets are on: what belongs to another is not offered.
+// The enabled toolsets; views of other toolsets are hidden.
 let on: readonly string[] = [];
 
-/** Learn them, once the server has said. */
+/** Set the enabled toolsets, as reported by the server. */
 export function setToolsets(names: readonly string[]): void {
   on = names;
 }
 
-/** Whether a toolset is on; what belongs to none always is. */
+/** Whether a toolset is enabled; true for an empty name. */
 export const isOn = (toolset: string): boolean => !toolset || on.includes(toolset);

@@ -1,4 +1,4 @@
-// A squarified treemap (Bruls, Huizing, van Wijk): rectangles whose areas are given, as square as they go.
+// Squarified treemap (Bruls, Huizing, van Wijk): rectangles with given areas and aspect ratios close to 1.
 export interface Rectangle {
   x: number;
   y: number;
@@ -6,7 +6,7 @@ export interface Rectangle {
   height: number;
 }
 
-/** One rectangle for each weight, in the order of the weights, which must fall. */
+/** Return a rectangle for each weight; weights must be in descending order. */
 export function squarify(weights: number[], area: Rectangle): Rectangle[] {
   const total = weights.reduce((sum, weight) => sum + weight, 0) || 1;
   const scale = (area.width * area.height) / total;
@@ -37,7 +37,7 @@ export function squarify(weights: number[], area: Rectangle): Rectangle[] {
   return found;
 }
 
-/** The worst aspect ratio in a row: that of its largest or of its smallest member, since weights fall. */
+/** Return the worst aspect ratio in a row, which is that of its largest or smallest member. */
 function worst(weights: number[], from: number, end: number, scale: number, sum: number, side: number): number {
   const largest = weights[from]! * scale;
   const smallest = weights[end - 1]! * scale;

@@ -1,1 +1,1 @@
-"""Pages that a script fills, rendered by the Chromium of this machine, which itself never touches a network."""
+"""Render pages that need JavaScript in a local Chromium, which has no network access of its own."""

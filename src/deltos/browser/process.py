@@ -1,7 +1,8 @@
-"""One Chromium: started without a network, spoken to through its own two pipes, ended with all it started.
+"""Process management of one Chromium: started without network access, controlled through pipes, and killed with all its
+child processes.
 
-Its proxy is a closed port and it resolves no name, so whatever is not answered by us fails. Knows processes and
-messages, never pages.
+Its proxy is a closed port and it resolves no host names, so every request fails unless we answer it. This module knows
+processes and messages, not pages.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_MESSAGE_BYTES = 80_000_000
-_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+_PROGRAM_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 _READ_BYTES = 1 << 16
 _FOLDER_PREFIX = "deltos-browser-"
 _WATCH_SECONDS = 1.0
-# The browser's pipes are its descriptors 3 and 4; its standard ones lead nowhere.
+# The browser reads and writes its debugging pipes at descriptors 3 and 4; the standard ones go to /dev/null.
 _SHELL = ("/bin/sh", "-c", 'exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1')
 _FLAGS = (
     "--headless",
@@ -66,38 +67,38 @@ _FLAGS = (
 
 
 def find_browser(configured: str = "") -> str:
-    """The path of the browser: the one that the user named, or a Chromium in an absolute folder of PATH."""
+    """Return the path of the configured browser, or of a Chromium in an absolute folder of PATH."""
     if sys.platform == "win32":
-        raise SourceError("Pages are not rendered in a browser on Windows")
+        raise SourceError("Rendering pages in a browser is not supported on Windows")
     if configured:
         if Path(configured).is_absolute() and os.access(configured, os.X_OK):
             return configured
-        raise SourceError("DELTOS_BROWSER names no program", hint="Give the full path of a Chromium.")
+        raise SourceError("DELTOS_BROWSER is not an executable program", hint="Set it to the full path of a Chromium.")
     for folder in map(Path, os.environ.get("PATH", os.defpath).split(os.pathsep)):
-        for name in _NAMES if folder.is_absolute() else ():
+        for name in _PROGRAM_NAMES if folder.is_absolute() else ():
             if os.access(folder / name, os.X_OK):
                 return str(folder / name)
-    raise SourceError("No Chromium is installed", hint="Install one (apt-get install chromium), or set DELTOS_BROWSER.")
+    raise SourceError("Chromium is not installed", hint="Install it (apt-get install chromium), or set DELTOS_BROWSER.")
 
 
-def remove_remains() -> None:
-    """Remove the folders of browsers whose program was killed; the browsers ended with it."""
+def remove_leftovers() -> None:
+    """Remove the profile folders of browsers whose parent process was killed; the browsers ended with it."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
-        number = folder.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
-        with suppress(OSError, OverflowError):  # another user's, or gone already
-            if number.isdecimal() and folder.lstat().st_uid == os.geteuid() and not _is_running(int(number)):
+        pid = folder.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
+        with suppress(OSError, OverflowError):  # the folder belongs to another user or was removed already
+            if pid.isdecimal() and folder.lstat().st_uid == os.geteuid() and not _is_running(int(pid)):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
 class Chromium:
-    """A running browser. Any thread may send and kill; one waits for what it says."""
+    """A running browser. Any thread may send messages or kill it; one thread reads its messages."""
 
     def __init__(self, program: str, *, max_resident_bytes: int) -> None:
-        remove_remains()
+        remove_leftovers()
         self._folder = tempfile.mkdtemp(prefix=f"{_FOLDER_PREFIX}{os.getpid()}-")
         self._max_resident_bytes = max_resident_bytes
         flags = [*_FLAGS, f"--user-data-dir={self._folder}/profile"]
-        if os.geteuid() == 0:  # it refuses to start otherwise
+        if os.geteuid() == 0:  # Chromium refuses to run its sandbox as root
             flags.append("--no-sandbox")
         self._process = subprocess.Popen(
             [*_SHELL, program, *flags, "about:blank"],
@@ -108,99 +109,102 @@ class Chromium:
             env=_environment(self._folder),
             start_new_session=True,
         )
-        self._to, self._from = cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)
-        self._sending = threading.Lock()
+        self._input, self._output = cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)
+        self._send_lock = threading.Lock()
         self._number = 0
-        self._ended = threading.Event()
-        self._killed_for = ""
+        self._is_closing = threading.Event()
+        self._kill_reason = ""
         self.messages: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-        for work in (self._read, self._watch):
-            threading.Thread(target=work, name="deltos-browser", daemon=True).start()
+        for target in (self._read_messages, self._watch_memory):
+            threading.Thread(target=target, name="deltos-browser", daemon=True).start()
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be asked."""
-        return not self._ended.is_set() and self._process.poll() is None
+        """Whether the browser is running."""
+        return not self._is_closing.is_set() and self._process.poll() is None
 
     def send(self, method: str, parameters: dict[str, Any] | None = None, session: str = "") -> int:
-        """Ask for something; the number that its answer has."""
-        with self._sending:
+        """Send a command and return the number of its reply."""
+        with self._send_lock:
             self._number += 1
             message: dict[str, Any] = {"id": self._number, "method": method, "params": parameters or {}}
             if session:
                 message["sessionId"] = session
-            with suppress(OSError):  # it has died: whoever waits is told
-                self._to.write(json.dumps(message).encode() + b"\0")
-                self._to.flush()
+            with suppress(OSError):  # the browser has died: `next_message` raises
+                self._input.write(json.dumps(message).encode() + b"\0")
+                self._input.flush()
             return self._number
 
     def next_message(self, deadline: float) -> dict[str, Any] | None:
-        """What it says next; None when it says nothing until the deadline. Raises when it has died."""
+        """Return the next message, or None if there is none before the deadline; raise SourceError if the browser has
+        died."""
         try:
             message = self.messages.get(timeout=max(0.0, deadline - time.monotonic()))
         except queue.Empty:
             return None
         if message is None:
-            raise TookTooMuchMemory(self._killed_for) if self._killed_for else SourceError("The browser has died")
+            if self._kill_reason:
+                raise TookTooMuchMemory(self._kill_reason)
+            raise SourceError("The browser exited unexpectedly")
         return message
 
-    def answer_to(self, number: int, deadline: float) -> dict[str, Any]:
-        """What came of a request while no page is open; other messages are passed over."""
+    def wait_for_result(self, message_number: int, deadline: float) -> dict[str, Any]:
+        """Return the result of the command `message_number`, dropping other messages; used while no page is open."""
         while message := self.next_message(deadline):
-            if message.get("id") == number:
-                return answered(message)
+            if message.get("id") == message_number:
+                return result_of(message)
         raise TookTooLong("the browser did not start in time")
 
     def kill(self) -> None:
-        """End it and everything that it has started; its folder goes too."""
-        self._ended.set()
+        """Kill the browser with all its child processes and remove its profile folder."""
+        self._is_closing.set()
         if self._process.poll() is None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
-        for pipe in (self._to, self._from):
+        for pipe in (self._input, self._output):
             with suppress(OSError):
                 pipe.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _read(self) -> None:
-        """Messages end in a zero byte; one that never ends is the end."""
+    def _read_messages(self) -> None:
+        """Read messages, which end in a zero byte; stop when one exceeds the size limit."""
         buffer = bytearray()
         with suppress(OSError, ValueError):
-            while piece := os.read(self._from.fileno(), _READ_BYTES):
+            while piece := os.read(self._output.fileno(), _READ_BYTES):
                 first, *others = piece.split(b"\0")
                 buffer += first
-                for part in others:  # each begins behind the end of a message
+                for part in others:  # each one starts after the end of a message
                     self.messages.put(json.loads(buffer))
                     buffer = bytearray(part)
                 if len(buffer) > MAX_MESSAGE_BYTES:
-                    self._killed_for = f"the rendered page is larger than {MAX_MESSAGE_BYTES // 1_000_000} MB"
+                    self._kill_reason = f"the rendered page is larger than {MAX_MESSAGE_BYTES // 1_000_000} MB"
                     break
         self.messages.put(None)
 
-    def _watch(self) -> None:
-        """Kill it when it takes too much memory."""
-        while not self._ended.wait(_WATCH_SECONDS):
+    def _watch_memory(self) -> None:
+        """Kill the browser when it exceeds its memory limit."""
+        while not self._is_closing.wait(_WATCH_SECONDS):
             if sum(_resident_bytes(self._process.pid)) > self._max_resident_bytes:
                 most = self._max_resident_bytes // 1_000_000
-                self._killed_for = f"rendering it took more than {most:,} MB of memory"
+                self._kill_reason = f"rendering it took more than {most:,} MB of memory"
                 with suppress(ProcessLookupError):
                     os.killpg(self._process.pid, signal.SIGKILL)
                 return
 
 
-def _is_running(number: int) -> bool:
+def _is_running(pid: int) -> bool:
     try:
-        os.kill(number, 0)
+        os.kill(pid, 0)
     except ProcessLookupError:
         return False
     return True
 
 
-def answered(message: dict[str, Any]) -> dict[str, Any]:
-    """The result in an answer; raises when the browser refused."""
+def result_of(message: dict[str, Any]) -> dict[str, Any]:
+    """Return the result of a reply; raise SourceError if the browser reported an error."""
     if "error" in message:
-        raise SourceError(f"The browser refused ({str(message['error'].get('message', ''))[:200]})")
+        raise SourceError(f"The browser reported an error ({str(message['error'].get('message', ''))[:200]})")
     result: dict[str, Any] = message.get("result", {})
     return result
 
@@ -211,11 +215,11 @@ def _environment(folder: str) -> dict[str, str]:
 
 
 def _resident_bytes(group: int) -> Iterator[int]:
-    """The memory of each process of a group, where the kernel tells (Linux)."""
+    """Yield the resident memory of each process of a group; nothing on systems other than Linux."""
     page = os.sysconf("SC_PAGE_SIZE")
     for folder in Path("/proc").iterdir() if sys.platform == "linux" else ():
         if folder.name.isdigit():
-            with suppress(OSError, ValueError):  # it has ended meanwhile
+            with suppress(OSError, ValueError):  # the process has ended meanwhile
                 if os.getpgid(int(folder.name)) == group:
                     _, resident, *_ = (folder / "statm").read_text("ascii").split()
                     yield int(resident) * page

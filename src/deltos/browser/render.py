@@ -1,5 +1,7 @@
-"""One page at a time, as a browser shows it: the page is given, and every request that it makes is answered by whoever
-asked for it to be rendered. Requests that change something, frames, pictures, downloads and workers are refused."""
+"""Render one page at a time in a browser. The caller supplies the page and answers its requests.
+
+Requests other than GET, frames, images, downloads and workers are refused.
+"""
 
 from __future__ import annotations
 
@@ -11,53 +13,53 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
-from deltos.browser.process import Chromium, answered, find_browser
+from deltos.browser.process import Chromium, find_browser, result_of
 from deltos.confinement import with_confinement
 from deltos.errors import Cancelled, FetchFailed, SourceError, TookTooLong
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Ask = Callable[[str], "Answered"]
+    AnswerRequest = Callable[[str], "PageResponse"]
 
-_ANSWERED_KINDS = frozenset(("Script", "XHR", "Fetch"))
+_ALLOWED_RESOURCE_TYPES = frozenset(("Script", "XHR", "Fetch"))
 _QUIET_SECONDS = 0.5
-_PAGES_PER_BROWSER = 50  # then a fresh one: what it holds of earlier pages goes
+_PAGES_PER_BROWSER = 50  # then the browser is restarted to free its memory
 _PARALLEL_REQUESTS = 4
-# Resolves once the page has nothing to do; a page that never rests is taken as it is then.
-_REST = "new Promise(done => requestIdleCallback(() => done(1), {timeout: 2000}))"
+# Resolves when the page is idle, or after the timeout for a page that never becomes idle.
+_WAIT_FOR_IDLE_SCRIPT = "new Promise(done => requestIdleCallback(() => done(1), {timeout: 2000}))"
 
 
-class Answered(Protocol):
-    """What came of a request."""
+class PageResponse(Protocol):
+    """The response to a request of the page."""
 
     @property
     def status(self) -> int:
-        """Its HTTP status."""
+        """HTTP status code."""
 
     @property
     def media_type(self) -> str:
-        """Its type, without parameters."""
+        """Media type without parameters."""
 
     @property
     def charset(self) -> str:
-        """Its character set, where it was told."""
+        """Character set, or an empty text if the server did not name one."""
 
     @property
     def body(self) -> bytes:
-        """Its content."""
+        """Response body."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderLimits:
-    """How much one page may cost."""
+    """Resource limits of rendering one page."""
 
     max_seconds: float = 60.0
-    max_waiting_seconds: float = 600.0  # for the site, which wants to be asked slowly; besides the other
+    max_waiting_seconds: float = 600.0  # for the site's rate limit, in addition to `max_seconds`
     start_seconds: float = 60.0
     max_requests: int = 200
     max_bytes: int = 30_000_000
-    max_resident_bytes: int = 3_000_000_000  # of the browser and all its processes, each by itself
+    max_resident_bytes: int = 3_000_000_000  # sum over all processes of the browser; shared memory counts repeatedly
 
 
 DEFAULT_LIMITS = RenderLimits()
@@ -65,46 +67,47 @@ DEFAULT_LIMITS = RenderLimits()
 
 @dataclass(slots=True)
 class Renderer:
-    """Renders pages, one after the other, in a browser that is started by the first and ended by `close`."""
+    """Renders pages in turn in a browser that the first page starts and `close` ends."""
 
     program: str = ""
     limits: RenderLimits = DEFAULT_LIMITS
     _browser: Chromium | None = None
     _pages: int = 0
     _is_closed: bool = False
-    _open: _Page | None = None
-    _turn: threading.Lock = field(default_factory=threading.Lock)
+    _open: _PageRendering | None = None
+    _render_lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def render(self, url: str, page: Answered, ask: Ask) -> bytes:
-        """The HTML of the page at `url`, which came as `page`, after its scripts ran; `ask` answers their requests."""
-        with self._turn:
+    def render(self, url: str, page: PageResponse, ask: AnswerRequest) -> bytes:
+        """Return the HTML of the page at `url` after its scripts ran; `page` is its response, `ask` answers its
+        requests."""
+        with self._render_lock:
             try:
-                self._open = _Page(self._opened(), url, page, ask, self.limits)
+                self._open = _PageRendering(self._ready_browser(), url, page, ask, self.limits)
                 return self._open.render()
             except BaseException:
-                self._end()
+                self._kill_browser()
                 raise
             finally:
                 self._open = None
 
-    def allow_more(self, seconds: float) -> None:
-        """Whoever answers the page's requests has to wait so long: that does not count as the page's own time."""
+    def extend_deadline(self, seconds: float) -> None:
+        """Extend the deadline of the current page by time that the caller spent waiting for the site's rate limit."""
         if page := self._open:
-            page.allow_more(seconds)
+            page.extend_deadline(seconds)
 
     def close(self) -> None:
-        """End the browser, also under a page that is being rendered; no other one is started after it."""
+        """Kill the browser, even while a page is being rendered; no other one is started afterwards."""
         self._is_closed = True
-        self._end()
+        self._kill_browser()
 
-    def _opened(self) -> Chromium:
+    def _ready_browser(self) -> Chromium:
         self._refuse_if_closed()
         browser = self._browser
         if browser is None or not browser.is_alive or self._pages >= _PAGES_PER_BROWSER:
-            self._end()
-            browser = self._browser = self._started()
+            self._kill_browser()
+            browser = self._browser = self._start_browser()
             self._pages = 0
-            self._refuse_if_closed()  # closed while it started: whoever closed found none to end
+            self._refuse_if_closed()  # `close` may have been called while the browser started
         self._pages += 1
         return browser
 
@@ -112,19 +115,21 @@ class Renderer:
         if self._is_closed:
             raise Cancelled("The browser was closed")
 
-    def _started(self) -> Chromium:
+    def _start_browser(self) -> Chromium:
         return Chromium(find_browser(self.program), max_resident_bytes=self.limits.max_resident_bytes)
 
-    def _end(self) -> None:
+    def _kill_browser(self) -> None:
         browser, self._browser = self._browser, None
         if browser:
             browser.kill()
 
 
-class _Page:
-    """One page in a context of its own, which shares nothing with those before and after it."""
+class _PageRendering:
+    """One page in a browser context of its own, isolated from other pages."""
 
-    def __init__(self, browser: Chromium, url: str, page: Answered, ask: Ask, limits: RenderLimits) -> None:
+    def __init__(
+        self, browser: Chromium, url: str, page: PageResponse, ask: AnswerRequest, limits: RenderLimits
+    ) -> None:
         self._browser = browser
         self._url = url
         self._page = page
@@ -137,26 +142,26 @@ class _Page:
         self._requests = 0
         self._bytes = 0
         self._pending = 0
-        self._counting = threading.Lock()
+        self._count_lock = threading.Lock()
         self._results: dict[int, dict[str, Any]] = {}
         self._deadline = time.monotonic() + limits.start_seconds
-        self._may_wait_seconds = limits.max_waiting_seconds
+        self._remaining_wait_seconds = limits.max_waiting_seconds
 
-    def allow_more(self, seconds: float) -> None:
-        """Let it go on for so much longer, as far as it may."""
-        with self._counting:
-            more = min(seconds, self._may_wait_seconds)
-            self._may_wait_seconds -= more
+    def extend_deadline(self, seconds: float) -> None:
+        """Extend the deadline, within the limit on waiting."""
+        with self._count_lock:
+            more = min(seconds, self._remaining_wait_seconds)
+            self._remaining_wait_seconds -= more
             self._deadline += more
 
     def render(self) -> bytes:
-        """The page's HTML once it rests."""
+        """Return the HTML of the page when it is idle."""
         context = self._open()
         self._deadline = time.monotonic() + self._limits.max_seconds
         workers = ThreadPoolExecutor(_PARALLEL_REQUESTS, "deltos-page")
         try:
             opened = self._browser.send("Page.navigate", {"url": self._url}, self._session)
-            self._wait_for_rest(workers)
+            self._wait_until_idle(workers)
             if problem := self._results.get(opened, {}).get("result", {}).get("errorText"):
                 raise SourceError(f"The browser could not open the page ({str(problem)[:100]})")
             document = self._call(workers, "DOM.getDocument", {"depth": 0})
@@ -167,50 +172,51 @@ class _Page:
         return str(html).encode("utf-8", "replace")
 
     def _open(self) -> str:
-        """A fresh context with an empty page, every request of which waits for us; the context's id."""
+        """Open an empty page whose requests are intercepted; return the id of its context."""
         browser, deadline = self._browser, self._deadline
-        context = str(browser.answer_to(browser.send("Target.createBrowserContext"), deadline)["browserContextId"])
+        created = browser.wait_for_result(browser.send("Target.createBrowserContext"), deadline)
+        context = str(created["browserContextId"])
         denied = {"behavior": "deny", "browserContextId": context}
-        browser.answer_to(browser.send("Browser.setDownloadBehavior", denied), deadline)
+        browser.wait_for_result(browser.send("Browser.setDownloadBehavior", denied), deadline)
         blank = {"url": "about:blank", "browserContextId": context}
-        target = browser.answer_to(browser.send("Target.createTarget", blank), deadline)["targetId"]
+        target = browser.wait_for_result(browser.send("Target.createTarget", blank), deadline)["targetId"]
         attached = {"targetId": target, "flatten": True}
-        self._session = browser.answer_to(browser.send("Target.attachToTarget", attached), deadline)["sessionId"]
-        self._frame = str(target)  # the main frame has the id of its target
+        self._session = browser.wait_for_result(browser.send("Target.attachToTarget", attached), deadline)["sessionId"]
+        self._frame = str(target)  # the id of the main frame equals the id of its target
         for method, parameters in (
             ("Fetch.enable", {"patterns": [{"urlPattern": "*"}]}),
             ("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}),
             ("Network.setBypassServiceWorker", {"bypass": True}),
             ("Page.enable", {}),
         ):
-            browser.answer_to(browser.send(method, parameters, self._session), deadline)
+            browser.wait_for_result(browser.send(method, parameters, self._session), deadline)
         return context
 
-    def _wait_for_rest(self, workers: ThreadPoolExecutor) -> None:
-        """Until the page is loaded, asks for nothing more and has nothing to do."""
+    def _wait_until_idle(self, workers: ThreadPoolExecutor) -> None:
+        """Wait until the page is loaded, idle, and has no pending requests."""
         while True:
-            while not self._is_quiet():
-                self._take_message(workers, min(self._deadline, time.monotonic() + _QUIET_SECONDS / 2))
+            while not self._is_idle():
+                self._handle_message(workers, min(self._deadline, time.monotonic() + _QUIET_SECONDS / 2))
             asked = self._requests
-            self._call(workers, "Runtime.evaluate", {"expression": _REST, "awaitPromise": True})
+            self._call(workers, "Runtime.evaluate", {"expression": _WAIT_FOR_IDLE_SCRIPT, "awaitPromise": True})
             if self._requests == asked and not self._pending:
                 return
 
-    def _is_quiet(self) -> bool:
+    def _is_idle(self) -> bool:
         if time.monotonic() >= self._deadline:
             raise TookTooLong(f"rendering it took more than {self._limits.max_seconds:.3g} s")
         return self._is_loaded and not self._pending and time.monotonic() - self._active_at >= _QUIET_SECONDS
 
     def _call(self, workers: ThreadPoolExecutor, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        """What comes of a request to the page, which goes on meanwhile."""
-        number = self._browser.send(method, parameters, self._session)
-        while number not in self._results:
+        """Send a command to the page and return its result, handling other messages meanwhile."""
+        request_id = self._browser.send(method, parameters, self._session)
+        while request_id not in self._results:
             if time.monotonic() >= self._deadline:
                 raise TookTooLong(f"rendering it took more than {self._limits.max_seconds:.3g} s")
-            self._take_message(workers, self._deadline)
-        return answered(self._results.pop(number))
+            self._handle_message(workers, self._deadline)
+        return result_of(self._results.pop(request_id))
 
-    def _take_message(self, workers: ThreadPoolExecutor, until: float) -> None:
+    def _handle_message(self, workers: ThreadPoolExecutor, until: float) -> None:
         message = self._browser.next_message(until)
         if message is None or message.get("sessionId") != self._session:
             return
@@ -225,67 +231,67 @@ class _Page:
                 self._browser.send("Page.handleJavaScriptDialog", {"accept": False}, self._session)
             case "Fetch.requestPaused":
                 self._active_at = time.monotonic()
-                self._take_request(workers, parameters)
+                self._handle_request(workers, parameters)
             case "Inspector.targetCrashed":
                 raise SourceError("The page crashed the browser")
 
-    def _take_request(self, workers: ThreadPoolExecutor, paused: dict[str, Any]) -> None:
+    def _handle_request(self, workers: ThreadPoolExecutor, paused: dict[str, Any]) -> None:
         self._requests += 1
         if self._requests > self._limits.max_requests:
-            raise SourceError(f"The page asked for more than {self._limits.max_requests} others")
-        number, request, kind = str(paused["requestId"]), paused["request"], paused.get("resourceType")
+            raise SourceError(f"The page sent more than {self._limits.max_requests} requests")
+        request_id, request, resource_type = str(paused["requestId"]), paused["request"], paused.get("resourceType")
         url = str(request["url"]).partition("#")[0]
-        is_page = kind == "Document" and paused.get("frameId") == self._frame and url == self._url.partition("#")[0]
-        if is_page:
-            self._fulfil(number, 200, _content_type(self._page), self._page.body)
-        elif kind in _ANSWERED_KINDS and request.get("method") == "GET" and paused.get("frameId") == self._frame:
-            with self._counting:
+        is_in_main_frame = paused.get("frameId") == self._frame
+        if resource_type == "Document" and is_in_main_frame and url == self._url.partition("#")[0]:
+            self._fulfil(request_id, 200, _content_type(self._page), self._page.body)
+        elif resource_type in _ALLOWED_RESOURCE_TYPES and request.get("method") == "GET" and is_in_main_frame:
+            with self._count_lock:
                 self._pending += 1
-            workers.submit(with_confinement(self._answer), number, url)
+            workers.submit(with_confinement(self._answer_request), request_id, url)
         else:
-            self._refuse(number)
+            self._refuse(request_id)
 
-    def _answer(self, number: str, url: str) -> None:
-        """Ask for what the page wants; runs in a thread of its own."""
+    def _answer_request(self, request_id: str, url: str) -> None:
+        """Answer a request of the page; runs in a worker thread."""
         try:
-            self._fulfil_from(number, url)
+            self._fulfil_with_response(request_id, url)
         except FetchFailed as exc:
-            self._fulfil(number, exc.status, "text/plain", b"") if exc.status else self._refuse(number)
-        except Exception:  # noqa: BLE001 - a thread is a surface: the page is told that it failed, as by any network
-            self._refuse(number)
+            self._fulfil(request_id, exc.status, "text/plain", b"") if exc.status else self._refuse(request_id)
+        except Exception:  # noqa: BLE001 - in a worker thread, the request must fail as on any network error
+            self._refuse(request_id)
         finally:
             self._active_at = time.monotonic()
-            with self._counting:
+            with self._count_lock:
                 self._pending -= 1
 
-    def _fulfil_from(self, number: str, url: str) -> None:
+    def _fulfil_with_response(self, request_id: str, url: str) -> None:
         response = self._ask(url)
-        with self._counting:
+        with self._count_lock:
             self._bytes += len(response.body)
             is_too_much = self._bytes > self._limits.max_bytes
         if is_too_much:
-            self._refuse(number)
+            self._refuse(request_id)
             return
-        self._fulfil(number, response.status, _content_type(response), response.body)
+        self._fulfil(request_id, response.status, _content_type(response), response.body)
 
-    def _fulfil(self, number: str, status: int, media_type: str, body: bytes) -> None:
+    def _fulfil(self, request_id: str, status: int, media_type: str, body: bytes) -> None:
         parts = urlsplit(self._url)
         headers = {
             "Content-Type": media_type,
-            "Access-Control-Allow-Origin": f"{parts.scheme}://{parts.netloc}",  # to this page, which has no secrets
+            "Access-Control-Allow-Origin": f"{parts.scheme}://{parts.netloc}",  # safe: the page holds no secrets
         }
         answer = {
-            "requestId": number,
+            "requestId": request_id,
             "responseCode": status,
             "responseHeaders": [{"name": name, "value": value} for name, value in headers.items()],
             "body": base64.b64encode(body).decode("ascii"),
         }
         self._browser.send("Fetch.fulfillRequest", answer, self._session)
 
-    def _refuse(self, number: str) -> None:
-        refused = {"requestId": number, "errorReason": "BlockedByClient"}
+    def _refuse(self, request_id: str) -> None:
+        refused = {"requestId": request_id, "errorReason": "BlockedByClient"}
         self._browser.send("Fetch.failRequest", refused, self._session)
 
 
-def _content_type(answer: Answered) -> str:
+def _content_type(answer: PageResponse) -> str:
     return f"{answer.media_type}; charset={answer.charset}" if answer.charset else answer.media_type

@@ -7,53 +7,77 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deltos.cli.command import Subparsers, add_group, add_limit, add_query, add_verb, number_in, opened_app, print_json
+from deltos.cli.command import (
+    Subparsers,
+    add_group,
+    add_limit,
+    add_query,
+    add_verb,
+    integer_range,
+    open_app,
+    print_json,
+)
+from deltos.cli.command_names import replace_tool_names_in_answer
 from deltos.cli.progress_bar import ProgressBar
-from deltos.cli.wording import name_commands_in_notes
 from deltos.domains.apis.endpoints import Filter, select, show_endpoints
 from deltos.domains.apis.library import api_of, tags_of
 from deltos.domains.apis.render import render_api, render_changes
 from deltos.domains.apis.search import KINDS_OF_TYPE
 from deltos.domains.apis.tools import render_list
 from deltos.errors import BadArgument, SourceError
-from deltos.federation.descriptions import check_refreshable
+from deltos.federation.api_adapters import check_refreshable
 from deltos.model import NEAR_MARK, WEAK_API_CONFIDENCE, WEAK_NOTE
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator
 
-    from deltos.domains.apis.apis import Apis
+    from deltos.domains.apis.domain import Apis
     from deltos.domains.apis.index import UnreadDocument
     from deltos.domains.apis.model import Api, ApiChanges, ApiHit
     from deltos.store.apis import UnitRow
 
 
-_SHOWN_TOKENS = 25_000  # for people, who scroll: the hard limit of an answer
-_MOST_RESULTS = 50
+MAX_TOKENS = 25_000  # the hard limit of an answer, because users of a terminal can scroll
+MAX_RESULTS = 50
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Put `api` and its verbs under the `deltos` command."""
-    verbs = add_group(subparsers, "api", "API descriptions: OpenAPI, GraphQL, AsyncAPI, proto, Postman")
+    """Add `api` and its verbs."""
+    verbs = add_group(
+        subparsers, "api", "manage API descriptions: OpenAPI, GraphQL, AsyncAPI, Protocol Buffers, Postman"
+    )
     add = _verb(verbs, "add", _add, "index an API description")
-    add.add_argument("location", help="a file, a folder, an address or a GraphQL endpoint")
-    add.add_argument("--name", default="", help="what to call it; default: its title")
-    add.add_argument("--root", default="", help="folder that references may not leave; default: the location's")
+    add.add_argument("location", help="file, folder, URL or GraphQL endpoint")
+    add.add_argument("--name", default="", help="name of the API; default: its title")
+    add.add_argument(
+        "--root", default="", help="folder that $ref references may not leave; default: that of the location"
+    )
     _verb(verbs, "list", _list, "list the indexed APIs")
     show = _verb(verbs, "show", _show, "show an API's operations")
-    show.add_argument("name")
-    for option in ("--tag", "--path", "--method"):
-        show.add_argument(option, default="")
-    show.add_argument("--page", type=number_in(1), default=1, help="which page; default: 1")
+    show.add_argument("name", help="name of the API")
+    show.add_argument("--tag", default="", help="only operations with this tag")
+    show.add_argument("--path", default="", help="only operations whose path contains this text")
+    show.add_argument("--method", default="", help="only operations with this HTTP method")
+    show.add_argument("--page", type=integer_range(1), default=1, help="page number; default: 1")
     search = _verb(verbs, "search", _search, "find operations and schemas")
     add_query(search)
-    search.add_argument("--api", default="", help="only this API")
-    search.add_argument("--type", action="append", default=[], dest="types", choices=tuple(KINDS_OF_TYPE))
-    add_limit(search, most=_MOST_RESULTS)
-    search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
-    add_verb(verbs, "refresh", _refresh, "read an API again and tell what changed").add_argument("name")
-    _verb(verbs, "remove", _remove, "forget an API").add_argument("name")
+    search.add_argument("--api", default="", help="search only this API")
+    search.add_argument(
+        "--type",
+        action="append",
+        default=[],
+        dest="types",
+        choices=tuple(KINDS_OF_TYPE),
+        help="only results of this type; may be repeated",
+    )
+    add_limit(search, maximum=MAX_RESULTS)
+    search.add_argument(
+        "--batch", metavar="FILE", help='read {"id", "query"} JSON lines from FILE; - for standard input'
+    )
+    refresh = add_verb(verbs, "refresh", _refresh, "index an API again and list its changes")
+    refresh.add_argument("name", help="name of the API")
+    _verb(verbs, "remove", _remove, "remove an API from the index").add_argument("name", help="name of the API")
 
 
 def _verb(
@@ -62,11 +86,11 @@ def _verb(
     run: Callable[[Apis, argparse.Namespace], int],
     what: str,
 ) -> argparse.ArgumentParser:
-    def run_opened(args: argparse.Namespace) -> int:
-        with opened_app() as app:
+    def run_with_app(args: argparse.Namespace) -> int:
+        with open_app() as app:
             return run(app.domains.apis, args)
 
-    return add_verb(verbs, name, run_opened, what)
+    return add_verb(verbs, name, run_with_app, what)
 
 
 def _add(apis: Apis, args: argparse.Namespace) -> int:
@@ -79,67 +103,69 @@ def _add(apis: Apis, args: argparse.Namespace) -> int:
         bar.clear()
     for api in report.apis:
         print_json(_api_json(api)) if args.json else print(render_api(api, ()))
-    _tell_failures(report.failures, as_json=args.json)
+    _print_failures(report.failures, as_json=args.json)
     return 0
 
 
-def _tell_failures(failures: Iterable[UnreadDocument], *, as_json: bool) -> None:
+def _print_failures(failures: Iterable[UnreadDocument], *, as_json: bool) -> None:
     for failure in failures:
         if as_json:
             print_json({"document": failure.document, "error": failure.reason})
         else:
-            print(f"not read: {failure.document}: {failure.reason}", file=sys.stderr)
+            print(f"Cannot read {failure.document}: {failure.reason}", file=sys.stderr)
 
 
-def _freshen(apis: Apis, args: argparse.Namespace, name: str = "") -> None:
-    """Read what changed on disk; people are told what an answer may lack."""
+def _update_index(apis: Apis, args: argparse.Namespace, name: str = "") -> None:
+    """Re-index changed files and print notes about stale results."""
     notes = apis.freshen(name)
     if not args.json:
         for note in notes:
-            print(name_commands_in_notes(note))
+            print(replace_tool_names_in_answer(note))
 
 
 def _list(apis: Apis, args: argparse.Namespace) -> int:
-    _freshen(apis, args)
+    _update_index(apis, args)
     if args.json:
         for api in apis.library.apis():
             unread = [{"document": row.document, "error": row.reason} for row in apis.library.unread(api.source)]
             print_json(_api_json(api) | {"not_read": unread})
     else:
-        print(name_commands_in_notes(render_list(apis.library, _SHOWN_TOKENS).text))
+        print(replace_tool_names_in_answer(render_list(apis.library, MAX_TOKENS).text))
     return 0
 
 
 def _show(apis: Apis, args: argparse.Namespace) -> int:
-    wanted = Filter(args.tag, args.path, args.method)
-    _freshen(apis, args, args.name)
+    filter_ = Filter(args.tag, args.path, args.method)
+    _update_index(apis, args, args.name)
     if args.json:
-        print_json(_operations_json(apis, args.name, wanted))
+        print_json(_operations_json(apis, args.name, filter_))
     else:
         shown = show_endpoints(
-            apis.library, args.name, wanted, page=args.page, token_budget=_SHOWN_TOKENS, project_root=Path.cwd()
+            apis.library, args.name, filter_, page=args.page, token_budget=MAX_TOKENS, project_root=Path.cwd()
         )
-        print(name_commands_in_notes(shown.text))
+        print(replace_tool_names_in_answer(shown.text))
     return 0
 
 
 def _search(apis: Apis, args: argparse.Namespace) -> int:
     if args.batch:
         apis.freshen(args.api)
-        for question_id, query in _questions(args.batch):
+        for question_id, query in _read_batch(args.batch):
             found = apis.searcher.search(query, api_name=args.api, types=args.types, limit=args.limit)
             print_json({"id": question_id, "results": [_hit_json(hit) for hit in found]})
         return 0
     if not args.query:
-        raise BadArgument("What should be searched for?", hint="deltos api search 'create a refund' --api stripe")
-    _freshen(apis, args, args.api)
+        raise BadArgument("There is no query", hint="Try: deltos api search 'create a refund' --api stripe")
+    _update_index(apis, args, args.api)
     found = apis.searcher.search(args.query, api_name=args.api, types=args.types, limit=args.limit)
     if found and found[0].confidence < WEAK_API_CONFIDENCE and not args.json:
         print(WEAK_NOTE.format(found[0].confidence))
     for hit in found:
         print_json(_hit_json(hit)) if args.json else print(_hit_line(hit))
-    if named := () if args.api else apis.library.named_in(args.query).names:
-        print(f"Only {', '.join(named)} was asked, as the question names it; --api NAME asks another.", file=sys.stderr)
+    if named := () if args.api else apis.searcher.named_in(args.query).names:
+        print(
+            f"Searched only {', '.join(named)}, which the query names. Use --api NAME for another API.", file=sys.stderr
+        )
     if not found and not args.json:
         searched = apis.searcher.count_searchable(args.api)
         print(f"No results found for query: {args.query} (searched {searched} operations, schemas and tags)")
@@ -147,12 +173,12 @@ def _search(apis: Apis, args: argparse.Namespace) -> int:
 
 
 def _refresh(args: argparse.Namespace) -> int:
-    with opened_app() as app:
+    with open_app() as app:
         check_refreshable(app.domains, args.name)
         report = app.domains.apis.indexer.refresh(args.name)
     for changes in report.changes:
         print_json(_changes_json(changes)) if args.json else print(render_changes(changes))
-    _tell_failures(report.failures, as_json=args.json)
+    _print_failures(report.failures, as_json=args.json)
     return 0
 
 
@@ -165,7 +191,7 @@ def _remove(apis: Apis, args: argparse.Namespace) -> int:
     return 0
 
 
-def _questions(batch: str) -> Iterator[tuple[str, str]]:
+def _read_batch(batch: str) -> Iterator[tuple[str, str]]:
     try:
         lines = sys.stdin.read() if batch == "-" else Path(batch).read_text("utf-8")
     except OSError as exc:
@@ -176,13 +202,15 @@ def _questions(batch: str) -> Iterator[tuple[str, str]]:
                 row = json.loads(line)
                 yield row["id"], row["query"]
             except (ValueError, KeyError, TypeError):
-                raise BadArgument(f'Line {number} of the batch is not {{"id", "query"}}') from None
+                raise BadArgument(
+                    f"Line {number} of the batch is invalid", hint='Each line is {"id": …, "query": …}.'
+                ) from None
 
 
-def _operations_json(apis: Apis, name: str, wanted: Filter) -> dict[str, Any]:
+def _operations_json(apis: Apis, name: str, filter_: Filter) -> dict[str, Any]:
     row = apis.library.row(name)
     overview = api_of(row).overview
-    chosen = select(apis.library.store.units(row.id, ("operation", "webhook")), wanted)
+    chosen = select(apis.library.store.units(row.id, ("operation", "webhook")), filter_)
     schemas = apis.library.store.units(row.id, ("schema",))
     return {
         "name": row.name,
@@ -214,7 +242,7 @@ def _api_json(api: Api) -> dict[str, Any]:
 
 def _hit_line(hit: ApiHit) -> str:
     line = f"{hit.confidence:.2f}  {hit.api_name}  {hit.title}"
-    return f"{line} {NEAR_MARK}" if hit.is_near else line
+    return f"{line} {NEAR_MARK}" if hit.is_semantic_match else line
 
 
 def _hit_json(hit: ApiHit) -> dict[str, Any]:
@@ -228,7 +256,7 @@ def _hit_json(hit: ApiHit) -> dict[str, Any]:
         "title": hit.title,
         "score": round(hit.confidence, 4),
         "text": hit.text,
-        **({"near_in_meaning": True} if hit.is_near else {}),
+        **({"near_in_meaning": True} if hit.is_semantic_match else {}),
     }
 
 

@@ -1,4 +1,4 @@
-"""`deltos code search`: find code from the shell."""
+"""`deltos code search`: searches code."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from deltos.cli.command import (
     add_query,
     add_verb,
     batch_queries,
-    opened_app,
+    open_app,
     print_json,
     print_notes,
 )
-from deltos.cli.looks import print_answer
+from deltos.cli.command_names import replace_tool_names_in_answer
 from deltos.cli.progress_bar import ProgressBar
-from deltos.cli.wording import name_commands_in_notes
+from deltos.cli.style import print_answer
 from deltos.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -29,33 +29,35 @@ if TYPE_CHECKING:
     from deltos.domains.code.model import CodeHit
     from deltos.domains.code.search import CodeSearch
     from deltos.store.code import FileScope
-    from deltos.workspace.selection import Selection
+    from deltos.workspace.project_selection import Selection
 
 MAX_RESULTS = 50
 
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `code` and its verbs."""
-    verbs = add_group(subparsers, "code", "find code by meaning, name or pattern")
-    search = add_verb(verbs, "search", _search, 'find code: plain words, a symbol, a "quoted string" or a /regex/')
+    verbs = add_group(subparsers, "code", "search code by meaning, name or pattern")
+    search = add_verb(verbs, "search", _search, 'search code: words, a symbol, a "quoted string" or a /regex/')
     add_query(search)
     add_project(search, takes_several=True)
-    add_limit(search, most=MAX_RESULTS)
-    search.add_argument("--type", default="", metavar="TYPE", help="only such files: py, .ts, python; several: ts,tsx")
-    search.add_argument("--directory", default="", metavar="DIR", help="only below this folder of the project")
-    search.add_argument("--concise", action="store_true", help="one line per result: place, signature and what answers")
-    search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
+    add_limit(search, maximum=MAX_RESULTS)
+    search.add_argument("--type", default="", metavar="TYPE", help="only files of these types: py, .ts, python; ts,tsx")
+    search.add_argument("--directory", default="", metavar="DIR", help="only files below this folder of the project")
+    search.add_argument("--concise", action="store_true", help="print one line per result with location and signature")
+    search.add_argument(
+        "--batch", metavar="FILE", help='read {"id", "query"} JSON lines from FILE; - for standard input'
+    )
 
 
 def _search(arguments: argparse.Namespace) -> int:
-    from deltos.domains.code.scope import scope_of  # deferred: `--help` needs none of it
+    from deltos.domains.code.scope import scope_of  # deferred: not needed for `--help`
 
     if not arguments.query and not arguments.batch:
         raise BadArgument("There is no query", hint='Try: deltos code search "where is the cache cleared"')
-    from deltos.workspace.selection import select
+    from deltos.workspace.project_selection import select
 
     bar = ProgressBar()
-    with opened_app() as app:
+    with open_app() as app:
         selection = select(app.domains.projects, arguments.project, [Path.cwd()], folders_first=True)
         index = selection.alone
         if index is None:
@@ -64,22 +66,22 @@ def _search(arguments: argparse.Namespace) -> int:
         freshness = index.freshen(progress=bar, wait_seconds=float("inf"))
         bar.clear()
         search = app.code_search(index)
-        print_notes(freshness.notes_about("code"), beside_json=arguments.json or arguments.batch)
+        print_notes(freshness.notes_about("code"), with_json=arguments.json or arguments.batch)
         if arguments.batch:
             return _answer_batch(search, scope, arguments.batch, arguments.limit)
         return _answer_one(search, scope, arguments)
 
 
 def _search_several(app: App, selection: Selection, arguments: argparse.Namespace, bar: ProgressBar) -> int:
-    """The same over several projects; the results say whose they are."""
-    from deltos.domains.code.together import scope_across, searched_together  # deferred, as above
-    from deltos.workspace.selection import freshen_all
+    """Search several projects; each result names its project."""
+    from deltos.domains.code.multi_project_search import open_search, scope_for_projects  # deferred, as above
+    from deltos.workspace.project_selection import freshen_all
 
-    chosen, scope = scope_across(selection, arguments.directory, arguments.type)
+    chosen, scope = scope_for_projects(selection, arguments.directory, arguments.type)
     fresh = freshen_all(chosen, bar, wait_seconds=float("inf"))
     bar.clear()
-    search = searched_together(fresh.ready, by_meaning=app.config.searches_by_meaning)
-    print_notes(fresh.notes_about("code"), beside_json=arguments.json or arguments.batch)
+    search = open_search(fresh.ready, by_meaning=app.config.searches_by_meaning)
+    print_notes(fresh.notes_about("code"), with_json=arguments.json or arguments.batch)
     if arguments.batch:
         return _answer_batch(search, scope, arguments.batch, arguments.limit)
     return _answer_one(search, scope, arguments)
@@ -93,7 +95,7 @@ def _answer_batch(search: CodeSearch, scope: FileScope, source: str, limit: int)
 
 
 def _answer_one(search: CodeSearch, scope: FileScope, arguments: argparse.Namespace) -> int:
-    from deltos.domains.code.render import render_text  # deferred: `--help` needs none of it
+    from deltos.domains.code.render import render_text  # deferred: not needed for `--help`
 
     answer = search.search(arguments.query, scope, limit=arguments.limit)
     if arguments.json:
@@ -101,7 +103,7 @@ def _answer_one(search: CodeSearch, scope: FileScope, arguments: argparse.Namesp
             print_json(_as_data(hit))
     else:
         text = render_text(answer, query=arguments.query, concise=arguments.concise)
-        print_answer(name_commands_in_notes(text), [f"{hit.path}:{hit.start_line}" for hit in answer.hits])
+        print_answer(replace_tool_names_in_answer(text), [f"{hit.path}:{hit.start_line}" for hit in answer.hits])
     return 0 if answer.hits else 1
 
 

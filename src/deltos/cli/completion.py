@@ -1,4 +1,4 @@
-"""`deltos completion SHELL`: a script that completes commands, options and their values, written from the parser."""
+"""`deltos completion SHELL`: generates a shell script that completes commands, options and their values."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ if TYPE_CHECKING:
 
     from deltos.cli.command import Subparsers
 
-_PATHS = ("PATH", "FILE", "DIR")  # metavars of what is a file or folder
+_PATHS = ("PATH", "FILE", "DIR")  # metavars of files and folders
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """What may follow some words: commands, options, values of options, and what stands without an option.
+class CompletionContext:
+    """The completions after some words: commands, options with their values, and positional arguments.
 
-    `values` has the choices of each option that takes a value, none where any text will do; `files` are those that
-    take paths.
+    `values` has the choices of each option with a value, empty for any text; `files` are the options that take paths.
     """
 
     words: tuple[str, ...]
@@ -36,8 +35,8 @@ class Place:
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `completion`."""
-    verb = add_verb(subparsers, "completion", _completion, "print a script that completes commands in your shell")
-    verb.add_argument("shell", choices=tuple(_WRITERS), help="your shell")
+    verb = add_verb(subparsers, "completion", _completion, "print a completion script for your shell")
+    verb.add_argument("shell", choices=tuple(_WRITERS), help="shell to generate the script for")
     verb.epilog = (
         "bash: deltos completion bash > ~/.local/share/bash-completion/completions/deltos; "
         "zsh: deltos completion zsh > a folder of $fpath, as _deltos; "
@@ -49,7 +48,7 @@ def add_commands(subparsers: Subparsers) -> None:
 def _completion(arguments: argparse.Namespace) -> int:
     from deltos.cli.main import parser
 
-    script = _WRITERS[arguments.shell](list(places_of(parser())))
+    script = _WRITERS[arguments.shell](list(completion_contexts(parser())))
     if arguments.json:
         print_json({"shell": arguments.shell, "script": script})
     else:
@@ -57,8 +56,8 @@ def _completion(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def places_of(parser: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[Place]:
-    """This parser and all below it."""
+def completion_contexts(parser: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[CompletionContext]:
+    """Yield the contexts of `parser` and of all its subcommands."""
     inner: dict[str, argparse.ArgumentParser] = {}
     summaries: dict[str, str] = {}
     options: dict[str, str] = {}
@@ -66,7 +65,7 @@ def places_of(parser: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> I
     files: set[str] = set()
     positional: list[str] = []
     takes_files = False
-    for action in parser._actions:  # noqa: SLF001 (a parser has no public list of what it knows)
+    for action in parser._actions:  # noqa: SLF001 (argparse has no public list of actions)
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             inner = dict(action.choices)
             summaries = {choice.dest: choice.help or "" for choice in action._choices_actions}  # noqa: SLF001
@@ -79,13 +78,13 @@ def places_of(parser: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> I
         else:
             positional += _choices(action)
             takes_files = takes_files or action.metavar in _PATHS or action.dest in ("path", "location", "url", "file")
-    yield Place(words, summaries, options, values, frozenset(files), tuple(positional), takes_files)
+    yield CompletionContext(words, summaries, options, values, frozenset(files), tuple(positional), takes_files)
     for name, below in inner.items():
-        yield from places_of(below, (*words, name))
+        yield from completion_contexts(below, (*words, name))
 
 
 def _choices(action: argparse.Action) -> tuple[str, ...]:
-    offered = getattr(action, "offered", None)  # names that are known only when the script is written
+    offered = getattr(action, "offered", None)  # names that are computed when the script is generated
     return tuple(str(choice) for choice in (offered() if offered else action.choices or ()) if str(choice))
 
 
@@ -93,31 +92,30 @@ def _first_line(text: str) -> str:
     return text.partition("\n")[0].partition("; ")[0]
 
 
-def _bash(places: list[Place]) -> str:
+def _bash(contexts: list[CompletionContext]) -> str:
     cases = []
-    for place in places:
+    for context in contexts:
         after = [
-            f"      {option}) {_bash_value(place, option, choices)}; return ;;"
-            for option, choices in place.values.items()
+            f"      {option}) {_bash_value(context, option, choices)}; return ;;"
+            for option, choices in context.values.items()
         ]
-        words = " ".join([*place.commands, *place.positional, *place.options])
-        files = ' _deltos_files "$cur"; ' if place.takes_files else " "
+        words = " ".join([*context.commands, *context.positional, *context.options])
+        files = ' _deltos_files "$cur"; ' if context.takes_files else " "
         inner = "\n".join(['      case "$prev" in', *after, "      esac"]) if after else "      :"
-        cases.append(
-            f'    "{" ".join(place.words)}")\n{inner}\n     {files}COMPREPLY+=( $(compgen -W "{words}" -- "$cur") ) ;;'
-        )
-    known = " ".join(f'["{" ".join(place.words)}"]=1' for place in places if place.words)
+        complete_words = f'COMPREPLY+=( $(compgen -W "{words}" -- "$cur") )'
+        cases.append(f'    "{" ".join(context.words)}")\n{inner}\n     {files}{complete_words} ;;')
+    known = " ".join(f'["{" ".join(context.words)}"]=1' for context in contexts if context.words)
     return _BASH.replace("@KNOWN@", known).replace("@CASES@", "\n".join(cases))
 
 
-def _bash_value(place: Place, option: str, choices: tuple[str, ...]) -> str:
+def _bash_value(context: CompletionContext, option: str, choices: tuple[str, ...]) -> str:
     if choices:
         return f'COMPREPLY=( $(compgen -W "{" ".join(choices)}" -- "$cur") )'
-    return '_deltos_files "$cur"' if option in place.files else ":"
+    return '_deltos_files "$cur"' if option in context.files else ":"
 
 
 _BASH = """\
-# Completes `deltos` in bash. Written by `deltos completion bash`.
+# Completes `deltos` in bash. Generated by `deltos completion bash`.
 _deltos_files() {
   local IFS=$'\\n'
   compopt -o filenames 2>/dev/null
@@ -139,41 +137,41 @@ complete -F _deltos deltos
 """
 
 
-def _zsh(places: list[Place]) -> str:
+def _zsh(contexts: list[CompletionContext]) -> str:
     cases = []
-    for place in places:
-        specs = [_zsh_option(place, option, told) for option, told in place.options.items()]
-        if place.commands:
-            offered = " ".join(_quoted(f"{name}:{_first_line(told)}") for name, told in place.commands.items())
+    for context in contexts:
+        specs = [_zsh_option(context, option, summary) for option, summary in context.options.items()]
+        if context.commands:
+            offered = " ".join(_quoted(f"{name}:{_first_line(summary)}") for name, summary in context.commands.items())
             rest = [f"      verbs=({offered})", "      _describe -t commands command verbs"]
         else:
-            specs.append(_quoted(_zsh_positional(place)))
+            specs.append(_quoted(_zsh_positional(context)))
             rest = []
         if specs:
             rest.append(f"      _arguments -S {' '.join(specs)}")
-        cases.append("\n".join([f'    "{" ".join(place.words)}")', *rest, "      ;;"]))
-    known = " ".join(f'"{" ".join(place.words)}" 1' for place in places if place.words)
+        cases.append("\n".join([f'    "{" ".join(context.words)}")', *rest, "      ;;"]))
+    known = " ".join(f'"{" ".join(context.words)}" 1' for context in contexts if context.words)
     return _ZSH.replace("@KNOWN@", known).replace("@CASES@", "\n".join(cases))
 
 
-def _zsh_option(place: Place, option: str, told: str) -> str:
-    said = _first_line(told).replace("[", "(").replace("]", ")").replace(":", " ")
-    if option not in place.values:
-        return _quoted(f"{option}[{said}]")
-    choices = place.values[option]
-    kind = f"({' '.join(choices)})" if choices else "_files" if option in place.files else " "
-    return _quoted(f"{option}[{said}]:value:{kind}")
+def _zsh_option(context: CompletionContext, option: str, summary: str) -> str:
+    description = _first_line(summary).replace("[", "(").replace("]", ")").replace(":", " ")
+    if option not in context.values:
+        return _quoted(f"{option}[{description}]")
+    choices = context.values[option]
+    kind = f"({' '.join(choices)})" if choices else "_files" if option in context.files else " "
+    return _quoted(f"{option}[{description}]:value:{kind}")
 
 
-def _zsh_positional(place: Place) -> str:
-    if place.positional:
-        return f"*:value:({' '.join(place.positional)})"
-    return "*:path:_files" if place.takes_files else "*:text:()"
+def _zsh_positional(context: CompletionContext) -> str:
+    if context.positional:
+        return f"*:value:({' '.join(context.positional)})"
+    return "*:path:_files" if context.takes_files else "*:text:()"
 
 
 _ZSH = """\
 #compdef deltos
-# Completes `deltos` in zsh. Written by `deltos completion zsh`; put it into a folder of $fpath as _deltos.
+# Completes `deltos` in zsh. Generated by `deltos completion zsh`; save it as _deltos in a folder of $fpath.
 _deltos() {
   local at="" next word
   local -a verbs
@@ -201,30 +199,32 @@ fi
 """
 
 
-def _fish(places: list[Place]) -> str:
-    known = " ".join(_quoted(" ".join(place.words)) for place in places if place.words)
+def _fish(contexts: list[CompletionContext]) -> str:
+    known = " ".join(_quoted(" ".join(context.words)) for context in contexts if context.words)
     lines = [_FISH.replace("@KNOWN@", known)]
-    for place in places:
-        start = f"""complete -c deltos -n '__deltos_is_at "{" ".join(place.words)}"'"""
-        lines += [f"{start} -a {name} -d {_quoted(_first_line(told))}" for name, told in place.commands.items()]
-        lines += [f"{start} -a {value}" for value in place.positional]
-        if place.takes_files:
+    for context in contexts:
+        start = f"""complete -c deltos -n '__deltos_is_at "{" ".join(context.words)}"'"""
+        lines += [f"{start} -a {name} -d {_quoted(_first_line(summary))}" for name, summary in context.commands.items()]
+        lines += [f"{start} -a {value}" for value in context.positional]
+        if context.takes_files:
             lines.append(f"{start} -F")
-        for option, told in place.options.items():
-            lines.append(f"{start} -l {option.lstrip('-')} -d {_quoted(_first_line(told))}{_fish_value(place, option)}")
+        for option, summary in context.options.items():
+            lines.append(
+                f"{start} -l {option.lstrip('-')} -d {_quoted(_first_line(summary))}{_fish_value(context, option)}"
+            )
     return "\n".join(lines) + "\n"
 
 
-def _fish_value(place: Place, option: str) -> str:
-    if option not in place.values:
+def _fish_value(context: CompletionContext, option: str) -> str:
+    if option not in context.values:
         return ""
-    if choices := place.values[option]:
+    if choices := context.values[option]:
         return f" -x -a {_quoted(' '.join(choices))}"
-    return " -r -F" if option in place.files else " -x"
+    return " -r -F" if option in context.files else " -x"
 
 
 _FISH = """\
-# Completes `deltos` in fish. Written by `deltos completion fish`.
+# Completes `deltos` in fish. Generated by `deltos completion fish`.
 function __deltos_at
     set -l at
     for word in (commandline -opc)[2..-1]
@@ -239,19 +239,19 @@ end
 complete -c deltos -f"""
 
 
-def _powershell(places: list[Place]) -> str:
+def _powershell(contexts: list[CompletionContext]) -> str:
     table = {
-        " ".join(place.words): {
-            "words": {**place.commands, **dict.fromkeys(place.positional, ""), **place.options},
-            "values": {option: list(choices) for option, choices in place.values.items()},
+        " ".join(context.words): {
+            "words": {**context.commands, **dict.fromkeys(context.positional, ""), **context.options},
+            "values": {option: list(choices) for option, choices in context.values.items()},
         }
-        for place in places
+        for context in contexts
     }
     return _POWERSHELL.replace("@TABLE@", json.dumps(table, indent=1).replace("'@", "' @"))
 
 
 _POWERSHELL = """\
-# Completes `deltos` in PowerShell. Written by `deltos completion powershell`.
+# Completes `deltos` in PowerShell. Generated by `deltos completion powershell`.
 $deltosPlaces = @'
 @TABLE@
 '@ | ConvertFrom-Json
@@ -281,11 +281,11 @@ Register-ArgumentCompleter -Native -CommandName deltos -ScriptBlock {
 
 
 def _quoted(text: str) -> str:
-    """A word of a shell: single quotes mean the same in zsh and fish, but for what follows a backslash."""
+    """Quote a word for a shell: single quotes mean the same in zsh and fish, except before a backslash."""
     return "'" + text.replace("\\", "/").replace("'", "’") + "'"
 
 
-_WRITERS: dict[str, Callable[[list[Place]], str]] = {
+_WRITERS: dict[str, Callable[[list[CompletionContext]], str]] = {
     "bash": _bash,
     "zsh": _zsh,
     "fish": _fish,

@@ -1,4 +1,4 @@
-"""`deltos db`: the PostgreSQL database that DELTOS_DATABASE names, and moving into it."""
+"""`deltos db`: manages the PostgreSQL database of DELTOS_DATABASE and copies data to it."""
 
 from __future__ import annotations
 
@@ -17,63 +17,65 @@ if TYPE_CHECKING:
 
     from deltos.cli.command import Subparsers
 
-_MEMORY_STAYS = (
-    "Memory was not copied: there is one already where it would go, and their sessions would be mixed."
-    " Merge them by `deltos memory export` here and `deltos memory import` there."
+_MEMORY_NOT_COPIED = (
+    "Memory was not copied because the target already has one."
+    " Merge them with `deltos memory export` here and `deltos memory import` there."
 )
 
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `db init`, `db migrate`, `db check` and `db move`."""
-    verbs = add_group(subparsers, "db", "the PostgreSQL database that DELTOS_DATABASE names")
-    init = add_verb(verbs, "init", _init, "create what Deltos needs in the database; what is there stays")
-    init.add_argument("--role", default="", metavar="NAME", help="let this role use it, held by row-level security")
-    add_verb(verbs, "migrate", _migrate, "bring the tables up to date; every command does so by itself")
-    add_verb(verbs, "check", _check, "connect, say what is kept there, and which settings of the server are risky")
-    move = add_verb(verbs, "move", _move, "copy what this data folder keeps into it, but for indexes of code")
-    move.add_argument("--back", action="store_true", help="from the database into the data folder")
+    verbs = add_group(subparsers, "db", "manage the PostgreSQL database of DELTOS_DATABASE")
+    init = add_verb(verbs, "init", _init, "create the tables in the database; existing data stays")
+    init.add_argument("--role", default="", metavar="NAME", help="let this role use them, under row-level security")
+    add_verb(verbs, "migrate", _migrate, "migrate the tables to this version; every command does so automatically")
+    add_verb(verbs, "check", _check, "connect, count the stored data and report risky server settings")
+    move = add_verb(verbs, "move", _move, "copy the data folder into the database, except code indexes")
+    move.add_argument("--back", action="store_true", help="copy from the database into the data folder")
 
 
 def _init(arguments: argparse.Namespace) -> int:
     if not arguments.role:
         return _migrate(arguments)
     config = database_config()
-    told, is_new = describe_database(config.database), admit_role(config.database, arguments.role)
+    description, is_new = describe_database(config.database), admit_role(config.database, arguments.role)
     if arguments.json:
-        print_json({"database": told, "status": "ready", "role": arguments.role, "is_new": is_new})
+        print_json({"database": description, "status": "ready", "role": arguments.role, "is_new": is_new})
         return 0
-    print(f"{told}: ready for the role {arguments.role}" + (", which was made now" if is_new else ""))
+    print(f"{description}: ready for the role {arguments.role}" + (", which was created" if is_new else ""))
     if is_new:
-        print("It has no password yet: ALTER ROLE … PASSWORD '…', or as your server authenticates.")
-    print("Start servers with its name in DELTOS_DATABASE. Migrations, and `deltos memory purge`, need the owner's.")
+        print("The role has no password yet. Set one with ALTER ROLE … PASSWORD '…', or use another authentication.")
+    print("Use this role in DELTOS_DATABASE of servers. Migrations and `deltos memory purge` need the owner's role.")
     return 0
 
 
 def _migrate(arguments: argparse.Namespace) -> int:
-    told = describe_database(database_config().database)
-    print_json({"database": told, "status": "ready"}) if arguments.json else print(f"{told}: ready")
+    description = describe_database(database_config().database)
+    print_json({"database": description, "status": "ready"}) if arguments.json else print(f"{description}: ready")
     return 0
 
 
 def _check(arguments: argparse.Namespace) -> int:
     config = database_config()
-    told, health = describe_database(config.database), examine_database(config.database)
-    aside = [job for job in open_jobs(config.database).every() if job.state == SET_ASIDE]
+    description, health = describe_database(config.database), examine_database(config.database)
+    set_aside_jobs = [job for job in open_jobs(config.database).all() if job.state == SET_ASIDE]
     standbys = describe_standbys(config.standbys)
     if arguments.json:
-        jobs = [{"job": job.id, "kind": job.kind, "subject": job.subject, "reason": job.reason} for job in aside]
-        found = {"database": told, "counts": health.counts, "risks": list(health.risks)}
+        jobs = [
+            {"job": job.id, "kind": job.kind, "subject": job.subject, "reason": job.reason} for job in set_aside_jobs
+        ]
+        found = {"database": description, "counts": health.counts, "risks": list(health.risks)}
         print_json({**found, "standbys": standbys, "jobs_set_aside": jobs})
         return 0
-    print(told)
+    print(description)
     for name, count in health.counts.items():
         print(f"{name}: {count:,}")
     for standby in standbys:
         print(f"standby {standby}")
     for risk in health.risks:
         print(f"risky: {risk}")
-    for job in aside:
-        print(f"set aside: {job.told()} after {counted(job.failures, 'failure')}, the last: {job.reason}")
+    for job in set_aside_jobs:
+        print(f"set aside: {job.describe()} after {counted(job.failures, 'failure')}, the last: {job.reason}")
     return 0
 
 
@@ -81,23 +83,23 @@ def _move(arguments: argparse.Namespace) -> int:
     from deltos.move_stores import move  # deferred: both engines are imported
 
     config = database_config()
-    describe_database(config.database)  # says what is wrong with it before anything is read
+    describe_database(config.database)  # raises an error before anything is read if the database is not usable
     moved = move(config.home, config.database, back=arguments.back, say=lambda line: print(line, file=sys.stderr))
     if arguments.json:
         print_json(moved._asdict())
     else:
         counts = ((name, count) for name, count in moved._asdict().items() if count is not None)
         print(", ".join(f"{count:,} {name}" for name, count in counts) + " copied")
-        print("What they were copied from is unchanged. Indexes of code are made anew by the next question.")
-        print("Not copied: snapshots of memory, the ring of the last calls, notes about what could not be read.")
+        print("The originals are unchanged. Code is indexed again at the next search.")
+        print("Not copied: snapshots of memory, the call log, and notes about unreadable files.")
     if moved.observations is None:
-        print(_MEMORY_STAYS, file=sys.stderr)
+        print(_MEMORY_NOT_COPIED, file=sys.stderr)
         return 1
     return 0
 
 
 def database_config() -> Config:
-    """The configuration, in which a database has to be named."""
+    """Return the configuration; raise BadArgument if DELTOS_DATABASE is not set."""
     config = Config.from_environment()
     if not config.database:
         raise BadArgument(

@@ -1,4 +1,4 @@
-"""`deltos docs …`: add, list, search, crawl, watch, recrawl, cancel and remove documentation sources."""
+"""`deltos docs …`: adds, lists, searches, crawls and removes documentation sources."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from deltos.cli.command import (
     add_query,
     add_verb,
     batch_queries,
-    number_in,
-    opened_app,
+    integer_range,
+    open_app,
     print_json,
 )
-from deltos.cli.looks import is_looked_at, progress_line
+from deltos.cli.command_names import replace_tool_names_in_answer
 from deltos.cli.progress_bar import ProgressBar
+from deltos.cli.style import is_interactive, progress_line
 from deltos.cli.terminal import redraw_line
-from deltos.cli.wording import name_commands_in_notes
 from deltos.config import Config
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import (
@@ -53,80 +53,87 @@ if TYPE_CHECKING:
     from deltos.domains.docs.domain import Docs
     from deltos.domains.docs.model import Passage, SourceStatus
 
-_SHOWN_TOKENS = 25_000  # for people, who scroll: the hard limit of an answer
-_MOST_RESULTS = 50
-_FAILING = ("FAILED", "INTERRUPTED")
+MAX_TOKENS = 25_000  # the hard limit of an answer, because users of a terminal can scroll
+MAX_RESULTS = 50
+_FAILED_STATES = ("FAILED", "INTERRUPTED")
 _POLL_SECONDS = 0.5
-# A crawl that was just begun waits for its process to start; one that waits longer has none.
-_START_SECONDS = 20.0
-_READING_SECONDS = 20.0  # for people who wait: a server, or `crawl --read`, reads the rest
+# A crawl that waits longer than this for its process has none.
+_START_TIMEOUT_SECONDS = 20.0
+_EMBEDDING_SECONDS = 20.0  # time limit for waiting users; a server or `crawl --read` embeds the rest
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Put `docs` and its verbs under the `deltos` command."""
-    verbs = add_group(subparsers, "docs", "documentation: websites, folders, installed packages")
-    _add_adding(verbs)
-    add_verb(verbs, "list", _opened(_list), "list the documentation sources")
-    search = add_verb(verbs, "search", _opened(_search), "find passages that answer a question")
+    """Add `docs` and its verbs."""
+    verbs = add_group(subparsers, "docs", "manage documentation of websites, folders and installed packages")
+    _add_add_command(verbs)
+    add_verb(verbs, "list", _with_app(_list), "list the documentation sources")
+    search = add_verb(verbs, "search", _with_app(_search), "search the documentation")
     add_query(search)
-    search.add_argument("--source", default="", help="only this source (name or id)")
-    search.add_argument("--version", default="", help="only sources of this version")
-    add_limit(search, most=_MOST_RESULTS)
-    search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
+    search.add_argument("--source", default="", help="search only this source (name or id)")
+    search.add_argument("--version", default="", help="search only sources of this version")
+    add_limit(search, maximum=MAX_RESULTS)
+    search.add_argument(
+        "--batch", metavar="FILE", help='read {"id", "query"} JSON lines from FILE; - for standard input'
+    )
     add_project(search)
-    status = add_verb(verbs, "status", _opened(_status), "tell how far the crawl of a source is")
-    status.add_argument("source", nargs="?", default="", help="name or id; default: all")
+    status = add_verb(verbs, "status", _with_app(_status), "show the progress of crawls")
+    status.add_argument("source", nargs="?", default="", help="name or id of a source; default: all sources")
     _add_version(status)
-    status.add_argument("--follow", action="store_true", help="stay until the crawl is done")
-    crawl = add_verb(verbs, "crawl", _opened(_crawl_waiting), "go on with a crawl that stopped, until it is done")
-    crawl.add_argument("source", help="name or id")
-    crawl.add_argument("--read", action="store_true", help="and until all passages are read for search by meaning")
+    status.add_argument("--follow", action="store_true", help="wait until the crawl is done")
+    crawl = add_verb(
+        verbs, "crawl", _with_app(_crawl_command), "resume a crawl that stopped, and wait until it is done"
+    )
+    crawl.add_argument("source", help="name or id of the source")
+    crawl.add_argument("--read", action="store_true", help="also wait until all passages are embedded")
     _add_version(crawl)
     _add_private(crawl)
-    recrawl = add_verb(verbs, "recrawl", _opened(_recrawl), "bring a source up to date")
-    recrawl.add_argument("source", help="name or id")
+    recrawl = add_verb(verbs, "recrawl", _with_app(_recrawl), "update a source")
+    recrawl.add_argument("source", help="name or id of the source")
     _add_version(recrawl)
-    recrawl.add_argument("--full", action="store_true", help="read everything again")
-    _add_waiting(recrawl)
+    recrawl.add_argument("--full", action="store_true", help="fetch unchanged pages again too")
+    _add_wait_options(recrawl)
     for name, run, what in (
-        ("cancel", _cancel, "stop the crawl of a source; what was searchable stays"),
-        ("remove", _remove, "remove a source and all that is indexed of it"),
+        ("cancel", _cancel, "stop the crawl of a source; indexed pages stay"),
+        ("remove", _remove, "remove a source and its index"),
     ):
-        verb = add_verb(verbs, name, _opened(run), what)
-        verb.add_argument("source", help="name or id")
+        verb = add_verb(verbs, name, _with_app(run), what)
+        verb.add_argument("source", help="name or id of the source")
         _add_version(verb)
 
 
-def _add_adding(verbs: Subparsers) -> None:
-    add = add_verb(verbs, "add", _opened(_add), "add a source and index it in the background")
+def _add_add_command(verbs: Subparsers) -> None:
+    add = add_verb(verbs, "add", _with_app(_add), "add a source and index it in the background")
     add.add_argument(
-        "url", help="address, git repository, path, pypi:NAME, npm:NAME, or deps: for all dependencies of the project"
+        "url", help="URL, git repository, path, pypi:NAME, npm:NAME, or deps: for all dependencies of the project"
     )
-    add.add_argument("--name", default="", help="what to call it")
-    add.add_argument("--version", default="", help="version that it documents")
-    add.add_argument("--include", action="append", default=[], metavar="GLOB", help="take these addresses only")
-    add.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="leave these addresses out")
+    add.add_argument("--name", default="", help="name of the source")
+    add.add_argument("--version", default="", help="documented version")
+    add.add_argument("--include", action="append", default=[], metavar="GLOB", help="crawl only URLs that match")
+    add.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="skip URLs that match")
     add.add_argument(
         "--max-pages",
-        type=number_in(0, 100_000),
+        type=integer_range(0, 100_000),
         default=0,
-        help="most pages to read; default: 500 on a website, elsewhere all",
+        help="maximum number of pages; default: 500 for websites, unlimited for other sources",
     )
     add.add_argument(
-        "--max-depth", type=number_in(0, 1_000), default=0, help="most links away from the start; 0 is any"
+        "--max-depth",
+        type=integer_range(0, 1_000),
+        default=0,
+        help="maximum number of links from the start page; 0: unlimited",
     )
-    add.add_argument("--auth", default="", metavar="NAME", help="variable DELTOS_AUTH_… with the login, or netrc")
-    add.add_argument("--browser", action="store_true", help="render pages in the browser of this machine")
+    add.add_argument("--auth", default="", metavar="NAME", help="DELTOS_AUTH_… variable with the login, or netrc")
+    add.add_argument("--browser", action="store_true", help="render pages in a browser of this machine")
     add_project(add)
-    _add_waiting(add)
+    _add_wait_options(add)
 
 
 def _add_version(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--version", default="", help="which of several versions; latest, all")
+    verb.add_argument("--version", default="", help="version of the source; also: latest, all")
 
 
-def _add_waiting(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--wait", action="store_true", help="stay until it is done")
+def _add_wait_options(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--wait", action="store_true", help="wait until the crawl is done")
     _add_private(verb)
 
 
@@ -135,31 +142,31 @@ def _add_private(verb: argparse.ArgumentParser) -> None:
         "--allow-private-hosts",
         default="",
         metavar="LIST",
-        help="hosts and networks outside the public internet that may be asked, comma-separated: wiki.corp,10.1.0.0/16",
+        help="private hosts and networks that may be crawled, comma-separated: wiki.corp,10.1.0.0/16",
     )
 
 
-def _opened(run: Callable[[App, argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
-    def run_opened(arguments: argparse.Namespace) -> int:
+def _with_app(run: Callable[[App, argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    def run_with_app(arguments: argparse.Namespace) -> int:
         config = Config.from_environment()
         if named := getattr(arguments, "allow_private_hosts", ""):
             config = replace(config, private_hosts=PrivateHosts.parse(named))
-        with opened_app(config) as app:
+        with open_app(config) as app:
             return run(app, arguments)
 
-    return run_opened
+    return run_with_app
 
 
 def _add(app: App, arguments: argparse.Namespace) -> int:
     root = Path(arguments.project).absolute()
-    arguments.wait |= arguments.max_pages == 1  # a single page is there as soon as one could ask for it
-    local = _local(arguments.url)
+    arguments.wait |= arguments.max_pages == 1  # a single page takes no longer than starting a process
+    local = _find_local_path(arguments.url)
     added = app.domains.docs.library.add(
         NewSource(
             url=str(local.absolute()) if local else arguments.url,
             name=arguments.name,
             project_root=root,
-            roots=(Path(root.anchor),),  # the user may add whatever the user can read
+            roots=(Path(root.anchor),),  # the user may add every readable folder
             version=arguments.version,
             include=tuple(arguments.include),
             exclude=tuple(arguments.exclude),
@@ -185,21 +192,21 @@ def _add(app: App, arguments: argparse.Namespace) -> int:
     else:
         ids = [source.id for source in added.sources] if arguments.max_pages == 1 else []
         read = app.domains.docs.library.first_page(ids[0]) if len(ids) == 1 else None
-        print(name_commands_in_notes(render_added(added, statuses, project_root=Path.cwd(), read=read)))
+        print(replace_tool_names_in_answer(render_added(added, statuses, project_root=Path.cwd(), read=read)))
     return code
 
 
-def _local(text: str) -> Path | None:
-    """The file or folder of that name, if there is one."""
+def _find_local_path(text: str) -> Path | None:
+    """Return the file or folder `text` if it exists."""
     try:
         path = given_path(text)
         return path if path.exists() else None
-    except (OSError, BadArgument):  # an address, say
+    except (OSError, BadArgument):  # for example a URL
         return None
 
 
 def _crawl(app: App, source_ids: list[str], arguments: argparse.Namespace) -> int:
-    """Crawl here when asked to wait, else in a process of its own that outlives this one; or have workers do it."""
+    """Crawl in this process if the user waits, else in a detached process, or queue the crawl for workers."""
     if app.config.leaves_indexing_to_workers:
         notes = [app.domains.docs.library.crawls.start(source_id) for source_id in source_ids]
         print("\n".join(notes), file=sys.stderr)
@@ -211,7 +218,7 @@ def _crawl(app: App, source_ids: list[str], arguments: argparse.Namespace) -> in
             _crawl_detached(app.config.home, source_id, allow_private_hosts=arguments.allow_private_hosts)
         return 0
     code = _exit_code([_crawl_here(app.domains.docs, source_id).state for source_id in source_ids])
-    _read_passages(app.domains.docs, _READING_SECONDS)
+    _embed_passages(app.domains.docs, _EMBEDDING_SECONDS)
     return code
 
 
@@ -219,65 +226,65 @@ def _crawl_detached(home: Path, source_id: str, *, allow_private_hosts: str) -> 
     words = ["docs", "crawl", source_id, "--json", "--read"]
     if allow_private_hosts:
         words.append(f"--allow-private-hosts={allow_private_hosts}")
-    # It runs in another folder, where a relative DELTOS_HOME would mean another one.
+    # The process runs in another folder, so a relative DELTOS_HOME must be made absolute.
     start_detached("deltos.cli.main", *words, variables={"DELTOS_HOME": str(home)})
 
 
-def _crawl_waiting(app: App, arguments: argparse.Namespace) -> int:
+def _crawl_command(app: App, arguments: argparse.Namespace) -> int:
     docs = app.domains.docs
-    meant = docs.library.meant(arguments.source, arguments.version)
-    code = _show((_crawl_here(docs, source.id) for source in meant), arguments)
+    sources = docs.library.matching_sources(arguments.source, arguments.version)
+    code = _show((_crawl_here(docs, source.id) for source in sources), arguments)
     if docs.library.crawls.jobs is None:
         if arguments.read:
-            docs.library.crawls.keep_up()  # of what was crawled before, too
-        _read_passages(docs, math.inf if arguments.read else _READING_SECONDS)
+            docs.library.crawls.keep_up()  # also embed passages of earlier crawls
+        _embed_passages(docs, math.inf if arguments.read else _EMBEDDING_SECONDS)
     return code
 
 
-def _read_passages(docs: Docs, seconds: float) -> None:
-    """Wait for the model to read passages, no longer than that; tells where some are left."""
+def _embed_passages(docs: Docs, seconds: float) -> None:
+    """Wait up to `seconds` until passages are embedded, and print a note if some remain."""
     bar, until = ProgressBar(), time.monotonic() + seconds
-    before, _ = docs.library.passages_read()
+    before, _ = docs.library.embedded_counts()
     with _terminable():
         while not docs.library.crawls.wait_for_meaning(_POLL_SECONDS) and time.monotonic() < until:
-            read, total = docs.library.passages_read()
-            bar.report(read - before, total - before, "passages read")
+            read, total = docs.library.embedded_counts()
+            bar.report(read - before, total - before, "passages embedded")
     bar.clear()
-    if note := docs.library.reading_note():
-        print(f"{note}; a server goes on with it, or `deltos docs crawl NAME --read`", file=sys.stderr)
+    if note := docs.library.embedding_note():
+        print(f"{note} A running server embeds the rest, or run `deltos docs crawl NAME --read`.", file=sys.stderr)
 
 
 def _crawl_here(docs: Docs, source_id: str) -> SourceStatus:
-    """Crawl a source until it is done, in this process unless another is at it; shows progress."""
+    """Crawl a source in this process, or wait for the process that crawls it; show progress."""
     if docs.library.crawls.jobs is not None:
         print(docs.library.crawls.start(source_id), file=sys.stderr)
         return _watch(docs, source_id)
-    line = _Line()
+    line = _ProgressLine()
     try:
         with _terminable():
             while (status := docs.library.status(source_id)).state in ("CRAWLING", "WAITING"):
                 if not docs.library.crawls.run(source_id, lambda: line.show(docs.library.status(source_id))):
                     line.show(status)
-                    time.sleep(_POLL_SECONDS)  # another process crawls: look at its progress now and then
+                    time.sleep(_POLL_SECONDS)  # another process crawls the source: poll its progress
     except KeyboardInterrupt:
         line.clear()
         name = docs.library.status(source_id).source.name
-        print(f"\n{name} is not read to its end: `deltos docs crawl {name}` goes on with it.", file=sys.stderr)
+        print(f"\nThe crawl of {name} is incomplete. `deltos docs crawl {name}` resumes it.", file=sys.stderr)
         raise
     line.clear()
     return status
 
 
 def _watch(docs: Docs, source_id: str) -> SourceStatus:
-    """Show the crawl of a source until it is done, or no process starts it."""
-    line = _Line()
+    """Show the progress of a crawl until it is done or has no process."""
+    line = _ProgressLine()
     seen_running = time.monotonic()
     while (status := docs.library.status(source_id)).state in ("CRAWLING", "WAITING"):
         if status.state == "CRAWLING":
             seen_running = time.monotonic()
-        elif time.monotonic() - seen_running >= _START_SECONDS:
+        elif time.monotonic() - seen_running >= _START_TIMEOUT_SECONDS:
             name = status.source.name
-            print(f"No process crawls {name}; `deltos docs crawl {name}` goes on with it.", file=sys.stderr)
+            print(f"No process is crawling {name}. `deltos docs crawl {name}` resumes it.", file=sys.stderr)
             break
         line.show(status)
         time.sleep(_POLL_SECONDS)
@@ -287,7 +294,7 @@ def _watch(docs: Docs, source_id: str) -> SourceStatus:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """SIGTERM ends a crawl in order, as Ctrl-C does: after a shutdown of the system it must not seem to have died."""
+    """End a crawl cleanly on SIGTERM, as on Ctrl-C; otherwise a system shutdown would look like a crash."""
 
     def end(number: int, _frame: object) -> None:
         raise SystemExit(128 + number)
@@ -299,11 +306,11 @@ def _terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-class _Line:
-    """One line of progress on a terminal; nothing elsewhere."""
+class _ProgressLine:
+    """A progress line on an interactive terminal; prints nothing elsewhere."""
 
     def __init__(self) -> None:
-        self._visible = is_looked_at(sys.stderr)
+        self._visible = is_interactive(sys.stderr)
         self._shown_at = 0.0
 
     def show(self, status: SourceStatus) -> None:
@@ -311,11 +318,11 @@ class _Line:
         if self._visible and now - self._shown_at > _POLL_SECONDS:
             self._shown_at = now
             done = status.pages_done + status.pages_unchanged
-            told = (
+            text = (
                 f"{status.source.name}: {counted(done, 'page')} done, {status.pages_queued} queued,"
                 f" {len(status.failures)} failed, {status.rate:.1f}/s"
             )
-            redraw_line(progress_line(done, done + status.pages_queued, told))
+            redraw_line(progress_line(done, done + status.pages_queued, text))
 
     def clear(self) -> None:
         if self._visible:
@@ -329,83 +336,87 @@ def _list(app: App, arguments: argparse.Namespace) -> int:
             print_json(_status_json(status))
     else:
         apis = [f"- {line}" for line in app.domains.docs.apis.names().values()]
-        notes = filter(None, [app.domains.docs.library.reading_note()])
-        told = render_sources(statuses, [*apis, *notes], project_root=Path.cwd(), token_budget=_SHOWN_TOKENS).text
-        print(name_commands_in_notes(told))
+        notes = filter(None, [app.domains.docs.library.embedding_note()])
+        text = render_sources(statuses, [*apis, *notes], project_root=Path.cwd(), token_budget=MAX_TOKENS).text
+        print(replace_tool_names_in_answer(text))
     return 0
 
 
 def _search(app: App, arguments: argparse.Namespace) -> int:
     library, root = app.domains.docs.library, Path(arguments.project).absolute()
-    source = library.read_installed(arguments.source, root, arguments.version)
-    without = frozenset(foreign.id for foreign in library.foreign_packages([root]))
+    source = library.add_installed_package(arguments.source, root, arguments.version)
+    excluded = frozenset(foreign.id for foreign in library.foreign_packages([root]))
     if arguments.batch:
         for row in batch_queries(arguments.batch):
-            found = app.domains.docs.search.search(_question(arguments, source, row.query, without))
+            found = app.domains.docs.search.search(_question(arguments, source, row.query, excluded))
             print_json({"id": row.id, "results": [_passage_json(passage) for passage in found.passages]})
         return 0
     if not arguments.query.strip():
-        raise BadArgument("What should be searched for?", hint="deltos docs search 'how to set a timeout'")
-    question = _question(arguments, source, arguments.query, without)
+        raise BadArgument("There is no query", hint="Try: deltos docs search 'how to set a timeout'")
+    question = _question(arguments, source, arguments.query, excluded)
     found = app.domains.docs.search.search(question)
     if found.passages and not arguments.json:
         for note in found.full_note.splitlines():
-            print(name_commands_in_notes(note))
+            print(replace_tool_names_in_answer(note))
     for number, passage in enumerate(found.passages, start=1):
         print_json(_passage_json(passage)) if arguments.json else print(render_passage(number, passage, Path.cwd()))
     if found.searched is not None and not arguments.json:
         apis = app.domains.docs.search.apis_of(question)
         statuses, note = library.statuses(), found.full_note
-        told = render_nothing(
-            arguments.query, found.searched, statuses, apis, note=note, without=without, asked=found.asked
+        text = render_nothing(
+            arguments.query, found.searched, statuses, apis, note=note, without=excluded, asked=found.asked
         )
-        print(name_commands_in_notes(told))
+        print(replace_tool_names_in_answer(text))
     return 0 if found.passages else 1
 
 
-def _question(arguments: argparse.Namespace, source: str, query: str, without: frozenset[str]) -> DocsRequest:
-    return DocsRequest(query, arguments.limit, source, arguments.version, without=without)
+def _question(arguments: argparse.Namespace, source: str, query: str, excluded: frozenset[str]) -> DocsRequest:
+    return DocsRequest(query, arguments.limit, source, arguments.version, without=excluded)
 
 
 def _status(app: App, arguments: argparse.Namespace) -> int:
     library = app.domains.docs.library
     if api := app.domains.docs.api_named(arguments.source):
-        told = f"{app.domains.docs.apis.names()[api]}. It is read at once, not crawled."
-        print_json({"name": api, "kind": "api", "status": "READY"}) if arguments.json else print(told)
+        text = f"{app.domains.docs.apis.names()[api]}. API descriptions are indexed directly, not crawled."
+        print_json({"name": api, "kind": "api", "status": "READY"}) if arguments.json else print(text)
         return 0
-    meant = library.meant(arguments.source, arguments.version) if arguments.source else library.sources()
-    ids = [source.id for source in meant]
+    sources = library.matching_sources(arguments.source, arguments.version) if arguments.source else library.sources()
+    ids = [source.id for source in sources]
     if not ids and not arguments.json:
-        nothing = render_sources((), (), project_root=Path.cwd(), token_budget=_SHOWN_TOKENS).text
-        print(name_commands_in_notes(nothing))
+        nothing = render_sources((), (), project_root=Path.cwd(), token_budget=MAX_TOKENS).text
+        print(replace_tool_names_in_answer(nothing))
     if not arguments.follow:
         return _show(map(library.status, ids), arguments)
-    return _show((_watch(app.domains.docs, source_id) for source_id in ids), arguments, failing=(*_FAILING, "WAITING"))
+    return _show(
+        (_watch(app.domains.docs, source_id) for source_id in ids),
+        arguments,
+        failed_states=(*_FAILED_STATES, "WAITING"),
+    )
 
 
 def _show(
-    statuses: Iterable[SourceStatus], arguments: argparse.Namespace, *, failing: tuple[str, ...] = _FAILING
+    statuses: Iterable[SourceStatus], arguments: argparse.Namespace, *, failed_states: tuple[str, ...] = _FAILED_STATES
 ) -> int:
-    """Print each status as soon as it is known; the exit code."""
+    """Print each status as soon as it is known, and return the exit code."""
     states = []
     for status in statuses:
         states.append(status.state)
         print_json(_status_json(status)) if arguments.json else print(_status_text(status))
-    return _exit_code(states, failing)
+    return _exit_code(states, failed_states)
 
 
-def _exit_code(states: list[str], failing: tuple[str, ...] = _FAILING) -> int:
-    return int(not set(failing).isdisjoint(states))
+def _exit_code(states: list[str], failed_states: tuple[str, ...] = _FAILED_STATES) -> int:
+    return int(not set(failed_states).isdisjoint(states))
 
 
 def _recrawl(app: App, arguments: argparse.Namespace) -> int:
     library = app.domains.docs.library
     if api := app.domains.docs.api_named(arguments.source):
-        told = app.domains.docs.apis.refresh(api)
-        print_json({"refreshed": api, "changes": told}) if arguments.json else print(told)
+        text = app.domains.docs.apis.refresh(api)
+        print_json({"refreshed": api, "changes": text}) if arguments.json else print(text)
         return 0
-    meant = library.meant(arguments.source, arguments.version)
-    ids = [library.recrawl(source.id, full=arguments.full).source.id for source in meant]
+    sources = library.matching_sources(arguments.source, arguments.version)
+    ids = [library.recrawl(source.id, full=arguments.full).source.id for source in sources]
     code = _crawl(app, ids, arguments)
     for status in map(library.status, ids):
         print_json(_status_json(status)) if arguments.json else print(_status_text(status))
@@ -414,11 +425,11 @@ def _recrawl(app: App, arguments: argparse.Namespace) -> int:
 
 def _cancel(app: App, arguments: argparse.Namespace) -> int:
     library = app.domains.docs.library
-    cancelled = [library.cancel(each.id) for each in library.meant(arguments.source, arguments.version)]
+    cancelled = [library.cancel(each.id) for each in library.matching_sources(arguments.source, arguments.version)]
     if arguments.json:
         print_json({"cancelled": any(cancelled)})
     else:
-        print("Cancelled." if any(cancelled) else "No crawl of it is under way.")
+        print("Cancelled." if any(cancelled) else "No crawl of this source is running.")
     return 0 if any(cancelled) else 1
 
 
@@ -431,8 +442,8 @@ def _remove(app: App, arguments: argparse.Namespace) -> int:
     removed = library.remove(arguments.source, arguments.version)
     if arguments.json:
         for gone in removed:
-            told = {"removed": gone.source.name, "version": gone.source.version}
-            print_json({**told, "pages": gone.pages, "chunks": gone.chunks})
+            text = {"removed": gone.source.name, "version": gone.source.version}
+            print_json({**text, "pages": gone.pages, "chunks": gone.chunks})
     else:
         left = [known for known in library.sources() if known.name == removed[0].source.name]
         print(render_removed(removed, left, project_root=Path.cwd()))
@@ -454,8 +465,8 @@ def _passage_json(passage: Passage) -> dict[str, Any]:
 
 
 def _status_text(status: SourceStatus) -> str:
-    told = render_status(status, project_root=Path.cwd(), token_budget=_SHOWN_TOKENS).text
-    return name_commands_in_notes(told)
+    text = render_status(status, project_root=Path.cwd(), token_budget=MAX_TOKENS).text
+    return replace_tool_names_in_answer(text)
 
 
 def _status_json(status: SourceStatus) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`deltos forget-project` and `deltos gc`: remove indexes that nobody needs. Sources, documentation and memory stay."""
+"""`deltos forget-project` and `deltos gc`: remove indexes of projects. Sources, documentation and memory stay."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.cli.command import add_verb, print_json
-from deltos.cli.project_names import indexes_meant
+from deltos.cli.project_names import find_indexes
 from deltos.config import Config
 from deltos.errors import BadArgument, NotFound
 from deltos.open_stores import open_projects
-from deltos.workspace.names import names_of
+from deltos.workspace.project_names import shortest_names
 
 if TYPE_CHECKING:
     import argparse
@@ -21,43 +21,47 @@ if TYPE_CHECKING:
     from deltos.cli.command import Subparsers
     from deltos.store.project import KnownIndex, ProjectStores
 
-_MOST_NAMED = 10
-_ANSWERS_YES = ("y", "yes")
+MAX_LISTED_NAMES = 10
+_YES_ANSWERS = ("y", "yes")
 
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `forget-project` and `gc`."""
-    forget = add_verb(subparsers, "forget-project", _forget, "remove the index of a project; sources and memory stay")
-    forget.add_argument("projects", nargs="*", metavar="PROJECT", help="a name of `deltos status`, or a folder")
-    gc = add_verb(subparsers, "gc", _gc, "remove indexes of folders that are gone, and damaged ones")
+    forget = add_verb(
+        subparsers, "forget-project", _forget, "remove the index of a project; source code and memory stay"
+    )
+    forget.add_argument("projects", nargs="*", metavar="PROJECT", help="name from `deltos status`, or folder")
+    gc = add_verb(subparsers, "gc", _gc, "remove damaged indexes and indexes of deleted folders")
     for verb in (forget, gc):
-        verb.add_argument("--yes", action="store_true", help="do not ask")
+        verb.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
 def _forget(arguments: argparse.Namespace) -> int:
-    if not all(word.strip() for word in arguments.projects or [""]):  # an empty variable must not mean this folder
-        raise BadArgument("Which project?", hint="`deltos status` lists them.")
+    if not all(
+        word.strip() for word in arguments.projects or [""]
+    ):  # an empty shell variable must not select this folder
+        raise BadArgument("No project is given", hint="`deltos status` lists them.")
     stores = _stores()
     indexes = stores.known(with_unfinished=True)
     chosen: dict[str, KnownIndex] = {}
     for word in arguments.projects:
-        meant = indexes_meant(word, indexes, Path.cwd())
-        if not meant:
+        matches = find_indexes(word, indexes, Path.cwd())
+        if not matches:
             folder = Path(word).absolute()
             what = f"The folder {folder} has no index" if folder.is_dir() else f"No index is called '{word[:100]}'"
-            raise NotFound(what, hint="`deltos status` lists those that there are.")
-        if len(meant) > 1:
-            names = names_of(index.root for index in indexes)
-            several = ", ".join(names[index.root] for index in meant[:_MOST_NAMED])
-            raise BadArgument(f"{len(meant)} indexes are called {word[:100]}", hint=f"Say which: {several}.")
-        chosen |= {index.place: index for index in meant}
+            raise NotFound(what, hint="`deltos status` lists all indexes.")
+        if len(matches) > 1:
+            names = shortest_names(index.root for index in indexes)
+            several = ", ".join(names[index.root] for index in matches[:MAX_LISTED_NAMES])
+            raise BadArgument(f"{len(matches)} indexes are called {word[:100]}", hint=f"Choose one of: {several}.")
+        chosen |= {index.place: index for index in matches}
     return _remove([_removal(stores, index, indexes) for index in chosen.values()], arguments)
 
 
 def _gc(arguments: argparse.Namespace) -> int:
     stores = _stores()
     stores.sweep()
-    return _remove(superfluous(stores), arguments)
+    return _remove(unneeded_indexes(stores), arguments)
 
 
 def _stores() -> ProjectStores:
@@ -67,23 +71,27 @@ def _stores() -> ProjectStores:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """Something that can be removed: what it is for a person, how large it is, and how to do it."""
+    """Something that can be removed: its description, its size, and the function that removes it."""
 
     what: str
     size_bytes: int
-    carry_out: Callable[[], None]
+    remove_item: Callable[[], None]
 
 
-def superfluous(stores: ProjectStores) -> list[Removal]:
-    """What nobody can need any more: indexes of folders that are gone, and damaged ones.
+def unneeded_indexes(stores: ProjectStores) -> list[Removal]:
+    """Return the damaged indexes and the indexes of deleted folders.
 
-    A project that can be shown without its folder may have it on another machine.
+    A project whose contents are in the database is kept, because its folder may be on another machine.
     """
     indexes = stores.known(with_unfinished=True)
     gone = [_removal(stores, index, indexes) for index in indexes if not index.root.is_dir() and not index.has_contents]
     damaged = [
-        Removal(f"{Path(aside.place).name} (damaged, set aside)", aside.size_bytes, _remover(stores, aside.place))
-        for aside in stores.set_aside()
+        Removal(
+            f"{Path(damaged_index.place).name} (damaged, set aside)",
+            damaged_index.size_bytes,
+            _remover(stores, damaged_index.place),
+        )
+        for damaged_index in stores.set_aside()
     ]
     return [*gone, *damaged]
 
@@ -93,37 +101,37 @@ def _remover(stores: ProjectStores, place: str) -> Callable[[], None]:
 
 
 def _removal(stores: ProjectStores, index: KnownIndex, indexes: Sequence[KnownIndex]) -> Removal:
-    name = names_of(known.root for known in indexes)[index.root]
-    gone = "" if index.root.is_dir() else ", which is gone"
+    name = shortest_names(known.root for known in indexes)[index.root]
+    gone = "" if index.root.is_dir() else ", deleted"
     return Removal(f"index of {name} ({index.root}{gone})", index.size_bytes, lambda: stores.remove(index.root))
 
 
 def _remove(removals: Sequence[Removal], arguments: argparse.Namespace) -> int:
     size_bytes = sum(removal.size_bytes for removal in removals)
-    if removals and not (arguments.yes or _agreed(removals, size_bytes)):
-        print("Nothing was removed. `--yes` removes without asking.", file=sys.stderr)
+    if removals and not (arguments.yes or _confirm(removals, size_bytes)):
+        print("Nothing was removed. Use --yes to remove without confirmation.", file=sys.stderr)
         return 1
     for removal in removals:
-        removal.carry_out()
+        removal.remove_item()
         if not arguments.json:
-            print(f"removed: {removal.what}")
+            print(f"Removed: {removal.what}")
     if arguments.json:
         print_json({"removed": [removal.what for removal in removals], "bytes": size_bytes})
     elif removals:
-        print(f"{size_bytes / 1_000_000:.1f} MB are free again.")
+        print(f"Freed {size_bytes / 1_000_000:.1f} MB.")
     else:
         print("There is nothing to remove.")
     return 0
 
 
-def _agreed(removals: Sequence[Removal], size_bytes: int) -> bool:
-    """Whether the user, who is shown what is meant, says yes."""
+def _confirm(removals: Sequence[Removal], size_bytes: int) -> bool:
+    """List the removals and return whether the user agrees."""
     for removal in removals:
         print(f"{removal.what}, {removal.size_bytes / 1_000_000:.1f} MB", file=sys.stderr)
     print(
-        f"Remove {size_bytes / 1_000_000:.1f} MB? Nothing but the index goes. [y/N] ",
+        f"Remove {size_bytes / 1_000_000:.1f} MB? Only indexes are removed. [y/N] ",
         end="",
         file=sys.stderr,
         flush=True,
     )
-    return sys.stdin.readline().strip().lower() in _ANSWERS_YES
+    return sys.stdin.readline().strip().lower() in _YES_ANSWERS

@@ -1,5 +1,7 @@
-"""`deltos hook EVENT`: reads an agent's hook JSON on stdin and keeps what is worth keeping. Never fails,
-never blocks, stays light."""
+"""`deltos hook EVENT`: records an agent's hook event, which it reads as JSON from stdin.
+
+Runs within every agent action, so it never fails, never blocks, and imports little.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.cli.terminal import guarded, harmless_json
+from deltos.cli.terminal import escape_json, sanitized_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,19 +24,19 @@ if TYPE_CHECKING:
 _USAGE = """\
 usage: deltos hook EVENT
 
-Keep what an agent's hook event tells, and answer it; reads the event's JSON on standard input. Agents run it:
-`deltos install` writes it into their configuration. `deltos memory off` switches it off for a project."""
-_LARGEST_REQUEST = 1_000_000  # of a tool that is about to run: more is no search
-_LONGEST_MESSAGE = 2_000
-_LONGEST_WAIT_SECONDS = 2.0  # for another writer: the agent waits meanwhile
+Record an agent's hook event and answer it. Reads the event as JSON from standard input. Agents run this command:
+`deltos install` adds it to their configuration. `deltos memory off` disables it for a project."""
+MAX_REQUEST_BYTES = 1_000_000  # of a PreToolUse event; no search command is longer
+MAX_MESSAGE_CHARACTERS = 2_000
+MAX_WAIT_SECONDS = 2.0  # for a lock of another writer, because the agent waits meanwhile
 
 
 def run(arguments: Sequence[str]) -> NoReturn:
-    """Handle one event and end the process at once: taking the interpreter down would take a tenth as long."""
+    """Handle one event and end the process without interpreter shutdown, which would take a tenth of the time."""
     gc.disable()
-    with guarded():
+    with sanitized_output():
         code = main(arguments)
-    with suppress(OSError):  # nobody reads any more
+    with suppress(OSError):  # the reader has closed the pipe
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(code)
@@ -48,31 +50,31 @@ def main(
     stderr: TextIO | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> int:
-    """Handle one event; always 0, because a failing hook would interrupt the agent."""
+    """Handle one event. Always return 0, because a failing hook would interrupt the agent."""
     if arguments[:1] in (["-h"], ["--help"]):
         print(_USAGE, file=stdout or sys.stdout)
         return 0
     try:
         answer = _handle(arguments[0] if arguments else "", stdin or sys.stdin.buffer, environ)
         if answer:
-            print(harmless_json(answer), file=stdout or sys.stdout)
-    except Exception as exc:  # noqa: BLE001 - the surface: whatever is wrong is told on stderr, the agent goes on
-        print(f"deltos hook: {_told(exc)}", file=stderr or sys.stderr)
+            print(escape_json(answer), file=stdout or sys.stdout)
+    except Exception as exc:  # noqa: BLE001 - errors are printed on stderr and must not stop the agent
+        print(f"deltos hook: {_safe_message(exc)}", file=stderr or sys.stderr)
     return 0
 
 
-def _told(exc: Exception) -> str:
-    """What is wrong, without secrets: agents keep what hooks print."""
+def _safe_message(exc: Exception) -> str:
+    """Return the message of an error without secrets, because agents store the output of hooks."""
     try:
         from deltos.domains.memory.redact import redact_long
 
-        return redact_long(str(exc), most=_LONGEST_MESSAGE)
-    except Exception:  # noqa: BLE001 - then its kind has to do
+        return redact_long(str(exc), max_characters=MAX_MESSAGE_CHARACTERS)
+    except Exception:  # noqa: BLE001 - fall back to the error's type
         return type(exc).__name__
 
 
 def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str:
-    # deferred, so that an import that fails is reported like any other trouble
+    # Deferred, so that a failing import is reported like any other error.
     from deltos.hook_settings import HookSettings
 
     settings = HookSettings.from_environment(environ)
@@ -81,12 +83,12 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
     if event_name == "PreToolUse":
         from deltos.cli.suggest import suggestion
 
-        return suggestion(stdin.read(_LARGEST_REQUEST + 1), settings, Path.cwd())
+        return suggestion(stdin.read(MAX_REQUEST_BYTES + 1), settings, Path.cwd())
     from deltos.domains.memory.capture import capture_into
-    from deltos.domains.memory.payload import LARGEST_INPUT
+    from deltos.domains.memory.payload import MAX_INPUT_BYTES
     from deltos.workspace.identity import identify
 
-    raw = stdin.read(LARGEST_INPUT + 1)
+    raw = stdin.read(MAX_INPUT_BYTES + 1)
     with ExitStack() as opened:
         return capture_into(
             lambda reads_only: opened.enter_context(_memory(settings, reads_only=reads_only)),
@@ -104,7 +106,7 @@ def _memory(settings: HookSettings, *, reads_only: bool) -> Iterator[Memory]:
     from deltos.open_stores import open_observations
 
     store = open_observations(
-        settings.home, settings.database, busy_timeout_seconds=_LONGEST_WAIT_SECONDS, reads_a_copy=reads_only
+        settings.home, settings.database, busy_timeout_seconds=MAX_WAIT_SECONDS, reads_a_copy=reads_only
     )
     try:
         yield Memory(store)

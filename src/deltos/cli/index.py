@@ -1,4 +1,4 @@
-"""`deltos index`: bring a repository's index up to date."""
+"""`deltos index`: updates the index of a repository."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_verb, opened_app, print_json
+from deltos.cli.command import add_verb, open_app, print_json
 from deltos.cli.progress_bar import ProgressBar
-from deltos.domains.code.embedding import is_read, unread_note
+from deltos.domains.code.word_vectors import can_embed_chunks, too_many_chunks_note
 from deltos.store.history import HISTORY_SUMMARY
 from deltos.store.jobs import SET_ASIDE
 from deltos.text.counts import counted
+from deltos.wording import not_embedded
 
 if TYPE_CHECKING:
     import argparse
@@ -24,28 +25,28 @@ if TYPE_CHECKING:
 
 _TOO_LARGE = "too large"
 _SHOWN_PATHS = 5
-_READING_SECONDS = 10.0
+_EMBEDDING_SECONDS = 10.0
 
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `index`."""
-    verb = add_verb(subparsers, "index", _index, "index a repository; only what changed is parsed")
-    verb.add_argument("path", nargs="?", default=".", help="folder to index; default: the current one")
-    verb.add_argument("--force", action="store_true", help="parse every file again")
+    verb = add_verb(subparsers, "index", _index, "index a repository; only changed files are parsed")
+    verb.add_argument("path", nargs="?", default=".", help="folder to index; default: the current folder")
+    verb.add_argument("--force", action="store_true", help="parse unchanged files again too")
 
 
 def _index(arguments: argparse.Namespace) -> int:
     started = time.monotonic()
     bar = ProgressBar()
-    with opened_app() as app:
+    with open_app() as app:
         index = app.domains.projects.at(Path(arguments.path))
         if job := index.queue(force=arguments.force):
-            return _tell_queued(index, job, as_json=arguments.json)
+            return _print_queued(index, job, as_json=arguments.json)
         report = index.index(progress=bar, force=arguments.force)
         seconds = time.monotonic() - started
         notes = [*index.catch_up(progress=bar, again=arguments.force)]
         if app.config.searches_by_meaning:
-            notes += _read_chunks(index, bar)
+            notes += _embed_chunks(index, bar)
         bar.clear()
         if arguments.json:
             print_json(_as_data(index, report, seconds))
@@ -55,47 +56,48 @@ def _index(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _read_chunks(index: ProjectIndex, bar: ProgressBar) -> list[str]:
-    """Read what is compared by meaning, for some seconds: of small projects all; a note where something is left."""
-    from deltos.domains.code.near import near_chunks  # deferred: numpy and the model take a while to open
+def _embed_chunks(index: ProjectIndex, bar: ProgressBar) -> list[str]:
+    """Embed chunks for some seconds, which suffices for small projects; return notes if some remain."""
+    # Deferred: numpy and the model take a while to load.
+    from deltos.domains.code.semantic_candidates import project_vectors
 
     store = index.store.code
-    read, total = near_chunks(store).read(store, _ForSeconds(bar, _READING_SECONDS))
-    if not is_read(total):
-        return [f"meaning: {unread_note(total)}"]
+    read, total = project_vectors(store).embed(store, _TimeLimitedProgress(bar, _EMBEDDING_SECONDS))
+    if not can_embed_chunks(total):
+        return [f"meaning: {too_many_chunks_note(total)}"]
     if read < total:
-        return [f"meaning: {read:,} of {total:,} chunks are read as a whole; a server reads the rest when it is asked"]
+        return [f"meaning: {not_embedded(read, total, 'chunks')} A running server embeds the rest."]
     return []
 
 
-class _ForSeconds:
-    """Tells how far work is, and ends it after a while."""
+class _TimeLimitedProgress:
+    """Passes progress on and cancels the work after `seconds`."""
 
-    def __init__(self, told: Progress, seconds: float) -> None:
-        self._told = told
+    def __init__(self, progress: Progress, seconds: float) -> None:
+        self._progress = progress
         self._until = time.monotonic() + seconds
 
     def report(self, done: int, total: int, what: str) -> None:
-        """Pass it on."""
-        self._told.report(done, total, what)
+        """Pass the step on."""
+        self._progress.report(done, total, what)
 
     def cancelled(self) -> bool:
-        """Whether the time is over, or somebody wants it to end."""
-        return time.monotonic() > self._until or self._told.cancelled()
+        """Whether the time is over or the wrapped progress is cancelled."""
+        return time.monotonic() > self._until or self._progress.cancelled()
 
 
-def _tell_queued(index: ProjectIndex, job: JobRow, *, as_json: bool) -> int:
+def _print_queued(index: ProjectIndex, job: JobRow, *, as_json: bool) -> int:
     if as_json:
         print_json({"project_id": index.project.project_id, "status": job.state, "job": job.id, "reason": job.reason})
     elif job.state == SET_ASIDE:
-        print(f"{job.told()} was set aside: {job.reason}\n`deltos jobs retry {job.id}` tries again")
+        print(f"{job.describe()} was set aside: {job.reason}\n`deltos jobs retry {job.id}` tries again")
     else:
-        print(f"{job.told()} is {job.state}: a worker indexes the project")
+        print(f"{job.describe()} is {job.state}: a worker indexes the project")
     return 1 if job.state == SET_ASIDE else 0
 
 
 def _too_large(index: ProjectIndex) -> str:
-    """The files that nothing is found of because of their size; nobody else would name them."""
+    """Return a line that names the files that are too large to index; no other message names them."""
     paths = sorted(path for path, file in index.store.skipped().items() if file.reason == _TOO_LARGE)
     more = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
     return f"too large to index: {', '.join(paths[:_SHOWN_PATHS])}{more}"
@@ -106,7 +108,7 @@ def _as_data(index: ProjectIndex, report: SyncReport, seconds: float) -> dict[st
         "project_id": index.project.project_id,
         "files_indexed": report.files_written,
         "files_skipped": report.files_skipped,
-        "chunks_created": report.pieces_written.get("code", 0),
+        "chunks_created": report.units_written.get("code", 0),
         "errors": report.errors,
         "duration_ms": int(seconds * 1000),
     }

@@ -1,4 +1,4 @@
-"""`deltos install` and `deltos uninstall`: connect a coding agent or editor to Deltos, or disconnect it."""
+"""`deltos install` and `deltos uninstall`: add Deltos to coding agents and editors, or remove it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.cli.command import add_verb, print_json
-from deltos.cli.looks import MARKED, Column, print_table
+from deltos.cli.style import HIGHLIGHT, Column, print_table
 from deltos.config import PROFILES
 from deltos.errors import BadArgument, NotFound
 
@@ -24,36 +24,42 @@ if TYPE_CHECKING:
     from deltos.clients.install import Edit, Presence
     from deltos.clients.table import Client, Launch, Machine
 
-_SUGGESTED_TO = "claude-code"
+_SUGGEST_CLIENT = "claude-code"
 
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `install` and `uninstall`."""
-    verb = add_verb(subparsers, "install", _install, "add Deltos to coding agents and editors; without names it asks")
+    verb = add_verb(
+        subparsers, "install", _install, "add Deltos to coding agents and editors; asks which if none is named"
+    )
     _add_options(verb)
     verb.add_argument("--list", action="store_true", help="list the clients, their files and whether they have Deltos")
-    verb.add_argument("--hooks", action="store_true", help="add the hooks that feed memory too, as it does anyway")
-    verb.add_argument("--no-hooks", action="store_true", help="add the server only, not the hooks that feed memory")
-    verb.add_argument("--suggest", action="store_true", help="Claude Code: a hook that suggests search_code, once")
-    verb.add_argument("--profile", default="", choices=PROFILES, help="lean lists six tools instead of all")
-    verb.add_argument("--command", default="", help='how to start Deltos, say "uvx deltos"; default: this very one')
-    _add_options(add_verb(subparsers, "uninstall", _uninstall, "take Deltos out of the configuration of clients"))
+    verb.add_argument("--hooks", action="store_true", help="add the memory hooks (the default)")
+    verb.add_argument("--no-hooks", action="store_true", help="add only the server, without the memory hooks")
+    verb.add_argument("--suggest", action="store_true", help="Claude Code: suggest search_code once per session")
+    verb.add_argument("--profile", default="", choices=PROFILES, help="lean: list six tools instead of all")
+    verb.add_argument(
+        "--command", default="", help='command that starts Deltos, such as "uvx deltos"; default: this one'
+    )
+    _add_options(add_verb(subparsers, "uninstall", _uninstall, "remove Deltos from the configuration of clients"))
 
 
 def _add_options(verb: argparse.ArgumentParser) -> None:
-    names = verb.add_argument("clients", nargs="*", metavar="CLIENT", help="as `deltos install --list` names them")
-    names.offered = _names  # type: ignore[attr-defined]  # for completion, which asks when it is written
+    names = verb.add_argument("clients", nargs="*", metavar="CLIENT", help="name from `deltos install --list`")
+    names.offered = _client_names  # type: ignore[attr-defined]  # for `deltos completion`, which calls it when it generates the script
     verb.add_argument("--all", action="store_true", help="all clients that are found on this machine")
-    verb.add_argument("--project", action="store_true", help="the files in this folder, for all who work on it")
     verb.add_argument(
-        "--rules", action="store_true", help="also a file that tells the client's model which tool is for what"
+        "--project", action="store_true", help="edit the files in this folder instead of the user's files"
     )
-    verb.add_argument("--agents-md", action="store_true", help="a paragraph of that kind in this folder's AGENTS.md")
+    verb.add_argument(
+        "--rules", action="store_true", help="also write a rules file that explains the tools to the model"
+    )
+    verb.add_argument("--agents-md", action="store_true", help="also explain the tools in this folder's AGENTS.md")
     verb.add_argument("--dry-run", action="store_true", help="show the changes as a diff and write nothing")
-    verb.add_argument("--yes", action="store_true", help="do not ask")
+    verb.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
-def _names() -> tuple[str, ...]:
+def _client_names() -> tuple[str, ...]:
     from deltos.clients.table import CLIENTS
 
     return tuple(client.name for client in CLIENTS)
@@ -65,10 +71,10 @@ def _install(arguments: argparse.Namespace) -> int:
     if arguments.list:
         return _list(this_machine(), as_json=arguments.json)
     if arguments.hooks and arguments.no_hooks:
-        raise BadArgument("--hooks and --no-hooks contradict each other")
+        raise BadArgument("--hooks and --no-hooks exclude each other")
     machine = this_machine()
     clients = _chosen(arguments, machine)
-    _refuse_what_would_be_left_out(arguments, clients)
+    _check_options(arguments, clients)
     if not clients and not arguments.agents_md:
         return _nothing_changed()
     plans: list[tuple[Client | None, list[Edit]]] = []
@@ -76,36 +82,37 @@ def _install(arguments: argparse.Namespace) -> int:
         options = ("--profile", arguments.profile) if arguments.profile else ()
         launch = replace(_launch(arguments, machine), options=options)
         for client in clients:
-            suggests = arguments.suggest and client.name == _SUGGESTED_TO
+            suggests = arguments.suggest and client.name == _SUGGEST_CLIENT
             edits = install(client, machine, launch, with_hooks=not arguments.no_hooks, suggests=suggests)
             plans.append((client, [*edits, *(_rules(client, clients, machine, arguments) if arguments.rules else ())]))
     if arguments.agents_md:
         plans.append((None, agents_paragraph(Path.cwd())))
-    return _carry_out_all(plans, arguments, nothing="already has Deltos")
+    return _apply_all(plans, arguments, nothing="already has Deltos")
 
 
 def _rules(client: Client, chosen: list[Client], machine: Machine, arguments: argparse.Namespace) -> list[Edit]:
-    """The file of rules; a client without one is named, and an error where nobody who was named has one."""
+    """Return the edits of a client's rules file. Without such a file, print a note, or raise if no named client has
+    one."""
     from deltos.clients.install import rules
 
     if client.rules is None and (not arguments.clients or any(other.rules for other in chosen)):
-        print(f"{client.title} has no file for rules of its own.", file=sys.stderr)
+        print(f"{client.title} has no rules file.", file=sys.stderr)
         return []
     return rules(client, machine, profile=arguments.profile)
 
 
-def _refuse_what_would_be_left_out(arguments: argparse.Namespace, clients: list[Client]) -> None:
-    """An option that cannot be followed is an error; --all means those for which it can be."""
+def _check_options(arguments: argparse.Namespace, clients: list[Client]) -> None:
+    """Refuse options that no named client supports; with --all they apply only to clients that do."""
     if arguments.project:
         for option in ("hooks", "suggest", "rules"):
             if getattr(arguments, option):
-                hint = "Use --agents-md." if option == "rules" else f"Leave --project out, or --{option}."
-                raise BadArgument(f"--{option} writes the user's own files, --project those of this folder", hint=hint)
-    if arguments.suggest and not any(client.name == _SUGGESTED_TO for client in clients):
-        raise BadArgument("--suggest is a hook of Claude Code", hint=f"Name {_SUGGESTED_TO}, or leave --suggest out.")
+                hint = "Use --agents-md." if option == "rules" else f"Omit --project or --{option}."
+                raise BadArgument(f"--{option} edits the user's files, --project those of this folder", hint=hint)
+    if arguments.suggest and not any(client.name == _SUGGEST_CLIENT for client in clients):
+        raise BadArgument("--suggest works only with Claude Code", hint=f"Name {_SUGGEST_CLIENT}, or omit --suggest.")
     for client in clients if arguments.hooks and arguments.clients else ():
         if client.hooks is None and client.plugin is None:
-            raise BadArgument(f"{client.title} has no hooks", hint="Leave --hooks out to add the server.")
+            raise BadArgument(f"{client.title} has no hooks", hint="Omit --hooks to add only the server.")
 
 
 def _nothing_changed() -> int:
@@ -117,11 +124,11 @@ def _uninstall(arguments: argparse.Namespace) -> int:
     from deltos.clients.install import agents_paragraph, has_agents_paragraph, rules, uninstall
 
     machine = this_machine()
-    clients = _chosen(arguments, machine, only_having=True)
+    clients = _chosen(arguments, machine, only_installed=True)
     has_paragraph = has_agents_paragraph(Path.cwd())
     takes_paragraph = arguments.agents_md or (arguments.all and has_paragraph)
     if not clients and not takes_paragraph:
-        if not arguments.all:  # the user was asked, and wants none
+        if not arguments.all:  # the user was asked and chose none
             return _nothing_changed()
         print(f"No client {_where(arguments)}has Deltos.", file=sys.stderr)
         return 0
@@ -131,29 +138,29 @@ def _uninstall(arguments: argparse.Namespace) -> int:
     if takes_paragraph:
         plans.append((None, agents_paragraph(Path.cwd(), remove=True)))
     elif has_paragraph:
-        told = "AGENTS.md in this folder has a paragraph about Deltos"
-        print(f"{told}: `deltos uninstall --agents-md` takes it out.", file=sys.stderr)
-    _tell_of_project(arguments, clients, machine)
-    return _carry_out_all(plans, arguments, nothing="does not have Deltos")
+        text = "AGENTS.md in this folder has a paragraph about Deltos"
+        print(f"{text}. `deltos uninstall --agents-md` removes it.", file=sys.stderr)
+    _print_project_files(arguments, clients, machine)
+    return _apply_all(plans, arguments, nothing="does not have Deltos")
 
 
 def _where(arguments: argparse.Namespace) -> str:
     return "in this folder " if arguments.project else ""
 
 
-def _tell_of_project(arguments: argparse.Namespace, clients: list[Client], machine: Machine) -> None:
-    """Files in this folder that stay, because they are the project's."""
+def _print_project_files(arguments: argparse.Namespace, clients: list[Client], machine: Machine) -> None:
+    """Print a note for each client whose configuration in this folder keeps Deltos."""
     from deltos.clients.install import presence
     from deltos.clients.table import in_folder
 
     for client in clients if not arguments.project else ():
         if client.in_project and presence(in_folder(client, Path.cwd()), machine).has_server:
-            told = f"{client.in_project} in this folder has Deltos too, for all who work on it"
-            print(f"{told}: `deltos uninstall {client.name} --project` takes it out.", file=sys.stderr)
+            text = f"{client.in_project} in this folder still has Deltos"
+            print(f"{text}. `deltos uninstall {client.name} --project` removes it.", file=sys.stderr)
 
 
-def _chosen(arguments: argparse.Namespace, machine: Machine, *, only_having: bool = False) -> list[Client]:
-    """The clients that are named, or all that are found, or those that the user picks of them."""
+def _chosen(arguments: argparse.Namespace, machine: Machine, *, only_installed: bool = False) -> list[Client]:
+    """Return the named clients, all clients found, or the clients that the user picks."""
     from deltos.clients.install import presence
     from deltos.clients.table import CLIENTS, client_named, in_folder
 
@@ -165,40 +172,40 @@ def _chosen(arguments: argparse.Namespace, machine: Machine, *, only_having: boo
     if arguments.agents_md and not arguments.all:
         return []
     known = [client for client in CLIENTS if client.in_project or not arguments.project]
-    if only_having:  # whoever left something here, also if the client itself is gone
+    if only_installed:  # includes clients that were uninstalled but left their configuration
         found = [client for client in known if presence(placed(client), machine).has_anything]
     else:
-        found = [client for client in known if is_here(client, machine)]
-    return [placed(client) for client in (found if arguments.all else _picked(found, arguments))]
+        found = [client for client in known if is_client_present(client, machine)]
+    return [placed(client) for client in (found if arguments.all else _ask_for_clients(found, arguments))]
 
 
-def is_here(client: Client, machine: Machine) -> bool:
+def is_client_present(client: Client, machine: Machine) -> bool:
     """Whether the client was ever used on this machine, or can be started."""
     paths = [client.path(machine), *([client.hooks.path(machine)] if client.hooks else [])]
-    folders = {path.parent for path in paths} - {machine.home}  # where files of many lie
+    folders = {path.parent for path in paths} - {machine.home}  # the home folder says nothing about a client
     return paths[0].exists() or any(map(Path.is_dir, folders)) or any(map(shutil.which, client.programs))
 
 
-def _picked(found: list[Client], arguments: argparse.Namespace) -> list[Client]:
-    """Those of the clients that the user wants; raises BadArgument where nobody can be asked."""
+def _ask_for_clients(found: list[Client], arguments: argparse.Namespace) -> list[Client]:
+    """Ask the user for some of the clients; raise BadArgument if there is no terminal."""
     names = ", ".join(client.name for client in found)
     if arguments.json or not sys.stdin.isatty():
-        hint = f"Found here: {names}; --all takes them all." if found else "`deltos install --list` names them."
-        raise BadArgument("Which client?", hint=hint)
+        hint = f"Found here: {names}. Name some, or use --all." if found else "See `deltos install --list`."
+        raise BadArgument("No client is given", hint=hint)
     if not found:
         raise NotFound(
-            "No client was found on this machine", hint="`deltos install --list` names those that are known."
+            "No client was found on this machine", hint="`deltos install --list` lists all supported clients."
         )
     print(f"Found on this machine: {names}")
     while True:
-        answer = _asked("Which? Names, separated by spaces; Enter for all of them; n for none: ", sys.stdout)
+        answer = _ask("Which clients? Names separated by spaces; Enter for all; n for none: ", sys.stdout)
         try:
-            return _meant(answer, found)
-        except BadArgument as exc:  # a name that was mistyped
+            return _parse_client_names(answer, found)
+        except BadArgument as exc:  # unknown name: ask again
             print(exc)
 
 
-def _meant(answer: str, found: list[Client]) -> list[Client]:
+def _parse_client_names(answer: str, found: list[Client]) -> list[Client]:
     from deltos.clients.table import client_named
 
     words = answer.replace(",", " ").split()
@@ -207,8 +214,8 @@ def _meant(answer: str, found: list[Client]) -> list[Client]:
     return [client_named(word) for word in words] if words and words not in (["y"], ["yes"], ["all"]) else found
 
 
-def _asked(question: str, out: TextIO) -> str:
-    """The line that the user answers with; empty where there is none, also after Ctrl-C: nothing is written yet."""
+def _ask(question: str, out: TextIO) -> str:
+    """Ask the user and return the answer line; empty at the end of input and after Ctrl-C."""
     try:
         print(question, end="", flush=True, file=out)
         return sys.stdin.readline()
@@ -218,15 +225,17 @@ def _asked(question: str, out: TextIO) -> str:
 
 
 def this_machine() -> Machine:
+    """Return the home folder, environment and platform of this machine."""
     from deltos.clients.table import Machine
 
     return Machine(Path.home(), os.environ, sys.platform)
 
 
 def find_launch(command: str, environ: Mapping[str, str]) -> Launch | None:
-    """The command to write, absolute: editors started from a desktop do not know the shell's PATH.
+    """Return the absolute command that starts Deltos, because editors started from a desktop do not have the shell's
+    PATH.
 
-    None where the only one lies in uv's cache, which uv may empty.
+    None if Deltos runs only from uv's cache, which uv may delete.
     """
     from deltos.clients.table import Launch
     from deltos.clients.uv import installed_tool, is_in_cache
@@ -248,14 +257,14 @@ def _this_command() -> Launch:
     script = Path(sys.executable).with_name("deltos.exe" if sys.platform == "win32" else "deltos")
     if script.exists():
         return Launch(str(started_as(script)))
-    from deltos.isolated.launch import find_module_command  # deferred: most have the script
+    from deltos.isolated.launch import find_module_command  # deferred: rarely needed
 
     program, *words = find_module_command()
     return Launch(program, tuple(words))
 
 
 def _launch(arguments: argparse.Namespace, machine: Machine) -> Launch:
-    """What to write: in a project, which others check out, a name; elsewhere a path that will still be there."""
+    """Return the command to write: `deltos` for project files, which others use too, else a lasting absolute path."""
     from deltos.clients.table import Launch
     from deltos.clients.uv import install_tool, own_origin, requirement
 
@@ -265,55 +274,55 @@ def _launch(arguments: argparse.Namespace, machine: Machine) -> Launch:
         return launch
     from deltos import __version__
 
-    told = "This Deltos runs from uv's cache, which uv may empty."
+    text = "This Deltos runs from uv's cache, which uv may delete."
     if arguments.dry_run:
-        raise BadArgument(told, hint="Run `uv tool install deltos` first.")
+        raise BadArgument(text, hint="Run `uv tool install deltos` first.")
     out = sys.stderr if arguments.json else sys.stdout
-    print(f"{told} `uv tool install deltos` makes one that stays, and starts without asking for packages.", file=out)
-    if not arguments.yes and not _agrees("Install it now? [Y/n] ", out):
-        raise BadArgument("There is no Deltos that stays", hint="Run `uv tool install deltos`, then `deltos install`.")
+    print(f"{text} `uv tool install deltos` installs it permanently.", file=out)
+    if not arguments.yes and not _confirm("Install it now? [Y/n] ", out):
+        raise BadArgument(
+            "Deltos is not installed permanently", hint="Run `uv tool install deltos`, then `deltos install`."
+        )
     print("Installing …", file=out, flush=True)
     return Launch(str(install_tool(requirement(__version__, own_origin()))))
 
 
-def _agrees(question: str, out: TextIO) -> bool:
-    """Whether the user agrees, who is asked only at a terminal."""
+def _confirm(question: str, out: TextIO) -> bool:
+    """Whether the user agrees; false without a terminal."""
     if not sys.stdin.isatty():
         return False
-    answer = _asked(question, out)
+    answer = _ask(question, out)
     return bool(answer) and answer.strip().lower() in ("", "y", "yes")
 
 
-def _carry_out_all(
-    plans: list[tuple[Client | None, list[Edit]]], arguments: argparse.Namespace, *, nothing: str
-) -> int:
-    """Write what changes; nothing of any client where one cannot be edited, or where the user does not agree."""
+def _apply_all(plans: list[tuple[Client | None, list[Edit]]], arguments: argparse.Namespace, *, nothing: str) -> int:
+    """Write all edits, or none if a client's file cannot be edited or the user does not agree."""
     if not _may_write([edit for _, edits in plans for edit in edits if edit.is_change], arguments):
         return _nothing_changed()
     for client, edits in plans:
         title = client.title if client else str(Path.cwd() / "AGENTS.md")
-        after = _afterwards(client, arguments) if client and "already" in nothing else ""
-        _carry_out(client.name if client else "AGENTS.md", edits, arguments, after=after, nothing=f"{title} {nothing}.")
+        after = _next_steps(client, arguments) if client and "already" in nothing else ""
+        _apply(client.name if client else "AGENTS.md", edits, arguments, after=after, nothing=f"{title} {nothing}.")
     return 0
 
 
-def _afterwards(client: Client, arguments: argparse.Namespace) -> str:
-    """What the user has to do next; of hooks only where they were added."""
-    of_hooks = client.hooks.afterwards if client.hooks and not arguments.no_hooks else ""
-    return f"{client.afterwards} {of_hooks}".rstrip()
+def _next_steps(client: Client, arguments: argparse.Namespace) -> str:
+    """Return what the user has to do next; about hooks only if they were added."""
+    hook_steps = client.hooks.afterwards if client.hooks and not arguments.no_hooks else ""
+    return f"{client.afterwards} {hook_steps}".rstrip()
 
 
 def _may_write(changing: list[Edit], arguments: argparse.Namespace) -> bool:
-    """Before anything that tells a model what to do is written, the user sees it, and at a terminal agrees to it."""
+    """Show edits of files that instruct a model, and return whether the user agrees."""
     asked = arguments.rules or arguments.agents_md or getattr(arguments, "suggest", False)
     if not asked or not changing or arguments.json or arguments.dry_run:
         return True
     for edit in changing:
         print(edit.diff())
-    return arguments.yes or not sys.stdin.isatty() or _agrees("Write that? [Y/n] ", sys.stdout)
+    return arguments.yes or not sys.stdin.isatty() or _confirm("Write these changes? [Y/n] ", sys.stdout)
 
 
-def _carry_out(name: str, edits: list[Edit], arguments: argparse.Namespace, *, after: str, nothing: str) -> None:
+def _apply(name: str, edits: list[Edit], arguments: argparse.Namespace, *, after: str, nothing: str) -> None:
     from deltos.clients.files import backups_of
     from deltos.clients.install import write
 
@@ -331,7 +340,7 @@ def _carry_out(name: str, edits: list[Edit], arguments: argparse.Namespace, *, a
         print(f"backup:  {backup}")
     for edit in changing if not arguments.dry_run else ():
         for backup in backups_of(edit.path) if edit.is_unchanged else ():
-            print(f"kept:    {backup} (the file as it was earlier, with settings that it does not have now)")
+            print(f"kept:    {backup} (an earlier version of the file with settings that were removed since)")
     if changing and after and not arguments.dry_run:
         print(after)
 
@@ -357,7 +366,7 @@ def _list(machine: Machine, *, as_json: bool) -> int:
         if as_json:
             print_json({"client": client.name, "title": client.title, "path": path, "state": state})
     if not as_json:
-        columns = (Column("client", MARKED), Column("state"), Column("file"))
+        columns = (Column("client", HIGHLIGHT), Column("state"), Column("file"))
         print_table(columns, rows, [f"{name:<15} {state:<28} {path}" for name, state, path in rows])
     return 0
 

@@ -1,20 +1,20 @@
-"""`deltos`: the command. Dispatches what must start fast first, parses the rest, and turns errors into exit codes."""
+"""The `deltos` command: dispatches fast commands first, parses the others, and converts errors to exit codes."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-TYPE_CHECKING = False  # not from typing: a Ctrl-C while that is imported would be a traceback
+TYPE_CHECKING = False  # not imported from typing: Ctrl-C during the import would print a traceback
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltos.cli.command import CommandParser
     from deltos.errors import DeltosError
 
-FAILED, MISUSED = 1, 2
+EXIT_FAILED, EXIT_USAGE = 1, 2
 
-# In which module each command is: only that one is imported.
+# Module of each command; only this module is imported.
 _COMMANDS = {
     "index": "index",
     "search": "search",
@@ -40,8 +40,8 @@ _COMMANDS = {
     "completion": "completion",
 }
 
-# What may index: interrupted, the others have nothing to say of an index.
-_INDEXING = frozenset({"index", "search", "fetch", "code", "graph"})
+# Commands that may index, for the message after Ctrl-C.
+_INDEXING_COMMANDS = frozenset({"index", "search", "fetch", "code", "graph"})
 
 _EPILOG = """\
 start here:
@@ -49,35 +49,36 @@ start here:
   deltos search "rate limit"       search code, documentation, APIs and memory at once
   deltos code search "rate limit"  find code by meaning, name, "literal" or /regex/
   deltos install                   connect the agents and editors of this machine
-  deltos mcp                       serve all of it to a coding agent over MCP
+  deltos mcp                       serve everything to a coding agent over MCP
 
-`deltos help COMMAND` tells more. Every command takes --json. Exit codes: 0 done, 1 failed or nothing found, 2 misused.
-Data lives in your platform's data folder; DELTOS_HOME moves it."""
+See `deltos help COMMAND`. Every command accepts --json.
+Exit codes: 0 success, 1 failed or nothing found, 2 wrong usage.
+Data is stored in your platform's data folder; set DELTOS_HOME to change it."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; its exit code: 0 done, 1 failed or nothing found, 2 misused."""
+    """Run one command and return its exit code: 0 success, 1 failed or nothing found, 2 wrong usage."""
     if argv is None and sys.argv[1:2] == ["hook"]:
         from deltos.cli.hook import run
 
         run(sys.argv[2:])
-    # Before numpy is imported: what is compared here is small, and what is read in the background has one core.
+    # Must be set before numpy is imported. Matrices are small, and background embedding should use one core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        from deltos.cli.terminal import guarded
+        from deltos.cli.terminal import sanitized_output
 
-        with guarded():
-            return _told_all(_dispatch(list(sys.argv[1:] if argv is None else argv)))
+        with sanitized_output():
+            return _flush_output(_dispatch(list(sys.argv[1:] if argv is None else argv)))
     except SystemExit as ending:  # argparse, after help or an error
-        raise SystemExit(_told_all(ending.code)) from None
+        raise SystemExit(_flush_output(ending.code)) from None
     except KeyboardInterrupt:
-        return _tell_interrupted(list(sys.argv[1:] if argv is None else argv))
+        return _report_interrupted(list(sys.argv[1:] if argv is None else argv))
 
 
 def _dispatch(words: list[str]) -> int:
-    words = _plain(words)
+    words = _normalize(words)
     if words[:1] == ["mcp"]:
-        from deltos.server.front import main as serve  # deferred, as all imports here: start-up time
+        from deltos.server.startup import main as serve  # deferred, as all imports here, for a fast start
 
         return serve(words[1:])
     if words[:1] == ["hook"]:
@@ -87,8 +88,8 @@ def _dispatch(words: list[str]) -> int:
     return _run(words)
 
 
-def _plain(words: list[str]) -> list[str]:
-    """The words as the parsers know them: `help X` is `X --help`, and so is nothing at all."""
+def _normalize(words: list[str]) -> list[str]:
+    """Convert `help X` and an empty command line to the form with `--help`."""
     if words[:1] == ["help"]:
         return [*(word for word in words if word != "help"), "--help"]
     return words or ["--help"]
@@ -103,90 +104,96 @@ def _run(words: list[str]) -> int:
         arguments = parser(words[0]).parse_args(words)
         code: int = arguments.run(arguments)
     except Cancelled:
-        return _tell_interrupted(words)
+        return _report_interrupted(words)
     except DeltosError as exc:
-        _tell(_for_shell(exc))
-        return _code_of(exc)
+        _print_error(_for_shell(exc))
+        return _exit_code_of(exc)
     except UnicodeError as exc:
-        _tell(f"what was given is no valid text ({exc})")
-        return MISUSED
+        _print_error(f"An argument or input is not valid Unicode ({exc})")
+        return EXIT_USAGE
     except OSError as exc:
-        if exc.filename is None and exc.errno in (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EFBIG):  # no file of ours
-            return _tell_unwritten(exc)
-        _tell(f"{exc.strerror or exc}{f': {exc.filename}' if exc.filename else ''}")
-        return FAILED
+        if exc.filename is None and exc.errno in (
+            errno.EPIPE,
+            errno.ENOSPC,
+            errno.EIO,
+            errno.EFBIG,
+        ):  # writing to stdout failed
+            return _report_unwritten(exc)
+        _print_error(f"{exc.strerror or exc}{f': {exc.filename}' if exc.filename else ''}")
+        return EXIT_FAILED
     return code
 
 
-def _code_of(exc: DeltosError) -> int:
-    """Misuse is what the caller can mend by other words; what is not there, however it was asked for, is an answer."""
+def _exit_code_of(exc: DeltosError) -> int:
+    """Return the exit code of an error: 2 for invalid arguments, 1 for other errors, including something not found."""
     from deltos.errors import BadRequest, NoSuchFolder, NotFound
 
     if isinstance(exc, NotFound) and not isinstance(exc, NoSuchFolder):
-        return FAILED
-    return MISUSED if isinstance(exc, BadRequest) else FAILED
+        return EXIT_FAILED
+    return EXIT_USAGE if isinstance(exc, BadRequest) else EXIT_FAILED
 
 
 def _for_shell(exc: DeltosError) -> str:
-    """The error as people read it, who have commands and no tools."""
-    from deltos.cli.wording import name_commands
+    """Return the message of an error with shell commands instead of tool names in its hint."""
+    from deltos.cli.command_names import replace_tool_names
     from deltos.errors import DeltosError
 
-    return str(DeltosError(exc.message, name_commands(exc.hint)))
+    return str(DeltosError(exc.message, replace_tool_names(exc.hint)))
 
 
-def _told_all(code: int | str | None) -> int:
-    """Write out what is still buffered; the exit code, which is a failure where that cannot be done."""
-    status = code if isinstance(code, int) else FAILED if code else 0
+def _flush_output(code: int | str | None) -> int:
+    """Flush stdout and return the exit code, which is a failure if that is not possible."""
+    status = code if isinstance(code, int) else EXIT_FAILED if code else 0
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as exc:
-        return _tell_unwritten(exc)
+        return _report_unwritten(exc)
     return status
 
 
-def _tell_unwritten(exc: OSError) -> int:
-    """Say why the output could not be written, once; nothing where its reader has gone, as `head` does."""
+def _report_unwritten(exc: OSError) -> int:
+    """Report an error of writing the output, except a closed pipe, as with `head`."""
     from deltos.cli.terminal import discard_output
 
     discard_output()
-    if isinstance(exc, BrokenPipeError):  # who reads has enough: no failure that a script should stop at
+    if isinstance(exc, BrokenPipeError):  # the reader closed the pipe, which is no failure
         return 0
-    _tell(f"the output could not be written ({exc.strerror or exc})")
-    return FAILED
+    _print_error(f"Cannot write the output ({exc.strerror or exc})")
+    return EXIT_FAILED
 
 
-def _tell_interrupted(words: list[str]) -> int:
-    """Say in one line that Ctrl-C ended the work; further ones change nothing any more."""
+def _report_interrupted(words: list[str]) -> int:
+    """Report that Ctrl-C ended the command, and ignore further ones."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _tell(
-        " What was indexed before is unchanged." if words[:1] and words[0] in _INDEXING else "", start="\nInterrupted."
+    _print_error(
+        " The existing index is unchanged." if words[:1] and words[0] in _INDEXING_COMMANDS else "",
+        start="\nInterrupted.",
     )
-    return FAILED
+    return EXIT_FAILED
 
 
-def _tell(text: str, start: str = "Error: ") -> None:
+def _print_error(text: str, start: str = "Error: ") -> None:
     try:
         print(f"{start}{text}", file=sys.stderr, flush=True)
-    except OSError:  # standard error is full or gone as well: the exit code has to do
+    except OSError:  # standard error cannot be written either; only the exit code is left
         sys.stderr = None
 
 
-_parsers: dict[str, CommandParser] = {}  # argparse looks for translations with every argument: make each of them once
+_parsers: dict[str, CommandParser] = {}  # argparse looks up translations for every argument, so cache the parsers
 
 
 def parser(command: str = "") -> CommandParser:
-    """The command line as far as `command` needs it; the whole where there is no such command."""
+    """Return the parser of `command`, or of all commands if there is no such command."""
     module = _COMMANDS.get(command, "")
     if module not in _parsers:
-        _parsers[module] = _made_parser([module] if module else list(dict.fromkeys(_COMMANDS.values())))
+        _parsers[module] = _build_parser([module] if module else list(dict.fromkeys(_COMMANDS.values())))
     return _parsers[module]
 
 
-def _made_parser(modules: Sequence[str]) -> CommandParser:
+def _build_parser(modules: Sequence[str]) -> CommandParser:
     import argparse
     from importlib import import_module
 
@@ -204,6 +211,6 @@ def _made_parser(modules: Sequence[str]) -> CommandParser:
     for module in modules:
         import_module(f"deltos.cli.{module}").add_commands(commands)
     commands.add_parser("mcp", help="serve projects to MCP clients over stdin and stdout, or HTTP", add_help=False)
-    commands.add_parser("hook", help="keep what an agent's hook event tells; reads JSON on stdin", add_help=False)
-    commands.add_parser("help", help="show this, or the help of a command", add_help=False)
+    commands.add_parser("hook", help="record an agent's hook event, read as JSON from stdin", add_help=False)
+    commands.add_parser("help", help="show this help, or the help of a command", add_help=False)
     return top

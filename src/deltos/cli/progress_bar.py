@@ -1,4 +1,4 @@
-"""The progress bar: how much is done, how fast, how long it takes yet. Silent where nobody looks at standard error."""
+"""Progress bar with speed and remaining time, on standard error. Prints nothing if standard error is not a terminal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 
-from deltos.cli.looks import is_looked_at, progress_line
+from deltos.cli.style import is_interactive, progress_line
 from deltos.cli.terminal import redraw_line
 
 _REDRAW_SECONDS = 0.1
@@ -15,7 +15,7 @@ _REDRAW_SECONDS = 0.1
 class ProgressBar:
     """Implements `progress.Progress` on standard error.
 
-    Python loses a Ctrl-C that comes while a destructor runs: the bar remembers it, and work stops at its next step.
+    Python loses a Ctrl-C during a destructor, so the bar remembers it and the work stops at its next step.
     """
 
     def __init__(self) -> None:
@@ -23,10 +23,10 @@ class ProgressBar:
         signal.signal(signal.SIGINT, self._interrupt)
         self._started = time.monotonic()
         self._drawn_at = 0.0
-        self._visible = is_looked_at(sys.stderr)
+        self._visible = is_interactive(sys.stderr)
 
     def report(self, done: int, total: int, what: str) -> None:
-        """Draw how far the work is."""
+        """Draw the progress of the work."""
         now = time.monotonic()
         if not self._visible or (now - self._drawn_at < _REDRAW_SECONDS and done < total):
             return
@@ -44,6 +44,6 @@ class ProgressBar:
         raise KeyboardInterrupt
 
     def clear(self) -> None:
-        """Remove the bar, so that the result stands alone."""
+        """Erase the bar."""
         if self._visible:
             redraw_line("")

@@ -1,10 +1,10 @@
-"""Which indexes a word on the command line means."""
+"""Resolves project names on the command line."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.workspace.names import names_of
+from deltos.workspace.project_names import shortest_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from deltos.store.project import KnownIndex
 
 
-def indexes_meant(word: str, indexes: Sequence[KnownIndex], here: Path) -> list[KnownIndex]:
-    """The indexes that a word means: a name as `deltos status` shows it, an id, or a folder."""
-    names = names_of(index.root for index in indexes)
+def find_indexes(word: str, indexes: Sequence[KnownIndex], here: Path) -> list[KnownIndex]:
+    """Return the indexes that `word` names: a name from `deltos status`, a folder, a folder name or an id."""
+    names = shortest_names(index.root for index in indexes)
     try:
         folder = (here / word).resolve()
-    except (OSError, RuntimeError, ValueError):  # a name that is too long, a loop of links, a zero byte
+    except (OSError, RuntimeError, ValueError):  # too long, a symlink loop, or a NUL
         folder = None
     meanings = (
         lambda index: names[index.root] == word,

@@ -1,4 +1,4 @@
-"""`deltos search` and `deltos fetch`: one search over everything, and the full text behind an id, from the shell."""
+"""`deltos search` and `deltos fetch`: search all domains, and show the full text of a result."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from deltos.cli.command import (
     add_query,
     add_verb,
     batch_queries,
-    opened_app,
+    open_app,
     print_json,
     print_notes,
 )
-from deltos.cli.looks import MARKED, Styled, print_styled
+from deltos.cli.command_names import replace_tool_names_in_note
 from deltos.cli.progress_bar import ProgressBar
-from deltos.cli.wording import name_commands_in_note
+from deltos.cli.style import HIGHLIGHT, Styled, print_styled
 from deltos.config import TOOLSETS
 from deltos.errors import BadArgument
 
@@ -35,19 +35,25 @@ MAX_RESULTS = 20
 def add_commands(subparsers: Subparsers) -> None:
     """Add `search` and `fetch`."""
     search = add_verb(subparsers, "search", _search, "search code, documentation, APIs, commits and memory at once")
-    add_query(search, "a question, a name, or METHOD /path")
-    add_limit(search, most=MAX_RESULTS)
-    search.add_argument("--scope", default="", metavar="LIST", help=f"only these, of {','.join(TOOLSETS)}")
+    add_query(search, "question, name, or METHOD /path")
+    add_limit(search, maximum=MAX_RESULTS)
+    search.add_argument("--scope", default="", metavar="LIST", help=f"search only some of {','.join(TOOLSETS)}")
     search.add_argument(
-        "--project-id", default="", metavar="NAME", help="another indexed project, by name or id; for memory also 'all'"
+        "--project-id", default="", metavar="NAME", help="name or id of another indexed project; for memory also 'all'"
     )
-    search.add_argument("--kind", default="", metavar="LIST", help="only such observations, or commit; comma-separated")
-    search.add_argument("--since", default="", metavar="TIME", help="2026-11-16, a moment, or '2 weeks ago'")
-    search.add_argument("--until", default="", metavar="TIME", help="likewise")
+    search.add_argument(
+        "--kind", default="", metavar="LIST", help="only observations of these kinds, or commit; comma-separated"
+    )
+    search.add_argument(
+        "--since", default="", metavar="TIME", help="only since 2026-11-16, an ISO time or '2 weeks ago'"
+    )
+    search.add_argument("--until", default="", metavar="TIME", help="only until this time")
     search.add_argument("--tag", default="", help="only observations and commits with this #tag")
-    search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
-    fetch = add_verb(subparsers, "fetch", _fetch, "show the full text behind an id of search")
-    fetch.add_argument("id", help="such as code:src/app.py#main, doc:12, api:shop:GET /orders, commit:1a2b3c or obs:…")
+    search.add_argument(
+        "--batch", metavar="FILE", help='read {"id", "query"} JSON lines from FILE; - for standard input'
+    )
+    fetch = add_verb(subparsers, "fetch", _fetch, "show the full text of a search result")
+    fetch.add_argument("id", help="id such as code:src/app.py#main, doc:12, api:shop:GET /orders, commit:1a2b3c, obs:…")
     add_project(search, takes_several=True)
     add_project(fetch)
 
@@ -56,7 +62,7 @@ def _search(arguments: argparse.Namespace) -> int:
     is_filtered = arguments.kind or arguments.since or arguments.until or arguments.tag
     if not arguments.query and not arguments.batch and not is_filtered:
         raise BadArgument("There is no query", hint='Try: deltos search "how do I configure logging"')
-    with opened_app() as app:
+    with open_app() as app:
         if arguments.batch:
             _answer_batch(app, arguments)
             return 0
@@ -68,49 +74,49 @@ def _answer_one(app: App, arguments: argparse.Namespace) -> int:
     results = answer[1]["results"]
     notes = _notes(answer[1])
     if arguments.json:
-        print_notes(notes, beside_json=True)
+        print_notes(notes, with_json=True)
         for result in results:
             print_json(result)
     elif not results:
         note = answer[1].get("note", "")
-        print(answer[0].removesuffix(note) + name_commands_in_note(note))
+        print(answer[0].removesuffix(note) + replace_tool_names_in_note(note))
     else:
         if showing := answer[1].get("showing"):
-            print(name_commands_in_note(showing))
+            print(replace_tool_names_in_note(showing))
         print_notes(notes)
         for result in results:
             print_styled(
-                Styled(f"{result['score']:.2f} "), Styled(result["id"], MARKED), Styled(f"  {result['title']}")
+                Styled(f"{result['score']:.2f} "), Styled(result["id"], HIGHLIGHT), Styled(f"  {result['title']}")
             )
             print(f"     {result['snippet']}")
     return 0 if results else 1
 
 
 def _answer_batch(app: App, arguments: argparse.Namespace) -> None:
-    told: set[str] = set()
+    printed: set[str] = set()
     for item in batch_queries(arguments.batch):
         answer = _answer(app, item.query, arguments)[1] if item.query.strip() else {"results": []}
-        notes = [note for note in _notes(answer) if note not in told]
-        told.update(notes)
-        print_notes(notes, beside_json=True)
+        notes = [note for note in _notes(answer) if note not in printed]
+        printed.update(notes)
+        print_notes(notes, with_json=True)
         print_json({"id": item.id, "results": answer["results"]})
 
 
 def _notes(answer: JsonObject) -> list[str]:
-    """What is to be known of an answer; one without results has it all in one line."""
+    """Return the notes of an answer; an answer without results has only one."""
     only = answer["note"] if not answer["results"] and "note" in answer else None
-    return [name_commands_in_note(note) for note in ([only] if only else answer.get("notes", ()))]
+    return [replace_tool_names_in_note(note) for note in ([only] if only else answer.get("notes", ()))]
 
 
 def _answer(app: App, query: str, arguments: argparse.Namespace) -> tuple[str, JsonObject]:
-    from deltos.federation.filters import parse_filters  # deferred, as below: `--help` needs none of it
+    from deltos.federation.filters import parse_filters  # deferred, as below: not needed for `--help`
     from deltos.federation.model import SearchRequest
     from deltos.federation.render import search_answer
 
     bar = ProgressBar()
     folder = Path(arguments.project).absolute()
-    is_folder = folder.is_dir()  # else it is the name of a project or a workspace, or several
-    asked = SearchRequest(
+    is_folder = folder.is_dir()  # otherwise --project contains names of projects or workspaces
+    request = SearchRequest(
         query,
         folder if is_folder else Path.cwd(),
         bar,
@@ -124,9 +130,9 @@ def _answer(app: App, query: str, arguments: argparse.Namespace) -> tuple[str, J
             now=datetime.now(UTC),
         ),
     )
-    found = app.federation.search(asked, [name.strip() for name in arguments.scope.split(",") if name.strip()])
+    found = app.federation.search(request, [name.strip() for name in arguments.scope.split(",") if name.strip()])
     bar.clear()
-    answer = search_answer(query, found, limit=asked.limit, token_budget=app.config.token_budget)
+    answer = search_answer(query, found, limit=request.limit, token_budget=app.config.token_budget)
     return answer.text, answer.structured or {}
 
 
@@ -136,11 +142,11 @@ def _fetch(arguments: argparse.Namespace) -> int:
     from deltos.federation.model import SearchRequest
 
     bar = ProgressBar()
-    with opened_app() as app:
-        whole = app.federation.fetch(arguments.id, SearchRequest("", Path(arguments.project).absolute(), bar))
+    with open_app() as app:
+        document = app.federation.fetch(arguments.id, SearchRequest("", Path(arguments.project).absolute(), bar))
         bar.clear()
         if arguments.json:
-            print_json(asdict(whole))
+            print_json(asdict(document))
         else:
-            print(f"{whole.title}\n{whole.url}\n\n{whole.text}")
+            print(f"{document.title}\n{document.url}\n\n{document.text}")
     return 0

@@ -1,4 +1,4 @@
-"""`deltos status`: which projects are indexed, and how much of them."""
+"""`deltos status`: lists the indexed projects."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_verb, opened_app, print_json
-from deltos.cli.looks import MARKED, Column, is_looked_at, print_table
+from deltos.cli.command import add_verb, open_app, print_json
+from deltos.cli.style import HIGHLIGHT, Column, is_interactive, print_table
 from deltos.open_stores import describe_database
 from deltos.text.counts import counted
-from deltos.workspace.names import names_of
+from deltos.workspace.project_names import shortest_names
 
 if TYPE_CHECKING:
     import argparse
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from deltos.cli.command import Subparsers
     from deltos.store.project import KnownIndex
 
-UNFINISHED = "not finished: `deltos index` goes on"
+UNFINISHED = "not finished; `deltos index` continues"
 _COLUMNS = (
-    Column("project", MARKED),
+    Column("project", HIGHLIGHT),
     Column("files", is_number=True),
     Column("MB", is_number=True),
-    Column("synchronised"),
+    Column("indexed"),
     Column("commits", is_number=True),
     Column("folder"),
 )
@@ -37,7 +37,7 @@ def add_commands(subparsers: Subparsers) -> None:
 
 
 def _status(arguments: argparse.Namespace) -> int:
-    with opened_app() as app:
+    with open_app() as app:
         indexes = app.domains.projects.stores.known(with_unfinished=True)
         if arguments.json:
             for index in indexes:
@@ -47,13 +47,13 @@ def _status(arguments: argparse.Namespace) -> int:
         if app.config.database:
             print(f"database: {describe_database(app.config.database)}")
         if not indexes:
-            print("no project is indexed yet; run `deltos index` in a repository")
+            print("No project is indexed yet. Run `deltos index` in a repository.")
             return 0
-        names = names_of(index.root for index in indexes)
+        names = shortest_names(index.root for index in indexes)
         notes = {index.place: _notes(index) for index in indexes}
         plain = [line for index in indexes for line in (_line(index, names), *notes[index.place])]
         print_table(_COLUMNS, [_row(index, names) for index in indexes], plain)
-        if is_looked_at(sys.stdout):
+        if is_interactive(sys.stdout):
             for index in indexes:
                 for note in notes[index.place][bool(index.history) :]:
                     print(f"{names[index.root]}: {note.strip()}")
@@ -61,7 +61,7 @@ def _status(arguments: argparse.Namespace) -> int:
 
 
 def _notes(index: KnownIndex) -> list[str]:
-    from deltos.workspace.failures import summaries
+    from deltos.workspace.failure_messages import summaries
 
     history = [f"  history: {index.history}"] if index.history else []
     unfinished = [] if index.is_finished else [f"  {UNFINISHED}"]
@@ -73,9 +73,9 @@ def _row(index: KnownIndex, names: dict[Path, str]) -> tuple[str, ...]:
         names[index.root],
         f"{index.files:,}",
         f"{index.size_bytes / 1_000_000:.1f}",
-        _when(index),
+        _format_time(index),
         index.history.partition(" ")[0] or "–",
-        f"{index.root}{_gone(index)}",
+        f"{index.root}{_missing_note(index)}",
     )
 
 
@@ -96,18 +96,18 @@ def _as_data(index: KnownIndex) -> dict[str, object]:
 
 def _line(index: KnownIndex, names: dict[Path, str]) -> str:
     size = index.size_bytes / 1_000_000
-    when = f", synchronised {_when(index)}" if index.is_finished else ""
-    told = f"{counted(index.files, 'file')}, {size:.1f} MB{when}{_gone(index)}"
-    return f"{names[index.root]}  {index.root}  {told}"
+    when = f", indexed {_format_time(index)}" if index.is_finished else ""
+    details = f"{counted(index.files, 'file')}, {size:.1f} MB{when}{_missing_note(index)}"
+    return f"{names[index.root]}  {index.root}  {details}"
 
 
-def _when(index: KnownIndex) -> str:
+def _format_time(index: KnownIndex) -> str:
     if not index.is_finished:
         return "not finished"
     return datetime.fromtimestamp(index.synced_at).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def _gone(index: KnownIndex) -> str:
+def _missing_note(index: KnownIndex) -> str:
     if index.root.is_dir():
         return ""
     return "  (folder is not on this machine)" if index.has_contents else "  (folder is gone)"

@@ -1,4 +1,7 @@
-"""A word about `search_code` to an agent that is about to grep for a symbol, once per session. Light, as hooks are."""
+"""Suggests `search_code` to an agent that is about to grep for a symbol, once per session.
+
+Runs in a hook, so it imports little.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.digest import sha256
 from deltos.hook_settings import off_projects
-from deltos.store.private import make_private_folder, write_private
+from deltos.store.private_files import make_private_folder, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,11 +19,11 @@ if TYPE_CHECKING:
     from deltos.hook_settings import HookSettings
 
 _FOLDER = "suggested"
-_MOST_SESSIONS = 200
-_LONGEST_SYMBOL = 100
-_LONGEST_COMMAND = 2_000
+MAX_SESSIONS = 200
+MAX_SYMBOL_CHARACTERS = 100
+MAX_COMMAND_CHARACTERS = 2_000
 _CONTEXT_OPTIONS = "ABCmf"
-# What searches, and which of its short options take the next word.
+# Search programs and their short options that take a value.
 _GREPS = {
     "grep": f"{_CONTEXT_OPTIONS}dD",
     "egrep": f"{_CONTEXT_OPTIONS}dD",
@@ -38,14 +41,15 @@ _FILE_ENDINGS = frozenset(
     "c cc cpp cs css go h html ini java js json jsx kt lock log md php py rb rs sh sql toml".split()
 )
 _FILE_ENDINGS |= frozenset("ts tsx txt xml yaml yml".split())
-_SAID = (
+_SUGGESTION = (
     'deltos knows this project: search_code({{"query": "{symbol}"}}) finds the definition with its code, and '
     "find_references every use, resolved through imports and types. grep is fine for text that is no symbol."
 )
 
 
 def suggestion(raw: bytes, settings: HookSettings, folder: Path) -> str:
-    """What to tell the agent, in the form that Claude Code reads; empty for nothing. `folder` is where it works."""
+    """Return the hook output for Claude Code, or an empty text for no suggestion. `folder` is the agent's working
+    folder."""
     try:
         event = json.loads(raw)
     except (ValueError, RecursionError):
@@ -58,15 +62,15 @@ def suggestion(raw: bytes, settings: HookSettings, folder: Path) -> str:
         return ""
     if not _is_first(session, settings.home):
         return ""
-    told = {"hookEventName": "PreToolUse", "additionalContext": _SAID.format(symbol=symbol)}
-    return json.dumps({"hookSpecificOutput": told})
+    output = {"hookEventName": "PreToolUse", "additionalContext": _SUGGESTION.format(symbol=symbol)}
+    return json.dumps({"hookSpecificOutput": output})
 
 
 def _is_off(named: Any, settings: HookSettings, folder: Path) -> bool:
-    """Whether `deltos memory off` was said for the project; `named` is the folder of the event."""
+    """Whether memory is off for the project; `named` is the folder in the event."""
     if not off_projects(settings.home):
         return False
-    from pathlib import Path  # deferred, as the rest: hardly anybody switches it off
+    from pathlib import Path  # deferred, as the rest: rarely needed
 
     from deltos.domains.memory.capture import is_folder, project_root
     from deltos.workspace.identity import identify
@@ -78,7 +82,7 @@ def _is_off(named: Any, settings: HookSettings, folder: Path) -> bool:
 
 
 def _symbol(tool: Any, given: Any) -> str:
-    """The name that is looked for, where it is one: `make_plan`, `makePlan`, `MakePlan`, `plan.make`."""
+    """Return the searched name if it looks like a symbol: `make_plan`, `makePlan`, `MakePlan`, `plan.make`."""
     if not isinstance(given, dict):
         return ""
     pattern: Any = ""
@@ -90,21 +94,22 @@ def _symbol(tool: Any, given: Any) -> str:
 
 
 def _pattern(command: str) -> str:
-    """What a command line that begins with a search looks for; empty where it is none."""
+    """Return the pattern of a command line that begins with a search program; empty for other commands."""
     if not command.lstrip().startswith((*_GREPS,)):
         return ""
-    import shlex  # deferred: most commands search nothing
+    import shlex  # deferred: most commands are not searches
 
     try:
-        words = shlex.split(command[:_LONGEST_COMMAND])
-    except ValueError:  # a quote that is never closed
+        words = shlex.split(command[:MAX_COMMAND_CHARACTERS])
+    except ValueError:  # an unclosed quote
         return ""
     program, rest = (" ".join(words[:2]), words[2:]) if words[:1] == ["git"] else (words[0], words[1:])
     return next(_patterns(rest, _GREPS[program]), "") if program in _GREPS else ""
 
 
 def _patterns(words: Sequence[str], with_value: str) -> Iterator[str]:
-    """The words that can be the pattern, the likeliest first: after `-e`, or the first that is no option's."""
+    """Yield the words that can be the pattern, most probable first: the value of `-e`, or the first positional
+    argument."""
     is_pattern = is_value = False
     for word in words:
         if is_pattern or not (is_value or word.startswith("-")):
@@ -119,7 +124,7 @@ def _is_symbol(word: str) -> bool:
         word = word.removeprefix(affix)
     word = word.removeprefix("\\b").removesuffix("\\b").removesuffix("\\(").removesuffix("(")
     parts = word.split(".")
-    if len(word) > _LONGEST_SYMBOL or not all(part.isidentifier() for part in parts):
+    if len(word) > MAX_SYMBOL_CHARACTERS or not all(part.isidentifier() for part in parts):
         return False
     if len(parts) > 1 and parts[-1] in _FILE_ENDINGS:
         return False
@@ -128,14 +133,14 @@ def _is_symbol(word: str) -> bool:
 
 
 def _is_first(session: str, home: Path) -> bool:
-    """Whether this session was told nothing yet; notes that it is now."""
+    """Whether this session has had no suggestion yet; records that it has one now."""
     folder = home / _FOLDER
     note = folder / sha256(session.encode("utf-8", "replace")).hexdigest()[:24]
     if note.exists():
         return False
     make_private_folder(home)
     make_private_folder(folder)
-    for old in sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime)[:-_MOST_SESSIONS]:
+    for old in sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime)[:-MAX_SESSIONS]:
         old.unlink(missing_ok=True)
     write_private(note, "")
     return True

@@ -1,4 +1,4 @@
-"""What reaches a terminal: no control characters of others. All that this process prints goes through `guarded`."""
+"""Escapes control characters in everything that is printed. All output passes through `sanitized_output`."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ if TYPE_CHECKING:
 
 _ERASE_LINE = "\r\x1b[K"
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 without tab and line feed, DEL, C1
-_BIDI = "\u202a-\u202e\u2066-\u2069"  # embeddings, overrides and isolates, which show text in another order
-_SURROGATES = "\ud800-\udfff"  # bytes of file names that are no UTF-8, and half characters
-# Compiled when something is printed, which hooks seldom do: these take 4 ms.
+_BIDI = "\u202a-\u202e\u2066-\u2069"  # bidirectional embeddings, overrides and isolates, which reorder text
+_SURROGATES = "\ud800-\udfff"  # undecodable bytes of file names, and lone surrogates
+# Not compiled at import, which would take 4 ms: hooks rarely print.
 _UNSAFE = f"[{_CONTROLS}{_BIDI}{_SURROGATES}]"
 _UNSAFE_IN_JSON = f"[\x7f-\x9f{_BIDI}{_SURROGATES}]"  # JSON escapes C0 itself
-_PICTURES = 0x2400  # Unicode has a picture of each C0 code
+_PICTURES = 0x2400  # start of the Unicode block with a symbol for each C0 code
 _PICTURE_OF_DELETE = "\u2421"
 
 
-def visible(text: str) -> str:
-    """`text` with all that would act on a terminal made visible: ESC as ␛, C1 as \\x9b, overrides as <U+202E>.
+def escape_controls(text: str) -> str:
+    r"""Replace characters that act on a terminal: ESC by ␛, C1 by \x9b, bidirectional overrides by <U+202E>.
 
-    Nothing is left out: a sequence that never ends would hide what follows it.
+    No text is removed, because an escape sequence without end would hide everything after it.
     """
     if re.search(_UNSAFE, text) is None:
         return text
     return re.sub(_UNSAFE, _shown, text.replace("\r\n", "\n"))
 
 
-def harmless_json(line: str) -> str:
-    """A line of JSON that says the same, with the characters that would act on a terminal escaped."""
+def escape_json(line: str) -> str:
+    """Escape the characters of a JSON line that act on a terminal; the JSON value stays the same."""
     return re.sub(_UNSAFE_IN_JSON, lambda found: f"\\u{ord(found[0]):04x}", line)
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
-    """Let everything that is printed inside pass `visible`: also usage messages, warnings, logs and tracebacks."""
+def sanitized_output() -> Iterator[None]:
+    """Apply `escape_controls` to everything printed inside, also to usage messages, warnings, logs and tracebacks."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (stream and Guarded(stream) for stream in before)
+    sys.stdout, sys.stderr = (stream and SanitizedStream(stream) for stream in before)
     try:
         yield
     finally:
@@ -49,32 +49,32 @@ def guarded() -> Iterator[None]:
 
 
 def redraw_line(drawn: str) -> None:
-    """Show a line of `looks.progress_line` in place of the current one of standard error; an empty one erases it."""
+    """Replace the current line of standard error by `drawn` (from `style.progress_line`); an empty text erases it."""
     stream = sys.stderr
-    raw = stream.inner if isinstance(stream, Guarded) else stream
+    raw = stream.inner if isinstance(stream, SanitizedStream) else stream
     raw.write(_ERASE_LINE + drawn)
     raw.flush()
 
 
 def discard_output() -> None:
-    """Send what is still buffered nowhere: Python would try to write it once more when it ends, and complain."""
+    """Redirect stdout to the null device, because Python would report an error when it flushes the buffer at exit."""
     stream = sys.stdout
-    raw = stream.inner if isinstance(stream, Guarded) else stream
-    with suppress(OSError, ValueError, AttributeError):  # a stream without a descriptor has nothing to lose
+    raw = stream.inner if isinstance(stream, SanitizedStream) else stream
+    with suppress(OSError, ValueError, AttributeError):  # a stream without a descriptor has no buffer to flush
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, raw.fileno())
         os.close(nowhere)
 
 
-class Guarded:
-    """A text stream that writes what is safe to another; in everything else it is that other."""
+class SanitizedStream:
+    """Wraps a text stream and escapes control characters of everything that is written to it."""
 
     def __init__(self, inner: TextIO) -> None:
         self.inner = inner
 
     def write(self, text: str) -> int:
-        """Write text; characters that the stream cannot encode are escaped."""
-        shown = visible(text)
+        """Write text; characters that the stream's encoding lacks are escaped."""
+        shown = escape_controls(text)
         try:
             self.inner.write(shown)
         except UnicodeEncodeError:

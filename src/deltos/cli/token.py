@@ -1,4 +1,4 @@
-"""`deltos token`: who may call a server over HTTP."""
+"""`deltos token`: manages access tokens for HTTP servers."""
 
 from __future__ import annotations
 
@@ -31,28 +31,36 @@ _DEFAULT_LIFETIME = "90d"
 def add_commands(subparsers: Subparsers) -> None:
     """Add `token create`, `token list` and `token revoke`."""
     verbs = add_group(subparsers, "token", "create, list and revoke tokens for `deltos mcp --http`")
-    create = add_verb(verbs, "create", _create, "create a token; its text is shown once and kept nowhere")
-    create.add_argument("name", help="who or what it is for")
-    create.add_argument("--scope", choices=SCOPES, default="read", help="what it may do; each includes the one before")
+    create = add_verb(verbs, "create", _create, "create a token; its text is shown once and not stored")
+    create.add_argument("name", help="name of the user or program")
     create.add_argument(
-        "--project", action="append", default=[], metavar="PATH", help="only this project; may be repeated"
+        "--scope",
+        choices=SCOPES,
+        default="read",
+        help="permissions; each scope includes the previous one; default: read",
+    )
+    create.add_argument(
+        "--project", action="append", default=[], metavar="PATH", help="limit to this project; may be repeated"
     )
     create.add_argument(
         "--workspace", action="append", default=[], metavar="NAME",
-        help="only the projects that this workspace has at the time of a call; may be repeated",
+        help="limit to the current projects of this workspace; may be repeated",
     )  # fmt: skip
     create.add_argument(
-        "--expires", default=_DEFAULT_LIFETIME, metavar="TIME", help="30m, 12h, 90d, 4w or never; default: 90d"
+        "--expires",
+        default=_DEFAULT_LIFETIME,
+        metavar="TIME",
+        help="lifetime: 30m, 12h, 90d, 4w or never; default: 90d",
     )
     add_verb(verbs, "list", _list, "list all tokens, without their texts")
-    revoke = add_verb(verbs, "revoke", _revoke, "make a token invalid from now on")
-    revoke.add_argument("token", metavar="ID_OR_NAME")
+    revoke = add_verb(verbs, "revoke", _revoke, "make a token invalid")
+    revoke.add_argument("token", metavar="ID_OR_NAME", help="id or name of the token")
 
 
 def _create(arguments: argparse.Namespace) -> int:
     projects = [*(str(_project(path)) for path in arguments.project), *map(_workspace, arguments.workspace)]
     lifetime = lifetime_seconds(arguments.expires)
-    with _opened() as store:
+    with _open_tokens() as store:
         token_id, text = Tokens(store, time.time).create(
             arguments.name, Level.named(arguments.scope), projects, lifetime
         )
@@ -61,13 +69,13 @@ def _create(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({**_as_data(created), "token": text})
     else:
-        print(f"{_line(created)}\n\n{text}\n\nThis text is not kept: hand it over now. Clients send it as")
+        print(f"{_line(created)}\n\n{text}\n\nThis text is not stored and cannot be shown again. Clients send it as")
         print("  Authorization: Bearer TOKEN")
     return 0
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    with _opened() as store:
+    with _open_tokens() as store:
         tokens = store.all()
     for token in tokens:
         if arguments.json:
@@ -75,12 +83,12 @@ def _list(arguments: argparse.Namespace) -> int:
         else:
             print(_line(token))
     if not tokens and not arguments.json:
-        print("no tokens yet; `deltos token create NAME` makes one")
+        print("No tokens yet. `deltos token create NAME` creates one.")
     return 0
 
 
 def _revoke(arguments: argparse.Namespace) -> int:
-    with _opened() as store:
+    with _open_tokens() as store:
         revoked = store.revoke(arguments.token, int(time.time()))
     if not revoked:
         raise NotFound(f"No valid token is called '{arguments.token}'", hint="See `deltos token list`.")
@@ -88,22 +96,22 @@ def _revoke(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print_json({"id": token_id, "status": "revoked"})
         else:
-            print(f"revoked {token_id}")
+            print(f"Revoked {token_id}")
     return 0
 
 
 def lifetime_seconds(text: str) -> int | None:
-    """The seconds in `30m`, `12h`, `90d` or `4w`; None for `never`."""
+    """Return the seconds in `30m`, `12h`, `90d` or `4w`; None for `never`."""
     if text == "never":
         return None
     match = re.fullmatch(r"([1-9][0-9]{0,5})([smhdw])", text)
     if not match:
-        raise BadArgument(f"--expires is not understood: {text}", hint="Give 30m, 12h, 90d, 4w or never.")
+        raise BadArgument(f"Invalid value of --expires: {text}", hint="Give 30m, 12h, 90d, 4w or never.")
     return int(match[1]) * _SECONDS[match[2]]
 
 
 @contextmanager
-def _opened() -> Iterator[TokenRecords]:
+def _open_tokens() -> Iterator[TokenRecords]:
     config = Config.from_environment()
     store = open_tokens(config.home, config.database)
     try:
@@ -147,10 +155,10 @@ def _status(token: StoredToken) -> str:
 
 
 def _line(token: StoredToken) -> str:
-    until = " for ever" if token.expires_at is None else f" until {_when(token.expires_at)}"
+    until = ", never expires" if token.expires_at is None else f" until {_format_time(token.expires_at)}"
     projects, status = ", ".join(token.projects) or "all projects", _status(token)
     return f"{token.id}  {token.name}  {token.level}  {projects}  {status}{until if status == 'valid' else ''}"
 
 
-def _when(moment: int) -> str:
+def _format_time(moment: int) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")

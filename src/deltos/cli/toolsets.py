@@ -1,4 +1,4 @@
-"""`deltos toolsets`: which toolsets servers offer. Running ones follow and tell their clients."""
+"""`deltos toolsets`: shows or sets the toolsets that servers offer. Running servers apply the change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from deltos.cli.command import add_verb, print_json
 from deltos.config import TOOLSETS, Config, chosen_toolsets, parse_toolsets
 from deltos.hook_settings import TOOLSETS_FILE
-from deltos.store.private import make_private_folder, write_private
+from deltos.store.private_files import make_private_folder, write_private
 
 if TYPE_CHECKING:
     import argparse
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 def add_commands(subparsers: Subparsers) -> None:
     """Add `toolsets`."""
     verb = add_verb(subparsers, "toolsets", _toolsets, "show or choose the toolsets that servers offer")
-    verb.add_argument("choice", nargs="?", metavar="LIST", help=f"comma-separated, or 'all': {','.join(TOOLSETS)}")
+    verb.add_argument("choice", nargs="?", metavar="LIST", help=f"'all', or some of {','.join(TOOLSETS)}")
 
 
 def _toolsets(arguments: argparse.Namespace) -> int:
-    home = Config.from_environment(toolsets=",".join(TOOLSETS)).home  # whatever the file says now
+    home = Config.from_environment(toolsets=",".join(TOOLSETS)).home  # the file may be invalid, so do not read it
     if arguments.choice:
         chosen = parse_toolsets("" if arguments.choice == "all" else arguments.choice)
         make_private_folder(home)
@@ -31,5 +31,5 @@ def _toolsets(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"toolsets": list(offered)})
     else:
-        print(f"servers offer: {', '.join(offered)}")
+        print(f"Servers offer: {', '.join(offered)}")
     return 0

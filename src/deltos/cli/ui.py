@@ -1,4 +1,4 @@
-"""`deltos ui`: a page where a person sees what their agent knows, and mends it."""
+"""`deltos ui`: opens the web UI for indexes and memory."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ if TYPE_CHECKING:
 
     from deltos.cli.command import Subparsers
 
-_MOST_PORT = 65_535
+_MAX_PORT = 65_535
 
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `ui`."""
-    ui = add_verb(subparsers, "ui", _ui, "open a local page over everything that is indexed and remembered")
-    ui.add_argument("project", nargs="?", default=".", help="folder of the project; default: the current one")
-    ui.add_argument("--port", type=int, default=0, help="on loopback; default: any that is free")
-    ui.add_argument("--no-browser", action="store_true", help="only print the link")
+    ui = add_verb(subparsers, "ui", _ui, "open the web UI for indexes and memory in a browser")
+    ui.add_argument("project", nargs="?", default=".", help="folder of the project; default: the current folder")
+    ui.add_argument("--port", type=int, default=0, help="port on loopback; default: any free port")
+    ui.add_argument("--no-browser", action="store_true", help="print the link without opening a browser")
 
 
 def _ui(arguments: argparse.Namespace) -> int:
-    from deltos.server.http.ui import UiOptions, serve_ui  # deferred: `--help` needs none of it
+    from deltos.server.http.ui_server import UiOptions, serve_ui  # deferred: not needed for `--help`
     from deltos.server.toolbox import open_toolbox
 
     start = Path(arguments.project).resolve()
     if not start.is_dir():
         raise BadArgument(f"Not a folder: {start}", hint="Give the root of a project.")
-    if not 0 <= arguments.port <= _MOST_PORT:
-        raise BadArgument(f"There is no port {arguments.port}", hint="Choose one from 1024 to 65535.")
+    if not 0 <= arguments.port <= _MAX_PORT:
+        raise BadArgument(f"Invalid port {arguments.port}", hint="Choose a port from 1024 to 65535.")
 
     def announce(link: str) -> None:
         if arguments.json:
             print_json({"link": link})
         else:
-            print(f"deltos ui: open {link}\nThe link works once. Ctrl-C ends it.")
+            print(f"deltos ui: open {link}\nThe link works once. Press Ctrl-C to stop the server.")
         sys.stdout.flush()
         if not arguments.no_browser and not arguments.json:
             import webbrowser

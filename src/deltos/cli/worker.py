@@ -1,4 +1,4 @@
-"""`deltos worker`: index and crawl what servers leave to workers. `deltos jobs`: what waits, and what was set aside."""
+"""`deltos worker`: indexes and crawls for servers. `deltos jobs`: manages the queue of jobs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_group, add_verb, number_in, print_json
+from deltos.cli.command import add_group, add_verb, integer_range, print_json
 from deltos.cli.db import database_config
 from deltos.open_stores import open_jobs
 from deltos.store.jobs import WorkerSettings
@@ -19,41 +19,45 @@ if TYPE_CHECKING:
     from deltos.cli.command import Subparsers
     from deltos.store.jobs import JobRow
 
-_USUAL = WorkerSettings()
+_DEFAULTS = WorkerSettings()
 
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `worker`, `jobs list`, `jobs retry` and `jobs drop`."""
     worker = add_verb(
-        subparsers, "worker", _work, "index and crawl what servers queue in DELTOS_DATABASE, until told to end"
+        subparsers, "worker", _work, "run the jobs that servers queue in DELTOS_DATABASE until a signal arrives"
     )
-    worker.add_argument("--once", action="store_true", help="end when no job waits")
+    worker.add_argument("--once", action="store_true", help="exit when no job is queued")
     _add_number(
         worker,
         "--heartbeat",
-        round(_USUAL.heartbeat_seconds),
-        "seconds between signs of life, 1 to 20; after three that are missing, others take over",
-        most=20,
+        round(_DEFAULTS.heartbeat_seconds),
+        "seconds between heartbeats, 1 to 20; after three missing ones other workers take over",
+        maximum=20,
     )
-    _add_number(worker, "--attempts", _USUAL.attempts, "failures after which a job is set aside")
+    _add_number(worker, "--attempts", _DEFAULTS.attempts, "failures after which a job is set aside")
     _add_number(
         worker,
         "--backoff",
-        round(_USUAL.backoff_seconds),
-        "seconds before a second attempt; each further one waits three times as long",
+        round(_DEFAULTS.backoff_seconds),
+        "seconds before the second attempt; each later one waits three times as long",
     )
-    verbs = add_group(subparsers, "jobs", "what waits for workers, runs, or was set aside")
-    add_verb(verbs, "list", _list, "list jobs that wait, run, or were set aside, with the reason")
+    verbs = add_group(subparsers, "jobs", "manage the jobs of workers")
+    add_verb(verbs, "list", _list, "list jobs that are queued, running or set aside, with the reason")
     for name, run, summary in (
         ("retry", _retry, "queue a job again that was set aside"),
-        ("drop", _drop, "forget a job that waits or was set aside"),
+        ("drop", _drop, "delete a job that is queued or was set aside"),
     ):
         verb = add_verb(verbs, name, run, summary)
-        verb.add_argument("job", type=number_in(1), help="its number, as `deltos jobs list` shows it")
+        verb.add_argument("job", type=integer_range(1), help="number from `deltos jobs list`")
 
 
-def _add_number(verb: argparse.ArgumentParser, name: str, default: int, what: str, *, most: int | None = None) -> None:
-    verb.add_argument(name, type=number_in(1, most), default=default, metavar="N", help=f"{what}; default: {default}")
+def _add_number(
+    verb: argparse.ArgumentParser, name: str, default: int, what: str, *, maximum: int | None = None
+) -> None:
+    verb.add_argument(
+        name, type=integer_range(1, maximum), default=default, metavar="N", help=f"{what}; default: {default}"
+    )
 
 
 def _work(arguments: argparse.Namespace) -> int:
@@ -84,30 +88,30 @@ def _work(arguments: argparse.Namespace) -> int:
 
 def _list(arguments: argparse.Namespace) -> int:
     jobs = open_jobs(database_config().database)
-    every = jobs.every()
+    every = jobs.all()
     for job in every:
         print_json(asdict(job)) if arguments.json else print(_line(job))
     if not arguments.json:
         if not every:
-            print("no jobs")
+            print("No jobs.")
         if not jobs.has_worker():
-            print("no worker runs: start `deltos worker`")
+            print("No worker is running. Start one with `deltos worker`.")
     return 0
 
 
 def _line(job: JobRow) -> str:
     failed = f" after {counted(job.failures, 'failure')}, the last: {job.reason}" if job.failures else ""
-    return f"{job.told()}: {job.state}{failed}"
+    return f"{job.describe()}: {job.state}{failed}"
 
 
 def _retry(arguments: argparse.Namespace) -> int:
-    return _tell(open_jobs(database_config().database).retry(arguments.job), "queued again", arguments)
+    return _print_job(open_jobs(database_config().database).retry(arguments.job), "queued again", arguments)
 
 
 def _drop(arguments: argparse.Namespace) -> int:
-    return _tell(open_jobs(database_config().database).drop(arguments.job), "forgotten", arguments)
+    return _print_job(open_jobs(database_config().database).drop(arguments.job), "deleted", arguments)
 
 
-def _tell(job: JobRow, what: str, arguments: argparse.Namespace) -> int:
-    print_json(asdict(job)) if arguments.json else print(f"{job.told()} is {what}")
+def _print_job(job: JobRow, what: str, arguments: argparse.Namespace) -> int:
+    print_json(asdict(job)) if arguments.json else print(f"{job.describe()} is {what}")
     return 0

@@ -1,4 +1,4 @@
-"""`deltos workspace`: named sets of projects that one question can be about."""
+"""`deltos workspace`: manages named sets of projects."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from deltos.store.project import KnownIndex
     from deltos.store.workspaces import StoredWorkspace, WorkspaceRecords
 
-_LONGEST_NAME = 100
-_NOT_IN_NAMES = frozenset("/\\,:*?!~[]\"'")
-_RESERVED = ("all", "personal")  # what `search` calls memories of every project, and of none
+MAX_NAME_CHARACTERS = 100
+_FORBIDDEN_IN_NAMES = frozenset("/\\,:*?!~[]\"'")
+_RESERVED = ("all", "personal")  # values of `project_id` for all memories and for those without a project
 
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `workspace add`, `remove`, `rename`, `list` and `show`."""
-    verbs = add_group(subparsers, "workspace", "name a set of projects that one question can be about")
-    add = add_verb(verbs, "add", _add, "put projects into a workspace, which is made when there is none")
+    verbs = add_group(subparsers, "workspace", "manage named sets of projects that can be searched together")
+    add = add_verb(verbs, "add", _add, "add projects to a workspace; creates the workspace if necessary")
     _add_name(add)
     add.add_argument("paths", nargs="+", metavar="PATH", help="folders of projects")
-    remove = add_verb(verbs, "remove", _remove, "take projects out of a workspace, or remove the workspace")
+    remove = add_verb(verbs, "remove", _remove, "remove projects from a workspace, or the whole workspace")
     _add_name(remove)
-    remove.add_argument("paths", nargs="*", metavar="PATH", help="folders of projects; default: all of them")
-    rename = add_verb(verbs, "rename", _rename, "call a workspace otherwise; tokens for it follow")
+    remove.add_argument("paths", nargs="*", metavar="PATH", help="folders of projects; default: all")
+    rename = add_verb(verbs, "rename", _rename, "rename a workspace and update its tokens")
     _add_name(rename)
-    rename.add_argument("new_name", help="what it is to be called")
+    rename.add_argument("new_name", help="new name of the workspace")
     add_verb(verbs, "list", _list, "list all workspaces")
-    show = add_verb(verbs, "show", _show, "show the projects of a workspace, and whether they are indexed")
+    show = add_verb(verbs, "show", _show, "show the projects of a workspace and the state of their indexes")
     _add_name(show)
 
 
@@ -52,97 +52,96 @@ def _add_name(verb: argparse.ArgumentParser) -> None:
 
 
 def _names() -> list[str]:
-    with _opened() as records:
+    with _open_records() as records:
         return [workspace.name for workspace in records.all()]
 
 
 def _add(arguments: argparse.Namespace) -> int:
-    from deltos.workspace.identity import find_root  # deferred: `--help` needs none of it
+    from deltos.workspace.identity import find_root  # deferred: not needed for `--help`
 
     roots = [find_root(given_path(path)) for path in arguments.paths]
     for root in roots:
         if root in (Path(root.anchor), Path.home()):
             raise BadArgument(f"{root} is not a project", hint="Give the folder of a repository.")
-    with _opened() as records:
+    with _open_records() as records:
         if records.get(arguments.name) is None:
             _check_name(arguments.name)
             _check_tokens(arguments.name)
         added = records.add(arguments.name, [str(root) for root in roots])
-        workspace = _found(records, arguments.name)
+        workspace = _require_workspace(records, arguments.name)
     if arguments.json:
         print_json({**_as_data(workspace, _indexed(workspace)), "added": added})
         return 0
-    print(f"{workspace.name}: {counted(len(added), 'project')} added, {len(workspace.roots)} in all")
-    print(f'Ask it with project_id="{workspace.name}"; from the shell: --project {workspace.name}')
+    print(f"{workspace.name}: {counted(len(added), 'project')} added, {len(workspace.roots)} in total")
+    print(f'Search it with project_id="{workspace.name}", or with --project {workspace.name} in the shell.')
     return 0
 
 
 def _check_name(name: str) -> None:
-    """Refuse what could mean something else where a project is expected."""
-    if not name.strip() or len(name) > _LONGEST_NAME or name != name.strip() or not name.isprintable():
-        raise BadArgument("That is no name for a workspace", hint="Give a word, such as shop.")
+    """Refuse names that could be confused with projects, paths or reserved words."""
+    if not name.strip() or len(name) > MAX_NAME_CHARACTERS or name != name.strip() or not name.isprintable():
+        raise BadArgument("Invalid workspace name", hint="Give a word, such as shop.")
     if name.lower() in _RESERVED:
+        raise BadArgument(f"'{name}' is reserved for searches of memory", hint="Choose another name.")
+    if _FORBIDDEN_IN_NAMES.intersection(name) or name.startswith((".", "-")):
         raise BadArgument(
-            f"'{name}' is reserved: searches call all memories, or those of no project, so", hint="Choose another name."
-        )
-    if _NOT_IN_NAMES.intersection(name) or name.startswith((".", "-")):
-        raise BadArgument(
-            f"A workspace cannot be called '{name}'", hint="Give a word without / \\ , : * and quotes, such as shop."
+            f"Invalid workspace name '{name}'", hint="Give a word without / \\ , : * and quotes, such as shop."
         )
     taken = [index.root for index in _known() if index.root.name.lower() == name.lower()]
     if taken:
-        raise BadArgument(f"A project is called '{name}' already: {taken[0]}", hint="Choose another name.")
+        raise BadArgument(f"A project has the name '{name}' already: {taken[0]}", hint="Choose another name.")
 
 
 def _check_tokens(name: str) -> None:
-    """Refuse a name that valid tokens have of a workspace that is gone: what is new is not for whoever holds them."""
+    """Refuse the name of a deleted workspace that valid tokens still name, because they would give access to the new
+    one."""
     config = Config.from_environment()
     with closing(open_tokens(config.home, config.database)) as tokens:
         held = [each for each in tokens.all() if is_valid(each, time.time()) and is_for_workspace(each, name)]
     if held:
         named = ", ".join(f"{each.id} ({each.name})" for each in held)
         raise BadArgument(
-            f"Tokens are for a workspace '{name}' that is gone, and would be for this one: {named}",
+            f"Tokens of a deleted workspace '{name}' would give access to this one: {named}",
             hint="Revoke each with `deltos token revoke ID`, or choose another name.",
         )
 
 
 def _remove(arguments: argparse.Namespace) -> int:
-    with _opened() as records:
-        workspace = _found(records, arguments.name)
-        wanted = [str(_as_kept(path)) for path in arguments.paths] or list(workspace.roots)
+    with _open_records() as records:
+        workspace = _require_workspace(records, arguments.name)
+        wanted = [str(_resolve_folder(path)) for path in arguments.paths] or list(workspace.roots)
         if missing := [root for root in wanted if root not in workspace.roots]:
             hint = f"See `deltos workspace show {workspace.name}`."
             raise NotFound(f"{missing[0]} is not in {workspace.name}", hint=hint)
         removed = records.remove(workspace.name, wanted)
-        left = records.get(workspace.name)
+        remaining = records.get(workspace.name)
     if arguments.json:
-        print_json({"name": workspace.name, "removed": removed, "projects": list(left.roots) if left else []})
+        print_json({"name": workspace.name, "removed": removed, "projects": list(remaining.roots) if remaining else []})
     else:
-        rest = f"{len(left.roots)} left" if left else "the workspace is gone"
-        print(f"{workspace.name}: {counted(len(removed), 'project')} removed, {rest}; indexes are kept")
+        rest = f"{len(remaining.roots)} left" if remaining else "the workspace is deleted"
+        print(f"{workspace.name}: {counted(len(removed), 'project')} removed, {rest}; indexes stay")
     return 0
 
 
 def _rename(arguments: argparse.Namespace) -> int:
-    with _opened() as records:
-        name, new_name = _found(records, arguments.name).name, arguments.new_name
+    with _open_records() as records:
+        name, new_name = _require_workspace(records, arguments.name).name, arguments.new_name
         if new_name.lower() != name.lower():
             _check_name(new_name)
             if records.get(new_name) is None:
                 _check_tokens(new_name)
         tokens = records.rename(name, new_name)
-        workspace = _found(records, new_name)
+        workspace = _require_workspace(records, new_name)
     if arguments.json:
         print_json({"name": workspace.name, "before": name, "tokens": tokens, "projects": list(workspace.roots)})
     else:
-        follow = f"; {counted(tokens, 'token')} for it {'follows' if tokens == 1 else 'follow'}" if tokens else ""
-        print(f"{name} is {workspace.name} now: {counted(len(workspace.roots), 'project')}{follow}")
+        updated = f"; {counted(tokens, 'token')} updated" if tokens else ""
+        print(f"Renamed {name} to {workspace.name}: {counted(len(workspace.roots), 'project')}{updated}")
     return 0
 
 
-def _as_kept(path: str) -> Path:
-    """A folder as workspaces have it, also one that is gone."""
+def _resolve_folder(path: str) -> Path:
+    """Return a folder in the form in which workspaces store it, even if it does not exist."""
     folder = given_path(path)
     try:
         return folder.resolve()
@@ -151,7 +150,7 @@ def _as_kept(path: str) -> Path:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    with _opened() as records:
+    with _open_records() as records:
         every = records.all()
     for workspace in every:
         if arguments.json:
@@ -160,13 +159,13 @@ def _list(arguments: argparse.Namespace) -> int:
             names = ", ".join(Path(root).name for root in workspace.roots)
             print(f"{workspace.name}  {counted(len(workspace.roots), 'project')}: {names}")
     if not every and not arguments.json:
-        print("no workspaces yet; `deltos workspace add NAME PATH …` makes one")
+        print("No workspaces yet. `deltos workspace add NAME PATH …` creates one.")
     return 0
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    with _opened() as records:
-        workspace = _found(records, arguments.name)
+    with _open_records() as records:
+        workspace = _require_workspace(records, arguments.name)
     indexed = _indexed(workspace)
     if arguments.json:
         print_json(_as_data(workspace, indexed))
@@ -179,10 +178,10 @@ def _show(arguments: argparse.Namespace) -> int:
 
 def _state(root: str, indexed: dict[str, KnownIndex]) -> str:
     if not Path(root).is_dir():
-        return "gone"
+        return "folder not found"
     index = indexed.get(root)
     if index is None:
-        return "not indexed yet; the first question does it"
+        return "not indexed yet; the first search indexes it"
     return f"{counted(index.files, 'file')}, {index.project_id}"
 
 
@@ -210,19 +209,19 @@ def _known() -> Sequence[KnownIndex]:
     return open_projects(config.home, config.database).known()
 
 
-def _found(records: WorkspaceRecords, name: str) -> StoredWorkspace:
+def _require_workspace(records: WorkspaceRecords, name: str) -> StoredWorkspace:
     workspace = records.get(name)
     if workspace is None:
         names = ", ".join(each.name for each in records.all()[:10])
         raise NotFound(
-            f"There is no workspace '{name[:_LONGEST_NAME]}'",
-            hint=f"Known: {names}." if names else "`deltos workspace add NAME PATH …` makes one.",
+            f"There is no workspace '{name[:MAX_NAME_CHARACTERS]}'",
+            hint=f"Known: {names}." if names else "`deltos workspace add NAME PATH …` creates one.",
         )
     return workspace
 
 
 @contextmanager
-def _opened() -> Iterator[WorkspaceRecords]:
+def _open_records() -> Iterator[WorkspaceRecords]:
     config = Config.from_environment()
     records = open_workspaces(config.home, config.database)
     try:

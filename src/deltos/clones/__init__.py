@@ -1,1 +1,1 @@
-"""Repositories fetched from elsewhere: addresses, the guarded fetch, the folder that keeps them, their files."""
+"""Remote git repositories: their addresses, the guarded fetch, the folder of clones, and the files of a commit."""

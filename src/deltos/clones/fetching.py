@@ -1,7 +1,7 @@
-"""git over a network: the references of a repository and one commit of it, by https, from an address that was checked.
+"""Fetch the references and one commit of a git repository over https, from an address that was checked.
 
-git runs in a folder whose settings are ours alone. It may speak one protocol to one host, at the addresses that were
-checked (`http.curloptResolve`), follows no redirect and asks no helper for credentials; it checks nothing out.
+git runs in a folder with our settings only. It may use one protocol and one host, at the checked addresses
+(`http.curloptResolve`). It follows no redirects, asks no credential helper, and checks out no files.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from urllib.parse import urlsplit
 
 from deltos.errors import AddressRefused, FetchFailed, NotFound, SourceError
 from deltos.fetch.address import checked_addresses, is_public, require_web_address
-from deltos.fetch.agent import USER_AGENT
+from deltos.fetch.user_agent import USER_AGENT
 from deltos.logins import HOW_TO_LOG_IN, site_of
 from deltos.workspace.git import (
     GitFailed,
     GitStopped,
-    closed_environment,
     find_git,
     is_reference_name,
+    isolated_environment,
     start_git,
 )
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from deltos.private_hosts import PrivateHosts
 
 FETCHED = "refs/deltos/fetched"
-_OLDEST_GIT = (2, 37)  # the first with http.curloptResolve: an older one would resolve the name once more
+_MIN_GIT_VERSION = (2, 37)  # the first version with http.curloptResolve; older ones would resolve the host name again
 _DISCOVERY = "/info/refs?service=git-upload-pack"
 _ADVERTISEMENT = "application/x-git-upload-pack-advertisement"
 _MAX_REFERENCES_BYTES = 16_000_000
 _LISTING_SECONDS = 60.0
-_SHOWN_REFERENCES = 8
-_NOT_WANTED = "git is not waited for any more"
+_MAX_SHOWN_REFERENCES = 8
+_CANCELLED = "the fetch was cancelled"
 _versions: dict[str, tuple[int, ...]] = {}
 _SETTINGS = """\
 [core]
@@ -98,7 +98,7 @@ _SETTINGS = """\
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """How much one repository may cost."""
+    """Size and time limits of fetching one repository."""
 
     max_bytes: int = 1_000_000_000
     max_seconds: float = 600.0
@@ -109,7 +109,7 @@ DEFAULT_LIMITS = FetchLimits()
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A repository whose host was checked: where git finds it, at which addresses, and what it may send along."""
+    """A repository whose host was checked: its URL for git, the checked addresses, and the login to send."""
 
     url: str
     addresses: tuple[str, ...]
@@ -118,18 +118,18 @@ class Remote:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A branch or tag: its full name, and the short one that people use."""
+    """A branch or tag by its full name."""
 
     name: str
 
     @property
     def version(self) -> str:
-        """What people call it."""
+        """The short name that people use."""
         return self.name.removeprefix("refs/heads/").removeprefix("refs/tags/")
 
 
 def open_remote(url: str, client: HttpClient, private_hosts: PrivateHosts, login: Login | None) -> Remote:
-    """The repository at `url`, after redirects within its host; raises when it may not or cannot be asked."""
+    """Return the repository at `url` after redirects within its host; raise an error if it cannot be read."""
     require_web_address(url)
     try:
         answer = client.get(url.rstrip("/") + _DISCOVERY, accept=_ADVERTISEMENT, headers={"Git-Protocol": "version=2"})
@@ -140,51 +140,54 @@ def open_remote(url: str, client: HttpClient, private_hosts: PrivateHosts, login
     if site_of(answer.url) != site_of(url):
         raise AddressRefused(f"{url} redirects to another host", hint="Add the address that it redirects to.")
     if answer.media_type != _ADVERTISEMENT or not answer.url.endswith(_DISCOVERY):
-        raise SourceError(f"No git repository answers at {url}", hint="Give the address that `git clone` takes.")
+        raise SourceError(f"{url} is not a git repository", hint="Give the address that `git clone` accepts.")
     parts = urlsplit(answer.url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     addresses = checked_addresses(parts.hostname or "", port, private_hosts)
     if parts.scheme != "https" and any(map(is_public, addresses)):
-        raise AddressRefused(f"{url} is not https", hint="Only a private host that you named is asked by http.")
+        raise AddressRefused(f"{url} is not https", hint="Only private hosts that you allowed may use http.")
     return Remote(answer.url.removesuffix(_DISCOVERY), tuple(addresses), login)
 
 
 def never() -> bool:
-    """Nobody asks git to stop."""
+    """Return False; the default for `stopping`."""
     return False
 
 
 def find_reference(remote: Remote, wanted: str, folder: Path, stopping: Callable[[], bool] = never) -> Reference:
-    """The branch or tag that is called `wanted`; the default branch for an empty name."""
+    """Return the branch or tag named `wanted`, or the default branch for an empty name."""
     if not wanted:
-        for line in _lines(remote, folder, stopping, "--symref", "HEAD"):
+        for line in _list_references(remote, folder, stopping, "--symref", "HEAD"):
             target, _, name = line.partition("\t")
             if name == "HEAD" and target.startswith("ref: ") and is_reference_name(target.removeprefix("ref: ")):
                 return Reference(target.removeprefix("ref: "))
-        raise SourceError("The repository has no default branch", hint="Name a branch or tag as its version.")
-    known = [line.partition("\t")[2] for line in _lines(remote, folder, stopping, "--heads", "--tags")]
+        raise SourceError("The repository has no default branch", hint="Give a branch or tag as its version.")
+    known = [line.partition("\t")[2] for line in _list_references(remote, folder, stopping, "--heads", "--tags")]
     return choose_reference(wanted, known)
 
 
 def choose_reference(wanted: str, known: list[str]) -> Reference:
-    """The branch or tag among the `known` full names that is called `wanted`, by its full name or a short one."""
+    """Return the branch or tag named `wanted` among the full names in `known`; raise NotFound if there is none."""
     names = (wanted, f"refs/tags/{wanted}", f"refs/heads/{wanted}", f"refs/tags/v{wanted}")
     found = next((name for name in names if name in known and is_reference_name(name)), "")
     if found:
         return Reference(found)
-    near = [Reference(name).version for name in known if is_reference_name(name)]
-    shown = ", ".join(near[-_SHOWN_REFERENCES:]) or "none"
-    raise NotFound(f"The repository has no branch or tag '{wanted[:100]}'", hint=f"Known, of {len(near)}: {shown}.")
+    known_versions = [Reference(name).version for name in known if is_reference_name(name)]
+    shown = ", ".join(known_versions[-_MAX_SHOWN_REFERENCES:]) or "none"
+    raise NotFound(
+        f"The repository has no branch or tag '{wanted[:100]}'",
+        hint=f"The last of its {len(known_versions):,} branches and tags: {shown}.",
+    )
 
 
 def fetch(
     remote: Remote, reference: Reference, folder: Path, limits: FetchLimits, stopping: Callable[[], bool]
 ) -> None:
-    """Bring one commit, without its past, into the git folder; it is `refs/deltos/fetched` there afterwards."""
+    """Fetch one commit without its history into the git folder, as `refs/deltos/fetched`."""
 
-    def too_much() -> str:
+    def stop_reason() -> str:
         if stopping():
-            return _NOT_WANTED
+            return _CANCELLED
         size = size_of(folder)
         return f"git fetched more than {limits.max_bytes // 1_000_000} MB" if size > limits.max_bytes else ""
 
@@ -193,14 +196,14 @@ def fetch(
         "--no-auto-maintenance", "--no-write-fetch-head", "--no-show-forced-updates",
         "--", remote.url, f"+{reference.name}:{FETCHED}",
     )  # fmt: skip
-    for _ in _run(remote, folder, arguments, limits.max_seconds, too_much):
+    for _ in _run_git(remote, folder, arguments, limits.max_seconds, stop_reason):
         pass
-    if reason := too_much():
+    if reason := stop_reason():
         raise GitStopped(reason)
 
 
 def prepare_folder(folder: Path, remote: Remote) -> None:
-    """A git folder with our settings for this remote, whatever was there before but objects and references."""
+    """Create or reset a git folder with our settings for this remote; existing objects and references are kept."""
     for name in ("refs", "objects"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     parts = urlsplit(remote.url)
@@ -217,7 +220,7 @@ def prepare_folder(folder: Path, remote: Remote) -> None:
 
 
 def size_of(folder: Path) -> int:
-    """How many bytes a folder of ours holds."""
+    """Return the number of bytes in a folder."""
     total, pending = 0, [str(folder)]
     while pending:
         try:
@@ -227,29 +230,30 @@ def size_of(folder: Path) -> int:
                         pending.append(entry.path)
                     else:
                         total += entry.stat(follow_symlinks=False).st_size
-        except OSError:  # git renames and removes while we look
+        except OSError:  # git renames and removes files concurrently
             continue
     return total
 
 
-def _lines(remote: Remote, folder: Path, stopping: Callable[[], bool], *arguments: str) -> Iterator[str]:
-    """What git lists of the remote's references: an id or a target, a tab, a name."""
+def _list_references(remote: Remote, folder: Path, stopping: Callable[[], bool], *arguments: str) -> Iterator[str]:
+    """Return the lines of `git ls-remote`: an id or target, a tab, a name."""
     *options, last = arguments
     words = ("ls-remote", "--quiet", *options, "--", remote.url, last) if last == "HEAD" else (
         "ls-remote", "--quiet", *arguments, "--", remote.url)  # fmt: skip
-    output = b"".join(_run(remote, folder, words, _LISTING_SECONDS, lambda: _NOT_WANTED if stopping() else ""))
+    output = b"".join(_run_git(remote, folder, words, _LISTING_SECONDS, lambda: _CANCELLED if stopping() else ""))
     yield from output.decode("utf-8", "replace").splitlines()
 
 
-def _run(
-    remote: Remote, folder: Path, arguments: tuple[str, ...], timeout_seconds: float, too_much: Callable[[], str]
+def _run_git(
+    remote: Remote, folder: Path, arguments: tuple[str, ...], timeout_seconds: float, stop_reason: Callable[[], str]
 ) -> Iterator[bytes]:
+    """Run git with network access to the remote only, and yield its output."""
     require_web_address(remote.url)  # its scheme is what git may speak
-    program = _program(folder)
-    environment = closed_environment(program, folder)
+    program = _find_git_program(folder)
+    environment = isolated_environment(program, folder)
     environment["GIT_ALLOW_PROTOCOL"] = urlsplit(remote.url).scheme
     for at, (name, value) in enumerate(remote.login.headers if remote.login else ()):
-        # By its environment alone: command lines are everybody's to read, and the settings stay on disk.
+        # In the environment, because command lines are visible to all users and settings stay on disk.
         environment |= {
             "GIT_CONFIG_COUNT": str(at + 1),
             f"GIT_CONFIG_KEY_{at}": f"http.{remote.url}.extraHeader",
@@ -257,7 +261,7 @@ def _run(
         }
     pieces = start_git(
         program, arguments, folder=folder, environment=environment, max_bytes=_MAX_REFERENCES_BYTES,
-        timeout_seconds=timeout_seconds, too_much=too_much,
+        timeout_seconds=timeout_seconds, stop_reason=stop_reason,
     )  # fmt: skip
     try:
         with closing(pieces):
@@ -268,19 +272,20 @@ def _run(
         raise FetchFailed(f"The repository could not be fetched ({exc.message})", retryable=False) from None
 
 
-def _program(folder: Path) -> str:
+def _find_git_program(folder: Path) -> str:
     program = find_git(folder)
     if not program:
         raise GitFailed("git is not installed", hint="Install git, or add a folder with the documentation.")
-    if _version(program, folder) < _OLDEST_GIT:
-        raise GitFailed("git is too old to be held to a checked address", hint="Repositories need git 2.37 or newer.")
+    if _git_version(program, folder) < _MIN_GIT_VERSION:
+        raise GitFailed("git is too old to fetch repositories safely", hint="Install git 2.37 or newer.")
     return program
 
 
-def _version(program: str, folder: Path) -> tuple[int, ...]:
+def _git_version(program: str, folder: Path) -> tuple[int, ...]:
     if known := _versions.get(program):
         return known
-    printed = b"".join(start_git(program, ("version",), folder=folder, environment=closed_environment(program, folder)))
+    environment = isolated_environment(program, folder)
+    printed = b"".join(start_git(program, ("version",), folder=folder, environment=environment))
     words = printed.decode("ascii", "replace").split()
     numbers = words[2].split(".")[:2] if len(words) > 2 else []
     _versions[program] = tuple(int(number) for number in numbers if number.isdecimal())

@@ -1,1 +1,1 @@
-"""Meaning as vectors: the model in the wheel, or one behind an address."""
+"""Embedding: vectors of texts by the bundled models, a local encoder or a remote server."""

@@ -1,4 +1,4 @@
-"""Which model is in the wheel, told without opening it (that takes numpy)."""
+"""Identity and folders of the bundled model, available without importing numpy."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from functools import cache
 from pathlib import Path
 
 MODEL_FOLDER = Path(__file__).with_name("model")
-APIS_FOLDER = MODEL_FOLDER / "apis"  # words that mean something else to those who ask for an operation
+APIS_FOLDER = MODEL_FOLDER / "apis"  # overrides for words with another meaning in queries for operations
 CODE_FOLDER = MODEL_FOLDER / "code"
 MEMORY_FOLDER = MODEL_FOLDER / "memory"
 DOCS_FOLDER = MODEL_FOLDER / "docs"
-READER_FILE = "reader.npz"  # in each of them: what reads words together
-ENCODER_FOLDER = MODEL_FOLDER / "encoder"  # what reads texts and questions as a whole
-ADAPTER_FILE = "adapter.npz"  # how the encoder is changed for some kind of text
+DISTILLED_WEIGHTS_FILE = "reader.npz"  # weights of the distilled encoder of APIs and of code
+ENCODER_FOLDER = MODEL_FOLDER / "encoder"  # encoder of texts and questions
+ADAPTER_FILE = "adapter.npz"  # adapter of the encoder for one kind of text
 
 
 @cache
 def model_identity() -> str:
-    """The name of the model in the wheel."""
+    """Return the name of the bundled model."""
     identity: str = json.loads((MODEL_FOLDER / "model.json").read_text("utf-8"))["identity"]
     return identity

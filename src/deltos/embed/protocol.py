@@ -1,4 +1,4 @@
-"""What every embedder promises: unit vectors, and an identity that says which ones may be compared."""
+"""Protocol of embedders: unit vectors, and an identity of comparable vectors."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ Vectors: TypeAlias = "npt.NDArray[np.float32]"
 
 @dataclass(frozen=True, slots=True)
 class TextToEmbed:
-    """A text as people read it, and as index words, which are at hand wherever something is indexed or asked."""
+    """A text as written, and as index words, which are available wherever texts are indexed or queried."""
 
     text: str
     words: str
 
 
 class Embedder(Protocol):
-    """Turns texts into unit vectors; a text without a known word becomes zeros."""
+    """Embeds texts as unit vectors; a text without a known word becomes zeros."""
 
     @property
     def identity(self) -> str:
-        """Names the model and its version; vectors of different identities cannot be compared."""
+        """Name and version of the model; vectors of different identities are not comparable."""
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        """One row for each text that is searched. Raises EmbedderUnavailable when the model cannot be reached."""
+        """Return one row per text. Raises EmbedderUnavailable if the model cannot be reached."""
 
     def question(self, passage: TextToEmbed) -> Vectors:
-        """The vector of what somebody asks. Raises EmbedderUnavailable when the model cannot be reached."""
+        """Return the vector of a question. Raises EmbedderUnavailable if the model cannot be reached."""

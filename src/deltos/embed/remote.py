@@ -1,4 +1,4 @@
-"""Models behind an address: OpenAI-compatible servers, Ollama, Voyage. Owns requests, batches and retries."""
+"""Embedding by a server: OpenAI-compatible, Ollama or Voyage. Owns requests, batches and retries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import TextToEmbed, Vectors
 
     Ask = Callable[[str, bytes, Mapping[str, str], float], bytes]
-    """Posts a body with headers to an address and gives the answer within some seconds."""
+    """Post a body with headers to an address and return the response within a timeout in seconds."""
 
 Kind = Literal["openai", "ollama", "voyage"]
 
@@ -25,10 +25,10 @@ BATCH_TEXTS = 64
 BATCH_CHARACTERS = 100_000
 TEXT_CHARACTERS = 8_000
 TIMEOUT_SECONDS = 30.0
-QUESTION_TIMEOUT_SECONDS = 3.0  # a search waits for it: then words alone answer
+QUESTION_TIMEOUT_SECONDS = 3.0  # after this, search uses terms only
 ATTEMPTS = 3
 PAUSES_SECONDS = (1.0, 2.0)
-# After a failure the server is not asked for this long, so that searches do not wait for one that is down.
+# After a failure the server is not called for this long, so that searches do not wait for a server that is down.
 QUIET_SECONDS = 30.0
 _DEFAULTS = {
     "openai": ("https://api.openai.com/v1", "text-embedding-3-small"),
@@ -39,7 +39,7 @@ _DEFAULTS = {
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a model is and what it is called there."""
+    """Address of an embedding server, and the name of its model."""
 
     kind: Kind
     url: str = ""
@@ -48,18 +48,18 @@ class Endpoint:
 
     @property
     def address(self) -> str:
-        """Where texts are sent."""
+        """URL to post texts to."""
         base = (self.url or _DEFAULTS[self.kind][0]).rstrip("/")
         return f"{base}/api/embed" if self.kind == "ollama" else f"{base}/embeddings"
 
     @property
     def model_name(self) -> str:
-        """The model, by the name its server knows."""
+        """Name of the model on its server."""
         return self.model or _DEFAULTS[self.kind][1]
 
 
 class RemoteModel:
-    """Asks a server for vectors, many texts at a time."""
+    """Requests vectors from a server, many texts per request."""
 
     def __init__(
         self,
@@ -77,14 +77,14 @@ class RemoteModel:
         self._quiet_until = float("-inf")
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        """Unit vectors of texts."""
+        """Return unit vectors of texts."""
         rows = [row for batch in _batches(passages) for row in self._ask(batch, "document", TIMEOUT_SECONDS, ATTEMPTS)]
         return _unit(np.array(rows, np.float32))
 
     def question(self, passage: TextToEmbed) -> Vectors:
-        """The unit vector of a question; gives up soon, because somebody waits."""
+        """Return the unit vector of a question, with a short timeout and no retry."""
         if self._clock() < self._quiet_until:
-            raise EmbedderUnavailable(f"{self.identity} did not answer a moment ago")
+            raise EmbedderUnavailable(f"{self.identity} failed less than {QUIET_SECONDS:.0f} seconds ago")
         rows = self._ask([passage.text[:TEXT_CHARACTERS]], "query", QUESTION_TIMEOUT_SECONDS, 1)
         vector: Vectors = _unit(np.array(rows, np.float32))[0]
         return vector
@@ -115,7 +115,7 @@ class RemoteModel:
             raise _unavailable(self.identity, exc.message, retryable=exc.retryable) from exc
 
     def _vectors_in(self, data: bytes, count: int) -> list[list[float]]:
-        """The vectors in an answer, in the order of the texts."""
+        """Return the vectors in a response, in the order of the texts."""
         try:
             answer = json.loads(data)
             if self._endpoint.kind == "ollama":
@@ -123,18 +123,18 @@ class RemoteModel:
             else:
                 rows = [item["embedding"] for item in sorted(answer["data"], key=lambda item: item["index"])]
         except (ValueError, KeyError, TypeError, RecursionError) as exc:
-            raise _unavailable(self.identity, "an answer that is not valid", retryable=False) from exc
+            raise _unavailable(self.identity, "invalid response", retryable=False) from exc
         if len(rows) != count:
             raise _unavailable(self.identity, f"{len(rows)} vectors for {count} texts", retryable=False)
         return list(rows)
 
 
 def _unavailable(identity: str, reason: str, *, retryable: bool) -> EmbedderUnavailable:
-    return EmbedderUnavailable(f"{identity}: {reason}", hint="Search goes on by words alone.", retryable=retryable)
+    return EmbedderUnavailable(f"{identity}: {reason}", hint="Search continues by words only.", retryable=retryable)
 
 
 def _batches(passages: Sequence[TextToEmbed]) -> list[list[str]]:
-    """Texts in groups that a server takes at once; an empty one is sent as a blank, which servers accept."""
+    """Return batches of texts for one request each; an empty text is sent as a space, which servers accept."""
     groups: list[list[str]] = [[]]
     size = 0
     for passage in passages:

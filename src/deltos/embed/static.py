@@ -1,4 +1,4 @@
-"""The model in the wheel: a table of word vectors, made by training/. Leaves splitting text into words to others."""
+"""Static word vectors of the bundled model, made by training/. Splitting text into words is left to the caller."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ if TYPE_CHECKING:
 
     from deltos.embed.protocol import TextToEmbed, Vectors
 
-# Distinct words of a text that count: later ones add little and cost time.
-MOST_WORDS = 160
+# Maximum number of distinct words per text: later ones add little and cost time.
+MAX_WORDS = 160
 # Batch size that fits the CPU cache.
 BATCH_TEXTS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedWords:
-    """Words that have another vector where one kind of text is compared: their numbers, ascending, and vectors."""
+class WordOverrides:
+    """Vectors that replace those of some words for one kind of text; numbers are ascending."""
 
     numbers: npt.NDArray[np.int32]
     vectors: Vectors
 
     @classmethod
-    def read(cls, folder: Path) -> ChangedWords:
-        """The files that training wrote."""
+    def read(cls, folder: Path) -> WordOverrides:
+        """Load the files written by training."""
         rows, scales = np.load(folder / "rows.npy"), np.load(folder / "scales.npy")
         return cls(np.load(folder / "numbers.npy"), rows * scales[:, None])
 
-    def put_into(self, vectors: Vectors, numbers: npt.NDArray[np.intp]) -> None:
-        """Replace the vectors of those words that are changed."""
+    def apply(self, vectors: Vectors, numbers: npt.NDArray[np.intp]) -> None:
+        """Replace the vectors of overridden words in place."""
         places = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
-        is_changed = self.numbers[places] == numbers
-        vectors[is_changed] = self.vectors[places[is_changed]]
+        is_overridden = self.numbers[places] == numbers
+        vectors[is_overridden] = self.vectors[places[is_overridden]]
 
 
 class StaticModel:
-    """Each text is the sum of its words' vectors, normalised to unit length; a word's weight is its vector's length.
+    """Embeds a text as the sum of its word vectors, normalised; the length of a word's vector is its weight.
 
-    A word counts as often as it occurs: what a text is about, it repeats.
+    A word counts as often as it occurs, because texts repeat their subject.
     """
 
     def __init__(self, identity: str, words: Sequence[str], rows: npt.NDArray[np.int8], scales: Vectors) -> None:
@@ -59,39 +59,39 @@ class StaticModel:
         self._numbers = {word: number for number, word in enumerate(words)}
         self._rows = rows
         self._scales = scales
-        self._changed: ChangedWords | None = None
+        self._overrides: WordOverrides | None = None
 
     @classmethod
     def load(cls, folder: Path = MODEL_FOLDER) -> StaticModel:
-        """Open the files of a model; the table is memory-mapped."""
+        """Load a model; the table is memory-mapped."""
         about = json.loads((folder / "model.json").read_text("utf-8"))
         words = (folder / "words.txt").read_text("utf-8").split("\n")
         rows = np.load(folder / "rows.npy", mmap_mode="r")
         return cls(about["identity"], words, rows, np.load(folder / "scales.npy"))
 
-    def changed_by(self, folder: Path) -> StaticModel:
-        """The same model, with other vectors for some words."""
+    def with_overrides(self, folder: Path) -> StaticModel:
+        """Return the model with the word overrides in a folder."""
         model = copy(self)
         model.identity = json.loads((folder / "model.json").read_text("utf-8"))["identity"]
-        model._changed = ChangedWords.read(folder)  # noqa: SLF001 (a copy of its own)
+        model._overrides = WordOverrides.read(folder)  # noqa: SLF001 (a copy of its own)
         return model
 
     @property
     def dimensions(self) -> int:
-        """The number of dimensions."""
+        """Number of dimensions."""
         return int(self._rows.shape[1])
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        """Unit vectors; zeros for a text without a known word."""
+        """Return unit vectors; zeros for a text without a known word."""
         return self.of_words([passage.words for passage in passages])
 
     def question(self, passage: TextToEmbed) -> Vectors:
-        """The vector of a question."""
+        """Return the vector of a question."""
         vector: Vectors = self.of_words([passage.words])[0]
         return vector
 
     def word_vectors(self, words: Sequence[str]) -> Vectors:
-        """The vector of each index word, as long as the word weighs; zeros for one that is not known."""
+        """Return the vector of each index word, with its weight as length; zeros for unknown words."""
         out = np.zeros((len(words), self.dimensions), np.float32)
         known = [(place, self._numbers[word]) for place, word in enumerate(words) if word in self._numbers]
         if known:
@@ -99,61 +99,61 @@ class StaticModel:
             out[places] = self.vectors(np.array(numbers, np.intp))
         return out
 
-    def numbers_of(self, words: str) -> list[int]:
-        """The numbers of the known ones among index words, each once, in their order."""
+    def word_numbers(self, words: str) -> list[int]:
+        """Return the numbers of the known index words, without duplicates, in order."""
         known = (self._numbers.get(word) for word in words.split())
         return list(dict.fromkeys(number for number in known if number is not None))
 
     def of_words(self, texts: Sequence[str], *, after: str = "") -> Vectors:
-        """Unit vectors of texts that are index words already, with spaces between them; all begin with `after`."""
-        common = self._known(after)
+        """Return unit vectors of texts given as index words; each text begins with the words in `after`."""
+        common = self._count_known(after)
         out = np.zeros((len(texts), self.dimensions), np.float32)
         if common:
-            out += self._weighted([common]).sum(axis=0)
+            out += self._weighted_vectors([common]).sum(axis=0)
         for start in range(0, len(texts), BATCH_TEXTS):
             self._fill(out[start : start + BATCH_TEXTS], texts[start : start + BATCH_TEXTS], common)
         return out
 
     def _fill(self, out: Vectors, texts: Sequence[str], common: dict[int, int]) -> None:
-        """Add the texts' words to what they begin with, and normalise."""
-        known = [self._known(text, common) for text in texts]
+        """Add the words of each text to the sums in `out` and normalise."""
+        known = [self._count_known(text, common) for text in texts]
         filled = [place for place, counts in enumerate(known) if counts]
         if filled:
             lengths = [len(known[place]) for place in filled]
-            out[filled] += np.add.reduceat(self._weighted(known), np.cumsum([0, *lengths[:-1]]), axis=0)
+            out[filled] += np.add.reduceat(self._weighted_vectors(known), np.cumsum([0, *lengths[:-1]]), axis=0)
         out /= np.linalg.norm(out, axis=1, keepdims=True) + np.float32(1e-9)
 
-    def _weighted(self, known: Sequence[dict[int, int]]) -> Vectors:
-        """The vectors of words, one text after the other, times how often each occurs there."""
+    def _weighted_vectors(self, known: Sequence[dict[int, int]]) -> Vectors:
+        """Return the word vectors of all texts in sequence, multiplied by their counts."""
         numbers = np.fromiter(chain.from_iterable(known), np.intp)
         counts = np.fromiter(chain.from_iterable(counts.values() for counts in known), np.float32, len(numbers))
         return self.vectors(numbers) * counts[:, None]
 
     def vectors(self, numbers: npt.NDArray[np.intp]) -> Vectors:
-        """The vectors of words by their numbers."""
+        """Return the vectors of words by their numbers."""
         vectors: Vectors = self._rows[numbers] * self._scales[numbers][:, None]
-        if self._changed:
-            self._changed.put_into(vectors, numbers)
+        if self._overrides:
+            self._overrides.apply(vectors, numbers)
         return vectors
 
-    def _known(self, text: str, before: Collection[int] = ()) -> dict[int, int]:
-        """How often each known word occurs in a text; of those that are not `before` it, only as many as count."""
+    def _count_known(self, text: str, already_counted: Collection[int] = ()) -> dict[int, int]:
+        """Count the known words of a text, limited to MAX_WORDS together with `already_counted`."""
         numbers = self._numbers
         counts = {numbers[word]: count for word, count in Counter(text.split()).items() if word in numbers}
-        if len(counts) + len(before) <= MOST_WORDS:
+        if len(counts) + len(already_counted) <= MAX_WORDS:
             return counts
-        new = [number for number in counts if number not in before]
-        left_out = set(new[max(0, MOST_WORDS - len(before)) :])
+        new = [number for number in counts if number not in already_counted]
+        left_out = set(new[max(0, MAX_WORDS - len(already_counted)) :])
         return {number: count for number, count in counts.items() if number not in left_out}
 
 
 @cache
 def shared_model() -> StaticModel:
-    """The model in the wheel, opened once per process."""
+    """Return the bundled model, loaded once per process."""
     return StaticModel.load()
 
 
 @cache
 def api_model() -> StaticModel:
-    """The same, with what words mean to those who ask for an operation of an API ("throw away", "who is on call")."""
-    return shared_model().changed_by(APIS_FOLDER)
+    """Return the bundled model with overrides for queries about operations ("throw away", "who is on call")."""
+    return shared_model().with_overrides(APIS_FOLDER)

@@ -1,4 +1,4 @@
-"""The computation of an encoder of the BERT family, by numpy: what becomes of rows of word pieces."""
+"""Forward pass of an encoder of the BERT family with numpy, for rows of word-piece numbers."""
 
 from __future__ import annotations
 
@@ -16,30 +16,32 @@ if TYPE_CHECKING:
 
     from deltos.embed.protocol import Vectors
 
-BATCH_PIECES = 256  # in one go: what is made of more does not fit into a core's cache, and takes half as long again
+BATCH_PIECES = 256  # per batch: larger batches exceed a core's cache and take 1.5 times as long
 
 
 class PieceVectors(Protocol):
-    """The vectors of word pieces by their numbers: an array, or what makes them of something smaller."""
+    """Vectors of word pieces by number: an array, or an object that computes them."""
 
     def __getitem__(self, numbers: npt.NDArray[np.intp], /) -> Vectors:
-        """One vector for each number."""
+        """Return one vector per number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How an encoder is built."""
+    """Architecture of an encoder."""
 
     layers: int
     heads: int
     epsilon: float
     positions: int
-    takes_first: bool = False  # the vector of the first piece instead of the mean
+    uses_first_piece: bool = False  # pooling by the first piece instead of the mean
 
 
 class Transformer:
-    """Each text is the mean of what is made of its word pieces. Weights have the names that `prepared` gives them; a
-    matrix that also has a `.lora_a` and a `.lora_b` is changed by their product."""
+    """Encodes a text as the mean of its transformed word pieces.
+
+    Weights have the names that `prepared` assigns. A matrix with `.lora_a` and `.lora_b` is changed by their product.
+    """
 
     def __init__(self, shape: Shape, pieces: PieceVectors, weights: Mapping[str, Vectors]) -> None:
         self.shape = shape
@@ -48,35 +50,35 @@ class Transformer:
 
     @property
     def dimensions(self) -> int:
-        """The number of dimensions."""
+        """Number of dimensions."""
         return int(self._weights["places"].shape[1])
 
     def adapted(self, adapter: Mapping[str, Vectors]) -> Transformer:
-        """The same with an adapter; all other weights are shared."""
+        """Return the transformer with an adapter; all other weights are shared."""
         return Transformer(self.shape, self._pieces, {**self._weights, **adapter})
 
     def encoded(self, rows: Sequence[Sequence[int]]) -> Vectors:
-        """What is made of texts, each a row of numbers of word pieces."""
+        """Return the vectors of texts, given as rows of word-piece numbers."""
         longest = max(map(len, rows))
         numbers = np.zeros((len(rows), longest), np.intp)
-        is_there = np.zeros((len(rows), longest), np.float32)
+        is_real = np.zeros((len(rows), longest), np.float32)
         for place, row in enumerate(rows):
             numbers[place, : len(row)] = row
-            is_there[place, : len(row)] = 1.0
+            is_real[place, : len(row)] = 1.0
         weights, shape = self._weights, self.shape
         state = self._pieces[numbers] + weights["places"][:longest] + weights["kind"]
         state = _normalised(state, weights, "first", shape.epsilon)
-        hidden = (1.0 - is_there)[:, None, None, :] * np.float32(-1e9)
+        attention_bias = (1.0 - is_real)[:, None, None, :] * np.float32(-1e9)
         for layer in range(shape.layers):
-            state = self._layer(state, hidden, f"{layer}.")
-        if shape.takes_first:
+            state = self._layer(state, attention_bias, f"{layer}.")
+        if shape.uses_first_piece:
             pooled: Vectors = state[:, 0]
         else:
-            pooled = (state * is_there[:, :, None]).sum(axis=1) / is_there.sum(axis=1, keepdims=True)
+            pooled = (state * is_real[:, :, None]).sum(axis=1) / is_real.sum(axis=1, keepdims=True)
         return pooled
 
     def encoded_all(self, rows: Sequence[Sequence[int]]) -> Vectors:
-        """The same of many texts, in their order: those of like length together, so that little is padded."""
+        """Return the vectors of many texts in order; texts of similar length are batched to reduce padding."""
         order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
         out = np.zeros((len(rows), self.dimensions), np.float32)
         start = 0
@@ -89,24 +91,24 @@ class Transformer:
             start = end
         return out
 
-    def _layer(self, state: Vectors, hidden: Vectors, name: str) -> Vectors:
-        """One round: each piece looks at all others of its text, then is worked on by itself."""
+    def _layer(self, state: Vectors, attention_bias: Vectors, name: str) -> Vectors:
+        """Apply one layer: self-attention, then the feed-forward network."""
         weights, heads, epsilon = self._weights, self.shape.heads, self.shape.epsilon
         count, length, width = state.shape
-        asked = self._times(state.reshape(-1, width), name + "qkv")
-        query, key, value = asked.reshape(count, length, 3, heads, width // heads).transpose(2, 0, 3, 1, 4)
-        scores = query @ key.transpose(0, 1, 3, 2) / np.float32(math.sqrt(width // heads)) + hidden
+        projected = self._linear(state.reshape(-1, width), name + "qkv")
+        query, key, value = projected.reshape(count, length, 3, heads, width // heads).transpose(2, 0, 3, 1, 4)
+        scores = query @ key.transpose(0, 1, 3, 2) / np.float32(math.sqrt(width // heads)) + attention_bias
         scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
         scores /= scores.sum(axis=-1, keepdims=True)
-        seen = (scores @ value).transpose(0, 2, 1, 3).reshape(-1, width)
-        added = self._times(seen, name + "out").reshape(state.shape)
+        attended = (scores @ value).transpose(0, 2, 1, 3).reshape(-1, width)
+        added = self._linear(attended, name + "out").reshape(state.shape)
         state = _normalised(state + added, weights, name + "after", epsilon)
-        inner = _gelu(self._times(state.reshape(-1, width), name + "up"))
-        worked = self._times(inner, name + "down").reshape(state.shape)
-        return _normalised(state + worked, weights, name + "end", epsilon)
+        inner = _gelu(self._linear(state.reshape(-1, width), name + "up"))
+        transformed = self._linear(inner, name + "down").reshape(state.shape)
+        return _normalised(state + transformed, weights, name + "end", epsilon)
 
-    def _times(self, rows: Vectors, name: str) -> Vectors:
-        """Rows times a matrix, with its bias and its adapter."""
+    def _linear(self, rows: Vectors, name: str) -> Vectors:
+        """Multiply rows by a matrix, with its bias and adapter."""
         weights = self._weights
         product: Vectors = rows @ weights[name] + weights[f"{name}.bias"]
         if f"{name}.lora_a" in weights:
@@ -115,13 +117,13 @@ class Transformer:
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """Rows of unit length; zeros stay zeros."""
+    """Scale rows to unit length; zeros stay zeros."""
     scaled: Vectors = vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + np.float32(1e-9))
     return scaled
 
 
 def read_weights(path: Path) -> dict[str, Vectors]:
-    """Weights as training writes them: whole numbers with a scale for each column, or halves."""
+    """Load weights as written by training: integers with a scale per column, or half-precision floats."""
     weights: dict[str, Vectors] = {}
     with np.load(path) as arrays:
         for name in arrays.files:
@@ -132,12 +134,12 @@ def read_weights(path: Path) -> dict[str, Vectors]:
 
 
 def piece_vectors(given: Mapping[str, Vectors]) -> Vectors:
-    """Those of a published model. Raises KeyError where they are missing."""
+    """Return the word-piece vectors of a published model. Raises KeyError if they are missing."""
     return {name.removeprefix("bert."): value for name, value in given.items()}["embeddings.word_embeddings.weight"]
 
 
 def prepared(given: Mapping[str, Vectors], shape: Shape) -> dict[str, Vectors]:
-    """The weights by short names, laid out as they are multiplied. Raises KeyError where one is missing."""
+    """Return the weights under short names in the layout used here. Raises KeyError if one is missing."""
     short = {name.removeprefix("bert."): value for name, value in given.items()}
     found = {
         "places": short["embeddings.position_embeddings.weight"],
@@ -148,14 +150,14 @@ def prepared(given: Mapping[str, Vectors], shape: Shape) -> dict[str, Vectors]:
     for layer in range(shape.layers):
         place, name = f"encoder.layer.{layer}.", f"{layer}."
         parts = [f"{place}attention.self.{part}" for part in ("query", "key", "value")]
-        found[name + "qkv"] = _turned(np.concatenate([short[f"{part}.weight"] for part in parts]))
+        found[name + "qkv"] = _transposed(np.concatenate([short[f"{part}.weight"] for part in parts]))
         found[name + "qkv.bias"] = np.concatenate([short[f"{part}.bias"] for part in parts])
         for ours, theirs in (
             ("out", "attention.output.dense"),
             ("up", "intermediate.dense"),
             ("down", "output.dense"),
         ):
-            found[name + ours] = _turned(short[f"{place}{theirs}.weight"])
+            found[name + ours] = _transposed(short[f"{place}{theirs}.weight"])
             found[f"{name}{ours}.bias"] = short[f"{place}{theirs}.bias"]
         for ours, theirs in (("after", "attention.output.LayerNorm"), ("end", "output.LayerNorm")):
             found[name + ours] = short[f"{place}{theirs}.weight"]
@@ -163,7 +165,7 @@ def prepared(given: Mapping[str, Vectors], shape: Shape) -> dict[str, Vectors]:
     return found
 
 
-def _turned(matrix: Vectors) -> Vectors:
+def _transposed(matrix: Vectors) -> Vectors:
     return np.ascontiguousarray(matrix.T)
 
 
@@ -175,7 +177,7 @@ def _normalised(state: Vectors, weights: Mapping[str, Vectors], name: str, epsil
 
 
 def _gelu(values: Vectors) -> Vectors:
-    """x·Φ(x), with the error function as a fraction that is right to 1.5e-7 (Abramowitz and Stegun, 7.1.26)."""
+    """Compute x·Φ(x) with an approximation of erf that is exact to 1.5e-7 (Abramowitz and Stegun, 7.1.26)."""
     size: Vectors = np.abs(values)
     scaled = size * np.float32(math.sqrt(0.5))
     part = scaled * np.float32(0.3275911)

@@ -1,4 +1,4 @@
-"""Texts to word pieces, as encoders of the BERT family were trained with: words, signs, and the longest known parts."""
+"""WordPiece tokenizer of the BERT family: words, punctuation, and the longest known parts of words."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-LONGEST_WORD = 100  # characters; a longer one is unknown, as the models take it
-_TEXT_CHARACTERS_PER_PIECE = 12  # what comes later cannot be among the first pieces, but in odd texts
+MAX_WORD_CHARACTERS = 100  # longer words are unknown, as in the reference implementation
+_TEXT_CHARACTERS_PER_PIECE = 12  # longer pieces are rare; used to truncate the text before tokenizing
 _CACHED_WORDS = 50_000
 
 
 class WordPieces:
-    """The numbers of word pieces."""
+    """Maps texts to numbers of word pieces."""
 
-    def __init__(self, vocabulary: Sequence[str], *, lowers: bool) -> None:
+    def __init__(self, vocabulary: Sequence[str], *, lower_cases: bool) -> None:
         self._numbers = {piece: number for number, piece in enumerate(vocabulary)}
-        self._lowers = lowers
+        self._lower_cases = lower_cases
         self.unknown = self._numbers["[UNK]"]
         self._begin, self._end = self._numbers["[CLS]"], self._numbers["[SEP]"]
         self.of_word = lru_cache(maxsize=_CACHED_WORDS)(self._of_word)
 
-    def of(self, text: str, most: int) -> list[int]:
-        """At most so many pieces of a text, with the marks of its begin and end among them."""
+    def of(self, text: str, max_pieces: int) -> list[int]:
+        """Return at most `max_pieces` pieces of a text, including the start and end tokens."""
         found = [self._begin]
-        for word in _words(text[: most * _TEXT_CHARACTERS_PER_PIECE], lowers=self._lowers):
+        for word in _words(text[: max_pieces * _TEXT_CHARACTERS_PER_PIECE], lower_cases=self._lower_cases):
             found += self.of_word(word)
-            if len(found) >= most - 1:
+            if len(found) >= max_pieces - 1:
                 break
-        return [*found[: most - 1], self._end]
+        return [*found[: max_pieces - 1], self._end]
 
     def _of_word(self, word: str) -> tuple[int, ...]:
-        """The longest known part, then the longest of the rest, and so on; all of it is unknown where a part is."""
-        if len(word) > LONGEST_WORD:
+        """Return the longest known part, then the longest of the rest, and so on; unknown if a part is not known."""
+        if len(word) > MAX_WORD_CHARACTERS:
             return (self.unknown,)
         pieces: list[int] = []
         start = 0
@@ -50,29 +50,29 @@ class WordPieces:
         return tuple(pieces)
 
 
-def _words(text: str, *, lowers: bool) -> Iterator[str]:
-    """Runs of characters; each sign, and each ideograph, is a word of its own."""
-    if lowers:
+def _words(text: str, *, lower_cases: bool) -> Iterator[str]:
+    """Yield words; each punctuation mark and each ideograph is a word."""
+    if lower_cases:
         text = "".join(c for c in unicodedata.normalize("NFD", text.lower()) if unicodedata.category(c) != "Mn")
     word: list[str] = []
     for character in text:
-        kind = _kind_of(character)
-        if kind == "letter":
+        character_class = _character_class(character)
+        if character_class == "letter":
             word.append(character)
             continue
-        if kind == "nothing":
+        if character_class == "nothing":
             continue
         if word:
             yield "".join(word)
             word = []
-        if kind == "sign":
+        if character_class == "sign":
             yield character
     if word:
         yield "".join(word)
 
 
 @lru_cache(maxsize=20_000)
-def _kind_of(character: str) -> str:
+def _character_class(character: str) -> str:
     code, category = ord(character), unicodedata.category(character)
     if character in " \t\n\r" or category == "Zs":
         return "blank"

@@ -1,1 +1,1 @@
-"""What spans the domains: one search over all of them, links between them, resources and prompts."""
+"""Everything that spans several domains: search over all of them, links between them, resources and prompts."""

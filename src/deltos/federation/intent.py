@@ -1,4 +1,4 @@
-"""What kind of answer a question asks for, told by how it is put: a name, an address, a how-to, a recollection."""
+"""Estimate from a query's wording which results it asks for: code, documentation, APIs, memory or commits."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 _ADDRESS = re.compile(
     r"(?:(?:GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC)\s+\S+|/[\w{}:.-]+(?:/[\w{}:.-]*)*)"
 )
-# Hand-set, as the weights of the cues are, on the goldens of tests/relevance.
-_CODE_LIKE_NAME, _PLAIN_NAME, _NAME_INSIDE = 0.6, 0.35, 0.15
-# A sentence without any sign of code is about the project more often than about a line of it.
-_SENTENCE_WORDS, _SENTENCE = 3, 0.12
-# What was done to a thing is said in the same words as what it is: commits answer second unless they are asked for.
-UNASKED = {"commit": -0.4}
-_MEANT = 0.9  # towards a kind that is known to be asked for
-_MOST_NAMES = 20  # in one question
+# These values and the weights of the cues were set by hand on the queries of tests/relevance.
+_CODE_NAME_LEANING, _PLAIN_NAME_LEANING, _CONTAINED_NAME_LEANING = 0.6, 0.35, 0.15
+# A sentence without code-like words asks about the project more often than about a line of code.
+_MIN_SENTENCE_WORDS, _SENTENCE_LEANING = 3, 0.12
+# Commits use the same words as the code they change, so they rank lower unless the query asks for them.
+DEFAULT_LEANINGS = {"commit": -0.4}
+_EXPLICIT_LEANING = 0.9  # leaning towards a kind that the query certainly asks for
+_MAX_NAMES = 20  # names per query
 
 
 class Cue(NamedTuple):
-    """Ways of putting a question that speak for a kind. Phrases are separated by `|`; `^` ties one to the beginning."""
+    """Phrases that suggest a kind of result, separated by `|`; `^` anchors a phrase to the beginning."""
 
     kind: str
     weight: float
@@ -83,43 +83,43 @@ _CUES = (
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """How much a question leans towards each kind; `name` is what it consists of, `names` are the names in it."""
+    """How much a query leans towards each kind; `name` is set if the query is a name, `names` are the names in it."""
 
     leanings: dict[str, float]
     name: str = ""
     names: tuple[str, ...] = ()
 
-    def towards(self, kind: str) -> float:
-        """How much it leans towards a kind."""
-        return self.leanings.get(kind, UNASKED.get(kind, 0.0))
+    def leaning_to(self, kind: str) -> float:
+        """Return the leaning towards a kind."""
+        return self.leanings.get(kind, DEFAULT_LEANINGS.get(kind, 0.0))
 
-    def meaning(self, kinds: Sequence[str]) -> Intent:
-        """The same of a question that is known to ask for these kinds."""
-        return replace(self, leanings=self.leanings | dict.fromkeys(kinds, _MEANT)) if kinds else self
+    def with_explicit_kinds(self, kinds: Sequence[str]) -> Intent:
+        """Return the intent of a query that is known to ask for these kinds."""
+        return replace(self, leanings=self.leanings | dict.fromkeys(kinds, _EXPLICIT_LEANING)) if kinds else self
 
 
 def intent_of(query: str) -> Intent:
-    """Read a question's intent off its form. Knows nothing of what can be found."""
+    """Estimate the intent of a query from its wording alone."""
     text = " ".join(query.split())
     if _ADDRESS.fullmatch(text):
         return Intent({"api": 1.0})
     if QUALIFIED_NAME.fullmatch(text):
         name = text.removesuffix("()")
-        return Intent({"code": _CODE_LIKE_NAME if looks_like_code(text) else _PLAIN_NAME}, name, (name,))
+        return Intent({"code": _CODE_NAME_LEANING if looks_like_code(text) else _PLAIN_NAME_LEANING}, name, (name,))
     leanings: dict[str, float] = {}
     for cue, pattern in _patterns():
         if pattern.search(text):
             leanings[cue.kind] = max(leanings.get(cue.kind, 0.0), cue.weight)
-    names = tuple(unique(_bare(word) for word in text.split() if looks_like_code(word))[:_MOST_NAMES])
+    names = tuple(unique(_strip_punctuation(word) for word in text.split() if looks_like_code(word))[:_MAX_NAMES])
     if names:
-        leanings["code"] = leanings.get("code", 0.0) + _NAME_INSIDE
-    elif "code" not in leanings and len(text.split()) >= _SENTENCE_WORDS:
+        leanings["code"] = leanings.get("code", 0.0) + _CONTAINED_NAME_LEANING
+    elif "code" not in leanings and len(text.split()) >= _MIN_SENTENCE_WORDS:
         for kind in ("doc", "obs", "api"):
-            leanings[kind] = leanings.get(kind, 0.0) + _SENTENCE
+            leanings[kind] = leanings.get(kind, 0.0) + _SENTENCE_LEANING
     return Intent(leanings, names=names)
 
 
-def _bare(word: str) -> str:
+def _strip_punctuation(word: str) -> str:
     return word.strip("`'\".,;:?!").removesuffix("()")
 
 

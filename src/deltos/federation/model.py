@@ -1,4 +1,4 @@
-"""The nouns of the federated search: what is asked, what each provider found, and the full text behind an id."""
+"""Data types of the search over all domains: request, hits, results of a provider, and full texts."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from deltos.domains.apis.apis import Apis
+    from deltos.domains.apis.domain import Apis
     from deltos.domains.docs.domain import Docs
     from deltos.domains.memory.memory import Memory
     from deltos.guarded import Parser
     from deltos.model import Project
     from deltos.progress import Progress
     from deltos.tool import JsonObject
+    from deltos.workspace.project_selection import Selection
     from deltos.workspace.projects import Projects
-    from deltos.workspace.selection import Selection
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """A question and where it is asked: the session's folder, all of its folders where there are several, and the
-    projects where others are meant."""
+    """A query with its context: the session's folder, all of its folders, and the selected project if not the session's
+    own."""
 
     query: str
     root: Path
@@ -34,7 +34,7 @@ class SearchRequest:
     limit: int = 10
     filters: Filters = NO_FILTERS
     roots: Sequence[Path] = ()
-    chosen: list[Selection] = field(default_factory=list, compare=False)  # what was selected, once somebody asked
+    chosen: list[Selection] = field(default_factory=list, compare=False)  # cached selection, at most one
 
     @property
     def every_root(self) -> Sequence[Path]:
@@ -44,8 +44,11 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One result. `own_score` compares within its provider only; `names` are what it defines; one that `is_near` was
-    found by meaning alone."""
+    """One search result.
+
+    `own_score` is comparable only within its provider; `names` are the names it defines; `is_semantic_match`: found by
+    similarity without shared words.
+    """
 
     id: str
     title: str
@@ -57,35 +60,40 @@ class Hit:
     names: tuple[str, ...] = ()
     path: str = ""
     mark: str = ""
-    is_near: bool = False
+    is_semantic_match: bool = False
 
     @property
     def kind(self) -> str:
-        """What its id begins with: code, doc, api, obs or commit."""
+        """The prefix of its id: code, doc, api, obs or commit."""
         return self.id.partition(":")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderResults:
-    """What one provider found, best first; among how many; and what a reader should know about that. `elsewhere` names
-    what it did not look into, as it belongs to other projects. `is_list`: the question asks for these as such, in this
-    order; `is_beside`: it asks so for others, of which there are none; `is_meant`: it asks for this kind, whatever else
-    it says. `lack` is why nothing could be looked at that the question asks for; it is said unless memory answers."""
+    """Results of one provider, best first.
+
+    - `total`: number of matches; `searched`: description of the searched material; `notes`: notes for the user.
+    - `unsearched`: names of sources skipped because they belong to other projects.
+    - `is_list`: the query asks for exactly these hits in this order.
+    - `is_substitute`: the query asks for a list that is empty, and these hits are shown instead.
+    - `is_explicit`: the query certainly asks for this kind of result.
+    - `missing_reason`: why the requested kind is not available; shown unless memory answers the query.
+    """
 
     hits: tuple[Hit, ...] = ()
     total: int = 0
     searched: str = ""
     notes: tuple[str, ...] = ()
-    elsewhere: tuple[str, ...] = ()
+    unsearched: tuple[str, ...] = ()
     is_list: bool = False
-    is_beside: bool = False
-    is_meant: bool = False
-    lack: str = ""
+    is_substitute: bool = False
+    is_explicit: bool = False
+    missing_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
-    """The full text behind an id, with its citation."""
+class FullText:
+    """The full text of a result, with its citation."""
 
     id: str
     title: str
@@ -95,11 +103,11 @@ class Whole:
 
 
 class Domains(Protocol):
-    """The domains that a search over everything asks, each opened when it is first asked for."""
+    """The domains, each opened when first used."""
 
     @property
     def projects(self) -> Projects:
-        """Code and graph."""
+        """Code and graph indexes of projects."""
 
     @property
     def docs(self) -> Docs:
@@ -111,24 +119,24 @@ class Domains(Protocol):
 
     @property
     def memory(self) -> Memory:
-        """What was learned."""
+        """Observations of earlier sessions."""
 
     @property
     def parser(self) -> Parser:
-        """Parses what comes from outside."""
+        """Parser for untrusted input, in child processes."""
 
     def remembered_project(self, folder: Path) -> Project:
-        """The project at a folder, under the identity that memory has for it."""
+        """Return the project at a folder, with the identity that memory uses for it."""
 
 
 class Provider(Protocol):
-    """One kind of knowledge, as the search over everything sees it."""
+    """A domain as a source of results for the search over everything."""
 
     kind: str
     toolsets: tuple[str, ...]
 
     def search(self, asked: SearchRequest, scope: Sequence[str], /) -> ProviderResults:
-        """What answers a question, of the toolsets in `scope`."""
+        """Return the results for a request, within the toolsets in `scope`."""
 
-    def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
-        """The full text behind an id of this kind; NotFound when there is none."""
+    def fetch(self, identifier: str, asked: SearchRequest) -> FullText:
+        """Return the full text behind an id of this kind; raise NotFound if it does not exist."""

@@ -1,4 +1,4 @@
-"""A map of the repository within a token budget: the files that most others depend on, and their symbols."""
+"""Repository map within a token budget: the most central files and their symbols."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.budget import characters_for, fit
 from deltos.text.counts import counted
-from deltos.workspace.purpose import is_test
+from deltos.workspace.file_purpose import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from deltos.workspace.project_index import ProjectIndex
 
 OVERVIEW_TOKENS = 2_000
-_MOST_FILES = 60
-_SYMBOLS_PER_FILE = 6
-_CANDIDATES = 2_000  # symbols, most used first
+_MAX_FILES = 60
+_MAX_SYMBOLS_PER_FILE = 6
+_MAX_CANDIDATES = 2_000  # most used symbols considered
 _SIGNATURE_CHARACTERS = 110
-_FOLDERS_SHOWN = 12
-# PageRank's usual damping; after twenty rounds what is left is below 0.85^20, 4 %: enough to order files.
+_MAX_FOLDERS = 12
+# Standard damping of PageRank; after twenty rounds the error is below 0.85^20 = 4 %, enough to order files.
 _DAMPING = 0.85
 _ROUNDS = 20
-_IMPORTS_SHARE = 0.3  # of imports beside the use of symbols, which tells more
+_IMPORT_WEIGHT = 0.3  # weight of imports; symbol use, which is more informative, has weight 1
 
 
 @dataclass(frozen=True, slots=True)
 class CentralFile:
-    """A file with its most used symbols; `users` counts the files that refer to each."""
+    """A file with its most used symbols; `users` maps node ids to the number of files that refer to them."""
 
     path: str
     symbols: tuple[Symbol, ...]
@@ -39,17 +39,17 @@ class CentralFile:
 
 
 def render_overview(index: ProjectIndex, reader: Graph, *, token_budget: int) -> str:
-    """What a newcomer should know about a project's shape, most central files first."""
+    """Render the map of a project, most central files first."""
     totals = index.store.totals()
     languages = ", ".join(f"{name} {count}" for name, count in list(totals.languages.items())[:8])
     files, paths = central_files(reader), reader.paths()
     tests = sum(map(is_test, paths))
-    apart = f"; {counted(tests, 'file')} of tests left out" if tests else ""
+    tests_clause = f"; {counted(tests, 'test file')} omitted" if tests else ""
     head = [
         f"# {index.project.root.name}: {counted(totals.files, 'file')}, {counted(totals.lines, 'line')}",
         f"Languages: {languages or 'none'}",
         f"Folders: {_folders(paths)}",
-        f"Most central files, each with its most used symbols (line, signature, number of files that use it){apart}:",
+        f"Most central files with their most used symbols (line, signature, number of using files){tests_clause}:",
     ]
     room = characters_for(min(token_budget, OVERVIEW_TOKENS)) - sum(map(len, head)) - 200
     fitted = fit([_block(file) for file in files], characters=room)
@@ -60,9 +60,9 @@ def render_overview(index: ProjectIndex, reader: Graph, *, token_budget: int) ->
 
 
 def central_files(reader: Graph) -> list[CentralFile]:
-    """The files that most others depend on, tests left out."""
+    """Return the most central files, excluding tests."""
     with reader.snapshot():
-        users = reader.users(limit=_CANDIDATES)
+        users = reader.users(limit=_MAX_CANDIDATES)
         symbols = reader.symbols(users)
         weights = page_rank([row for row in reader.imports() if not is_test(row.path)])
         paths = [path for path in reader.paths() if not is_test(path)]
@@ -70,50 +70,50 @@ def central_files(reader: Graph) -> list[CentralFile]:
         for node_id in users:
             if (row := symbols.get(node_id)) and not _is_detail(row):
                 by_file[row.path].append(row)
-        use = Counter({path: sum(users[row.node_id] for row in rows) for path, rows in by_file.items()})
-        best = _by_weight(paths, weights, use)[:_MOST_FILES]
+        usage = Counter({path: sum(users[row.node_id] for row in rows) for path, rows in by_file.items()})
+        best = _by_weight(paths, weights, usage)[:_MAX_FILES]
         chosen = {path: by_file[path] or _outermost(reader, path) for path in best}
-        return [CentralFile(path, tuple(rows[:_SYMBOLS_PER_FILE]), users) for path, rows in chosen.items()]
+        return [CentralFile(path, tuple(rows[:_MAX_SYMBOLS_PER_FILE]), users) for path, rows in chosen.items()]
 
 
 def page_rank(imports: Sequence[ImportRow]) -> dict[str, float]:
-    """PageRank over imports: a file counts by the rank of the files that import it."""
-    leads: defaultdict[str, set[str]] = defaultdict(set)
+    """Compute PageRank over imports: the rank of a file depends on the files that import it."""
+    imports_by_file: defaultdict[str, set[str]] = defaultdict(set)
     for row in imports:
         if row.path != row.target:
-            leads[row.path].add(row.target)
-    files = sorted({*leads, *(target for targets in leads.values() for target in targets)})
+            imports_by_file[row.path].add(row.target)
+    files = sorted({*imports_by_file, *(target for targets in imports_by_file.values() for target in targets)})
     weights = dict.fromkeys(files, 1.0)
     for _ in range(_ROUNDS):
-        weights = _spread(weights, leads)
+        weights = _spread(weights, imports_by_file)
     return weights
 
 
-def _spread(weights: Mapping[str, float], leads: Mapping[str, set[str]]) -> dict[str, float]:
+def _spread(weights: Mapping[str, float], imports_by_file: Mapping[str, set[str]]) -> dict[str, float]:
     spread = dict.fromkeys(weights, 1 - _DAMPING)
-    for path, targets in leads.items():
+    for path, targets in imports_by_file.items():
         for target in targets:
             spread[target] += _DAMPING * weights[path] / len(targets)
     return spread
 
 
-def _by_weight(paths: Iterable[str], weights: Mapping[str, float], use: Counter[str]) -> list[str]:
-    """Files by their weight among imports and by how much their symbols are used; each counts relative to the best."""
-    most_weight, most_use = max(weights.values(), default=1.0), max(use.values(), default=1)
+def _by_weight(paths: Iterable[str], weights: Mapping[str, float], usage: Counter[str]) -> list[str]:
+    """Sort files by import rank and by use of their symbols, each relative to the maximum."""
+    max_weight, max_use = max(weights.values(), default=1.0), max(usage.values(), default=1)
 
     def score(path: str) -> float:
-        return weights.get(path, 0.0) / most_weight * _IMPORTS_SHARE + use[path] / most_use
+        return weights.get(path, 0.0) / max_weight * _IMPORT_WEIGHT + usage[path] / max_use
 
     return sorted(paths, key=lambda path: (-score(path), path))
 
 
 def _is_detail(row: Symbol) -> bool:
-    """Whether a symbol is only an attribute of another."""
+    """Whether a symbol is only an attribute of another one."""
     return "." in row.key and row.kind in ("variable", "property")
 
 
 def _outermost(reader: Graph, path: str) -> list[Symbol]:
-    """What a file defines at its top level, where no other file refers to any of it."""
+    """Return the top-level definitions of a file to which no other file refers."""
     return [row for row in reader.symbols_in(path) if "." not in row.key and row.kind != "variable"]
 
 
@@ -127,7 +127,7 @@ def _block(file: CentralFile) -> str:
 
 
 def _shortened(signature: str, key: str) -> str:
-    """One line; a member is named with its class."""
+    """Return a signature in one line, prefixed by its class for a member."""
     owner = key.rpartition(".")[0]
     text = f"{owner}: {signature}" if owner else signature
     return text if len(text) <= _SIGNATURE_CHARACTERS else f"{text[: _SIGNATURE_CHARACTERS - 1]}…"
@@ -135,5 +135,5 @@ def _shortened(signature: str, key: str) -> str:
 
 def _folders(paths: Sequence[str]) -> str:
     counts = Counter("/".join(path.split("/")[:-1][:2]) or "." for path in paths)
-    shown = [f"{folder} {count}" for folder, count in counts.most_common(_FOLDERS_SHOWN)]
+    shown = [f"{folder} {count}" for folder, count in counts.most_common(_MAX_FOLDERS)]
     return ", ".join(shown) + (" …" if len(counts) > len(shown) else "")

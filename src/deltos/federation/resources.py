@@ -1,4 +1,4 @@
-"""What clients can read by address: the map of the project, a passage of documentation, an observation."""
+"""MCP resources: the project map, documentation passages and observations, by address."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Reads what addresses stand for."""
+    """Reads resources by address."""
 
     projects: Projects
     federation: Federation
     token_budget: int
 
     def offered(self, toolsets: Sequence[str]) -> tuple[Resource, ...]:
-        """The resources of the enabled toolsets."""
+        """Return the resources of the enabled toolsets."""
         offered: list[Resource] = []
         if "graph" in toolsets:
             about = "A map of the repository: its most central files and symbols with signatures."
@@ -37,13 +37,13 @@ class Resources:
             about = "A passage of documentation by the number in its id, with its citation."
             offered.append(Resource("deltos://doc/{id}", "doc", "Documentation passage", about, self.passage))
         if "memory" in toolsets:
-            about = "Something that an earlier session learned, by its id."
+            about = "An observation of an earlier session, by its id."
             uri = "deltos://observation/{id}"
             offered.append(Resource(uri, "observation", "Observation", about, self.observation))
         return tuple(offered)
 
     def overview(self, call: Call) -> str:
-        """The map of the session's project."""
+        """Return the map of the session's project."""
         index = self.projects.at(call.session.project_root())
         return index.answer(
             lambda freshness: "\n".join(
@@ -56,11 +56,11 @@ class Resources:
         )
 
     def passage(self, call: Call) -> str:
-        """A passage of documentation, quoted."""
+        """Return a documentation passage, quoted."""
         return self._whole("doc:", call)
 
     def observation(self, call: Call) -> str:
-        """An observation, quoted."""
+        """Return an observation, quoted."""
         return self._whole("obs:", call)
 
     def _whole(self, prefix: str, call: Call) -> str:

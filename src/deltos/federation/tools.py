@@ -1,4 +1,4 @@
-"""`search` and `fetch`: the tools over everything that is enabled. They belong to the memory toolset."""
+"""The tools `search` and `fetch`, which cover all enabled domains and belong to the memory toolset."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PROJECTS = "Default: the session's. Several: comma-separated, a workspace or *;
 
 
 def federation_tools(federation: Federation, *, token_budget: int, has_timeline: bool = True) -> tuple[Tool, ...]:
-    """Both tools over one federation; `has_timeline`: that tool is listed beside them."""
+    """Return both tools; `has_timeline` says whether the `timeline` tool is listed too."""
 
     def search(call: Call) -> Answer:
         asked = SearchRequest(

@@ -1,1 +1,1 @@
-"""Bytes in: HTTP guarded against requests to private networks, robots.txt, sitemaps, local files."""
+"""Fetch documentation: HTTP guarded against requests to private networks, robots.txt, sitemaps, local files."""

@@ -1,4 +1,7 @@
-"""Which network addresses may be asked: public ones, and private ones that the user named. Never a cloud's metadata."""
+"""Decide which network addresses may be contacted: public ones, and private ones that the user allowed.
+
+Metadata addresses of cloud providers are always refused.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,8 @@ def _networks(text: str) -> tuple[Network, ...]:
     return tuple(map(ipaddress.ip_network, text.split()))
 
 
-# Written out after IANA's special-purpose registries, because `is_global` differs between versions of Python and
-# counts some of these as global (192.88.99.0/24, 192.0.0.192).
+# Copied from IANA's special-purpose registries, because `is_global` differs between Python versions and treats some of
+# these as global (192.88.99.0/24, 192.0.0.192).
 _SPECIAL_V4 = _networks(
     """
     0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
@@ -32,15 +35,15 @@ _SPECIAL_V4 = _networks(
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 # Teredo, benchmarking, ORCHID and other protocol assignments; documentation; 6to4; documentation.
 _SPECIAL_V6 = _networks("2001::/23 2001:db8::/32 2002::/16 3fff::/20")
-# Networks that reach an IPv4 address which stands in the last 32 bits: mapped, NAT64.
+# Networks that forward to the IPv4 address in the last 32 bits: mapped, NAT64.
 _IPV4_GATEWAYS = _networks("::ffff:0:0/96 64:ff9b::/96")
-# More forms with an IPv4 address in the last 32 bits: compatible, SIIT, NAT64 for local use.
+# Other forms with an IPv4 address in the last 32 bits: compatible, SIIT, NAT64 for local use.
 _LOCAL_NAT64 = _networks("64:ff9b:1::/48")
 _IPV4_SUFFIXES = (*_IPV4_GATEWAYS, *_LOCAL_NAT64, *_networks("::/96 ::ffff:0:0:0/96"))
 _ISATAP_MARKS = frozenset({0x00005EFE, 0x02005EFE})
 
-# Link-local networks, where clouds and container platforms keep credentials; their addresses elsewhere: AWS, Google,
-# Scaleway, Alibaba, Azure, Oracle.
+# Addresses at which clouds and container platforms serve credentials: link-local networks, and those of AWS, Google,
+# Scaleway, Alibaba, Azure and Oracle outside of them.
 _METADATA = _networks(
     "169.254.0.0/16 fe80::/10 fd00:ec2::/32 fd20:ce::/32 fd00:42::42/128"
     " 100.100.100.200/32 168.63.129.16/32 192.0.0.192/32"
@@ -55,7 +58,7 @@ _EXAMPLE = "Give a full address such as https://example.com/docs/."
 
 
 def checked_addresses(host: str, port: int, private_hosts: PrivateHosts) -> list[str]:
-    """The addresses of `host`, in the resolver's order; refuses the host when any of them may not be asked."""
+    """Resolve `host` and return its addresses; raise AddressRefused if any of them may not be contacted."""
     refuse_metadata_name(host)
     addresses = resolve(host, port)
     check_addresses(host, addresses, private_hosts)
@@ -63,48 +66,48 @@ def checked_addresses(host: str, port: int, private_hosts: PrivateHosts) -> list
 
 
 def check_addresses(host: str, addresses: Sequence[str], private_hosts: PrivateHosts) -> None:
-    """Refuse a host that has an address which may not be asked, whatever its other addresses are."""
+    """Raise AddressRefused if any address of the host may not be contacted."""
     for address in addresses:
         refuse_metadata_address(host, address)
     if private_hosts.has_name(host):
         return
-    refused = [text for text in addresses if not _may_be_asked(text, private_hosts)]
+    refused = [text for text in addresses if not _is_allowed(text, private_hosts)]
     if refused:
         which = "is" if len(refused) == len(addresses) else "is also"
         raise AddressRefused(
-            f"'{host}' {which} on a private network or this machine, which is not asked by default",
+            f"'{host}' {which} on a private network or this machine; such hosts are refused by default",
             hint=f"If you trust it, {HOW_TO_ALLOW}.",
         )
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host as the system's resolver gives them."""
+    """Return the addresses of a host from the system's resolver."""
     if "%" in host or "\0" in host:
-        raise AddressRefused(f"'{host}' names an interface of this machine", hint=_EXAMPLE)
+        raise AddressRefused(f"'{host}' contains the name of a network interface", hint=_EXAMPLE)
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError, OverflowError) as exc:
         raise FetchFailed(
-            f"Cannot find the host '{host}'", hint="Check the address and the network.", retryable=True
+            f"Cannot resolve the host '{host}'", hint="Check the address and the network.", retryable=True
         ) from exc
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 def refuse_metadata_name(host: str) -> None:
-    """Refuse the names under which clouds serve credentials to their machines."""
+    """Raise AddressRefused for host names under which clouds serve credentials."""
     if canonical_name(host) in _METADATA_NAMES:
         raise _metadata_refused(host)
 
 
 def refuse_metadata_address(host: str, text: str) -> None:
-    """Refuse an address of `host` at which a cloud serves credentials, whoever allowed it."""
-    address = _parsed(text)
-    if any(_lies_in(part, _METADATA) for part in (address, *embedded_ipv4(address))):
+    """Raise AddressRefused for an address at which clouds serve credentials, even if the user allowed it."""
+    address = _parse_address(text)
+    if any(_is_in(part, _METADATA) for part in (address, *embedded_ipv4(address))):
         raise _metadata_refused(host)
 
 
 def require_web_address(url: str) -> None:
-    """Refuse what is not a well-formed http or https address."""
+    """Raise AddressRefused unless `url` is a well-formed http or https address."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -117,44 +120,46 @@ def require_web_address(url: str) -> None:
 
 
 def is_public(text: str) -> bool:
-    """Whether an address belongs to the public internet, also when it wraps another address."""
-    return _is_public(_parsed(text))
+    """Whether an address belongs to the public internet, including any IPv4 address embedded in it."""
+    return _is_public(_parse_address(text))
 
 
 def embedded_ipv4(address: Address) -> list[Address]:
-    """The IPv4 addresses inside an IPv6 address, in every form that some gateway or tunnel may follow."""
+    """Return the IPv4 addresses embedded in an IPv6 address in any form that a gateway or tunnel may use."""
     if isinstance(address, ipaddress.IPv4Address):
         return []
     found: list[Address] = list(address.teredo or ())
     if address.sixtofour:
         found.append(address.sixtofour)
-    if _lies_in(address, _IPV4_SUFFIXES) or _is_isatap(address):
-        found.append(_suffix(address))
-    if _lies_in(address, _LOCAL_NAT64):  # RFC 6052 splits it around the eighth octet here
+    if _is_in(address, _IPV4_SUFFIXES) or _is_isatap(address):
+        found.append(_last_32_bits(address))
+    if _is_in(address, _LOCAL_NAT64):  # RFC 6052 splits the IPv4 address around the eighth octet
         octets = address.packed
         found.append(ipaddress.IPv4Address(octets[6:8] + octets[9:11]))
     return found
 
 
-def _may_be_asked(text: str, private_hosts: PrivateHosts) -> bool:
-    address = _parsed(text)
-    return _is_public(address) or private_hosts.has_address(address) or private_hosts.has_address(_behind(address))
+def _is_allowed(text: str, private_hosts: PrivateHosts) -> bool:
+    address = _parse_address(text)
+    if _is_public(address) or private_hosts.has_address(address):
+        return True
+    return private_hosts.has_address(_reachable_address(address))
 
 
 def _is_public(address: Address) -> bool:
-    address = _behind(address)
+    address = _reachable_address(address)
     if isinstance(address, ipaddress.IPv4Address):
-        return not _lies_in(address, _SPECIAL_V4) and not _lies_in(address, _METADATA)
-    inner = _suffix(address) if _is_isatap(address) else None
-    return address in _GLOBAL_UNICAST and not _lies_in(address, _SPECIAL_V6) and (inner is None or _is_public(inner))
+        return not _is_in(address, _SPECIAL_V4) and not _is_in(address, _METADATA)
+    inner = _last_32_bits(address) if _is_isatap(address) else None
+    return address in _GLOBAL_UNICAST and not _is_in(address, _SPECIAL_V6) and (inner is None or _is_public(inner))
 
 
-def _behind(address: Address) -> Address:
-    """The IPv4 address that a mapped or translated one really reaches; others as they are."""
-    return _suffix(address) if _lies_in(address, _IPV4_GATEWAYS) else address
+def _reachable_address(address: Address) -> Address:
+    """Return the IPv4 address that a mapped or translated address leads to; other addresses unchanged."""
+    return _last_32_bits(address) if _is_in(address, _IPV4_GATEWAYS) else address
 
 
-def _suffix(address: Address) -> ipaddress.IPv4Address:
+def _last_32_bits(address: Address) -> ipaddress.IPv4Address:
     return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
 
 
@@ -162,13 +167,13 @@ def _is_isatap(address: Address) -> bool:
     return address.version == 6 and (int(address) >> 32) & 0xFFFFFFFF in _ISATAP_MARKS
 
 
-def _lies_in(address: Address, networks: tuple[Network, ...]) -> bool:
+def _is_in(address: Address, networks: tuple[Network, ...]) -> bool:
     return any(address.version == network.version and address in network for network in networks)
 
 
-def _parsed(text: str) -> Address:
-    return ipaddress.ip_address(text.split("%")[0])  # the zone says through which interface, not whom
+def _parse_address(text: str) -> Address:
+    return ipaddress.ip_address(text.split("%")[0])  # the zone after `%` selects the interface only
 
 
 def _metadata_refused(host: str) -> AddressRefused:
-    return AddressRefused(f"'{host}' is where a cloud keeps the credentials of its machines, which is never asked")
+    return AddressRefused(f"'{host}' is a cloud metadata address that serves credentials; it is always refused")

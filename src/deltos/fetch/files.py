@@ -1,5 +1,4 @@
-"""Local documentation: which files of an allowed folder are read, and never one outside of it. No link below the folder
-is followed: what it leads to is read at its own place, or is none of ours."""
+"""Local documentation files inside the allowed folders. Links are not followed, so that no file outside is read."""
 
 from __future__ import annotations
 
@@ -19,50 +18,53 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES = 20_000_000
 MAX_DESCRIPTION_BYTES = 100_000_000  # an API description is one file, however large the API
 SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", ".venv", "site-packages", "_sources", "_static"))
-# Of Sphinx, Jekyll and themes: what pages are made with, and none itself.
+# Template folders of Sphinx, Jekyll and themes: their files are not pages.
 TEMPLATE_FOLDERS = frozenset(("_templates", "_template", "_layouts", "_themes", "_theme"))
-TEMPLATE = "in a folder of templates"
-_SHOWN_CHARACTERS = 200
+TEMPLATE = "in a template folder"
+_MAX_SHOWN_CHARACTERS = 200
 
 
 def allowed_path(path: Path, roots: Sequence[Path]) -> Path:
-    """The real path of an existing file or folder below one of `roots`; refuses everything else."""
-    shown = told(str(path))[:_SHOWN_CHARACTERS]
+    """Return the real path of an existing file or folder below one of `roots`; raise an error for anything else."""
+    shown_path = told(str(path))[:_MAX_SHOWN_CHARACTERS]
     try:
         real = path.expanduser().resolve()
         is_allowed = may_read(real) and any(real.is_relative_to(root.resolve()) for root in roots)
         exists = is_allowed and real.exists()
     except (OSError, RuntimeError, ValueError):  # too long, a loop of links, `~` of an unknown user, a zero byte
-        raise BadArgument(f"'{shown}' is no path", hint="Give the path of a file or folder.") from None
+        raise BadArgument(f"'{shown_path}' is not a valid path", hint="Give the path of a file or folder.") from None
     if not is_allowed:
         raise AddressRefused(
-            f"{shown} is outside of the folders that may be read",
-            hint="Start the client in its folder, add that to DELTOS_DOCS_ROOTS, or add it from the command line:"
+            f"{shown_path} is outside the folders that may be read",
+            hint="Start the client in its folder, add that folder to DELTOS_DOCS_ROOTS, or use the command line:"
             " deltos docs add.",
         )
     if not exists:
-        raise NotFound(f"No such file or folder: {shown}", hint="Check the path; a relative one starts at the project.")
+        raise NotFound(
+            f"No such file or folder: {shown_path}", hint="Check the path; relative paths start at the project folder."
+        )
     return real
 
 
 def walk_files(root: Path, suffixes: Collection[str], *, with_hidden: bool = False) -> Iterator[str]:
-    """Paths below the real folder `root` with one of `suffixes`, in a stable order; in hidden folders only if told so.
+    """Yield the paths below the real folder `root` that have one of `suffixes`, in a stable order.
 
-    Links, pipes and the like are among them, so that whoever reads them counts them; a link may be to a folder.
+    Hidden folders are entered only with `with_hidden`. Links and special files are included so that the caller can
+    report them; a link may lead to a folder.
     """
     with FileTree(root) as tree:
         enters = _is_entered_or_hidden if with_hidden else is_entered
         walked = walk_entries(tree, enters=enters, refused=_refuse_root)
-        yield from (path for path, entry in walked if _is_wanted(entry, suffixes))
+        yield from (path for path, entry in walked if _has_suffix(entry, suffixes))
 
 
 def _refuse_root(folder: str, reason: str) -> None:
-    """A folder below that cannot be listed is passed over; the one that was added cannot be."""
+    """Raise FileRefused if the root cannot be listed; subfolders that cannot be listed are skipped."""
     if not folder:
         raise FileRefused(folder, reason)
 
 
-def _is_wanted(entry: Entry, suffixes: Collection[str]) -> bool:
+def _has_suffix(entry: Entry, suffixes: Collection[str]) -> bool:
     if entry.is_folder:
         return False
     suffix = Path(entry.name).suffix.lower()
@@ -70,7 +72,7 @@ def _is_wanted(entry: Entry, suffixes: Collection[str]) -> bool:
 
 
 def is_entered(entry: Entry) -> bool:
-    """Whether a folder may hold documentation of its own."""
+    """Whether a folder may contain documentation of the source itself."""
     return entry.is_folder and not entry.name.startswith(".") and entry.name not in SKIPPED_FOLDERS
 
 
@@ -79,22 +81,22 @@ def _is_entered_or_hidden(entry: Entry) -> bool:
 
 
 def is_hidden(path: str) -> bool:
-    """Whether a path below a source leads through a hidden folder."""
+    """Whether a relative path leads through a hidden folder."""
     return any(folder.startswith(".") for folder in path.split("/")[:-1])
 
 
 def is_template(path: str) -> bool:
-    """Whether a path below a source leads through a folder of templates."""
+    """Whether a relative path leads through a template folder."""
     return not TEMPLATE_FOLDERS.isdisjoint(path.split("/")[:-1])
 
 
 def read_file(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
-    """The bytes of a regular file whose folder is known to be no link; refuses everything else."""
+    """Return the bytes of a regular file whose folder is no link; raise FileRefused for anything else."""
     return read_below(path.parent, path.name, max_bytes)
 
 
 def check_unmoved(root: Path) -> None:
-    """Refuse a path that was real when it was recorded and that a link leads elsewhere by now."""
+    """Raise FileRefused if a recorded real path now leads elsewhere through a link."""
     try:
         is_same = root.resolve() == root
     except (OSError, RuntimeError):

@@ -1,4 +1,4 @@
-"""One guarded HTTP client: public addresses only, checked at every hop; sizes, times and redirects are limited."""
+"""HTTP client that checks the address of every hop, and limits sizes, times and redirects."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import httpcore2
 
 from deltos.errors import FetchFailed
 from deltos.fetch.address import checked_addresses, require_web_address
-from deltos.fetch.agent import USER_AGENT
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
+from deltos.fetch.user_agent import USER_AGENT
 from deltos.logins import HOW_TO_LOG_IN
 from deltos.private_hosts import NO_PRIVATE_HOSTS, PrivateHosts
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 ACCEPT_PAGES = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.1"
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _RETRYABLE = frozenset((408, 425, 429, 500, 502, 503, 504))
-_ADDRESS_SECONDS = 30.0  # a checked address is used for so long before the name is resolved and checked again
+_ADDRESS_SECONDS = 30.0  # after this time a host is resolved and checked again
 _TRANSFER_ERRORS = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, OSError)
 
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """How much one request may cost."""
+    """Size and time limits of one request."""
 
     max_bytes: int = 20_000_000
     max_redirects: int = 8
@@ -51,7 +51,7 @@ DESCRIPTION_LIMITS = RequestLimits(max_bytes=MAX_DESCRIPTION_BYTES, total_second
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What is asked of every address that a request is redirected to."""
+    """The parts of a request that stay the same across redirects."""
 
     method: str
     headers: dict[str, str]
@@ -62,7 +62,7 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """What a server answered. `url` is the address after redirects; the body is decompressed."""
+    """A server's response. `url` is the address after redirects; `body` is decompressed."""
 
     url: str
     status: int
@@ -74,12 +74,12 @@ class HttpResponse:
 
     @property
     def not_modified(self) -> bool:
-        """Whether the server says that the copy we have is still right."""
+        """Whether the server confirmed that the cached copy is still valid."""
         return self.status == 304
 
 
 class HttpClient:
-    """Fetches pages. Safe to use from several threads."""
+    """Fetches pages. Thread-safe."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class HttpClient:
         self._limits = limits or RequestLimits()
         self._private_hosts = private_hosts
         self._login = login
-        if login:  # its messages for debugging have all that a server says, which may be what it was told
+        if login:  # debug messages of the library contain responses, which may repeat the credentials
             logging.getLogger("httpcore2").setLevel(logging.WARNING)
         self._pool = httpcore2.ConnectionPool(
             max_connections=16,
@@ -109,7 +109,7 @@ class HttpClient:
         limits: RequestLimits | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> HttpResponse:
-        """The answer to a GET, redirects followed; anything but success or 304 raises FetchFailed."""
+        """Return the response to a GET, following redirects; raise FetchFailed unless it is a success or 304."""
         headers = {"Accept": accept, **(headers or {})}
         if etag:
             headers["If-None-Match"] = etag
@@ -118,7 +118,7 @@ class HttpClient:
         return self._request("GET", url, headers, None, limits or self._limits)
 
     def post(self, url: str, body: bytes, content_type: str) -> HttpResponse:
-        """The answer to a POST; the body goes along with redirects."""
+        """Return the response to a POST; redirects receive the body too."""
         headers = {"Accept": "application/json", "Content-Type": content_type}
         return self._request("POST", url, headers, body, self._limits)
 
@@ -130,14 +130,14 @@ class HttpClient:
         except FetchFailed as exc:
             if self._login is None:
                 raise
-            raise FetchFailed(  # and not `from exc`: what caused it may have the headers in its text
+            raise FetchFailed(  # not `from exc`, because the text of the cause may contain the headers
                 self._login.hide(exc.message),
                 exc.hint,
                 status=exc.status,
                 retryable=exc.retryable,
                 retry_after_seconds=exc.retry_after_seconds,
             ) from None
-        return response if self._login is None else _without_secrets(response, self._login)
+        return response if self._login is None else _hide_secrets(response, self._login)
 
     def _follow(
         self, method: str, url: str, headers: dict[str, str], body: bytes | None, limits: RequestLimits
@@ -151,12 +151,12 @@ class HttpClient:
                 return response
             url = target
             if url in seen:
-                raise FetchFailed(f"The address redirects in a circle: {url}")
+                raise FetchFailed(f"The address redirects in a loop: {url}")
             seen.add(url)
         raise FetchFailed(f"More than {limits.max_redirects} redirects")
 
     def check(self, url: str) -> None:
-        """Refuse an address that must not be asked or whose host does not exist, without asking it."""
+        """Raise an error for an address that may not be contacted or whose host does not exist; sends no request."""
         require_web_address(url)
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -167,36 +167,37 @@ class HttpClient:
         self._pool.close()
 
     def _login_headers(self, url: str) -> dict[str, str]:
-        """Decided anew at every hop: a redirect to another host takes nothing along."""
+        """Return the login headers for `url`. Called for every redirect, so that other hosts never receive them."""
         return self._login.headers_for(url) if self._login else {}
 
     def _hop(self, url: str, request: _Request) -> tuple[str, HttpResponse | None]:
-        """One request: either where it redirects to, or its answer."""
+        """Send one request; return the target of its redirect, or its address and response."""
         require_web_address(url)
         try:
             with self._pool.stream(
                 request.method,
                 url,
-                headers=_encoded(request.headers | self._login_headers(url), url),
+                headers=_encode_headers(request.headers | self._login_headers(url), url),
                 content=request.body,
                 extensions=_timeouts(request.limits),
             ) as answer:
-                received = _Headers(answer.headers)
-                if answer.status in _REDIRECTS and (location := received.get("location")):
+                response_headers = _Headers(answer.headers)
+                if answer.status in _REDIRECTS and (location := response_headers.get("location")):
                     return _redirect_target(url, location), None
-                _refuse_failure(answer.status, received)
-                body = b"" if answer.status == 304 else _body(answer.iter_stream(), received, request)
-                return url, _response(url, answer.status, received, body)
+                _check_status(answer.status, response_headers)
+                body = b"" if answer.status == 304 else _body(answer.iter_stream(), response_headers, request)
+                return url, _response(url, answer.status, response_headers, body)
         except httpcore2.TimeoutException as exc:
-            raise FetchFailed("The server took too long to answer", retryable=True) from exc
+            raise FetchFailed("The server did not respond in time", retryable=True) from exc
         except (httpcore2.UnsupportedProtocol, httpcore2.LocalProtocolError, UnicodeError) as exc:
-            raise FetchFailed(f"Not an address that can be asked: {exc}") from exc
+            raise FetchFailed(f"Invalid address: {exc}") from exc
         except _TRANSFER_ERRORS as exc:
             raise FetchFailed(f"The connection failed ({exc or type(exc).__name__})", retryable=True) from exc
 
 
 class _CheckedNetwork(httpcore2.SyncBackend):
-    """Connects to the very address that was checked: a name that resolves differently a moment later gains nothing."""
+    """Connects to the addresses that were checked, so that a name that resolves differently later cannot bypass the
+    check."""
 
     def __init__(self, private_hosts: PrivateHosts) -> None:
         self._private_hosts = private_hosts
@@ -220,7 +221,7 @@ class _CheckedNetwork(httpcore2.SyncBackend):
         return super().connect_tcp(last, port, timeout, local_address, socket_options)
 
     def _addresses(self, host: str, port: int) -> list[str]:
-        """Addresses that passed the check; asked of the resolver again after a while."""
+        """Return the checked addresses of a host, from a cache for a short time."""
         now = time.monotonic()
         until, addresses = self._checked.get((host, port), (0.0, []))
         if now >= until:
@@ -230,7 +231,7 @@ class _CheckedNetwork(httpcore2.SyncBackend):
 
 
 class _Headers:
-    """Response headers by lower-case name; the first of several wins."""
+    """Response headers by lower-case name; the first of several values is kept."""
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
         self._values: dict[str, str] = {}
@@ -238,6 +239,7 @@ class _Headers:
             self._values.setdefault(name.decode("latin-1").lower(), value.decode("latin-1").strip())
 
     def get(self, name: str) -> str:
+        """Return the value of a header, or an empty text."""
         return self._values.get(name, "")
 
 
@@ -253,13 +255,14 @@ def _timeouts(limits: RequestLimits) -> dict[str, dict[str, float]]:
 
 
 def _body(chunks: Iterable[bytes], headers: _Headers, request: _Request) -> bytes:
+    """Return the decompressed body; raise FetchFailed if it is too large or arrives too slowly."""
     max_bytes = request.limits.max_bytes
     declared = headers.get("content-length")
     if declared.isdigit() and int(declared) > max_bytes:
         raise _too_large(max_bytes)
     parts: list[bytes] = []
     size = 0
-    for part in _decompressed(_before(chunks, request.deadline), headers.get("content-encoding"), max_bytes):
+    for part in _decompress(_until_deadline(chunks, request.deadline), headers.get("content-encoding"), max_bytes):
         size += len(part)
         if size > max_bytes:
             raise _too_large(max_bytes)
@@ -271,8 +274,8 @@ def _too_large(max_bytes: int) -> FetchFailed:
     return FetchFailed(f"The page is larger than {max_bytes // 1_000_000} MB")
 
 
-def _without_secrets(response: HttpResponse, login: Login) -> HttpResponse:
-    """What a server repeats of a login is no part of its page."""
+def _hide_secrets(response: HttpResponse, login: Login) -> HttpResponse:
+    """Remove the secrets of a login from a response."""
     return replace(
         response,
         url=login.hide(response.url),
@@ -283,29 +286,31 @@ def _without_secrets(response: HttpResponse, login: Login) -> HttpResponse:
 
 
 def _redirect_target(url: str, location: str) -> str:
+    """Return the absolute target of a redirect, without its fragment."""
     try:
         return urljoin(url, location).split("#")[0]
     except ValueError as exc:
         raise FetchFailed(f"The server redirects to a malformed address: {location}") from exc
 
 
-def _encoded(headers: dict[str, str], url: str) -> list[tuple[bytes, bytes]]:
+def _encode_headers(headers: dict[str, str], url: str) -> list[tuple[bytes, bytes]]:
     host = urlsplit(url).netloc.rpartition("@")[2]
     pairs = [(b"Host", host.encode("idna" if not host.isascii() else "ascii"))]
     return pairs + [(name.encode(), value.encode("latin-1", "replace")) for name, value in headers.items()]
 
 
-def _refuse_failure(status: int, headers: _Headers) -> None:
+def _check_status(status: int, headers: _Headers) -> None:
+    """Raise FetchFailed unless the status is a success or 304."""
     if 200 <= status < 300 or status == 304:
         return
     reasons = {
-        401: "asks for a login",
+        401: "requires a login",
         403: "refuses access",
         404: "has no such page",
         410: "removed the page",
         429: "asks to slow down",
     }
-    reason = reasons.get(status, "answers with an error" if status >= 500 else "does not give the page")
+    reason = reasons.get(status, "reports an error" if status >= 500 else "does not return the page")
     raise FetchFailed(
         f"HTTP {status}: the server {reason}",
         hint=HOW_TO_LOG_IN if status == 401 else "",
@@ -316,7 +321,7 @@ def _refuse_failure(status: int, headers: _Headers) -> None:
 
 
 def retry_after(value: str, now: float) -> float:
-    """Seconds to wait that a Retry-After header asks for, given as a number or as a date; 0 when it says nothing."""
+    """Return the seconds of a Retry-After header, which holds a number or a date; 0 if it is invalid."""
     if value.isdigit():
         return float(value)
     try:
@@ -325,28 +330,29 @@ def retry_after(value: str, now: float) -> float:
         return 0.0
 
 
-def _before(chunks: Iterable[bytes], deadline: float) -> Iterator[bytes]:
+def _until_deadline(chunks: Iterable[bytes], deadline: float) -> Iterator[bytes]:
+    """Yield the chunks; raise FetchFailed when the deadline has passed."""
     for chunk in chunks:
         if time.monotonic() > deadline:
-            raise FetchFailed("The page took too long to arrive", retryable=True)
+            raise FetchFailed("Downloading the page took too long", retryable=True)
         yield chunk
 
 
-def _decompressed(chunks: Iterable[bytes], encoding: str, max_bytes: int) -> Iterator[bytes]:
-    """The chunks as the server meant them; never more than a little over `max_bytes` in memory at once."""
+def _decompress(chunks: Iterable[bytes], encoding: str, max_bytes: int) -> Iterator[bytes]:
+    """Decompress the chunks; keeps at most a little more than `max_bytes` in memory at once."""
     if encoding.lower() in ("", "identity"):
         yield from chunks
         return
     if encoding.lower() not in ("gzip", "x-gzip", "deflate"):
-        raise FetchFailed(f"The server compresses with '{encoding}', which was not asked for")
-    decoder = zlib.decompressobj(wbits=47)  # gzip or zlib, told apart by their headers
+        raise FetchFailed(f"The server uses the compression '{encoding}', which is not supported")
+    decoder = zlib.decompressobj(wbits=47)  # detects gzip or zlib by the header
     try:
         for chunk in chunks:
             yield decoder.decompress(chunk, max_bytes + 1)
             if decoder.unconsumed_tail:
                 yield decoder.decompress(decoder.unconsumed_tail, max_bytes + 1)
     except zlib.error as exc:
-        raise FetchFailed(f"The compressed page is damaged ({exc})", retryable=True) from exc
+        raise FetchFailed(f"The page could not be decompressed ({exc})", retryable=True) from exc
 
 
 def _response(url: str, status: int, headers: _Headers, body: bytes) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""What a site's robots.txt allows us. Reads it once per site."""
+"""Rules of robots.txt files, fetched once per site."""
 
 from __future__ import annotations
 
@@ -8,48 +8,48 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from deltos.errors import FetchFailed, ReadingStopped
-from deltos.fetch.agent import AGENT
 from deltos.fetch.robots_rules import RobotsRules, rules_for
+from deltos.fetch.user_agent import AGENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deltos.fetch.http import HttpClient
 
-_LONGEST_DELAY_SECONDS = 30.0
-_LARGEST_BYTES = 1_000_000  # twice what RFC 9309 asks for: every address is compared with every rule
+_MAX_DELAY_SECONDS = 30.0
+_MAX_BYTES = 1_000_000  # twice the minimum of RFC 9309; limited because every URL is checked against every rule
 
 
 @dataclass(frozen=True, slots=True)
 class SiteRules:
-    """One site's rules. Without a robots.txt everything is allowed; with a broken server nothing is."""
+    """The rules of one site. Without a robots.txt everything is allowed; if the server fails, nothing is."""
 
-    parsed: RobotsRules | None
+    robots_rules: RobotsRules | None
     unavailable: str = ""
 
     def allow(self, url: str) -> bool:
         """Whether `url` may be fetched."""
         if self.unavailable:
             return False
-        return self.parsed is None or self.parsed.allows(url)
+        return self.robots_rules is None or self.robots_rules.allows(url)
 
     def delay_seconds(self) -> float:
-        """How long to wait between two requests."""
-        return min(self.parsed.group.delay_seconds if self.parsed else 0.0, _LONGEST_DELAY_SECONDS)
+        """Return the requested delay between two requests, up to a limit."""
+        return min(self.robots_rules.group.delay_seconds if self.robots_rules else 0.0, _MAX_DELAY_SECONDS)
 
     def sitemaps(self) -> tuple[str, ...]:
-        """The sitemaps that it names."""
-        return self.parsed.sitemaps if self.parsed else ()
+        """Return the sitemaps that the robots.txt lists."""
+        return self.robots_rules.sitemaps if self.robots_rules else ()
 
 
 def parse_robots(data: bytes) -> SiteRules:
-    """What a robots.txt says."""
+    """Parse a robots.txt file."""
     return SiteRules(rules_for(AGENT, data.decode("utf-8", "replace")))
 
 
 @dataclass(slots=True)
 class Robots:
-    """The rules of every site asked so far."""
+    """The cached rules of all visited sites."""
 
     client: HttpClient
     parse: Callable[[bytes], SiteRules] = parse_robots
@@ -57,27 +57,27 @@ class Robots:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def rules(self, url: str) -> SiteRules:
-        """The rules of the site that `url` belongs to."""
+        """Return the rules of the site of `url`; fetches them if they are not cached."""
         parts = urlsplit(url)
         site = f"{parts.scheme}://{parts.netloc}"
         with self._lock:
             if site not in self._by_site:
-                self._by_site[site] = self._read(site)
+                self._by_site[site] = self._fetch(site)
             return self._by_site[site]
 
     def known(self, url: str) -> SiteRules | None:
-        """The rules of the site that `url` belongs to, if they were read already; sends no request."""
+        """Return the cached rules of the site of `url`, or None; sends no request."""
         parts = urlsplit(url)
         return self._by_site.get(f"{parts.scheme}://{parts.netloc}")
 
-    def _read(self, site: str) -> SiteRules:
+    def _fetch(self, site: str) -> SiteRules:
         try:
             response = self.client.get(f"{site}/robots.txt", accept="text/plain")
         except FetchFailed as exc:
-            # RFC 9309: a missing file allows all, a failing server allows nothing.
+            # RFC 9309: a missing file allows everything, a failing server allows nothing.
             return SiteRules(None, unavailable="" if 400 <= exc.status < 500 and exc.status != 429 else exc.message)
-        if len(response.body) > _LARGEST_BYTES:
-            return SiteRules(None, unavailable=f"it is larger than {_LARGEST_BYTES // 1_000_000} MB")
+        if len(response.body) > _MAX_BYTES:
+            return SiteRules(None, unavailable=f"larger than {_MAX_BYTES // 1_000_000} MB")
         try:
             return self.parse(response.body)
         except ReadingStopped as exc:

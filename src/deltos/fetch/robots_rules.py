@@ -1,4 +1,4 @@
-"""The rules of a robots.txt that concern us (RFC 9309): parsed in one pass, matched without backtracking."""
+"""The robots.txt rules for our user agent (RFC 9309), parsed in one pass and matched without backtracking."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ _FIELDS = {
     **dict.fromkeys(("crawl-delay", "crawl delay"), "delay"),
     "host": "host",
 }
-_OF_THE_SITE = ("sitemap", "host")  # fields that belong to no group of agents
+_SITE_FIELDS = ("sitemap", "host")  # fields that apply to the whole site, not to a group of agents
 _TOKEN = re.compile(r"[a-z0-9_-]*")
 _INDEX_PAGE = "index.html"
-# Escapes that stay escapes, as the character itself would mean something else: of a path, and of a pattern.
-_KEPT_IN_PATH = re.compile(r"%(2[fF]|25)")
-_KEPT_IN_PATTERN = re.compile(r"%(2[fF]|25|2[aA])")
+# Escapes that must not be decoded, because the characters have a special meaning in paths and patterns.
+_ESCAPED_IN_PATH = re.compile(r"%(2[fF]|25)")
+_ESCAPED_IN_PATTERN = re.compile(r"%(2[fF]|25|2[aA])")
 
 
 @dataclass(frozen=True, slots=True)
 class PathPattern:
-    """Paths that a rule is about: texts in this order with anything between them, the last one perhaps at the end."""
+    """The pattern of a rule: literal parts separated by wildcards; `is_anchored` anchors the last part at the end."""
 
     parts: tuple[str, ...]
-    at_end: bool
+    is_anchored: bool
     is_allowed: bool
 
     @property
     def rank(self) -> tuple[int, bool]:
-        """The longest pattern decides; of two the one that allows."""
-        return sum(map(len, self.parts)) + len(self.parts) - 1 + self.at_end, self.is_allowed
+        """Precedence of the rule: the longest pattern wins, then the one that allows."""
+        return sum(map(len, self.parts)) + len(self.parts) - 1 + self.is_anchored, self.is_allowed
 
     def matches(self, path: str) -> bool:
-        """Whether the rule is about this path. The earliest place for each part leaves most room for the rest."""
+        """Whether the pattern matches a path. Taking the first occurrence of each part avoids backtracking."""
         first, *middle = self.parts
         if not path.startswith(first):
             return False
         if not middle:
-            return not self.at_end or len(path) == len(first)
+            return not self.is_anchored or len(path) == len(first)
         at = len(first)
         last = middle.pop()
         for part in middle:
@@ -54,64 +54,64 @@ class PathPattern:
             if found < 0:
                 return False
             at = found + len(part)
-        if self.at_end:
+        if self.is_anchored:
             return path.endswith(last) and len(path) - len(last) >= at
         return path.find(last, at) >= 0
 
 
 @dataclass(slots=True)
-class Group:
-    """What is said to one agent."""
+class RuleGroup:
+    """The rules for one user agent."""
 
     patterns: list[PathPattern] = field(default_factory=list)
     delay_seconds: float = 0.0
 
     def allows(self, path: str) -> bool:
-        """Whether the path may be fetched: the first of the ranked patterns that is about it decides."""
+        """Whether the path may be fetched; the matching pattern with the highest rank decides."""
         return next((pattern.is_allowed for pattern in self.patterns if pattern.matches(path)), True)
 
 
 @dataclass(frozen=True, slots=True)
 class RobotsRules:
-    """What a robots.txt says to us."""
+    """The rules that apply to our user agent, and the sitemaps of the site."""
 
-    group: Group
+    group: RuleGroup
     sitemaps: tuple[str, ...] = ()
 
     def allows(self, url: str) -> bool:
-        """Whether the address may be fetched."""
+        """Whether `url` may be fetched."""
         parts = urlsplit(url.partition("#")[0])
         if parts.path == "/robots.txt":
             return True
         path = parts.path + (f"?{parts.query}" if "?" in url.partition("#")[0] else "")
-        path = _canonical(path, _KEPT_IN_PATH, "/%=")
+        path = _canonical(path, _ESCAPED_IN_PATH, "/%=")
         return self.group.allows(path if path.startswith("/") else f"/{path}")
 
 
 def rules_for(agent: str, text: str) -> RobotsRules:
-    """What the text says to `agent`, a lower-case name, or to everybody if it is not named."""
-    groups: dict[str, Group] = {}
+    """Return the rules for `agent`, a lower-case name, or the rules for all agents if it has none of its own."""
+    groups: dict[str, RuleGroup] = {}
     sitemaps: list[str] = []
-    addressed: set[str] = set()  # whom of us and everybody the open group is for
+    current_agents: set[str] = set()  # `agent` and `*`, as far as the current group applies to them
     after_agent = False
     for name, value in _statements(text):
         if name == "agent":
-            addressed = addressed if after_agent else set()
-            if (who := _addressee(value)) in ("*", agent):
-                groups.setdefault(who, Group())
-                addressed.add(who)
+            current_agents = current_agents if after_agent else set()
+            if (product_token := _product_token(value)) in ("*", agent):
+                groups.setdefault(product_token, RuleGroup())
+                current_agents.add(product_token)
         elif name == "sitemap" and value:
             sitemaps.append(value)
-        for who in addressed if value else ():
-            _add(groups[who], name, value)
-        after_agent = name == "agent" if name not in _OF_THE_SITE else after_agent
+        for product_token in current_agents if value else ():
+            _add_rule(groups[product_token], name, value)
+        after_agent = name == "agent" if name not in _SITE_FIELDS else after_agent
     for group in groups.values():
         group.patterns.sort(key=lambda pattern: pattern.rank, reverse=True)
-    return RobotsRules(groups.get(agent) or groups.get("*") or Group(), tuple(sitemaps))
+    return RobotsRules(groups.get(agent) or groups.get("*") or RuleGroup(), tuple(sitemaps))
 
 
 def _statements(text: str) -> Iterator[tuple[str, str]]:
-    """Field and value of each line, the field by its one name; unknown fields are an empty name."""
+    """Yield the normalised field name and value of each line; the name of an unknown field is empty."""
     for line in text.splitlines():
         line = line.partition("#")[0].strip()
         if not line:
@@ -119,12 +119,13 @@ def _statements(text: str) -> Iterator[tuple[str, str]]:
         name, colon, value = line.partition(":")
         known = _FIELDS.get(name.strip().lower())
         if not known and (not colon or value[:1].strip()):  # `Disallow /a`, `User agent *`, `Sitemap https://…`
-            known, value = _without_colon(line)
+            known, value = _split_without_colon(line)
         if known or colon:
             yield known or "", value.strip()
 
 
-def _without_colon(line: str) -> tuple[str, str]:
+def _split_without_colon(line: str) -> tuple[str, str]:
+    """Split a line that lacks its colon into field name and value."""
     words = line.split(None, 2)
     for count in (1, 2):
         if known := _FIELDS.get(" ".join(words[:count]).lower()):
@@ -132,46 +133,47 @@ def _without_colon(line: str) -> tuple[str, str]:
     return "", ""
 
 
-def _addressee(value: str) -> str:
+def _product_token(value: str) -> str:
+    """Return the product token of a user-agent line, or `*`."""
     value = value.lower()
     found = _TOKEN.match(value.replace("*", ""))
     return "*" if value == "*" else found.group() if found else ""
 
 
-def _add(group: Group, name: str, value: str) -> None:
+def _add_rule(group: RuleGroup, name: str, value: str) -> None:
     if name == "delay":
-        group.delay_seconds = _seconds(value, group.delay_seconds)
+        group.delay_seconds = _parse_seconds(value, group.delay_seconds)
     elif name in ("allow", "disallow"):
         group.patterns += _patterns(value, is_allowed=name == "allow")
 
 
 def _patterns(value: str, *, is_allowed: bool) -> Iterator[PathPattern]:
     value = f"/{value}" if value.startswith(("http://", "https://")) else value
-    at_end = value.endswith("$")
-    text = _canonical(value[:-1] if at_end else value, _KEPT_IN_PATTERN, "/%=*")
-    yield _pattern(text, at_end=at_end, is_allowed=is_allowed)
-    if at_end:  # the sign may have been meant as such
-        yield _pattern(f"{text}%24", at_end=False, is_allowed=is_allowed)
-    if is_allowed and text.endswith(f"/{_INDEX_PAGE}"):  # the page of a folder is the folder
-        yield _pattern(text.removesuffix(_INDEX_PAGE), at_end=True, is_allowed=True)
+    is_anchored = value.endswith("$")
+    text = _canonical(value[:-1] if is_anchored else value, _ESCAPED_IN_PATTERN, "/%=*")
+    yield _pattern(text, is_anchored=is_anchored, is_allowed=is_allowed)
+    if is_anchored:  # `$` may also be a literal character
+        yield _pattern(f"{text}%24", is_anchored=False, is_allowed=is_allowed)
+    if is_allowed and text.endswith(f"/{_INDEX_PAGE}"):  # the same page is served for the folder
+        yield _pattern(text.removesuffix(_INDEX_PAGE), is_anchored=True, is_allowed=True)
 
 
-def _pattern(text: str, *, at_end: bool, is_allowed: bool) -> PathPattern:
+def _pattern(text: str, *, is_anchored: bool, is_allowed: bool) -> PathPattern:
     first, *rest = text.split("*")
     middle = tuple(part for part in rest[:-1] if part)
-    return PathPattern((first, *middle, *rest[-1:]), at_end, is_allowed)
+    return PathPattern((first, *middle, *rest[-1:]), is_anchored, is_allowed)
 
 
 def _canonical(text: str, kept: re.Pattern[str], safe: str) -> str:
-    """The text with everything escaped that has to be, and nothing else, so that equal addresses are equal."""
+    """Return the text with only the required characters escaped, so that equivalent URLs compare equal."""
     if "%" in text:
         text = unquote(kept.sub(lambda found: f"%25{found.group(1).upper()}", text))
     return quote(text, safe=safe)
 
 
-def _seconds(value: str, otherwise: float) -> float:
+def _parse_seconds(value: str, default: float) -> float:
     try:
         seconds = float(value)
     except ValueError:
-        return otherwise
-    return seconds if math.isfinite(seconds) and seconds >= 0 else otherwise
+        return default
+    return seconds if math.isfinite(seconds) and seconds >= 0 else default

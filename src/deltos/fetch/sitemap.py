@@ -1,4 +1,4 @@
-"""Sitemaps: the addresses a site says it has, from plain, gzipped and nested files."""
+"""Read sitemaps: plain, gzipped and nested files."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
     from deltos.fetch.http import HttpClient
 
-# Read by pattern, not by an XML parser: real sitemaps are often broken, and no entity can expand here.
+# Regular expressions instead of an XML parser: real sitemaps are often malformed, and entities are never expanded.
 _LOCATION_TAG = re.compile(r"<(/?)(?:\w+:)?loc\s*>", re.IGNORECASE)
 _CDATA = "<![cdata["
 _INDEX = re.compile(r"<(?:\w+:)?sitemapindex[\s>]", re.IGNORECASE)
-_MOST_FILES = 50
-_MOST_BYTES = 50_000_000
+_MAX_FILES = 50
+_MAX_BYTES = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """One file: either pages or further sitemaps."""
+    """A sitemap file: either pages or further sitemaps."""
 
     addresses: tuple[str, ...]
     is_index: bool
@@ -34,15 +34,15 @@ class Sitemap:
 
 @dataclass(frozen=True, slots=True)
 class UnreadSitemap:
-    """A file that could not be read within its limits."""
+    """A sitemap file that exceeded a limit."""
 
     url: str
     reason: str
 
 
 def parse_sitemap(data: bytes) -> Sitemap:
-    """The addresses in one sitemap file, gzipped or not; a plain list of addresses is understood too."""
-    text = _unpacked(data).decode("utf-8", "replace")
+    """Parse one sitemap file, gzipped or not; a plain list of addresses is accepted too."""
+    text = _decompress(data).decode("utf-8", "replace")
     found = tuple(_locations(text))
     if not found and not text.lstrip().startswith("<"):
         found = tuple(line.strip() for line in text.splitlines() if line.strip().startswith("http"))
@@ -50,7 +50,7 @@ def parse_sitemap(data: bytes) -> Sitemap:
 
 
 def _locations(text: str) -> Iterator[str]:
-    """What stands between each opening tag `loc` and the next closing one."""
+    """Yield the contents of all `loc` elements."""
     start = -1
     for tag in _LOCATION_TAG.finditer(text):
         if not tag.group(1):
@@ -58,7 +58,7 @@ def _locations(text: str) -> Iterator[str]:
         elif start >= 0:
             content = text[start : tag.start()].strip()
             content = content[len(_CDATA) :] if content[: len(_CDATA)].lower() == _CDATA else content
-            with suppress(ValueError):  # a character number of thousands of digits
+            with suppress(ValueError):  # a character reference with thousands of digits
                 yield unescaped(content.strip().removesuffix("]]>").strip())
             start = -1
 
@@ -66,13 +66,13 @@ def _locations(text: str) -> Iterator[str]:
 def sitemap_addresses(
     client: HttpClient, url: str, parse: Callable[[bytes], Sitemap] = parse_sitemap
 ) -> Iterator[str | UnreadSitemap]:
-    """Every page that the sitemap at `url` and the ones below it name, and which files took too much to be read.
+    """Yield the pages that the sitemap at `url` and its nested sitemaps list, and the files that exceeded a limit.
 
-    Other unreadable files are passed over.
+    Other unreadable files are skipped.
     """
-    waiting, seen = [url], {url}
-    while waiting and len(seen) <= _MOST_FILES:
-        address = waiting.pop(0)
+    queue, seen = [url], {url}
+    while queue and len(seen) <= _MAX_FILES:
+        address = queue.pop(0)
         try:
             sitemap = parse(client.get(address, accept="application/xml, text/xml, */*;q=0.5").body)
         except ReadingStopped as exc:
@@ -86,13 +86,13 @@ def sitemap_addresses(
         for address in sitemap.addresses:
             if address not in seen:
                 seen.add(address)
-                waiting.append(address)
+                queue.append(address)
 
 
-def _unpacked(data: bytes) -> bytes:
+def _decompress(data: bytes) -> bytes:
     if not data.startswith(b"\x1f\x8b"):
         return data
     try:
-        return zlib.decompressobj(wbits=31).decompress(data, _MOST_BYTES)
+        return zlib.decompressobj(wbits=31).decompress(data, _MAX_BYTES)
     except zlib.error as exc:
-        raise SourceError(f"The sitemap is damaged ({exc})") from exc
+        raise SourceError(f"The sitemap could not be decompressed ({exc})") from exc

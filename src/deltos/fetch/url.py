@@ -1,4 +1,4 @@
-"""The one form of an address, and which addresses belong to a source."""
+"""Normalise URLs, and decide which of them belong to a website source."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from deltos.globs import matches_glob
 from deltos.private_hosts import canonical_name
 
 _TRACKING = re.compile(r"^(?:utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref_src|_ga|_gl|hsa_\w+|igshid|yclid)$")
-INDEX_PAGE = "index.html"  # what a server answers with where a folder is asked for
+INDEX_PAGE = "index.html"  # the page that servers return for a folder
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SAFE = "/:@!$&'()*+,;=~-._"
-_LONGEST = 2_000
-_MOST_REPEATS = 3  # of one step in a path: relative links gone wrong make /a/b/a/b/a/b/…
+_MAX_URL_CHARACTERS = 2_000
+_MAX_SEGMENT_REPEATS = 3  # of one path segment; broken relative links lead to /a/b/a/b/a/b/…
 _NOT_PAGES = re.compile(
     r"\.(?:png|jpe?g|gif|svg|webp|ico|bmp|avif|css|js|mjs|map|woff2?|ttf|eot|otf|mp[34]|webm|ogg|wav|avi|mov|zip|gz|tgz|bz2|xz|7z|tar"
     r"|exe|dmg|deb|rpm|msi|whl|jar|war|iso|bin|epub|mobi|docx?|xlsx?|pptx?|odt|ps|eps|atom|rss|xml|inv|py|c|h|cpp|sql|sh|diff|patch)$",
@@ -24,7 +24,8 @@ _NOT_PAGES = re.compile(
 
 
 def normalise(url: str) -> str:
-    """`url` in its one form: ASCII host in lower case, no default port, fragment or tracking parameters, clean path."""
+    """Return the canonical form of `url`: ASCII host in lower case, clean path, no default port, fragment or tracking
+    parameters."""
     parts = urlsplit(url)
     host = (parts.hostname or "").rstrip(".")
     host = host if host.isascii() else canonical_name(host) or host
@@ -51,7 +52,7 @@ def _clean_path(path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SiteScope:
-    """Which addresses belong to a website source: under its start path, or what the globs say."""
+    """The URLs that belong to a website source: below its start path, or selected by globs."""
 
     start: str
     include: tuple[str, ...] = ()
@@ -63,40 +64,41 @@ class SiteScope:
             return False
         if url == self.start:
             return True
-        parts, home = urlsplit(url), urlsplit(self.start)
-        if _NOT_PAGES.search(parts.path) or _matches(url, parts.path, self.exclude):
+        parts, start_parts = urlsplit(url), urlsplit(self.start)
+        if _NOT_PAGES.search(parts.path) or _matches_any(url, parts.path, self.exclude):
             return False
-        same_host = parts.netloc == home.netloc
+        same_host = parts.netloc == start_parts.netloc
         if self.include:
-            return any(_glob(url, parts.path, glob) and (same_host or "://" in glob) for glob in self.include)
-        return same_host and f"{parts.path}/".startswith(folder_of(home.path))
+            return any(_matches_glob(url, parts.path, glob) and (same_host or "://" in glob) for glob in self.include)
+        return same_host and f"{parts.path}/".startswith(folder_of(start_parts.path))
 
-    def one_form(self, url: str) -> str:
-        """The address that stands for a page: `dir/` for `dir/index.html`, too, unless the source begins at that."""
+    def canonical_form(self, url: str) -> str:
+        """Return the canonical URL of a page: `dir/` instead of `dir/index.html`, unless the source starts at the
+        latter."""
         short = url.removesuffix(INDEX_PAGE) if url.endswith(f"/{INDEX_PAGE}") else url
         form = self.start if short in (self.start, self.start.removesuffix(INDEX_PAGE)) else short
         return form if self.admits(form) else url
 
 
 def folder_of(path: str) -> str:
-    """The folder that a start path means, with its slash: `/guide/a.html` is in `/guide/`, `/guide` is `/guide/`."""
+    """Return the folder of a start path: `/guide/` for both `/guide/a.html` and `/guide`."""
     head, _, tail = path.rpartition("/")
     return f"{head}/{tail}/" if tail and "." not in tail else f"{head}/"
 
 
 def looks_endless(url: str) -> bool:
-    """Whether an address looks machine-made without end: very long, or the same step again and again."""
-    if len(url) > _LONGEST:
+    """Whether a URL looks generated without end: very long, or with a path segment repeated too often."""
+    if len(url) > _MAX_URL_CHARACTERS:
         return True
-    steps = [step for step in urlsplit(url).path.split("/") if step]
-    return any(steps.count(step) > _MOST_REPEATS for step in set(steps))
+    segments = [segment for segment in urlsplit(url).path.split("/") if segment]
+    return any(segments.count(segment) > _MAX_SEGMENT_REPEATS for segment in set(segments))
 
 
-def _matches(url: str, path: str, globs: tuple[str, ...]) -> bool:
-    return any(_glob(url, path, glob) for glob in globs)
+def _matches_any(url: str, path: str, globs: tuple[str, ...]) -> bool:
+    return any(_matches_glob(url, path, glob) for glob in globs)
 
 
-def _glob(url: str, path: str, glob: str) -> bool:
+def _matches_glob(url: str, path: str, glob: str) -> bool:
     if "://" in glob:
         return matches_glob(url, glob)
     return matches_glob(path, glob) or matches_glob(path, f"*/{glob.lstrip('/')}")

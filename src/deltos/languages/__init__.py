@@ -1,1 +1,1 @@
-"""Programming languages: one table, their grammars and the queries that find definitions."""
+"""Programming languages: the language table, grammars, and queries that find definitions."""

@@ -1,4 +1,4 @@
-"""Grammars and queries, loaded once per process when first needed. Makes trees; outline.py reads them."""
+"""Parse source with tree-sitter: grammars and queries are loaded once per process, and parsing has a time limit."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from importlib.util import find_spec
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from deltos.languages.bounds import bounded_memory, bounded_time, refuse_unholdable
-from deltos.languages.item_macros import open_item_macros
-from deltos.languages.macros import without_macros
+from deltos.languages.c_macros import mask_macros
+from deltos.languages.parser_limits import bounded_memory, bounded_time, reject_unsafe_input
+from deltos.languages.rust_macros import unwrap_item_macros
 from deltos.languages.table import LANGUAGES, Language
 
 if TYPE_CHECKING:
@@ -22,132 +22,134 @@ if TYPE_CHECKING:
     import tree_sitter
 
 
-READ_BYTES = 512  # small, so that a parse that has grown slow is soon noticed
-READ_BYTES_LATER = 64  # a query's predicates read back short names only
-_FILLER = b"\x01" * READ_BYTES  # no token of any grammar, and no blank, which a scanner would skip again and again
-_CELL_BYTES = 128  # what is read again ends where one of these does
+READ_BYTES = 512  # small, so that a slow parse is noticed soon
+READ_BYTES_LATER = 64  # predicates of queries read short names only
+_FILLER = b"\x01" * READ_BYTES  # not a token of any grammar, and not white space, which a scanner would skip repeatedly
+_CELL_BYTES = 128  # repeated reads end at a multiple of this
 LIMIT_SECONDS = 0.04
-LIMIT_SECONDS_PER_BYTE = 1e-5  # an ordinary file takes a thirtieth of that
-_LONGEST_RUN = 1000  # stray tokens; see `stray_runs`
-_DEEPEST = 50_000  # levels; a query counts them in 16 bits, see `deepest`
-_TIME_TO_END = 0.5  # of the limit: for recovery at the end of what was read
-_PART_AFTER_GIVING_UP = 8  # of the file: only its beginning is parsed then
-_BLANKING_ROUNDS = 3  # blanking one run may bring another to light
-_LEAST_ROUND = 0.25  # of the limit, for each round after the first
-_OPENING_ROUNDS = 3  # macros with items inside macros with items
-_MOST_LIMITS = 4  # of these no parse takes as many, unless its recovery has no end
+LIMIT_SECONDS_PER_BYTE = 1e-5  # 30 times the time of an ordinary file
+_MAX_STRAY_TOKENS = 1000  # in one run, see `stray_token_runs`
+_MAX_DEPTH = 50_000  # queries count levels in 16 bits, see `too_deep_ranges`
+_EXTRA_TIME_SHARE = 0.5  # of the limit, for error recovery at the end of the part that was read
+_RETRY_FRACTION = 8  # after giving up, only the first 1/8 of the file is parsed
+_MAX_BLANKING_ROUNDS = 3  # blanking one run may reveal another
+_MIN_ROUND_TIME_SHARE = 0.25  # of the limit, for each round after the first
+_MAX_MACRO_LEVELS = 3  # macros with items inside macros with items
+_HARD_LIMIT_FACTOR = 4  # multiple of the limit that only endless error recovery reaches
 
 
 def parse(language: Language, data: bytes, *, limit_seconds: float | None = None) -> tree_sitter.Tree | None:
-    """The syntax tree of `data`, or None for a language without a grammar, or whose wheel this platform lacks.
+    """Return the syntax tree of `data`, or None if the language has no grammar or its wheel is not installed.
 
-    Recovery from errors can take time that grows with the square of the file: past the limit, in seconds of
-    CPU, the rest of the file is left unread. Long runs of stray tokens and what is nested beyond reason are read as
-    blanks. Raises SourceError for what the grammar itself cannot hold; in a child process, whose memory is limited,
-    a tree that takes far too much of it ends that process.
+    Error recovery can take time quadratic in the file size: after `limit_seconds` of CPU time, the rest of the file is
+    not parsed. Long runs of stray tokens and extremely nested parts are replaced by spaces. Raises SourceError for
+    input that the grammar cannot process; in a child process with a memory limit, a tree that is far too large ends the
+    process.
     """
     if not language.grammar or not is_installed(language):
         return None
     if limit_seconds is None:
         limit_seconds = LIMIT_SECONDS + LIMIT_SECONDS_PER_BYTE * len(data)
     grammar = _grammar(language.grammar)
-    read = without_macros(data) if language.macros else data
-    refuse_unholdable(language.grammar, read)
-    with bounded_memory(len(read)), bounded_time(_MOST_LIMITS * limit_seconds):
+    read = mask_macros(data) if language.macros else data
+    reject_unsafe_input(language.grammar, read)
+    with bounded_memory(len(read)), bounded_time(_HARD_LIMIT_FACTOR * limit_seconds):
         tree = _parse_in_rounds(grammar, read, limit_seconds)
-    return _with_items_of_macros(grammar, read, tree, limit_seconds) if language.item_macros else tree
+    return _with_macro_items(grammar, read, tree, limit_seconds) if language.item_macros else tree
 
 
-def _with_items_of_macros(
+def _with_macro_items(
     grammar: tree_sitter.Language, read: bytes, tree: tree_sitter.Tree, limit_seconds: float
 ) -> tree_sitter.Tree:
-    """The tree in which the items inside macros are items too; each round opens one level of macros."""
-    refused: set[int] = set()
-    for _ in range(_OPENING_ROUNDS):
+    """Return the tree with items inside macros parsed as items; each round unwraps one level of macros."""
+    rejected: set[int] = set()
+    for _ in range(_MAX_MACRO_LEVELS):
         deadline = time.thread_time() + limit_seconds
 
         def is_code(body: bytes, deadline: float = deadline) -> bool:
-            left = deadline - time.thread_time()
-            root = _parse(grammar, body, left).root_node if left > 0 else None
+            remaining_seconds = deadline - time.thread_time()
+            root = _parse(grammar, body, remaining_seconds).root_node if remaining_seconds > 0 else None
             return root is not None and not root.has_error and root.end_byte >= len(body.rstrip())
 
-        with bounded_memory(len(read)), bounded_time(2 * _MOST_LIMITS * limit_seconds):
-            opened = open_item_macros(read, tree.root_node, refused, is_code)
-            if opened is None:
+        with bounded_memory(len(read)), bounded_time(2 * _HARD_LIMIT_FACTOR * limit_seconds):
+            unwrapped = unwrap_item_macros(read, tree.root_node, rejected, is_code)
+            if unwrapped is None:
                 return tree
-            # What was blanked for this tree is not blanked in `opened`: it is found and blanked anew.
-            read, tree = opened, _parse_in_rounds(grammar, opened, limit_seconds)
+            # `unwrapped` is based on the original text, so ranges blanked for the last tree are blanked again.
+            read, tree = unwrapped, _parse_in_rounds(grammar, unwrapped, limit_seconds)
     return tree
 
 
 def _parse_in_rounds(grammar: tree_sitter.Language, read: bytes, limit_seconds: float) -> tree_sitter.Tree:
-    """The tree once nothing is left in it that has to be blanked; all rounds share the time."""
+    """Parse until no range has to be blanked; all rounds share the time limit."""
     deadline = time.thread_time() + limit_seconds
-    for number in range(_BLANKING_ROUNDS):
-        left = deadline - time.thread_time() if number else limit_seconds
-        tree = _parse(grammar, read, max(left, _LEAST_ROUND * limit_seconds))
-        ranges = sorted([*stray_runs(tree), *deepest(tree)])
+    for number in range(_MAX_BLANKING_ROUNDS):
+        remaining_seconds = deadline - time.thread_time() if number else limit_seconds
+        tree = _parse(grammar, read, max(remaining_seconds, _MIN_ROUND_TIME_SHARE * limit_seconds))
+        ranges = sorted([*stray_token_runs(tree), *too_deep_ranges(tree)])
         if not ranges:
             return tree
         read = _blanked(read, ranges)
-    return _parse(grammar, read[: ranges[0][0]], _LEAST_ROUND * limit_seconds)
+    return _parse(grammar, read[: ranges[0][0]], _MIN_ROUND_TIME_SHARE * limit_seconds)
 
 
 def _parse(grammar: tree_sitter.Language, data: bytes, limit_seconds: float) -> tree_sitter.Tree:
+    """Parse within the time limit; retry with the beginning of the file if the parser gave up."""
     import tree_sitter  # deferred: listing languages must not load a parser
 
     while True:
         source = _Source(data, limit_seconds)
-        # a parser of its own: while it reads, other threads run
+        # A new parser per call, because other threads run while it reads.
         tree = tree_sitter.Parser(grammar).parse(source.read)
         source.parsed = True
         if not source.gave_up or not data:
             return tree
-        data = data[: len(data) // _PART_AFTER_GIVING_UP]
-        limit_seconds = max(limit_seconds / _PART_AFTER_GIVING_UP, LIMIT_SECONDS)
+        data = data[: len(data) // _RETRY_FRACTION]
+        limit_seconds = max(limit_seconds / _RETRY_FRACTION, LIMIT_SECONDS)
 
 
-def stray_runs(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
-    """Where more than a thousand tokens without a named node between them stand in one error, as byte ranges.
+def stray_token_runs(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
+    """Return the byte ranges of runs of more than 1,000 tokens in one error without a named node between them.
 
-    A query looks ahead from each of them for the next named sibling, so its time grows with the square of such a run.
+    From each of them a query searches for the next named sibling, so its time is quadratic in the length of the run.
     """
     runs: list[tuple[int, int]] = []
     pending = [tree.root_node] if tree.root_node.has_error else []
     while pending:
         node = pending.pop()
-        if node.child_count > _LONGEST_RUN and node.type == "ERROR":
+        if node.child_count > _MAX_STRAY_TOKENS and node.type == "ERROR":
             runs += _runs_among(node.children)
         pending += [child for child in node.children if child.has_error]
     return runs
 
 
-def deepest(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
-    """What lies more than fifty thousand levels deep, as byte ranges.
+def too_deep_ranges(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
+    """Return the byte ranges of nodes nested deeper than 50,000 levels.
 
-    A query counts levels in 16 bits. Beyond, it forgets to drop what cannot match any more, and hardly ends.
+    A query counts levels in 16 bits; beyond that it no longer drops matches that cannot succeed, and hardly ends.
     """
     ranges = []
     pending = [(tree.root_node, 0)]
     while pending:
         node, depth = pending.pop()
-        if depth >= _DEEPEST:
+        if depth >= _MAX_DEPTH:
             ranges.append((node.start_byte, node.end_byte))
-        # A node that has few descendants cannot reach that deep.
-        elif node.descendant_count + depth > _DEEPEST:
+        # A node with few descendants cannot be nested that deep.
+        elif node.descendant_count + depth > _MAX_DEPTH:
             pending += [(child, depth + 1) for child in node.children]
     return ranges
 
 
 def _runs_among(nodes: list[tree_sitter.Node]) -> Iterator[tuple[int, int]]:
+    """Yield the byte ranges of long runs of unnamed nodes."""
     for named, group in groupby(nodes, key=lambda node: node.is_named):
         run = list(group)
-        if not named and len(run) > _LONGEST_RUN:
+        if not named and len(run) > _MAX_STRAY_TOKENS:
             yield run[0].start_byte, run[-1].end_byte
 
 
 def _blanked(data: bytes, ranges: list[tuple[int, int]]) -> bytes:
-    """The data with blanks in the ranges; line breaks stay."""
+    """Return the data with spaces in the ranges; line breaks stay."""
     out = bytearray(data)
     for start, end in ranges:
         out[start:end] = b"\n".join(b" " * len(line) for line in data[start:end].split(b"\n"))
@@ -155,21 +157,21 @@ def _blanked(data: bytes, ranges: list[tuple[int, int]]) -> bytes:
 
 
 class _Source:
-    """Feeds a file to the parser piece by piece until time is up; then the file ends where it was read to.
+    """Passes a file to the parser in pieces until the time limit; then the file ends at the position read so far.
 
-    The parser's own progress callback crashes it (tree-sitter 0.26), so reading is where we can say stop. The end may
-    not move: the parser goes back in the file, and one that finds another end there crashes too. Where it was at the
-    end already (it looks there for the end of each of many comments), or recovers there without an end, it gets
-    characters without a meaning, and the tree is worth nothing.
+    The parser's own progress callback crashes it (tree-sitter 0.26), so reading is the only place to stop it. The end
+    must not move: the parser seeks backwards and crashes if it finds another end. If it was at the end already (it
+    looks there for the end of each comment), or recovers there endlessly, it gets meaningless characters and the tree
+    is useless.
 
-    The binding never lets go of a piece that it was given (0.26), and recovery reads the same places a hundred thousand
-    times: what is read again is short, and for each place the same piece.
+    The binding never frees a piece that it was given (0.26), and recovery reads the same positions 100,000 times:
+    repeated reads are short and return the same object for each position.
     """
 
     def __init__(self, data: bytes, limit_seconds: float) -> None:
         self._data = data
         self._deadline = time.thread_time() + limit_seconds
-        self._last_deadline = self._deadline + _TIME_TO_END * limit_seconds
+        self._last_deadline = self._deadline + _EXTRA_TIME_SHARE * limit_seconds
         self._end = len(data)
         self._read_to = 0
         self._again: dict[int, bytes] = {}
@@ -177,6 +179,7 @@ class _Source:
         self.gave_up = False
 
     def read(self, offset: int, _point: tree_sitter.Point) -> bytes:
+        """Return the piece of the file at `offset`; called by the parser."""
         if self.parsed:
             return self._data[offset : offset + READ_BYTES_LATER]
         now = time.thread_time()
@@ -202,7 +205,7 @@ class _Source:
 
 @cache
 def definitions_query(language: Language) -> tree_sitter.Query | None:
-    """The compiled query that finds the language's definitions; None where it has none."""
+    """Return the compiled query for the language's definitions, or None if it has none."""
     import tree_sitter  # deferred: listing languages must not load a parser
 
     if not language.queries:
@@ -214,19 +217,19 @@ def definitions_query(language: Language) -> tree_sitter.Query | None:
 
 @cache
 def is_installed(language: Language) -> bool:
-    """Whether the wheel of the language's grammar is there; some platforms have none."""
+    """Whether the wheel of the language's grammar is installed; some platforms have none."""
     return find_spec(language.grammar.rpartition(".")[0]) is not None
 
 
 def missing_grammars() -> list[str]:
-    """The languages that are read by lines because the wheel of their grammar is not installed."""
+    """Return the languages that are indexed by lines because their grammar is not installed."""
     return [language.name for language in LANGUAGES if language.grammar and not is_installed(language)]
 
 
 def self_test() -> list[str]:
-    """Load every grammar that is there and its query and parse a sample; the problems found, one sentence each."""
-    there = [language for language in LANGUAGES if language.grammar and is_installed(language)]
-    return [f"{language.name}: {problem}" for language in there if (problem := _problem(language))]
+    """Parse a sample with every installed grammar and load its query; return the problems found."""
+    installed = [language for language in LANGUAGES if language.grammar and is_installed(language)]
+    return [f"{language.name}: {problem}" for language in installed if (problem := _problem(language))]
 
 
 def _problem(language: Language) -> str:
@@ -244,6 +247,6 @@ def _grammar(grammar: str) -> tree_sitter.Language:
 
     module, _, function = grammar.rpartition(".")
     with warnings.catch_warnings():
-        # some wheels still hand their grammar over as a number
+        # some wheels still pass their grammar as an integer
         warnings.simplefilter("ignore", DeprecationWarning)
         return tree_sitter.Language(getattr(import_module(module), function)())

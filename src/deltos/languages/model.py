@@ -1,4 +1,4 @@
-"""The nouns of source code that all languages share."""
+"""Data classes of source code shared by all languages."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A named piece of source: a function, a class, a heading.
+    """A named part of source: a function, a class, a heading.
 
-    Lines count from 1 and include both ends. `start_line` covers decorators and the doc comment above; `line`
-    is where the name stands. `container` is the dotted path of enclosing definitions, empty at the top level.
+    Lines count from 1 and include both ends. `start_line` includes decorators and the doc comment above; `line`
+    contains the name. `container` is the dotted path of enclosing definitions, empty at the top level.
     """
 
     name: str

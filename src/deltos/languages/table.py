@@ -1,4 +1,4 @@
-"""The one table of languages: how a file's language is told and which grammar and queries serve it.
+"""Table of languages: how the language of a file is detected, and which grammar and queries it uses.
 
 Names grammars without importing them; grammar.py loads them.
 """
@@ -13,11 +13,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A kind of file.
+    """A language or file format.
 
-    `grammar` is `module.function` of a tree-sitter wheel, empty for languages that are indexed by lines.
-    `queries` name the files under queries/ that find its definitions, read as one. `sample` is a line that
-    the grammar must parse without an error.
+    `grammar` is `module.function` of a tree-sitter wheel, empty for languages that are indexed by lines. `queries` are
+    the files under queries/ that find definitions, concatenated. `sample` is a line that the grammar must parse without
+    an error.
     """
 
     name: str
@@ -28,12 +28,12 @@ class Language:
     queries: tuple[str, ...] = ()
     line_comments: tuple[str, ...] = ()
     sample: str = ""
-    docstring: str = ""  # how a string at the start of a body documents it: plain, or as the value of moduledoc
-    joins_clauses: bool = False  # neighbouring clauses of one name are one definition
+    docstring: str = ""  # how a docstring is written: "plain" or as the value of "moduledoc"
+    joins_clauses: bool = False  # adjacent clauses of one name are one definition
     components: bool = False  # a capitalised function that returns markup is a component
-    macros: bool = False  # the preprocessor lets source stray from the grammar
-    item_macros: bool = False  # items stand inside the braces of macros too
-    top_level_only: bool = False  # definitions stand near the root: the query need not descend
+    macros: bool = False  # preprocessor macros may break the grammar, see c_macros.py
+    item_macros: bool = False  # macros may contain items, see rust_macros.py
+    top_level_only: bool = False  # definitions are near the root, so the query need not descend
 
 
 _SLASHES = ("//",)
@@ -49,7 +49,7 @@ def _parsed(
     queries: tuple[str, ...] = (),
     **details: Any,
 ) -> Language:
-    """A row with a grammar: unless told otherwise, its wheel and its query file have the language's name."""
+    """Build a row with a grammar; by default, wheel and query file have the language's name."""
     return Language(
         name,
         extensions,
@@ -298,7 +298,7 @@ LANGUAGES: tuple[Language, ...] = (
     ),
     _parsed("scss", (".scss",), line_comments=_SLASHES, sample="@mixin m { color: red; }\n"),
     _parsed("solidity", (".sol",), line_comments=_SLASHES, sample="contract A { uint x; }\n"),
-    # without a grammar: known by name, indexed by lines
+    # without a grammar: indexed by lines
     Language("ada", (".adb", ".ads"), line_comments=_DASHES),
     Language("assembly", (".s", ".asm", ".nasm"), line_comments=(";", "#", "//")),
     Language("asciidoc", (".adoc", ".asciidoc")),
@@ -360,7 +360,7 @@ LANGUAGES: tuple[Language, ...] = (
     Language("xml", (".xml", ".xsd", ".xsl", ".xslt", ".svg", ".plist", ".csproj", ".props", ".targets", ".wsdl")),
 )
 
-# Texts for people.
+# Languages of prose.
 PROSE_LANGUAGES = frozenset({"asciidoc", "markdown", "restructuredtext", "text"})
 PROSE_EXTENSIONS = tuple(
     each for language in LANGUAGES if language.name in PROSE_LANGUAGES for each in language.extensions
@@ -371,26 +371,26 @@ _CPP_HEADER = re.compile(
     re.MULTILINE,
 )
 _OBJC = re.compile(rb"^[ \t\r\f\v]*(?:@(?:interface|implementation|protocol|class|import)\b|#import\b)", re.MULTILINE)
-_SHARED = frozenset({"h", "m"})
+_SHARED_EXTENSIONS = frozenset({"h", "m"})
 _INTERPRETER = re.compile(rb"[A-Za-z+-]+")
 
 
 def detect(path: str, head: bytes = b"") -> Language | None:
-    """The language of a file, told by its name, its extension, or the first bytes of it."""
+    """Return the language of a file, by its name, its extension or its first bytes."""
     filename = path.replace("\\", "/").rsplit("/", 1)[-1]
     if found := _by_filename().get(filename):
         return found
     stem, dot, extension = filename.rpartition(".")
     if dot and stem:
-        if extension in _SHARED:
-            return _by_name().get(_shared(extension, head))
+        if extension in _SHARED_EXTENSIONS:
+            return _by_name().get(_language_of_shared_extension(extension, head))
         if found := _by_extension().get(f".{extension.lower()}"):
             return found
     return _by_interpreter().get(_interpreter(head)) if head.startswith(b"#!") else None
 
 
 def _interpreter(head: bytes) -> str:
-    """The program that a first line names after `#!`, without its folder and version; empty when it names none."""
+    """Return the program in a shebang line without folder and version; empty if there is none."""
     words = iter(head[2:].partition(b"\n")[0].split())
     program = _program(next(words, b""))
     if program == b"env":
@@ -404,8 +404,8 @@ def _program(word: bytes) -> bytes:
     return word.rpartition(b"/")[2]
 
 
-def _shared(extension: str, head: bytes) -> str:
-    """The language of a file whose extension several languages use."""
+def _language_of_shared_extension(extension: str, head: bytes) -> str:
+    """Return the language of a file whose extension is used by several languages."""
     if _OBJC.search(head):
         return "objc"
     if extension == "m":
@@ -414,7 +414,7 @@ def _shared(extension: str, head: bytes) -> str:
 
 
 def language(name: str) -> Language | None:
-    """The language of this name."""
+    """Return the language of this name, or None."""
     return _by_name().get(name)
 
 

@@ -1,1 +1,2 @@
-"""Bytes of a page to sections with anchors: HTML, Markdown, reStructuredText, notebooks, plain text, PDF."""
+"""Parse pages (HTML, Markdown, reStructuredText, AsciiDoc, manual pages, notebooks, plain text, PDF) into sections with
+anchors."""

@@ -1,4 +1,4 @@
-"""AsciiDoc to sections: headings, anchors, listings, attributes, tables; the rest is shown as written."""
+"""Parse AsciiDoc: headings, anchors, listings, attributes and tables. Other markup is kept as it is written."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from deltos.markup.text import fenced, unique_slug, without_closing_marks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MOST_ATTRIBUTES = 500
-LONGEST_VALUE = 500  # characters of an attribute's value
-MOST_SUBSTITUTED = 1_000_000  # characters that values of attributes add to a page
-MOST_COLUMNS = 50
+MAX_ATTRIBUTES = 500
+MAX_VALUE_CHARACTERS = 500  # per attribute
+MAX_SUBSTITUTED_CHARACTERS = 1_000_000  # inserted into one page from attributes
+MAX_COLUMNS = 50
 _ANCHOR = re.compile(r"^\[\[([\w:.-]++)[^\]]*+\]\]$|^\[#([\w:.-]++)[^\]]*+\]$")
 _SOURCE = re.compile(r"^\[(?:source|,)\s*+,?+\s*+([\w+#-]*+)[^\]]*+\]$")
 _LISTING = re.compile(r"^(-{4,}|\.{4,})$")
 _ATTRIBUTE = re.compile(r"^:(!?)([\w-]++)(!?):(?:[ \t]++(\S.*+))?$")
 _REFERENCE = re.compile(r"\{([\w-]++)\}")
 _COLUMNS = re.compile(r"""cols=(?:"([^"]*+)"|'([^']*+)'|([\w*]++))""")
-_CELL_FORM = re.compile(r"(?:^|(?<=\s))(?:\d++(?:\.\d++)?+[*+]|\.\d++\+)?+[<^>]?+(?:\.[<^>])?+[adehlmsv]?+$")
+_CELL_FORMAT = re.compile(r"(?:^|(?<=\s))(?:\d++(?:\.\d++)?+[*+]|\.\d++\+)?+[<^>]?+(?:\.[<^>])?+[adehlmsv]?+$")
 _SPAN = re.compile(r"(\d{1,2}+)(?:\.\d++)?+\+")
 _REPEATED = re.compile(r"^(\d{1,2}+)\*")
 _TITLE_MARKS = "=-~^+"
@@ -39,7 +39,7 @@ _BUILT_IN = {
 
 
 def parse_asciidoc(text: str, *, title: str = "") -> Document:
-    """The sections of an AsciiDoc page."""
+    """Parse an AsciiDoc page."""
     reader = _AsciiDoc()
     for line in text.replace("\r\n", "\n").split("\n"):
         reader.line(line.rstrip())
@@ -49,7 +49,7 @@ def parse_asciidoc(text: str, *, title: str = "") -> Document:
 
 
 class _AsciiDoc:
-    """Feeds lines into an outline, keeping the block that is still open."""
+    """Reads lines into an outline and keeps the lines of the open block."""
 
     def __init__(self) -> None:
         self.outline = Outline()
@@ -58,15 +58,15 @@ class _AsciiDoc:
         self._open: list[str] = []
         self._delimiter = ""
         self._language = ""
-        self._form = ""  # the last line in brackets: it tells about the block after it
+        self._block_attributes = ""  # the last line in brackets, which describes the next block
 
     def line(self, line: str) -> None:
-        """Take the next line."""
+        """Read the next line."""
         if self._delimiter:
-            self._line_of_block(line)
-        elif self._attributes.takes(line):
+            self._delimited_line(line)
+        elif self._attributes.consume(line):
             pass
-        elif level := self._underlined(line):
+        elif level := self._underline_level(line):
             self._heading(level, self._open.pop())
         elif heading := _heading(line):
             self.end()
@@ -77,30 +77,30 @@ class _AsciiDoc:
         elif not line:
             self.end()
         elif not line.startswith("//"):
-            self._text(line)
+            self._text_line(line)
 
-    def _text(self, line: str) -> None:
-        """A line that is no heading and begins no listing."""
+    def _text_line(self, line: str) -> None:
+        """Read a line that is no heading and starts no listing."""
         if anchor := _ANCHOR.match(line):
             self.end()
             self.outline.anchor(anchor.group(1) or anchor.group(2))
         elif source := _SOURCE.match(line):
             self._language = source.group(1)
         elif line[0] == "[" and line[-1] == "]" and "[" not in line[1:]:
-            self._bracketed(line)
+            self._attribute_line(line)
         elif not _is_delimiter(line) and not line.startswith(_CONDITIONS):
-            is_title = line[0] == "." and line[1:2].strip(". ") != ""  # of the block after it
-            self._open.append(self._attributes.put_into(line[1:] if is_title else line))
+            is_title = line[0] == "." and line[1:2].strip(". ") != ""  # the title of the next block
+            self._open.append(self._attributes.substitute(line[1:] if is_title else line))
 
-    def _bracketed(self, line: str) -> None:
-        """What a line in brackets says of the next block; admonitions are for the reader."""
+    def _attribute_line(self, line: str) -> None:
+        """Remember a line in brackets for the next block; show the name of an admonition."""
         self.end()
-        self._form = line
+        self._block_attributes = line
         if (kind := line[1:-1]) in _ADMONITIONS:
             self._open.append(f"{kind}:")
 
-    def _underlined(self, line: str) -> int:
-        """The level of the heading that this line makes of the one before it; 0 where it makes none."""
+    def _underline_level(self, line: str) -> int:
+        """Return the level of the heading if this line underlines the previous one, else 0."""
         if not line or line[0] not in _TITLE_MARKS or line.strip(line[0]) or len(self._open) != 1:
             return 0
         title = self._open[0]
@@ -108,42 +108,42 @@ class _AsciiDoc:
         return _TITLE_MARKS.index(line[0]) + 1 if is_title else 0
 
     def _heading(self, level: int, title: str) -> None:
-        title = self._attributes.put_into(title)
+        title = self._attributes.substitute(title)
         own = self.outline.take_pending()
         generated = "_" + unique_slug(title, self._slugs).replace("-", "_")
         self.outline.heading(level, title, own[::-1] or [generated])
-        self._form = ""
+        self._block_attributes = ""
 
-    def _line_of_block(self, line: str) -> None:
+    def _delimited_line(self, line: str) -> None:
         if line != self._delimiter:
             self._open.append(line)
             return
         self._delimiter, lines, self._open = "", self._open, []
         if line == _TABLE:
-            for row in _table(lines, self._form):
-                self.outline.block(self._attributes.put_into(row), "row")
+            for row in _table_rows(lines, self._block_attributes):
+                self.outline.block(self._attributes.substitute(row), "row")
         else:
             self.outline.block(fenced("\n".join(lines), self._language), "code")
-        self._language = self._form = ""
+        self._language = self._block_attributes = ""
 
     def end(self) -> None:
         """Close the open block."""
-        if self._open and self._delimiter == _TABLE:  # it is never closed
-            self._open = [self._attributes.put_into(line) for line in self._open]
+        if self._open and self._delimiter == _TABLE:  # an unclosed table
+            self._open = [self._attributes.substitute(line) for line in self._open]
         self.outline.block("\n".join(self._open))
         self._open = []
 
 
 class _Attributes:
-    """Names that a page gives to texts, and the texts put where the names stand."""
+    """Attributes that a page defines, and their substitution in its text."""
 
     def __init__(self) -> None:
         self._values = dict(_BUILT_IN)
-        self._left = MOST_SUBSTITUTED
+        self._remaining_characters = MAX_SUBSTITUTED_CHARACTERS
         self._continued = ""
 
-    def takes(self, line: str) -> bool:
-        """Whether the line sets an attribute, or goes on with the value of one."""
+    def consume(self, line: str) -> bool:
+        """Whether the line defines an attribute or continues the value of one; if so, the value is stored."""
         if self._continued:
             name, self._continued = self._continued, ""
             self._set(name, self._values.get(name, "") + line.strip())
@@ -161,28 +161,28 @@ class _Attributes:
     def _set(self, name: str, value: str) -> None:
         if value.endswith(" \\"):
             value, self._continued = value[:-1], name
-        if len(self._values) < MOST_ATTRIBUTES:
-            self._values[name] = self.put_into(value)[:LONGEST_VALUE]
+        if len(self._values) < MAX_ATTRIBUTES:
+            self._values[name] = self.substitute(value)[:MAX_VALUE_CHARACTERS]
 
-    def put_into(self, text: str) -> str:
-        """The text with the values of attributes that are known."""
+    def substitute(self, text: str) -> str:
+        """Return the text with references to known attributes replaced by their values."""
         return _REFERENCE.sub(self._value, text) if "{" in text else text
 
     def _value(self, reference: re.Match[str]) -> str:
         value = self._values.get(reference[1].lower())
-        if value is None or self._left < len(value):
+        if value is None or self._remaining_characters < len(value):
             return reference[0]
-        self._left -= len(value)
+        self._remaining_characters -= len(value)
         return value
 
 
 def _is_delimiter(line: str) -> bool:
-    """Whether a line only bounds an example, a quotation, a sidebar or an open block."""
+    """Whether a line delimits an example, quotation, sidebar or open block."""
     return line == "--" or (len(line) >= 4 and line[0] in "=*_" and not line.strip(line[0]))
 
 
 def _heading(line: str) -> tuple[int, str] | None:
-    """Level and text of the heading that the line is."""
+    """Return the level and text of a heading line, or None for any other line."""
     rest = line.lstrip("=")
     level = len(line) - len(rest)
     if not 1 <= level <= 6 or not rest[:1].isspace():
@@ -193,21 +193,22 @@ def _heading(line: str) -> tuple[int, str] | None:
 # ---------------------------------------------------------------------- tables
 
 
-def _table(lines: list[str], form: str) -> Iterator[str]:
-    """The rows of a table as Markdown writes them; the first is its head where the page says so."""
+def _table_rows(lines: list[str], table_attributes: str) -> Iterator[str]:
+    """Yield the rows of a table as Markdown; the first one is the header if the page marks it so."""
     first = next((number for number, line in enumerate(lines) if line), 0)
     cells = list(_cells(lines))
-    columns = _columns_of(form) or sum(1 for _ in _cells(lines[first : first + 1])) or 1
-    has_head = "header" in form or (first + 1 < len(lines) and not lines[first + 1] and "noheader" not in form)
+    columns = _column_count(table_attributes) or sum(1 for _ in _cells(lines[first : first + 1])) or 1
+    is_followed_by_blank = first + 1 < len(lines) and not lines[first + 1]
+    has_header = "header" in table_attributes or (is_followed_by_blank and "noheader" not in table_attributes)
     rows = iter(cells)
     while row := list(islice(rows, columns)):
         line = f"| {' | '.join(row)} |"
-        yield f"{line}\n|{' --- |' * len(row)}" if has_head else line
-        has_head = False
+        yield f"{line}\n|{' --- |' * len(row)}" if has_header else line
+        has_header = False
 
 
 def _cells(lines: list[str]) -> Iterator[str]:
-    """The texts of cells; what stands before a bar only says how its cell looks."""
+    """Yield the texts of the cells; the text before a bar only describes the format of a cell."""
     open_cell: list[str] | None = None
     span = 1
     for line in lines:
@@ -218,7 +219,7 @@ def _cells(lines: list[str]) -> Iterator[str]:
             continue
         for number, text in enumerate((before, *texts)):
             has_next = number < len(texts)
-            shown = _CELL_FORM.sub("", text) if has_next else text
+            shown = _CELL_FORMAT.sub("", text) if has_next else text
             if number:
                 open_cell = [shown]
             elif open_cell is not None:
@@ -233,23 +234,23 @@ def _cells(lines: list[str]) -> Iterator[str]:
         yield from [""] * (span - 1)
 
 
-def _span(form: str) -> int:
-    """How many columns a cell of that form is wide; the others are empty."""
-    found = _SPAN.match(form)
-    return min(int(found[1]), MOST_COLUMNS) if found else 1
+def _span(table_attributes: str) -> int:
+    """Return the number of columns that a cell covers; the additional columns stay empty."""
+    found = _SPAN.match(table_attributes)
+    return min(int(found[1]), MAX_COLUMNS) if found else 1
 
 
 def _cell(parts: list[str]) -> str:
     return " ".join(" ".join(parts).split()).replace("\0", "\\|")
 
 
-def _columns_of(form: str) -> int:
-    """How many columns `[cols="1,2*"]` tells; 0 where it tells none."""
-    found = _COLUMNS.search(form)
+def _column_count(table_attributes: str) -> int:
+    """Return the number of columns in `[cols="1,2*"]`, or 0 if it is not given."""
+    found = _COLUMNS.search(table_attributes)
     if not found:
         return 0
     count = 0
     for part in (found[1] or found[2] or found[3]).split(","):
         repeated = _REPEATED.match(part.strip())
         count += int(repeated[1]) if repeated else 1
-    return min(count, MOST_COLUMNS)
+    return min(count, MAX_COLUMNS)

@@ -1,4 +1,4 @@
-"""Which format a page has, by media type or file name, and the parser for it."""
+"""Detect the format of a page by media type or file name, and parse it."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ _BY_MEDIA_TYPE: dict[str, Format] = {
     "text/plain": "text",
 }
 SUFFIXES = frozenset(_BY_SUFFIX)
-# Sections of the manual. Other names end so too: whoever has the file asks `is_man_page`.
+# Sections of the Unix manual. Other files have such suffixes too, so the contents are checked with `is_man_page`.
 MAN_SUFFIXES = frozenset(
     f".{section}{part}" for section in range(1, 9) for part in ("", "p", "pm", "ssl", "x", "posix", "perl", "g")
 )
-PACKED_SUFFIX = ".gz"
+GZIP_SUFFIX = ".gz"
 
 
 def format_of(location: str, media_type: str = "") -> Format | None:
-    """The format of what lies at a path or URL; None when it is nothing that we read."""
+    """Return the format of the page at a path or URL, or None if no parser supports it."""
     path = PurePosixPath(urlsplit(location).path)
     suffix = path.suffix.lower()
     if not media_type:
-        suffix = path.with_suffix("").suffix.lower() if suffix == PACKED_SUFFIX else suffix
+        suffix = path.with_suffix("").suffix.lower() if suffix == GZIP_SUFFIX else suffix
         if suffix in MAN_SUFFIXES:
             return "man"
     named = _BY_MEDIA_TYPE.get(media_type.split(";")[0].strip().lower())
-    if named in (None, "text"):  # servers send Markdown and the like as plain text
+    if named in (None, "text"):  # servers send Markdown and similar formats as plain text
         by_suffix = _BY_SUFFIX.get(suffix)
         if by_suffix == "html" and named == "text":
             return "text"
@@ -64,7 +64,7 @@ def format_of(location: str, media_type: str = "") -> Format | None:
 
 
 def parse(data: bytes, format: Format, *, url: str, charset: str = "", title: str = "") -> Document:  # noqa: A002
-    """The document that `data` holds; raises SourceError when it is not of that format at all."""
+    """Parse `data` as `format`; raise SourceError if it does not have that format."""
     if format == "html":
         return parse_html(data, url=url, charset=charset)
     if format == "pdf":

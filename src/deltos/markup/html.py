@@ -1,4 +1,4 @@
-"""HTML to a document: decode, parse, find the main part, walk it. The walking itself is html_walk's."""
+"""Parse HTML: decode the bytes, limit the nesting, find the main part, and let `html_walk` collect its sections."""
 
 from __future__ import annotations
 
@@ -23,33 +23,35 @@ if TYPE_CHECKING:
 
 _META = re.compile(rb"<meta([^<>]*)", re.IGNORECASE)
 _CHARSET = re.compile(rb"charset\s*+=\s*+[\"']?+\s*+([\w-]+)", re.IGNORECASE)
-_TITLE_SEPARATORS = re.compile(r" [|·»—–] | - (?=\S+$)")  # in a title whose white space is single blanks
+_TITLE_SEPARATORS = re.compile(r" [|·»—–] | - (?=\S+$)")  # expects collapsed white space
 _REFRESH_URL = re.compile(r"^\s*[0-2]\s*;\s*url\s*=\s*['\"]?([^'\"]+)", re.IGNORECASE)
-_FEW_CHARACTERS = 1_500  # a page with a password field, or a refresh, and no more text than this is nothing else
-# The parser looks through all open elements at many a tag, so its time grows with the square of the depth. Browsers
-# nest no deeper than 512 elements, either.
-_DEEPEST = 1_000
+# A page with less text than this is a login page if it has a password field, and a redirect if it has a refresh.
+_MAX_NOTICE_CHARACTERS = 1_500
+# The parser searches all open elements at many tags, so its time grows quadratically with the depth. Browsers limit the
+# depth to 512 elements.
+_MAX_DEPTH = 1_000
 _TAG = re.compile(r"<(/?)([A-Za-z][^<>\s/]*+)[^<>]*+>")
 _EMPTY_TAG = re.compile(r"<[^<>]*+(?<=/)>")
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
-# Elements that have no end tag, or may go without: they nest only where others do.
-_UNCLOSED = frozenset(
+# Elements without a required end tag: they do not add to the nesting depth.
+_OPTIONAL_END_TAGS = frozenset(
     """area base br col embed hr img input link meta param source track wbr html head body p li dt dd option optgroup
     tr td th thead tbody tfoot colgroup caption rt rp""".split()
 )
-# Python calls these encodings too; a page that claims one wants escapes read that make no text, or much time.
-_NOT_FOR_PAGES = frozenset(("punycode", "idna", "unicode-escape", "unicode_escape", "raw-unicode-escape", "utf-7"))
+# Python registers these as encodings too. Decoding a hostile page with one of them yields garbage or is slow.
+_UNSAFE_ENCODINGS = frozenset(("punycode", "idna", "unicode-escape", "unicode_escape", "raw-unicode-escape", "utf-7"))
 
 
 def parse_html(data: bytes, *, url: str, charset: str = "") -> Document:
-    """The page at `url` as sections with anchors. Never fails: broken markup is read as browsers read it."""
+    """Parse the HTML page at `url`; broken markup is read as browsers read it, so this never fails."""
     from selectolax.lexbor import LexborHTMLParser  # deferred: commands that parse no page need not load it
 
-    tree = LexborHTMLParser(_flattened(decode(data, charset)))
+    tree = LexborHTMLParser(_limit_depth(decode(data, charset)))
     base_url = _base_url(tree, url)
-    canonical, robots, moved_to = _head_facts(tree, base_url)
+    canonical, robots, moved_to = _read_metadata(tree, base_url)
     links = LinkCollector(base_url)
-    for node in tree.css("a[href], area[href]"):  # navigation included: the crawl follows it, the text leaves it out
+    # Includes the links of the navigation: the crawl follows them, although their text is not indexed.
+    for node in tree.css("a[href], area[href]"):
         links.note(node.attributes.get("href"))
     has_password = tree.css_first("input[type=password]") is not None
     title_node = tree.css_first("title")
@@ -64,14 +66,15 @@ def parse_html(data: bytes, *, url: str, charset: str = "") -> Document:
         sections=sections,
         links=links.links(),
         canonical_url=canonical,
-        wants_login=has_password and size < _FEW_CHARACTERS,
-        asks_not_to_index="noindex" in robots,
-        moved_to=moved_to if size < _FEW_CHARACTERS else "",
+        requires_login=has_password and size < _MAX_NOTICE_CHARACTERS,
+        is_noindex="noindex" in robots,
+        moved_to=moved_to if size < _MAX_NOTICE_CHARACTERS else "",
     )
 
 
 def decode(data: bytes, charset: str = "") -> str:
-    """`data` as text: byte-order mark, the server's charset, the page's own, UTF-8, Windows-1252."""
+    """Decode `data`, trying the byte-order mark, the server's charset, the page's charset, UTF-8 and Windows-1252 in
+    turn."""
     for mark, name in (
         (codecs.BOM_UTF8, "utf-8-sig"),
         (codecs.BOM_UTF16_LE, "utf-16"),
@@ -81,58 +84,61 @@ def decode(data: bytes, charset: str = "") -> str:
             return data.decode(name, "replace")
     for name in (charset, _declared_charset(data[:4096]), "utf-8"):
         try:
-            if name and codecs.lookup(name).name not in _NOT_FOR_PAGES:
+            if name and codecs.lookup(name).name not in _UNSAFE_ENCODINGS:
                 return data.decode(name)
         except (LookupError, ValueError):
             continue  # a wrong declaration: try the next
     return data.decode("cp1252", "replace")
 
 
-def _flattened(text: str) -> str:
-    """The text without the tags of elements that are nested beyond reason."""
+def _limit_depth(text: str) -> str:
+    """Return the HTML without the tags of elements that are nested deeper than `_MAX_DEPTH`."""
     steps = (-1 if piece.startswith("/") else 1 for piece in text.split("<")[1:])
-    if max(accumulate(steps), default=0) <= _DEEPEST:  # at once: every tag counts here
+    if max(accumulate(steps), default=0) <= _MAX_DEPTH:  # fast upper bound that counts every tag
         return text
-    # There alone `<path … />` ends by itself; elsewhere, as browsers read it, it is open.
-    text = _changed_inside(text, "math", lambda inside: _EMPTY_TAG.sub("", inside))
-    text = _changed_inside(text, "svg", lambda _: "")  # drawings are not shown anyway
+    # Only in MathML and SVG is `<path … />` self-closing; in HTML browsers treat it as an open tag.
+    text = _replace_inside(text, "math", lambda inside: _EMPTY_TAG.sub("", inside))
+    text = _replace_inside(text, "svg", lambda _: "")  # drawings are not indexed
     depth = 0
 
-    def kept(tag: re.Match[str]) -> str:
+    def filter_tag(tag: re.Match[str]) -> str:
         nonlocal depth
-        if tag[2].lower() in _UNCLOSED:
+        if tag[2].lower() in _OPTIONAL_END_TAGS:
             return tag[0]
-        is_kept = depth <= _DEEPEST - (not tag[1])
+        is_within_limit = depth <= _MAX_DEPTH - (not tag[1])
         depth = max(0, depth - 1) if tag[1] else depth + 1
-        return tag[0] if is_kept else ""
+        return tag[0] if is_within_limit else ""
 
-    return _TAG.sub(kept, text)
+    return _TAG.sub(filter_tag, text)
 
 
-def _changed_inside(text: str, name: str, change: Callable[[str], str]) -> str:
-    """The text with what stands between each start tag of `name` and the end tag after it changed."""
-    folded = text.translate(_LOWER)  # as long as the text, which `lower` may lengthen
+def _replace_inside(text: str, name: str, change: Callable[[str], str]) -> str:
+    """Apply `change` to the text between each start tag of the element `name` and its next end tag."""
+    lowered = text.translate(_LOWER)  # keeps all offsets; `str.lower` can change the length
     start, end = f"<{name}", f"</{name}"
     pieces: list[str] = []
     at = 0
-    while (begins := folded.find(start, at)) >= 0 and (ends := folded.find(end, begins)) >= 0:
-        opened = folded.find(">", begins, ends) + 1 or ends
-        pieces += (text[at:opened], change(text[opened:ends]))
-        at = ends
+    while (start_at := lowered.find(start, at)) >= 0 and (end_at := lowered.find(end, start_at)) >= 0:
+        opened = lowered.find(">", start_at, end_at) + 1 or end_at
+        pieces += (text[at:opened], change(text[opened:end_at]))
+        at = end_at
     return "".join((*pieces, text[at:])) if pieces else text
 
 
 def _declared_charset(data: bytes) -> str:
+    """Return the charset that a `meta` element declares, or an empty text."""
     found = next(filter(None, map(_CHARSET.search, _META.findall(data))), None)
     return found.group(1).decode("ascii") if found else ""
 
 
 def _base_url(tree: LexborHTMLParser, url: str) -> str:
+    """Return the URL that relative links are resolved against."""
     base = tree.css_first("base[href]")
     return (join_url(url, base.attributes.get("href") or "") or url) if base is not None else url
 
 
-def _head_facts(tree: LexborHTMLParser, base_url: str) -> tuple[str, str, str]:
+def _read_metadata(tree: LexborHTMLParser, base_url: str) -> tuple[str, str, str]:
+    """Return the canonical URL, the contents of the robots meta element, and the target of an immediate refresh."""
     canonical, robots, moved_to = "", "", ""
     for node in tree.css("link[rel=canonical][href], meta[name=robots], meta[http-equiv=refresh i]"):
         attributes = node.attributes
@@ -147,6 +153,7 @@ def _head_facts(tree: LexborHTMLParser, base_url: str) -> tuple[str, str, str]:
 
 
 def _title(page_title: str, sections: tuple[Section, ...]) -> str:
+    """Return the only top-level heading, else the page title without the name of the site, else the first heading."""
     tops = {section.path[0] for section in sections if section.path}
     if len(tops) == 1:
         return next(iter(tops))

@@ -1,4 +1,4 @@
-"""What of an HTML page is not its text: navigation, footers, buttons, hidden elements; and where the main part is."""
+"""Remove boilerplate from HTML pages (navigation, footers, buttons, hidden elements) and find the main part."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ _CHROME_TEXT = re.compile(
     r"|report (?:a bug|an issue)|last updated.*",
     re.IGNORECASE,
 )
-COVERAGE_OF_MAIN = 0.5
-# Of so many elements named like the main part none covers most of the page; each costs a look at all of its text.
-_MOST_CANDIDATES = 50
+MIN_MAIN_COVERAGE = 0.5
+# If more elements look like the main part, none covers most of the page. Checking one means reading all of its text.
+_MAX_CANDIDATES = 50
 
 
 def strip_structure(tree: LexborHTMLParser) -> None:
-    """Remove scripts, navigation and other boilerplate that the markup itself names."""
+    """Remove scripts, navigation and other boilerplate that is marked as such by element name or role."""
     for node in tree.css(_STRUCTURE):
         node.decompose()
     for header in _page_headers(tree.css("header")):
@@ -60,58 +60,59 @@ def strip_structure(tree: LexborHTMLParser) -> None:
 
 
 def _page_headers(headers: list[LexborNode]) -> list[LexborNode]:
-    """Those that stand outside of the main part, outermost ones only: an article's own header holds its title.
+    """Return the outermost `header` elements outside the main part; the header of an article contains its title.
 
-    Each element above them is looked at once: there may be thousands, as deep.
+    Each ancestor is visited once, because hostile pages have thousands of deeply nested headers.
     """
-    is_text: dict[int, bool | None] = {}  # None: below a header that goes
+    is_text: dict[int, bool | None] = {}  # None: inside a header that is removed
     found = []
     for header in headers:
-        passed = [header.mem_id]
+        visited = [header.mem_id]
         parent = header.parent
         while parent is not None and parent.mem_id not in is_text:
-            passed.append(parent.mem_id)
+            visited.append(parent.mem_id)
             if parent.tag in ("main", "article") or parent.attributes.get("role") == "main":
                 is_text[parent.mem_id] = True
                 break
             parent = parent.parent
-        verdict = False if parent is None else is_text[parent.mem_id]
-        is_text.update(dict.fromkeys(passed, verdict))
-        if verdict is False:
+        is_inside_text = False if parent is None else is_text[parent.mem_id]
+        is_text.update(dict.fromkeys(visited, is_inside_text))
+        if is_inside_text is False:
             found.append(header)
             is_text[header.mem_id] = None
     return found
 
 
 def main_part(tree: LexborHTMLParser) -> LexborNode | None:
-    """The element that holds the page's text; the whole body unless one element covers most of it."""
+    """Return the element that contains the page's text: the body, unless a main element covers most of its text."""
     body = tree.body
     if body is None:
         return tree.root
-    whole = _weight(body)
-    best, best_weight = body, 0
-    for node in islice(tree.css(_MAIN), _MOST_CANDIDATES):
-        weight = _weight(node)
-        if weight > best_weight:
-            best, best_weight = node, weight
-    if best_weight < COVERAGE_OF_MAIN * whole or _lacks_title(best, body):
+    total = _text_length(body)
+    best, best_length = body, 0
+    for node in islice(tree.css(_MAIN), _MAX_CANDIDATES):
+        length = _text_length(node)
+        if length > best_length:
+            best, best_length = node, length
+    if best_length < MIN_MAIN_COVERAGE * total or _lacks_title(best, body):
         return body
     return best
 
 
 def _lacks_title(part: LexborNode, body: LexborNode) -> bool:
-    """Whether a part that is only named like the content leaves the page's title outside."""
+    """Whether a part that is recognised only by its name does not contain the page's title."""
     if part.tag in ("main", "article") or part.attributes.get("role") == "main":
         return False
     return part.css_first("h1") is None and body.css_first("h1") is not None
 
 
-def _weight(node: LexborNode) -> int:
+def _text_length(node: LexborNode) -> int:
+    """Return the number of characters in an element."""
     return len(node.text(skip_empty=True))
 
 
 def is_chrome(attributes: dict[str, str | None]) -> bool:
-    """Whether an element's attributes say that it is boilerplate or hidden from the reader."""
+    """Whether an element is boilerplate or hidden, judging by its attributes."""
     if not attributes:
         return False
     classes = attributes.get("class")
@@ -120,7 +121,7 @@ def is_chrome(attributes: dict[str, str | None]) -> bool:
     role = attributes.get("role")
     if role in _DROPPED_ROLES or attributes.get("id") in _DROPPED_IDS:
         return True
-    if role == "tabpanel":  # inactive tabs are hidden until clicked: they are text of the page
+    if role == "tabpanel":  # inactive tabs are hidden until clicked, but they are part of the text
         return False
     style = attributes.get("style")
     return (
@@ -129,5 +130,5 @@ def is_chrome(attributes: dict[str, str | None]) -> bool:
 
 
 def is_chrome_text(text: str) -> bool:
-    """Whether a whole paragraph is only an invitation to edit, copy or turn the page."""
+    """Whether a paragraph only contains a link such as "Edit this page", "Copy" or "Next page"."""
     return len(text) < 60 and _CHROME_TEXT.fullmatch(text) is not None

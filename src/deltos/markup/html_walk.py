@@ -1,4 +1,4 @@
-"""Walk the main part of an HTML page once and cut it into sections. What to leave out is decided in html_chrome."""
+"""Convert the main part of an HTML page into sections in one pass. `html_chrome` decides what to leave out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from deltos.markup.html_chrome import SKIPPED_TAGS, is_chrome, is_chrome_text
 from deltos.markup.outline import Outline
-from deltos.markup.text import collapse, fenced, is_telling, reads_as_prose
+from deltos.markup.text import collapse, fenced, is_named_anchor, reads_as_prose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,20 +22,21 @@ _DEFINITION_RANK = 10  # below every heading; nested definition lists rank deepe
 _INLINE = frozenset(
     "a abbr b bdi bdo big cite del dfn em font i ins label mark q s small span strike strong sub sup u wbr var".split()
 )
-_LINES = frozenset("div p li ul ol dl dt dd tr h1 h2 h3 h4 h5 h6 blockquote".split())  # of a preformatted block
-_PARTED = "br, li, p, div"
-_NOT_OF_PREFORMATTED = "button, input, .linenos, .lineno, .gutter, .dropdown-menu, [role=menu], [aria-hidden=true]"
+# Elements that start a new line inside a preformatted block.
+_LINE_TAGS = frozenset("div p li ul ol dl dt dd tr h1 h2 h3 h4 h5 h6 blockquote".split())
+_LINE_BREAKING_TAGS = "br, li, p, div"
+_PREFORMATTED_CHROME = "button, input, .linenos, .lineno, .gutter, .dropdown-menu, [role=menu], [aria-hidden=true]"
 _CODE = frozenset("code kbd samp tt".split())
-_BREAK = "\x1e"  # a <br>, until white space is collapsed
+_BREAK = "\x1e"  # placeholder for <br> until white space is collapsed
 _PERMALINK_TEXTS = frozenset(("", "¶", "#", "§", "🔗", "link", "permalink", "[source]", "[src]"))
 _LANGUAGE = re.compile(r"(?:language|lang|highlight-source|highlight|brush|src)[-: ]+([A-Za-z][\w+#.]*)")
 _NOT_LANGUAGES = frozenset(("default", "none", "text", "plaintext", "notranslate", "wrapper", "highlight"))
-_LONGEST_MARK = 3  # an image with a shorter text in its place may be a bullet: `*`, `new`
-_DEEPEST = 200  # nesting beyond this is flattened to its text: a page must not exhaust the stack
+_MAX_BULLET_CHARACTERS = 3  # characters; a shorter alternative text may be a bullet: `*`, `new`
+_MAX_DEPTH = 200  # deeper elements are reduced to their text, so that a page cannot exhaust the stack
 
 
 class HtmlWalker:
-    """Turns an element tree into sections. One walker serves one page."""
+    """Converts an element tree into sections. A walker is used for one page only."""
 
     def __init__(self, links: LinkCollector) -> None:
         self._links = links
@@ -44,7 +45,7 @@ class HtmlWalker:
         self._item_prefix = ""
         self._list_depth = 0
         self._definition_depth = 0
-        self._flat = 0
+        self._flat_depth = 0
         self._cell_depth = 0
         self._depth = 0
         self._handlers: dict[str, Callable[[LexborNode, dict[str, str | None]], None]] = {
@@ -64,7 +65,7 @@ class HtmlWalker:
         self._handlers.update(dict.fromkeys(_CODE, self._inline_code))
 
     def sections(self, root: LexborNode) -> tuple[Section, ...]:
-        """All sections under `root`, in reading order."""
+        """Return all sections under `root` in reading order."""
         self._walk(root)
         self._end_block()
         return self._outline.sections()
@@ -82,11 +83,11 @@ class HtmlWalker:
     def _element(self, node: LexborNode, tag: str) -> None:
         attributes = node.attributes
         if attributes:
-            if identifier := attributes.get("id"):  # also of what is left out: permalinks often carry the anchor
+            if identifier := attributes.get("id"):  # before the check: removed permalinks often carry the anchor
                 self._outline.anchor(identifier)
             if is_chrome(attributes):
                 return
-        if self._depth > _DEEPEST:
+        if self._depth > _MAX_DEPTH:
             self._inline.append(node.text())
         elif handler := self._handlers.get(tag):
             handler(node, attributes)
@@ -103,8 +104,8 @@ class HtmlWalker:
         self._end_block()
 
     def _end_block(self) -> None:
-        """Finish the running paragraph; inside a cell or heading it only becomes a blank."""
-        if self._flat:
+        """End the current paragraph; inside a table cell or heading only add a blank."""
+        if self._flat_depth:
             self._inline.append(" ")
             return
         text = self._take_inline()
@@ -117,6 +118,7 @@ class HtmlWalker:
             self._outline.block(text, "prose")
 
     def _take_inline(self) -> str:
+        """Return the collected inline text with collapsed white space, and clear it."""
         if not self._inline:
             return ""
         text = "".join(self._inline)
@@ -126,44 +128,45 @@ class HtmlWalker:
         return "\n".join(line for line in map(collapse, text.split(_BREAK)) if line)
 
     def _capture(self, node: LexborNode) -> str:
-        """The running text of `node` alone, on one line; its anchors and links are noted as usual."""
+        """Return the text of `node` on one line; its anchors and links are collected as usual."""
         outer, self._inline = self._inline, []
-        self._flat += 1
+        self._flat_depth += 1
         self._walk(node)
-        self._flat -= 1
+        self._flat_depth -= 1
         text = collapse("".join(self._inline).replace(_BREAK, " "))
         self._inline = outer
         return text
 
     def _pre(self, node: LexborNode, _attributes: dict[str, str | None]) -> None:
-        for boilerplate in node.css(_NOT_OF_PREFORMATTED):
+        for boilerplate in node.css(_PREFORMATTED_CHROME):
             boilerplate.decompose()
         parts = node.css("code") if len(node.css("code")) > 1 else [node]
-        texts = [_preformatted(part) for part in parts]
-        if len(parts) > 1 and (self._flat or not all("\n" in text for text, _ in texts)):
-            parts, texts = [node], [_preformatted(node)]
-        if self._flat:
-            [(text, places)] = texts
-            for _, name in places:
+        texts = [_preformatted_text(part) for part in parts]
+        if len(parts) > 1 and (self._flat_depth or not all("\n" in text for text, _ in texts)):
+            parts, texts = [node], [_preformatted_text(node)]
+        if self._flat_depth:
+            [(text, anchor_offsets)] = texts
+            for _, name in anchor_offsets:
                 self._outline.anchor(name)
             self._inline.append(f" {text} ")
             return
         self._end_block()
-        for part, (text, places) in zip(parts, texts, strict=True):
+        for part, (text, anchor_offsets) in zip(parts, texts, strict=True):
             language = _language(part, node)
-            for piece, anchors in _at_anchors(text, places, is_prose=reads_as_prose(fenced(text, language))):
+            is_prose = reads_as_prose(fenced(text, language))
+            for piece, anchors in _split_at_anchors(text, anchor_offsets, is_prose=is_prose):
                 for name in anchors:
                     self._outline.anchor(name)
                 if piece.strip():
                     self._outline.block(fenced(piece.strip("\n").rstrip(), language), "code")
 
     def _inline_code(self, node: LexborNode, _: dict[str, str | None]) -> None:
-        text = node.text() if node.css_first(_PARTED) is None else collapse(_preformatted(node)[0])
-        self._inline.append(f"`{text}`" if text.strip() and "`" not in text and not self._flat else text)
+        text = node.text() if node.css_first(_LINE_BREAKING_TAGS) is None else collapse(_preformatted_text(node)[0])
+        self._inline.append(f"`{text}`" if text.strip() and "`" not in text and not self._flat_depth else text)
         if node.css_first("a, [id]") is not None:
-            self._note_inner(node)
+            self._collect_inner(node)
 
-    def _note_inner(self, node: LexborNode) -> None:
+    def _collect_inner(self, node: LexborNode) -> None:
         for inner in node.css("a, [id]"):
             if identifier := inner.id:
                 self._outline.anchor(identifier)
@@ -174,16 +177,16 @@ class HtmlWalker:
 
     def _image(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
         alt, title = ((attributes.get(name) or "").strip() for name in ("alt", "title"))
-        label = title if len(alt) <= _LONGEST_MARK and title else alt
+        label = title if len(alt) <= _MAX_BULLET_CHARACTERS and title else alt
         if not re.search(r"\w", label) or re.fullmatch(r"[\w./-]+\.\w{3,4}", label):
             return
-        if len(alt) > _LONGEST_MARK:
+        if len(alt) > _MAX_BULLET_CHARACTERS:
             self._inline.append(f" [{label}] ")
-        elif self._stands_for_a_word(node) and label not in "".join(self._inline).split():
+        elif self._replaces_word(node) and label not in "".join(self._inline).split():
             self._inline.append(f" {label} ")
 
-    def _stands_for_a_word(self, node: LexborNode) -> bool:
-        """Whether an image is a mark in a table, or all that its element shows."""
+    def _replaces_word(self, node: LexborNode) -> bool:
+        """Whether an image is in a table cell or the only content of its element, so that its label replaces a word."""
         return self._cell_depth > 0 or (node.parent is not None and not node.parent.text().strip())
 
     def _math(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
@@ -217,7 +220,7 @@ class HtmlWalker:
 
     def _table(self, node: LexborNode, _: dict[str, str | None]) -> None:
         self._end_block()
-        if self._flat or node.css_first("pre, table table, ul, ol, dl, h1, h2, h3, h4, h5, h6") is not None:
+        if self._flat_depth or node.css_first("pre, table table, ul, ol, dl, h1, h2, h3, h4, h5, h6") is not None:
             self._walk(node)
             self._end_block()
             return
@@ -246,11 +249,11 @@ class HtmlWalker:
     # ------------------------------------------------------------------ sections
 
     def _heading(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
-        if self._flat:
+        if self._flat_depth:
             self._walk(node)
             return
         self._end_block()
-        before = self._outline.pending() - bool(attributes.get("id"))
+        before = self._outline.pending_count() - bool(attributes.get("id"))
         text = self._capture(node)
         if text:
             own = self._outline.take_pending(before)
@@ -265,26 +268,28 @@ class HtmlWalker:
         self._definition_depth -= 1
 
     def _term(self, node: LexborNode, _: dict[str, str | None]) -> None:
-        if self._flat:
+        if self._flat_depth:
             self._walk(node)
             return
         self._end_block()
         text = self._capture(node)
         rank = _DEFINITION_RANK + self._definition_depth
-        if not self._outline.pending():
+        if not self._outline.pending_count():
             self._outline.leave(rank)
             self._outline.block(f"**{text}**" if text else "")
             return
         anchors = self._outline.take_pending()
-        if not self._outline.another_heading(rank, text, anchors):
+        if not self._outline.add_heading_name(rank, text, anchors):
             self._outline.heading(rank, text, anchors, is_definition=True)
 
 
-def _preformatted(node: LexborNode) -> tuple[str, list[tuple[int, str]]]:
-    """The text of a preformatted block, what stands in blocks of its own on lines of its own, and the anchors in it
-    with the offsets at which they stand."""
+def _preformatted_text(node: LexborNode) -> tuple[str, list[tuple[int, str]]]:
+    """Return the text of a preformatted block, and the anchors in it with their offsets.
+
+    Block elements inside it start on lines of their own.
+    """
     pieces: list[str] = []
-    places: list[tuple[int, str]] = []
+    anchor_offsets: list[tuple[int, str]] = []
     size = 0
 
     def add(text: str) -> None:
@@ -296,13 +301,13 @@ def _preformatted(node: LexborNode) -> tuple[str, list[tuple[int, str]]]:
         if pieces and not pieces[-1].endswith("\n"):
             add("\n")
 
-    opened = [("", node.iter(include_text=True))]
-    while opened:
-        tag, children = opened[-1]
+    open_elements = [("", node.iter(include_text=True))]
+    while open_elements:
+        tag, children = open_elements[-1]
         child = next(children, None)
         if child is None:
-            opened.pop()
-            if tag in _LINES:
+            open_elements.pop()
+            if tag in _LINE_TAGS:
                 end_line()
         elif child.tag == "-text":
             if text := child.text_content:
@@ -310,25 +315,29 @@ def _preformatted(node: LexborNode) -> tuple[str, list[tuple[int, str]]]:
         elif child.tag == "br":
             add("\n")
         elif child.tag and child.tag not in SKIPPED_TAGS:
-            if child.tag in _LINES:
+            if child.tag in _LINE_TAGS:
                 end_line()
-            places += ((size, name) for name in dict.fromkeys((child.id, _name_of(child))) if name)
-            opened.append((child.tag, child.iter(include_text=True)))
-    return "".join(pieces), places
+            anchor_offsets += ((size, name) for name in dict.fromkeys((child.id, _anchor_name(child))) if name)
+            open_elements.append((child.tag, child.iter(include_text=True)))
+    return "".join(pieces), anchor_offsets
 
 
-def _name_of(node: LexborNode) -> str | None:
+def _anchor_name(node: LexborNode) -> str | None:
     return node.attributes.get("name") if node.tag == "a" else None
 
 
-def _at_anchors(text: str, places: list[tuple[int, str]], *, is_prose: bool) -> Iterator[tuple[str, list[str]]]:
-    """The parts of a preformatted text, each with its anchors: paragraphs begin one at each line with a telling anchor,
-    code is one."""
+def _split_at_anchors(
+    text: str, anchor_offsets: list[tuple[int, str]], *, is_prose: bool
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the parts of a preformatted text with their anchors.
+
+    Prose is split at each line that has a named anchor; code stays in one part.
+    """
     start = 0
     anchors: list[str] = []
-    for at, name in places:
+    for at, name in anchor_offsets:
         line = text.rfind("\n", 0, at) + 1
-        if is_prose and is_telling(name) and text[start:line].strip():
+        if is_prose and is_named_anchor(name) and text[start:line].strip():
             yield text[start:line], anchors
             start, anchors = line, []
         anchors.append(name)
@@ -336,10 +345,10 @@ def _at_anchors(text: str, places: list[tuple[int, str]], *, is_prose: bool) -> 
 
 
 def _language(part: LexborNode, pre: LexborNode) -> str:
-    """The language that classes on the code, its <pre> or the wrappers around it name."""
+    """Return the programming language that classes of the code, its `pre` element or wrappers around it name."""
     inner = part.css_first("code")
-    around = [inner, part, pre, pre.parent, pre.parent.parent if pre.parent else None]
-    for node in around:
+    elements = [inner, part, pre, pre.parent, pre.parent.parent if pre.parent else None]
+    for node in elements:
         if node is None:
             continue
         named = node.attributes.get("data-language") or node.attributes.get("data-lang")

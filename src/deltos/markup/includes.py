@@ -1,5 +1,8 @@
-"""Pages that include other files: directives of reStructuredText, AsciiDoc and MyST, snippets of MkDocs, code of
-VitePress and FastAPI. Each stands in a line of its own, and what it points at takes its place. Plain scans of lines."""
+"""Replace include directives by the contents of the included files.
+
+Supports directives of reStructuredText, AsciiDoc and MyST, MkDocs snippets, and code imports of VitePress and FastAPI.
+Each directive is on a line of its own. Lines are scanned without regular expressions.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +17,24 @@ if TYPE_CHECKING:
 
     from deltos.markup.formats import Format
 
-LONGEST_PAGE = 2_000_000  # characters; this is done in the server's own process
-MOST_INCLUDES = 200
-MOST_CHARACTERS = 2_000_000  # of all that one page includes
-DEEPEST = 5
-_MOST_ATTRIBUTES = 200
-_LONGEST_LINE = 1_000
+MAX_PAGE_CHARACTERS = 2_000_000  # longer pages are not expanded, because this runs in the server process
+MAX_INCLUDES = 200
+MAX_INCLUDED_CHARACTERS = 2_000_000  # of all files that one page includes
+MAX_INCLUDE_DEPTH = 5
+_MAX_ATTRIBUTES = 200
+_MAX_LINE_CHARACTERS = 1_000
 _LANGUAGES = {
     "py": "python", "js": "javascript", "ts": "typescript", "rs": "rust", "rb": "ruby", "sh": "bash", "yml": "yaml",
     "cs": "csharp", "kt": "kotlin", "md": "markdown",
 }  # fmt: skip
 _PROSE = (".md", ".mdx", ".markdown", ".rst", ".rest", ".txt", ".inc", ".adoc", ".asciidoc", ".asc")
 _FENCES = ("```", "~~~")
-_REGIONS = ("#region ", "tag::", "[start:", "anchor: ")
+_REGION_STARTS = ("#region ", "tag::", "[start:", "anchor: ")
 _REGION_ENDS = ("#endregion", "end::", "[end:", "anchor_end: ")
 
 
 class _Include(NamedTuple):
-    """What a line points at: a file, the part of it that is wanted, and whether it is shown as code."""
+    """An include directive: the file, the selected part of it, and whether it is shown as code."""
 
     path: str
     is_code: bool = False
@@ -45,55 +48,56 @@ class _Include(NamedTuple):
 
 @dataclass(slots=True)
 class Includer:
-    """Puts included files into the text of one page.
+    """Inserts included files into the text of one page.
 
-    `read` gives the text of a file of the folder by its path, None where there is none that may be read: then the line
-    stays as it is. `tried` counts both.
+    `read` returns the text of a file by its path inside the folder, or None if it cannot be read; the directive then
+    stays as it is. `attempts` counts all attempts.
     """
 
     read: Callable[[str], str | None]
-    tried: int = 0
+    attempts: int = 0
     _characters: int = 0
 
     @property
     def is_full(self) -> bool:
-        """Whether the page has included as much as a page may; further lines stay as they are."""
-        return self.tried >= MOST_INCLUDES or self._characters >= MOST_CHARACTERS
+        """Whether the page has reached a limit on included files; further directives stay as they are."""
+        return self.attempts >= MAX_INCLUDES or self._characters >= MAX_INCLUDED_CHARACTERS
 
-    def expanded(self, text: str, form: Format, path: str, depth: int = 0) -> str:
-        """The text of the file `path` with what it includes."""
-        if form not in ("markdown", "rst", "asciidoc") or depth > DEEPEST or len(text) > LONGEST_PAGE:
+    def expand(self, text: str, form: Format, path: str, depth: int = 0) -> str:
+        """Return the text of the file `path` with the files that it includes."""
+        if form not in ("markdown", "rst", "asciidoc") or depth > MAX_INCLUDE_DEPTH or len(text) > MAX_PAGE_CHARACTERS:
             return text
         lines = text.split("\n")
-        find = {"markdown": _in_markdown, "rst": _in_rst, "asciidoc": _in_asciidoc}[form]
+        find = {"markdown": _markdown_includes, "rst": _rst_includes, "asciidoc": _asciidoc_includes}[form]
         pieces: list[str] = []
         at = 0
         for start, end, include in find(lines):
             if self.is_full:
                 break
-            if (found := self._text_of(include, form, path, depth)) is not None:
+            if (found := self._render_include(include, form, path, depth)) is not None:
                 pieces += lines[at:start]
                 pieces.append(found)
                 at = end
         return "\n".join(pieces + lines[at:]) if at else text
 
-    def _text_of(self, include: _Include, form: Format, path: str, depth: int) -> str | None:
-        found = self._found(include.path, path)
+    def _render_include(self, include: _Include, form: Format, path: str, depth: int) -> str | None:
+        """Return the text that replaces a directive, or None if its file cannot be read."""
+        found = self._read_first_candidate(include.path, path)
         if found is None:
             return None
         name, text = found
-        text = _part(text, include)
+        text = _select_part(text, include)
         if not include.is_code and name.endswith(_PROSE):
-            text = self.expanded(text, form, name, depth + 1)
+            text = self.expand(text, form, name, depth + 1)
             text = split_front_matter(text)[1].lstrip("\n") if form == "markdown" else text
         if include.is_code:
             language = include.language or _language(name)
             text = _rst_code(text, language) if form == "rst" else fenced(text, language)
         return "\n".join(include.indent + line if line else line for line in text.split("\n"))
 
-    def _found(self, wanted: str, path: str) -> tuple[str, str] | None:
-        """The first file that a path may mean, from the folder of the page upwards, with its text."""
-        self.tried += 1
+    def _read_first_candidate(self, wanted: str, path: str) -> tuple[str, str] | None:
+        """Return the path and text of the first existing candidate, from the page's folder upwards."""
+        self.attempts += 1
         for candidate in _candidates(wanted, path):
             text = self.read(candidate)
             if text is not None:
@@ -103,13 +107,14 @@ class Includer:
 
 
 def _candidates(wanted: str, path: str) -> Iterator[str]:
+    """Yield the paths that an include may refer to, from the folder of the page up to the root."""
     folder = "" if wanted.startswith(("/", "@/")) else posixpath.dirname(path)
     target = wanted.removeprefix("@").lstrip("/")
-    met = set()
+    seen = set()
     while True:
         candidate = posixpath.normpath(posixpath.join(folder, target))
-        if not candidate.startswith("..") and candidate not in met and candidate != path:
-            met.add(candidate)
+        if not candidate.startswith("..") and candidate not in seen and candidate != path:
+            seen.add(candidate)
             yield candidate
         if not folder:
             return
@@ -117,11 +122,13 @@ def _candidates(wanted: str, path: str) -> Iterator[str]:
 
 
 def _language(name: str) -> str:
+    """Return the language name of a file, by its suffix."""
     suffix = posixpath.splitext(name)[1][1:].lower()
     return _LANGUAGES.get(suffix, suffix)
 
 
 def _rst_code(text: str, language: str) -> str:
+    """Return the text as a code block of reStructuredText."""
     body = "\n".join(f"    {line}" if line else line for line in text.split("\n"))
     return f".. code-block:: {language or 'text'}\n\n{body}\n"
 
@@ -129,7 +136,8 @@ def _rst_code(text: str, language: str) -> str:
 # ---------------------------------------------------------------------- which part
 
 
-def _part(text: str, include: _Include) -> str:
+def _select_part(text: str, include: _Include) -> str:
+    """Return the part of the included text that the directive selects."""
     lines = text.split("\n")
     if include.region:
         lines = _region(lines, include.region)
@@ -138,21 +146,22 @@ def _part(text: str, include: _Include) -> str:
     if include.end_before:
         lines = lines[: next((n for n, line in enumerate(lines) if include.end_before in line), len(lines))]
     if include.lines:
-        chosen = _numbers(include.lines, len(lines))
+        chosen = _line_numbers(include.lines, len(lines))
         lines = [lines[n - 1] for n in chosen] or lines
     return "\n".join(lines).strip("\n")
 
 
 def _region(lines: list[str], name: str) -> list[str]:
-    """The lines between the marks of a region; all where it is not marked."""
-    start = next((n for n, line in enumerate(lines) if _marks(line, _REGIONS, name)), None)
+    """Return the lines between the markers of a region, or all lines if it is not marked."""
+    start = next((n for n, line in enumerate(lines) if _is_region_marker(line, _REGION_STARTS, name)), None)
     if start is None:
         return lines
-    end = next((n for n in range(start + 1, len(lines)) if _marks(lines[n], _REGION_ENDS, name)), len(lines))
+    end = next((n for n in range(start + 1, len(lines)) if _is_region_marker(lines[n], _REGION_ENDS, name)), len(lines))
     return [line for line in lines[start + 1 : end] if not any(mark in line for mark in ("tag::", "end::"))]
 
 
-def _marks(line: str, marks: tuple[str, ...], name: str) -> bool:
+def _is_region_marker(line: str, marks: tuple[str, ...], name: str) -> bool:
+    """Whether a line contains one of the markers for the region `name`."""
     lowered = line.lower()
     for mark in marks:
         at = lowered.find(mark)
@@ -163,8 +172,8 @@ def _marks(line: str, marks: tuple[str, ...], name: str) -> bool:
     return False
 
 
-def _numbers(spec: str, last: int) -> list[int]:
-    """`2-4,7-` as 2, 3, 4, 7 and all after it."""
+def _line_numbers(spec: str, last: int) -> list[int]:
+    """Return the line numbers of a specification: `2-4,7-` gives 2, 3, 4, 7 and all following lines."""
     chosen: list[int] = []
     for part in spec.split(",")[:100]:
         first, dash, end = part.strip().partition("-")
@@ -179,15 +188,15 @@ def _numbers(spec: str, last: int) -> list[int]:
 
 # ---------------------------------------------------------------------- how each format writes it
 
-_Found = tuple[int, int, _Include]
+_LocatedInclude = tuple[int, int, _Include]
 
 
-def _in_rst(lines: list[str]) -> Iterator[_Found]:
+def _rst_includes(lines: list[str]) -> Iterator[_LocatedInclude]:
     at = 0
     while at < len(lines):
         stripped = lines[at].lstrip()
         name = next((word for word in ("literalinclude", "include") if stripped.startswith(f".. {word}::")), "")
-        if not name or len(stripped) > _LONGEST_LINE:
+        if not name or len(stripped) > _MAX_LINE_CHARACTERS:
             at += 1
             continue
         indent = lines[at][: len(lines[at]) - len(stripped)]
@@ -210,7 +219,7 @@ def _in_rst(lines: list[str]) -> Iterator[_Found]:
 
 
 def _options(lines: list[str], at: int) -> tuple[dict[str, str], int]:
-    """The `:name: value` lines below a directive, and the line after them."""
+    """Return the `:name: value` lines below a directive, and the index of the line after them."""
     options = {}
     while at < len(lines) and lines[at][:1] in (" ", "\t") and lines[at].lstrip().startswith(":"):
         name, _, value = lines[at].strip()[1:].partition(":")
@@ -219,14 +228,14 @@ def _options(lines: list[str], at: int) -> tuple[dict[str, str], int]:
     return options, at
 
 
-def _in_asciidoc(lines: list[str]) -> Iterator[_Found]:
+def _asciidoc_includes(lines: list[str]) -> Iterator[_LocatedInclude]:
     values: dict[str, str] = {}
     for at, line in enumerate(lines):
-        if len(line) > _LONGEST_LINE:
+        if len(line) > _MAX_LINE_CHARACTERS:
             continue
         if line.startswith(":") and line[1:2].isalnum():
             name, _, value = line[1:].partition(":")
-            if len(values) < _MOST_ATTRIBUTES:
+            if len(values) < _MAX_ATTRIBUTES:
                 values[name] = value.strip()
         elif line.startswith("include::") and line.rstrip().endswith("]"):
             path, _, given = line.removeprefix("include::").rstrip().removesuffix("]").partition("[")
@@ -243,37 +252,38 @@ def _attribute(part: str) -> tuple[str, str]:
     return name.strip(), value.strip().strip('"')
 
 
-def _in_markdown(lines: list[str]) -> Iterator[_Found]:
+def _markdown_includes(lines: list[str]) -> Iterator[_LocatedInclude]:
     fence = ""
     at = 0
     while at < len(lines):
         stripped = lines[at].strip()
         end, include = at + 1, None
-        if len(stripped) <= _LONGEST_LINE:
+        if len(stripped) <= _MAX_LINE_CHARACTERS:
             if stripped.startswith(_FENCES):
-                end, include = _myst(lines, at) if not fence else (end, None)
+                end, include = _parse_myst_include(lines, at) if not fence else (end, None)
                 if include is None:
-                    fence = _after_fence(fence, stripped)
+                    fence = _open_fence(fence, stripped)
             else:
-                include = _markdown_line(stripped)
+                include = _parse_markdown_include(stripped)
         if include is not None:
             indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
             yield at, end, include._replace(indent=indent, is_code=include.is_code and not fence)
         at = end
 
 
-def _after_fence(fence: str, stripped: str) -> str:
-    """The fence that is open after a line that is one."""
+def _open_fence(fence: str, stripped: str) -> str:
+    """Return the fence that is open after a fence line, or an empty text if that line closes it."""
     if not fence:
         return stripped[:3]
     return "" if stripped.startswith(fence) and not stripped.strip(fence[0]) else fence
 
 
-def _markdown_line(stripped: str) -> _Include | None:
+def _parse_markdown_include(stripped: str) -> _Include | None:
+    """Return the include of a line of MkDocs, VitePress, FastAPI or markdown-include, or None."""
     if stripped.startswith('--8<-- "') and stripped.endswith('"'):
-        return _snippet(stripped[8:-1])
+        return _parse_snippet(stripped[8:-1])
     if stripped.startswith("--8<-- '") and stripped.endswith("'"):
-        return _snippet(stripped[8:-1])
+        return _parse_snippet(stripped[8:-1])
     if stripped.startswith("<<< "):
         place = stripped[4:].split("{")[0].split(" [")[0].strip()
         path, _, region = place.partition("#")
@@ -287,16 +297,16 @@ def _markdown_line(stripped: str) -> _Include | None:
     return None
 
 
-def _snippet(place: str) -> _Include:
-    """`path`, `path:region` or `path:first:last`."""
+def _parse_snippet(place: str) -> _Include:
+    """Return the include for `path`, `path:region` or `path:first:last`."""
     path, *rest = place.split(":")
     if rest and all(not part or part.isdecimal() for part in rest[:2]):
         return _Include(path, lines=f"{rest[0] or 1}-{rest[1] if len(rest) > 1 else ''}")
     return _Include(path, region=rest[0] if rest else "")
 
 
-def _myst(lines: list[str], at: int) -> tuple[int, _Include | None]:
-    """A fenced directive of MyST that includes a file, and the line after it."""
+def _parse_myst_include(lines: list[str], at: int) -> tuple[int, _Include | None]:
+    """Return the index after a fenced MyST directive, and its include or None."""
     stripped = lines[at].strip()
     head = stripped.lstrip("`~")
     name, _, path = head.partition("}")

@@ -1,4 +1,4 @@
-"""The addresses that a page mentions, made absolute once each."""
+"""Collect the links of a page as absolute URLs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NOT_PAGES = ("#", "javascript:", "mailto:", "data:", "tel:")
 
 
 class LinkCollector:
-    """Notes links in reading order. Most pages repeat their addresses, so joining is remembered."""
+    """Collects links in reading order. Joined URLs are cached, because most pages repeat their links."""
 
     def __init__(self, base_url: str) -> None:
         self._base_url = base_url
@@ -18,7 +18,7 @@ class LinkCollector:
         self._texts: dict[str, list[str]] = {}
 
     def note(self, href: str | None, text: str = "") -> None:
-        """Remember that the page leads to `href`, calling it `text`; what cannot be a page is ignored."""
+        """Add a link to `href` with its text; URLs that cannot be pages are ignored."""
         if not href or href.startswith(_NOT_PAGES):
             return
         url = self._joined.get(href)
@@ -28,7 +28,7 @@ class LinkCollector:
             self._texts.setdefault(url, []).append(text)
 
     def links(self) -> tuple[Link, ...]:
-        """Every address, with each distinct wording once; without wording only if it never had one."""
+        """Return every URL once per distinct link text; without a text only if no link to it had one."""
         return tuple(
             Link(url, text)
             for url, texts in self._texts.items()
@@ -37,7 +37,7 @@ class LinkCollector:
 
 
 def join_url(base_url: str, href: str) -> str:
-    """Where `href` leads from `base_url`; empty for what is no address."""
+    """Resolve `href` against `base_url`; return an empty text if it is malformed."""
     try:
         return urljoin(base_url, href.strip())
     except ValueError:

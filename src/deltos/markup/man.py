@@ -1,6 +1,6 @@
-"""Manual pages to sections: roff with the macros man or mdoc. Options are entries of a reference, examples are code.
+"""Parse manual pages: roff with the macros man or mdoc. Options become reference entries, examples become code.
 
-Read line by line and never run: macros that a page defines itself, conditions and includes are left out.
+Lines are read without running any macro: definitions of macros, conditions and includes are ignored.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from deltos.markup.text import collapse, fenced, unique_slug
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_FIRST_LINES = 300
-_OPENINGS = (b".TH", b".Dd", b".Dt", b".SH", b".Sh")
+_MAX_CHECKED_LINES = 300
+_FIRST_MACROS = (b".TH", b".Dd", b".Dt", b".SH", b".Sh")
 _ENTRY_RANK = 10  # below every heading; nested entries rank deeper
-_DEEPEST_ENTRY = 20
-_LONGEST_OPTION = 200
+_MAX_ENTRY_DEPTH = 20
+_MAX_OPTION_CHARACTERS = 200
 _BREAK = "\n"
 _BULLETS = frozenset("•*-o+·")
 _JOINED_FONTS = frozenset("BR RB IR RI BI IB SB BS".split())
@@ -33,30 +33,30 @@ _CHARACTERS = {
 _ESCAPES = {
     "-": "-", "e": "\\", "\\": "\\", " ": " ", "~": " ", "0": " ", "t": "\t", "'": "'", "`": "`", ".": ".", '"': "",
 }  # fmt: skip
-_DELIMITED = frozenset("hvwoLlDbAXHSxNCRBZ")  # \h'…'
-_NAMED = frozenset("fFmMnkgVY*s")  # \fB, \f(CW, \f[B]: fonts, colours, registers, strings
-_WRAPPED = {
+_DELIMITED_ESCAPES = frozenset("hvwoLlDbAXHSxNCRBZ")  # escapes with a delimited argument: \h'…'
+_NAMED_ESCAPES = frozenset("fFmMnkgVY*s")  # escapes with a name: \fB, \f(CW, \f[B] (fonts, colours, registers, strings)
+_WRAPPING_MACROS = {
     "Op": "[]", "Dq": "“”", "Sq": "‘’", "Ql": "‘’", "Qq": '""', "Pq": "()", "Aq": "<>", "Bq": "[]", "Brq": "{}",
 }  # fmt: skip
-_INLINE = frozenset(
+_INLINE_MACROS = frozenset(
     """Ad An Ap Ar At Bsx Bx Cd Cm Dv Dx Em Er Ev Ex Fa Fl Fn Fr Ft Fx Ic In Li Lk Ms Mt Nd Nm No Ns Nx Oc Oo Ot Ox Pa
     Pf Rv St Sx Sy Tn Ux Va Vt Xc Xo Xr""".split()
-).union(_WRAPPED)
-_PIECES = {"Oo": "[", "Oc": "]", "Fl": "-", "Ns": "", "Ap": "'", "Nd": "—", "Ux": "UNIX"}
-_GLUED_BEFORE = frozenset(("Oc", "Ns", "Ap"))
-_GLUED_BEHIND = frozenset(("Oo", "Fl", "Ns", "Ap", "Pf")).union(_WRAPPED)
-_CLOSING = frozenset(".,;:)]?!")
+).union(_WRAPPING_MACROS)
+_MACRO_TEXTS = {"Oo": "[", "Oc": "]", "Fl": "-", "Ns": "", "Ap": "'", "Nd": "—", "Ux": "UNIX"}
+_NO_SPACE_BEFORE = frozenset(("Oc", "Ns", "Ap"))
+_NO_SPACE_AFTER = frozenset(("Oo", "Fl", "Ns", "Ap", "Pf")).union(_WRAPPING_MACROS)
+_CLOSING_PUNCTUATION = frozenset(".,;:)]?!")
 
 
 def is_man_page(data: bytes) -> bool:
-    """Whether bytes open as a manual page does: names that end in a number are borne by much else."""
-    lines = data[:64_000].split(b"\n", _FIRST_LINES)[:_FIRST_LINES]
-    return b"\0" not in data[:1024] and any(line.startswith(_OPENINGS) for line in lines)
+    """Whether the data starts like a manual page; the suffix alone, a number, does not identify one."""
+    lines = data[:64_000].split(b"\n", _MAX_CHECKED_LINES)[:_MAX_CHECKED_LINES]
+    return b"\0" not in data[:1024] and any(line.startswith(_FIRST_MACROS) for line in lines)
 
 
 def parse_man(text: str, *, title: str = "") -> Document:
-    """The sections of a manual page."""
-    page = _Page()
+    """Parse a manual page."""
+    page = _ManPageReader()
     for line in text.split("\n"):
         page.line(line.rstrip("\r"))
     page.end()
@@ -64,8 +64,8 @@ def parse_man(text: str, *, title: str = "") -> Document:
     return Document(title=page.title or title or first_heading(sections), sections=sections)
 
 
-class _Page:
-    """Feeds lines into an outline, keeping the paragraph or example that is still open."""
+class _ManPageReader:
+    """Reads lines into an outline and keeps the open paragraph or example."""
 
     def __init__(self) -> None:
         self.outline = Outline()
@@ -75,67 +75,71 @@ class _Page:
         self._open: list[str] = []
         self._is_item = False
         self._code: list[str] | None = None
-        self._until = ""  # leave everything out up to this line
+        self._skip_until = ""  # all lines up to this one are ignored
         self._table: list[str] | None = None
-        self._next: Callable[[str], None] | None = None  # what the next line of text is for
+        self._next_text_handler: Callable[[str], None] | None = None  # receives the next line of text
         self._depth = 0
         self._macros: dict[str, Callable[[list[str]], None]] = {
-            "TH": self._titled, "Dt": self._titled, "SH": self._section, "Sh": self._section,
-            "SS": self._subsection, "Ss": self._subsection, "TP": self._tagged, "TQ": self._also_tagged,
-            "IP": self._indented, "It": self._listed, "PP": self._paragraph, "P": self._paragraph,
-            "LP": self._paragraph, "Pp": self._paragraph, "HP": self._paragraph, "sp": self._flushed,
-            "br": self._broken, "nf": self._code_begun, "EX": self._code_begun, "Bd": self._code_begun,
-            "RS": self._deeper, "Bl": self._deeper, "RE": self._higher, "El": self._higher, "TS": self._table_begun,
-            "OP": self._option, "SY": self._synopsis, "UR": self._said, "MT": self._said, "Dl": self._code_line,
-            "D1": self._code_line, "de": self._defined, "ig": self._defined, "am": self._defined,
+            "TH": self._set_title, "Dt": self._set_title, "SH": self._start_section, "Sh": self._start_section,
+            "SS": self._start_subsection, "Ss": self._start_subsection, "TP": self._start_tagged_entry,
+            "TQ": self._continue_tagged_entry, "IP": self._start_indented, "It": self._start_list_item,
+            "PP": self._start_paragraph, "P": self._start_paragraph,
+            "LP": self._start_paragraph, "Pp": self._start_paragraph, "HP": self._start_paragraph, "sp": self._flush,
+            "br": self._break_line, "nf": self._start_code, "EX": self._start_code, "Bd": self._start_code,
+            "RS": self._indent, "Bl": self._indent, "RE": self._dedent, "El": self._dedent, "TS": self._start_table,
+            "OP": self._add_option, "SY": self._start_synopsis, "UR": self._add_words, "MT": self._add_words,
+            "Dl": self._add_code_line, "D1": self._add_code_line, "de": self._skip_definition,
+            "ig": self._skip_definition, "am": self._skip_definition,
         }  # fmt: skip
 
     def line(self, line: str) -> None:
-        """Take in one line."""
-        if self._until:
-            self._until = "" if line.strip() == self._until else self._until
+        """Read the next line."""
+        if self._skip_until:
+            self._skip_until = "" if line.strip() == self._skip_until else self._skip_until
         elif self._table is not None:
-            self._table_line(line)
+            self._add_table_line(line)
         elif line[:1] in (".", "'"):
-            self._control(line[1:].lstrip(" \t"))
+            self._run_macro(line[1:].lstrip(" \t"))
         elif self._code is not None:
-            self._code.append(shown(line))
+            self._code.append(unescape_roff(line))
         elif not line.strip():
-            self._flushed([])
+            self._flush([])
         else:
-            self._say(shown(line))
+            self._add_text(unescape_roff(line))
 
     def end(self) -> None:
-        """Close what is open."""
+        """Close the open table, example and paragraph."""
         if self._table is not None:
-            self._table_ended()
-        self._code_ended()
-        self._flushed([])
+            self._end_table()
+        self._end_code()
+        self._flush([])
 
     # ------------------------------------------------------------------ lines
 
-    def _control(self, line: str) -> None:
+    def _run_macro(self, line: str) -> None:
+        """Run the handler of the macro on a control line."""
         name, _, rest = line.partition(" ")
         name, _, more = name.partition("\t")
         if name.startswith('\\"') or not name:
             return
-        words = [shown(word) for word in _arguments(f"{more} {rest}")]
+        words = [unescape_roff(word) for word in _split_arguments(f"{more} {rest}")]
         if name in ("fi", "EE", "Ed"):
-            self._code_ended()
+            self._end_code()
         elif name in _JOINED_FONTS and words:
-            self._say("".join(words))
+            self._add_text("".join(words))
         elif name in _SPACED_FONTS and words:
-            self._say(" ".join(words))
-        elif name in _INLINE:
-            self._say(self._written([name, *words]))
+            self._add_text(" ".join(words))
+        elif name in _INLINE_MACROS:
+            self._add_text(self._format_inline([name, *words]))
         elif (macro := self._macros.get(name)) is not None and (self._code is None or name not in ("sp", "br")):
             macro(words)
         elif self._code is not None and name == "sp":
             self._code.append("")
 
-    def _say(self, text: str) -> None:
-        if self._next is not None:
-            use, self._next = self._next, None
+    def _add_text(self, text: str) -> None:
+        """Add text to the open heading, example or paragraph."""
+        if self._next_text_handler is not None:
+            use, self._next_text_handler = self._next_text_handler, None
             use(text)
         elif self._code is not None:
             self._code.append(text)
@@ -144,15 +148,15 @@ class _Page:
 
     # ------------------------------------------------------------------ headings and entries
 
-    def _titled(self, words: list[str]) -> None:
+    def _set_title(self, words: list[str]) -> None:
         if words and not self.title:
             name = words[0].lower() if words[0].isupper() else words[0]
             self.title = f"{name}({words[1]})" if len(words) > 1 else name
 
-    def _section(self, words: list[str]) -> None:
+    def _start_section(self, words: list[str]) -> None:
         self._heading(2, words)
 
-    def _subsection(self, words: list[str]) -> None:
+    def _start_subsection(self, words: list[str]) -> None:
         self._heading(3, words)
 
     def _heading(self, rank: int, words: list[str]) -> None:
@@ -162,109 +166,113 @@ class _Page:
         if text:
             self.outline.heading(rank, text, [unique_slug(text, self._slugs)])
         else:
-            self._next = lambda line: self._heading(rank, [line])
+            self._next_text_handler = lambda line: self._heading(rank, [line])
 
-    def _tagged(self, _: list[str]) -> None:
-        self._flushed([])
-        self._next = self._entry
+    def _start_tagged_entry(self, _: list[str]) -> None:
+        self._flush([])
+        self._next_text_handler = self._start_entry
 
-    def _also_tagged(self, _: list[str]) -> None:
-        self._next = self._further_entry
+    def _continue_tagged_entry(self, _: list[str]) -> None:
+        self._next_text_handler = self._add_entry_name
 
-    def _entry(self, tag: str) -> None:
+    def _start_entry(self, tag: str) -> None:
+        """Start a list item if the tag is a bullet or number, else a definition."""
         tag = collapse(tag)
         if tag in _BULLETS or tag.rstrip(".)").isdigit() or not tag:
             self._is_item = True
         else:
             self.outline.heading(self._rank, tag, [unique_slug(tag, self._slugs)], is_definition=True)
 
-    def _further_entry(self, tag: str) -> None:
+    def _add_entry_name(self, tag: str) -> None:
+        """Add the tag to the heading of the current definition, or start a new one."""
         tag = collapse(tag)
-        if not self.outline.another_heading(self._rank, tag, [unique_slug(tag, self._slugs)]):
-            self._entry(tag)
+        if not self.outline.add_heading_name(self._rank, tag, [unique_slug(tag, self._slugs)]):
+            self._start_entry(tag)
 
     @property
     def _rank(self) -> int:
-        return _ENTRY_RANK + min(self._depth, _DEEPEST_ENTRY)
+        return _ENTRY_RANK + min(self._depth, _MAX_ENTRY_DEPTH)
 
-    def _indented(self, words: list[str]) -> None:
-        self._flushed([])
+    def _start_indented(self, words: list[str]) -> None:
+        self._flush([])
         if words and words[0].strip():
-            self._entry(words[0])
+            self._start_entry(words[0])
 
-    def _listed(self, words: list[str]) -> None:
-        self._flushed([])
-        self._entry(self._written(words) if words else "•")
+    def _start_list_item(self, words: list[str]) -> None:
+        self._flush([])
+        self._start_entry(self._format_inline(words) if words else "•")
 
-    def _paragraph(self, _: list[str]) -> None:
-        self._flushed([])
+    def _start_paragraph(self, _: list[str]) -> None:
+        self._flush([])
         if not self._depth:
             self.outline.leave(_ENTRY_RANK)
 
-    def _deeper(self, _: list[str]) -> None:
+    def _indent(self, _: list[str]) -> None:
         option = collapse(" ".join(self._open))
-        if option.startswith(("-", "+")) and len(option) <= _LONGEST_OPTION:  # generated pages have no .TP
+        # Generated pages put an option in a plain paragraph before the indented text instead of using .TP.
+        if option.startswith(("-", "+")) and len(option) <= _MAX_OPTION_CHARACTERS:
             self._open = []
-            self._entry(option)
-        self._flushed([])
+            self._start_entry(option)
+        self._flush([])
         self._depth += 1
 
-    def _higher(self, _: list[str]) -> None:
-        self._flushed([])
+    def _dedent(self, _: list[str]) -> None:
+        self._flush([])
         self.outline.leave(self._rank)
         self._depth = max(0, self._depth - 1)
 
     # ------------------------------------------------------------------ text
 
-    def _flushed(self, _: list[str]) -> None:
+    def _flush(self, _: list[str]) -> None:
+        """Add the open paragraph to the outline."""
         lines = " ".join(self._open).split(_BREAK)
         text = _BREAK.join(filter(None, map(collapse, lines)))
         self.outline.block(f"- {text}" if self._is_item and text else text, "item" if self._is_item else "prose")
-        self._open, self._is_item, self._next = [], False, None
+        self._open, self._is_item, self._next_text_handler = [], False, None
 
-    def _broken(self, _: list[str]) -> None:
+    def _break_line(self, _: list[str]) -> None:
         self._open.append(_BREAK)
 
-    def _said(self, words: list[str]) -> None:
-        self._say(" ".join(words))
+    def _add_words(self, words: list[str]) -> None:
+        self._add_text(" ".join(words))
 
-    def _option(self, words: list[str]) -> None:
-        self._say(f"[{' '.join(words)}]")
+    def _add_option(self, words: list[str]) -> None:
+        self._add_text(f"[{' '.join(words)}]")
 
-    def _synopsis(self, words: list[str]) -> None:
-        self._flushed([])
-        self._said(words)
+    def _start_synopsis(self, words: list[str]) -> None:
+        self._flush([])
+        self._add_words(words)
 
-    def _defined(self, words: list[str]) -> None:
-        self._until = f".{words[1]}" if len(words) > 1 else ".."
+    def _skip_definition(self, words: list[str]) -> None:
+        self._skip_until = f".{words[1]}" if len(words) > 1 else ".."
 
-    def _written(self, words: list[str]) -> str:
-        """A line of mdoc's inline macros as it is read."""
+    def _format_inline(self, words: list[str]) -> str:
+        """Format a line of mdoc's inline macros as text."""
         pieces: list[str] = []
-        closers: list[str] = []
-        is_glued = True
+        closing_marks: list[str] = []
+        joins_previous = True
         parts = iter(words)
         for word in parts:
-            if word in _CLOSING:
-                pieces += reversed(closers)
-                closers = []
-            piece = self._piece(word, parts)
+            if word in _CLOSING_PUNCTUATION:
+                pieces += reversed(closing_marks)
+                closing_marks = []
+            piece = self._format_word(word, parts)
             if piece is None:
                 continue
-            if not is_glued and word not in _GLUED_BEFORE and word not in _CLOSING:
+            if not joins_previous and word not in _NO_SPACE_BEFORE and word not in _CLOSING_PUNCTUATION:
                 pieces.append(" ")
             pieces.append(piece)
-            if word in _WRAPPED:
-                closers.append(_WRAPPED[word][1])
-            is_glued = word in _GLUED_BEHIND
-        return "".join((*pieces, *reversed(closers)))
+            if word in _WRAPPING_MACROS:
+                closing_marks.append(_WRAPPING_MACROS[word][1])
+            joins_previous = word in _NO_SPACE_AFTER
+        return "".join((*pieces, *reversed(closing_marks)))
 
-    def _piece(self, word: str, following: Iterator[str]) -> str | None:
-        """What one word of such a line adds; None for a macro that only says how the next is drawn."""
-        if word in _WRAPPED:
-            return _WRAPPED[word][0]
-        if word in _PIECES:
-            return _PIECES[word]
+    def _format_word(self, word: str, following: Iterator[str]) -> str | None:
+        """Return the text for one word of such a line, or None for a macro that only changes the font."""
+        if word in _WRAPPING_MACROS:
+            return _WRAPPING_MACROS[word][0]
+        if word in _MACRO_TEXTS:
+            return _MACRO_TEXTS[word]
         if word == "Xr":
             return f"{next(following, '')}({next(following, '')})"
         if word == "Nm":
@@ -272,58 +280,58 @@ class _Page:
             return self._name
         if word == "Pf":
             return next(following, "")
-        return None if word in _INLINE else word
+        return None if word in _INLINE_MACROS else word
 
     # ------------------------------------------------------------------ examples and tables
 
-    def _code_begun(self, _: list[str]) -> None:
-        self._flushed([])
+    def _start_code(self, _: list[str]) -> None:
+        self._flush([])
         self._code = self._code if self._code is not None else []
 
-    def _code_ended(self) -> None:
+    def _end_code(self) -> None:
         lines, self._code = self._code, None
         text = "\n".join(lines or ()).strip("\n")
         if text.strip():
             self.outline.block(fenced(text), "code")
 
-    def _code_line(self, words: list[str]) -> None:
-        self._flushed([])
-        self.outline.block(fenced(self._written(words)), "code")
+    def _add_code_line(self, words: list[str]) -> None:
+        self._flush([])
+        self.outline.block(fenced(self._format_inline(words)), "code")
 
-    def _table_begun(self, _: list[str]) -> None:
-        self._flushed([])
+    def _start_table(self, _: list[str]) -> None:
+        self._flush([])
         self._table = []
 
-    def _table_line(self, line: str) -> None:
+    def _add_table_line(self, line: str) -> None:
         if line.startswith(".TE"):
-            self._table_ended()
+            self._end_table()
         elif self._table is not None and line[:1] not in (".", "'"):
             self._table.append(line)
 
-    def _table_ended(self) -> None:
-        """Rows of cells; what stands above them says only how they are drawn."""
+    def _end_table(self) -> None:
+        """Add the rows of the open table; the lines above them only describe its layout."""
         lines, self._table = self._table or [], None
         start = next((at + 1 for at, line in enumerate(lines) if line.rstrip().endswith(".")), 0)
-        for row in _rows(lines[start:]):
+        for row in _table_rows(lines[start:]):
             self.outline.block(row, "row")
 
 
-def _rows(lines: list[str]) -> Iterator[str]:
-    """The rows of a table; a cell between T{ and T} goes over several lines."""
-    held: list[str] = []
+def _table_rows(lines: list[str]) -> Iterator[str]:
+    """Yield the rows of a table as Markdown; a cell between T{ and T} spans several lines."""
+    open_lines: list[str] = []
     is_open = False
     for line in lines:
-        held.append(line)
+        open_lines.append(line)
         is_open = line.rstrip().endswith("T{") or (is_open and not line.startswith("T}"))
         if not is_open:
-            cells = " ".join(held).replace("T{", "").replace("T}", "").split("\t")
+            cells = " ".join(open_lines).replace("T{", "").replace("T}", "").split("\t")
             if any(cell.strip("_= ") for cell in cells):
-                yield f"| {' | '.join(collapse(shown(cell)) for cell in cells)} |"
-            held = []
+                yield f"| {' | '.join(collapse(unescape_roff(cell)) for cell in cells)} |"
+            open_lines = []
 
 
-def _arguments(text: str) -> list[str]:
-    """The words of a macro; those in quotes may hold blanks, and two quotes stand for one."""
+def _split_arguments(text: str) -> list[str]:
+    """Split the arguments of a macro; quoted arguments may contain blanks, and two quotes denote one."""
     words: list[str] = []
     at, end = 0, len(text)
     while at < end:
@@ -332,7 +340,7 @@ def _arguments(text: str) -> list[str]:
         elif text.startswith('\\"', at):
             break
         elif text[at] == '"':
-            word, at = _quoted(text, at + 1)
+            word, at = _read_quoted(text, at + 1)
             words.append(word)
         else:
             start = at
@@ -342,7 +350,8 @@ def _arguments(text: str) -> list[str]:
     return words
 
 
-def _quoted(text: str, at: int) -> tuple[str, int]:
+def _read_quoted(text: str, at: int) -> tuple[str, int]:
+    """Return the quoted argument that starts at `at`, and the position after it."""
     pieces: list[str] = []
     while True:
         close = text.find('"', at)
@@ -355,8 +364,8 @@ def _quoted(text: str, at: int) -> tuple[str, int]:
         at = close + 2
 
 
-def shown(text: str) -> str:
-    """Text as a reader sees it: characters for their names, no fonts, sizes or comments."""
+def unescape_roff(text: str) -> str:
+    """Replace escape sequences by their characters; remove fonts, sizes and comments."""
     pieces = []
     at = 0
     while (escape := text.find("\\", at)) >= 0:
@@ -364,41 +373,45 @@ def shown(text: str) -> str:
         sign = text[escape + 1 : escape + 2]
         if sign == '"':
             return "".join(pieces)
-        piece, at = _escaped(text, sign, escape + 2)
+        piece, at = _read_escape(text, sign, escape + 2)
         pieces.append(piece)
     pieces.append(text[at:])
     return "".join(pieces)
 
 
-def _escaped(text: str, sign: str, at: int) -> tuple[str, int]:
-    """What an escape stands for, and where it ends."""
+def _read_escape(text: str, sign: str, at: int) -> tuple[str, int]:
+    """Return the text of an escape sequence, and the position after it."""
     if sign == "(":
         return _CHARACTERS.get(text[at : at + 2], ""), at + 2
     if sign in ("[", "C"):
-        name, end = _delimited(text, at - (sign == "["), "[" if sign == "[" else "'")
+        name, end = _read_delimited(text, at - (sign == "["), "[" if sign == "[" else "'")
         return _CHARACTERS.get(name, ""), end
-    if sign in _NAMED:
-        name, end = _name_at(text, at, is_size=sign == "s")
+    if sign in _NAMED_ESCAPES:
+        name, end = _read_name(text, at, is_size=sign == "s")
         return (_CHARACTERS.get(name, "") if sign == "*" else ""), end
-    if sign in _DELIMITED and text[at : at + 1] == "'":
-        return "", _delimited(text, at, "'")[1]
+    if sign in _DELIMITED_ESCAPES and text[at : at + 1] == "'":
+        return "", _read_delimited(text, at, "'")[1]
     return _ESCAPES.get(sign, ""), at
 
 
-def _delimited(text: str, at: int, opening: str) -> tuple[str, int]:
-    """The name between two signs; all that is left where nothing closes it."""
+def _read_delimited(text: str, at: int, opening: str) -> tuple[str, int]:
+    """Return the text between two delimiters, and the position after it; the rest of the text if the second one is
+    missing."""
     close = text.find("]" if opening == "[" else opening, at + 1)
     return (text[at + 1 : close], close + 1) if close >= 0 else (text[at + 1 :], len(text))
 
 
-def _name_at(text: str, at: int, *, is_size: bool) -> tuple[str, int]:
-    """The name of a font, register or string: one sign, two behind a bracket, or any number in square ones."""
+def _read_name(text: str, at: int, *, is_size: bool) -> tuple[str, int]:
+    """Return the name of a font, register or string, and the position after it.
+
+    A name is one character, two after `(`, or any number between square brackets.
+    """
     if text[at : at + 1] in ("+", "-"):
         at += 1
     if text[at : at + 1] == "(":
         return text[at + 1 : at + 3], at + 3
     if text[at : at + 1] == "[":
-        return _delimited(text, at, "[")
+        return _read_delimited(text, at, "[")
     if is_size and text[at : at + 2].isdigit() and text[at : at + 1] in ("1", "2", "3"):
         return text[at : at + 2], at + 2
     return text[at : at + 1], at + 1

@@ -1,4 +1,4 @@
-"""Markdown and MDX to sections, line by line; the text stays as it was written."""
+"""Parse Markdown and MDX line by line; the text of blocks is kept as it is written."""
 
 from __future__ import annotations
 
@@ -20,33 +20,34 @@ _SETEXT = re.compile(r"^ {0,3}(=+|-{2,})[ \t]*$")
 _EXPLICIT_ID = re.compile(r"\{#([\w:.-]+)")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s+\S")
 _ONLY_TAGS = re.compile(r"^\s*(?:</?[A-Za-z][^>]*>\s*)+$")
-# A picture that is a link and stands among nothing else: build status, version, number of downloads.
+# A line of linked images only: build status, version, number of downloads.
 _ONLY_BADGES = re.compile(r"^\s*(?:\[!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])\](?:\([^)]*\)|\[[^\]]*\])\s*)+$")
 _MDX_STATEMENT = re.compile(r"^(?:import\s.+\sfrom\s+['\"]|import\s+['\"]|export\s+(?:const|default|function|let)\b)")
 _FRONT_TITLE = re.compile(r"^title:\s*+(.*)", re.MULTILINE)
 _BLANKS = " \t"
-_MYST = "{"  # a page without any has no directive of MyST
+_MYST_SIGN = "{"  # every MyST directive contains it
 
 
 def parse_markdown(text: str, *, url: str, title: str = "") -> Document:
-    """The Markdown page at `url` as sections; anchors are the slugs that renderers give to headings."""
+    """Parse the Markdown page at `url`; anchors are the slugs that renderers generate from headings."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     front, text = split_front_matter(text)
     if found := _FRONT_TITLE.search(front):
-        title = _unquoted(found.group(1).rstrip())
+        title = _unquote(found.group(1).rstrip())
     reader = _MarkdownReader()
-    reader.read(_outside_code("\n".join(plain_directives(text.split("\n"))) if _MYST in text else text))
+    reader.read(_remove_hidden_parts("\n".join(plain_directives(text.split("\n"))) if _MYST_SIGN in text else text))
     sections = reader.outline.sections()
     return Document(title=title or first_heading(sections), sections=sections, links=_links(text, url).links())
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
+    """Remove the quotes around a value of the front matter."""
     text = text[1:] if text.startswith(('"', "'")) else text
     return text[:-1] if text.endswith(('"', "'")) else text
 
 
-def _outside_code(text: str) -> list[str]:
-    """Lines without comments and hidden elements; fenced code keeps everything."""
+def _remove_hidden_parts(text: str) -> list[str]:
+    """Return the lines without comments and hidden elements; fenced code is kept complete."""
     lines: list[str] = []
     prose: list[str] = []
     closing = ""
@@ -57,17 +58,17 @@ def _outside_code(text: str) -> list[str]:
             if fence.startswith(closing) and not info.strip():
                 closing = ""
         elif fence:
-            lines += _without_hidden(prose)
+            lines += _strip_hidden(prose)
             prose = []
             lines.append(line)
             closing = fence
         else:
             prose.append(line)
-    return lines + _without_hidden(prose)
+    return lines + _strip_hidden(prose)
 
 
 def _fence(line: str) -> tuple[str, str]:
-    """The fence that the line is, and what follows it; two empty texts if it is none."""
+    """Return the fence of a line and the text after it, or two empty texts if the line is no fence."""
     text = line.lstrip()
     if not text.startswith(("```", "~~~")):
         return "", ""
@@ -76,7 +77,7 @@ def _fence(line: str) -> tuple[str, str]:
 
 
 def _atx_heading(line: str) -> tuple[int, str]:
-    """Level and text of the heading that the line is; level 0 if it is none."""
+    """Return the level and text of a heading line; level 0 for any other line."""
     text = line.lstrip(" ")
     rest = text.lstrip("#")
     level = len(text) - len(rest)
@@ -85,7 +86,7 @@ def _atx_heading(line: str) -> tuple[int, str]:
     return level, without_closing_marks(rest.strip(_BLANKS), "#", _BLANKS)
 
 
-def _without_hidden(lines: list[str]) -> list[str]:
+def _strip_hidden(lines: list[str]) -> list[str]:
     text = "\n".join(lines)
     if "<" in text or "{/*" in text:
         text = without_hidden_elements(without_comments(text))
@@ -93,6 +94,7 @@ def _without_hidden(lines: list[str]) -> list[str]:
 
 
 def _links(text: str, url: str) -> LinkCollector:
+    """Collect the inline, defined and automatic links of a page."""
     links = LinkCollector(url)
     for label, href in inline_links(text):
         links.note(href, label)
@@ -102,7 +104,8 @@ def _links(text: str, url: str) -> LinkCollector:
 
 
 def _explicit_id(heading: str) -> tuple[str, str]:
-    """A heading without the attributes at its end (`{#name …}`, `{ .class #name }`), and that name, if there is one."""
+    """Split the attributes off the end of a heading (`{#name …}`, `{ .class #name }`); return the heading and that
+    name."""
     text = heading.rstrip()
     if not text.endswith("}"):
         return heading, ""
@@ -116,7 +119,7 @@ def _explicit_id(heading: str) -> tuple[str, str]:
 
 
 class _MarkdownReader:
-    """Feeds lines into an outline, keeping the block that is still open."""
+    """Reads lines into an outline and keeps the lines of the open block."""
 
     def __init__(self) -> None:
         self.outline = Outline()
@@ -126,6 +129,7 @@ class _MarkdownReader:
         self._fence = ""
 
     def read(self, lines: list[str]) -> None:
+        """Read all lines of a page."""
         for line in lines:
             if self._fence:
                 self._code_line(line)
@@ -178,7 +182,7 @@ class _MarkdownReader:
     def _heading(self, level: int, text: str) -> None:
         text, explicit = _explicit_id(text)
         plain = without_links(without_tags(text)).replace("`", "").replace("**", "").strip()
-        # A heading with an id of its own has no other: renderers that do not know such ids are rare.
+        # A heading with an explicit id gets no slug: renderers that ignore such ids are rare.
         self.outline.heading(level, plain, [explicit or unique_slug(plain, self._slugs)])
 
     def _end(self) -> None:

@@ -1,4 +1,4 @@
-"""What a Markdown text holds but does not show: comments, hidden elements, tags. Each is cut in one pass."""
+"""Remove invisible parts of Markdown (comments, hidden elements, tags), each kind in one linear pass."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 
-_HIDING = re.compile(r"\shidden\b|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0", re.IGNORECASE)
+_HIDDEN = re.compile(r"\shidden\b|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0", re.IGNORECASE)
 _NAME = re.compile(r"\w+")
-_CLOSING = re.compile(r"</(\w+)\s*>")
-_OPENING = re.compile(r"<[a-zA-Z]")
+_END_TAG = re.compile(r"</(\w+)\s*>")
+_TAG_START = re.compile(r"<[a-zA-Z]")
 _IDENTIFIER = re.compile(r"\s(?:id|name)\s*=\s*[\"']([^\"']+)[\"']")
 
 
 def without_comments(text: str) -> str:
-    """The text without HTML comments, closed or not, and without closed MDX comments."""
+    """Return the text without HTML comments, closed or not, and without closed MDX comments."""
     kept: list[str] = []
     done = 0
     html, mdx = text.find("<!--"), text.find("{/*")
@@ -24,7 +24,7 @@ def without_comments(text: str) -> str:
             start, end = html, end + 3 if end >= 0 else len(text)
         else:
             end = text.find("*/}", mdx + 3)
-            if end < 0:  # none after this one is closed either
+            if end < 0:  # no later MDX comment is closed either
                 mdx = -1
                 continue
             start, end = mdx, end + 3
@@ -36,8 +36,8 @@ def without_comments(text: str) -> str:
 
 
 def without_hidden_elements(text: str) -> str:
-    """The text without the elements whose opening tag says that they are hidden, up to their first closing tag."""
-    closings = _closings(text)
+    """Return the text without elements whose start tag hides them, up to their first end tag."""
+    end_tags = _index_end_tags(text)
     kept: list[str] = []
     done = at = 0
     tag_end = last_hiding = -1
@@ -46,9 +46,9 @@ def without_hidden_elements(text: str) -> str:
             tag_end = text.find(">", at)
             if tag_end < 0:
                 break
-            last_hiding = _last_hiding(text, at, tag_end)
+            last_hiding = _last_hiding_attribute(text, at, tag_end)
         name = _NAME.match(text, at + 1)
-        if name and name.end() <= last_hiding and (end := closings.after(name.group().lower(), tag_end)):
+        if name and name.end() <= last_hiding and (end := end_tags.after(name.group().lower(), tag_end)):
             kept.append(text[done:at])
             done = at = end
         else:
@@ -56,39 +56,40 @@ def without_hidden_elements(text: str) -> str:
     return "".join((*kept, text[done:]))
 
 
-def _last_hiding(text: str, start: int, end: int) -> int:
-    """Where the last word of a tag that hides it begins; -1 if there is none."""
+def _last_hiding_attribute(text: str, start: int, end: int) -> int:
+    """Return the position of the last attribute that hides a tag, or -1 if there is none."""
     last = -1
-    while found := _HIDING.search(text, max(start, last + 1), end):
+    while found := _HIDDEN.search(text, max(start, last + 1), end):
         last = found.start()
     return last
 
 
-class _Closings:
-    """The closing tags of a text, by name."""
+class _EndTags:
+    """Positions of the end tags of a text, by tag name."""
 
     def __init__(self, places: dict[str, list[tuple[int, int]]]) -> None:
         self._places = places
 
     def after(self, name: str, position: int) -> int:
-        """Where the first closing tag of that name after a position ends; 0 if there is none."""
+        """Return the end of the first end tag `name` after `position`, or 0 if there is none."""
         places = self._places.get(name, [])
         at = bisect_left(places, (position, 0))
         return places[at][1] if at < len(places) else 0
 
 
-def _closings(text: str) -> _Closings:
+def _index_end_tags(text: str) -> _EndTags:
+    """Index the end tags of a text."""
     places: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for found in _CLOSING.finditer(text):
+    for found in _END_TAG.finditer(text):
         places[found.group(1).lower()].append(found.span())
-    return _Closings(places)
+    return _EndTags(places)
 
 
 def identifiers(line: str) -> list[str]:
-    """The first `id` or `name` of every tag."""
+    """Return the first `id` or `name` attribute of every tag on a line."""
     names: list[str] = []
     found = _IDENTIFIER.search(line)
-    opening = _OPENING.search(line)
+    opening = _TAG_START.search(line)
     tag_end = -1
     while found and opening:
         inside = opening.end()
@@ -99,15 +100,15 @@ def identifiers(line: str) -> list[str]:
             tag_end = line.find(">", inside)
             tag_end = tag_end if tag_end >= 0 else len(line)
         if tag_end < found.start():
-            opening = _OPENING.search(line, tag_end)
+            opening = _TAG_START.search(line, tag_end)
         else:
             names.append(found.group(1))
-            opening = _OPENING.search(line, found.end())
+            opening = _TAG_START.search(line, found.end())
     return names
 
 
 def without_tags(text: str) -> str:
-    """The text without anything between angle brackets."""
+    """Return the text without angle brackets and the text between them."""
     kept: list[str] = []
     done = at = 0
     while (start := text.find("<", at)) >= 0 and (end := text.find(">", start)) >= 0:

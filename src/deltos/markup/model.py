@@ -1,4 +1,4 @@
-"""What every format is turned into: a document of sections, each a heading over blocks that know their anchors."""
+"""Parsed documents: sections with a heading and blocks, each block with its anchors."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Block:
 
 
 class Trait(IntFlag):
-    """What puts a definition behind those that users of a package call first."""
+    """Reasons why a definition of a package ranks below the definitions that users call first."""
 
-    TYPE = 1  # the shape of options or of data
-    ELSEWHERE = 2  # imported from far inside the package, or nearer under the same name
-    INTERNAL = 4  # nothing that users can import, or said to be internal
+    TYPE = 1  # a type of options or data, without behaviour
+    DEEP_IMPORT = 2  # imported from a deep module path, or also available under the same name at a shorter one
+    INTERNAL = 4  # users cannot import it, or its documentation marks it as internal
     DEPRECATED = 8
     ERROR = 16
-    BARE = 32  # nobody says what it does
+    UNDOCUMENTED = 32
 
 
 NO_TRAITS = Trait(0)
@@ -34,7 +34,10 @@ NO_TRAITS = Trait(0)
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What stands under one heading until the next one. `path` is its heading and those above, outermost first."""
+    """The contents of one heading up to the next heading.
+
+    `path` holds the headings from the outermost one down to this one.
+    """
 
     path: tuple[str, ...]
     anchors: tuple[str, ...]
@@ -45,7 +48,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A reference to another place, with the words that name it. `url` is absolute and keeps its fragment."""
+    """A reference to another page: its absolute URL, including the fragment, and its link text."""
 
     url: str
     text: str
@@ -53,20 +56,20 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A page as a reader sees it: its sections in order, and where it leads."""
+    """A parsed page: its sections in reading order, its links, and what its metadata says."""
 
     title: str
     sections: tuple[Section, ...]
     links: tuple[Link, ...] = ()
     canonical_url: str = ""
-    wants_login: bool = False
-    asks_not_to_index: bool = False
+    requires_login: bool = False
+    is_noindex: bool = False
     moved_to: str = ""
-    window_title: str = ""  # what a browser shows above the page
+    window_title: str = ""  # contents of the HTML `title` element
 
 
 def join_blocks(blocks: tuple[Block, ...] | list[Block]) -> str:
-    """The Markdown text of consecutive blocks; rows and items stay on adjacent lines."""
+    """Return consecutive blocks as one Markdown text; table rows and list items stay on adjacent lines."""
     parts: list[str] = []
     previous = ""
     for block in blocks:

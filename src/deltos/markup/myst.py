@@ -1,15 +1,16 @@
-"""Directives of MyST that hold no code, though they stand in fences: each as plain Markdown. Plain scans of lines."""
+"""Convert MyST directives that contain prose into plain Markdown; other fenced blocks are code. Lines are scanned
+without regular expressions."""
 
 from __future__ import annotations
 
 from deltos.markup.rst import is_definition, named_object, parse_rst
 
 _FENCES = ("```", "~~~")
-_MOST_DIRECTIVES = 1_000  # of a page; further ones stay as they are
+_MAX_DIRECTIVES = 1_000  # per page; further ones stay as they are
 
 
 def plain_directives(lines: list[str]) -> list[str]:
-    """The lines with what `{autofunction}`, `{py:function}`, `{eval-rst}` and their like say, in place of the fence."""
+    """Replace directives such as `{autofunction}`, `{py:function}` and `{eval-rst}` by their contents."""
     shown: list[str] = []
     at = found = 0
     while at < len(lines):
@@ -18,11 +19,11 @@ def plain_directives(lines: list[str]) -> list[str]:
             shown.append(lines[at])
             at += 1
             continue
-        end = _closing(lines, at + 1, mark)
+        end = _closing_line(lines, at + 1, mark)
         if not end:
-            break  # what nothing closes goes on to the end of the page
+            break  # an unclosed fence extends to the end of the page
         body = lines[at + 1 : end]
-        plain = _plain(name, argument, body) if name and found < _MOST_DIRECTIVES else None
+        plain = _directive_lines(name, argument, body) if name and found < _MAX_DIRECTIVES else None
         found += plain is not None
         shown += lines[at : end + 1] if plain is None else ["", *plain, ""]
         at = end + 1
@@ -30,14 +31,15 @@ def plain_directives(lines: list[str]) -> list[str]:
 
 
 def label_of(line: str) -> str:
-    """The name that a line `(name)=` gives to what follows; empty for other lines."""
+    """Return the label that a line `(name)=` defines for the next block; empty for other lines."""
     text = line.strip()
     name = text[1:-2] if text.startswith("(") and text.endswith(")=") else ""
     return "" if any(mark in name for mark in " ()\t") else name
 
 
 def _directive(line: str) -> tuple[str, str, str]:
-    """The fence that a line opens, and the directive with its argument, if it is one; empty texts if it is none."""
+    """Return the fence, name and argument of a directive; name and argument are empty for other fences, all for other
+    lines."""
     text = line.strip()
     if not text.startswith(_FENCES):
         return "", "", ""
@@ -49,8 +51,8 @@ def _directive(line: str) -> tuple[str, str, str]:
     return (mark, name[1:].lower(), argument.strip()) if brace and name.startswith("{") else (mark, "", "")
 
 
-def _closing(lines: list[str], at: int, mark: str) -> int:
-    """The line that closes a fence; 0 where none does."""
+def _closing_line(lines: list[str], at: int, mark: str) -> int:
+    """Return the index of the line that closes a fence, or 0 if none does."""
     for number in range(at, len(lines)):
         text = lines[number].strip()
         if text.startswith(mark) and not text.strip(mark[0]):
@@ -58,10 +60,10 @@ def _closing(lines: list[str], at: int, mark: str) -> int:
     return 0
 
 
-def _plain(name: str, argument: str, body: list[str]) -> list[str] | None:
-    """What a directive says; None for one that stays in its fence."""
+def _directive_lines(name: str, argument: str, body: list[str]) -> list[str] | None:
+    """Return the contents of a directive as Markdown lines, or None if it stays in its fence."""
     if name == "eval-rst":
-        return _from_rst("\n".join(body))
+        return _rst_lines("\n".join(body))
     if shown := named_object(name, argument, [line.strip() for line in body]):
         return [shown]
     if argument and is_definition(name):
@@ -70,11 +72,12 @@ def _plain(name: str, argument: str, body: list[str]) -> list[str] | None:
     return None
 
 
-def _from_rst(text: str) -> list[str]:
+def _rst_lines(text: str) -> list[str]:
+    """Convert the body of `{eval-rst}` to Markdown lines."""
     lines: list[str] = []
     for section in parse_rst(text, url="").sections:
         names = [f"`{section.path[-1]}`"] if section.path else []
         for shown in (*names, *(block.text for block in section.blocks)):
-            if shown not in lines[-2:]:  # a definition without text has its name as its text
+            if shown not in lines[-2:]:  # a definition without text repeats its name as text
                 lines += (*shown.split("\n"), "")
     return lines

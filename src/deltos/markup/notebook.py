@@ -1,4 +1,4 @@
-"""Jupyter notebooks to sections: prose cells as Markdown, code cells as code, printed output beside it."""
+"""Parse Jupyter notebooks: prose cells as Markdown, code cells as code followed by their printed output."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from deltos.markup.text import fenced
 if TYPE_CHECKING:
     from deltos.markup.model import Document
 
-_MOST_OUTPUT_CHARACTERS = 2_000
+_MAX_OUTPUT_CHARACTERS = 2_000
 
 
 def parse_notebook(text: str, *, url: str, title: str = "") -> Document:
-    """The notebook at `url` as sections; pictures and other binary outputs are left out."""
+    """Parse the notebook at `url`; images and other binary outputs are left out."""
     try:
         notebook = json.loads(text)
     except (ValueError, RecursionError) as exc:
@@ -24,34 +24,35 @@ def parse_notebook(text: str, *, url: str, title: str = "") -> Document:
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
         raise SourceError("Not a notebook: it has no list of cells")
-    named = _mapping(_mapping(notebook.get("metadata")).get("kernelspec")).get("language")
-    language = named if isinstance(named, str) else "python"
+    kernel_language = _mapping(_mapping(notebook.get("metadata")).get("kernelspec")).get("language")
+    language = kernel_language if isinstance(kernel_language, str) else "python"
     parts = [_cell(cell, language) for cell in cells if isinstance(cell, dict)]
-    # an escape such as \ud800 writes half a character, which no store can keep
+    # An escape such as \ud800 is a lone surrogate, which the store cannot encode.
     joined = "\n\n".join(filter(None, parts)).encode("utf-8", "replace").decode()
     return parse_markdown(joined, url=url, title=title)
 
 
 def _cell(cell: dict[str, Any], language: str) -> str:
-    source = _joined(cell.get("source"))
+    source = _join_text(cell.get("source"))
     if cell.get("cell_type") != "code":
         return source
-    listed = cell.get("outputs")
-    outputs = [_output(output) for output in listed if isinstance(output, dict)] if isinstance(listed, list) else []
+    cell_outputs = cell.get("outputs")
+    entries = cell_outputs if isinstance(cell_outputs, list) else []
+    outputs = [_output(output) for output in entries if isinstance(output, dict)]
     blocks = [fenced(source, language)] if source.strip() else []
     return "\n\n".join(blocks + [fenced(text) for text in outputs if text.strip()])
 
 
 def _output(output: dict[str, Any]) -> str:
-    text = _joined(output.get("text")) or _joined(_mapping(output.get("data")).get("text/plain"))
-    return text[:_MOST_OUTPUT_CHARACTERS].rstrip()
+    text = _join_text(output.get("text")) or _join_text(_mapping(output.get("data")).get("text/plain"))
+    return text[:_MAX_OUTPUT_CHARACTERS].rstrip()
 
 
 def _mapping(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _joined(value: object) -> str:
+def _join_text(value: object) -> str:
     if isinstance(value, list):
         return "".join(part for part in value if isinstance(part, str))
     return value if isinstance(value, str) else ""

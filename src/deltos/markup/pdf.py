@@ -1,4 +1,4 @@
-"""PDF to sections, one per page. Needs the extra `deltos[pdf]`."""
+"""Parse PDF files, one section per page. Requires the extra `deltos[pdf]`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from deltos.markup.outline import Outline
 
 
 def parse_pdf(data: bytes, *, title: str = "") -> Document:
-    """The text of each page as a section that can be opened at its page number."""
+    """Parse a PDF file; each page becomes a section with the anchor `page=NUMBER`."""
     try:
         import pypdf  # an optional dependency
         from pypdf.errors import PyPdfError
     except ImportError as exc:
         raise SourceError(
-            "PDF files need an optional package", hint="Install it with: pip install 'deltos[pdf]'."
+            "Reading PDF files requires an optional package", hint="Install it with: pip install 'deltos[pdf]'."
         ) from exc
     outline = Outline()
     try:
@@ -28,6 +28,6 @@ def parse_pdf(data: bytes, *, title: str = "") -> Document:
                 outline.block(paragraph)
     except PyPdfError as exc:
         raise SourceError(f"Not a readable PDF: {exc}") from exc
-    except Exception as exc:  # a broken file makes pypdf raise whatever its parts raise, assertions among them
+    except Exception as exc:  # pypdf raises many kinds of errors for broken files, including AssertionError
         raise SourceError(f"Not a readable PDF ({type(exc).__name__}: {exc})") from exc
     return Document(title=name, sections=outline.sections())

@@ -1,4 +1,4 @@
-"""Plain text to sections: its paragraphs."""
+"""Parse plain text: its paragraphs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from deltos.markup.outline import Outline
 
 
 def parse_plain(text: str, *, title: str = "") -> Document:
-    """Paragraphs of a text that has no markup; line breaks are kept."""
+    """Parse a text without markup into paragraphs; line breaks are kept."""
     outline = Outline()
     for paragraph in re.split(r"\n\s*\n", text.replace("\r\n", "\n")):
         outline.block(paragraph.strip("\n"))

@@ -1,4 +1,4 @@
-"""reStructuredText to sections: titles, labels, directives and literal blocks, read without running any directive."""
+"""Parse reStructuredText: titles, labels, directives and literal blocks. No directive is run."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from deltos.markup.text import collapse, fenced
 _DIRECTIVE = re.compile(r"^\.\. ++(?:\|[^|]+\| ++)?+([\w:+.-]++)(.*)")
 _LABEL = re.compile(r"^\.\. _`?([^`:]+)`?: *(\S*)")
 _OPTION = re.compile(r"^:[\w -]+:(?: |$)")
-_ROLE_BACKWARDS = re.compile(r":[\w:+.-]*")
-_TARGETED = re.compile(r"`([^`<]+)<([^`>]+)>`__?")
+_REVERSED_ROLE = re.compile(r":[\w:+.-]*")
+_LINK_WITH_TARGET = re.compile(r"`([^`<]+)<([^`>]+)>`__?")
 _ITEM = re.compile(r"^(?:[-*+•]|\d+[.)]|#\.)\s+\S")
 _CODE_DIRECTIVES = frozenset(
     "code code-block sourcecode highlight-block parsed-literal literalinclude ipython doctest testcode".split()
@@ -24,18 +24,18 @@ _SKIPPED_DIRECTIVES = frozenset(
     "toctree contents index image figure highlight module currentmodule py:module py:currentmodule raw meta"
     " only sectionauthor moduleauthor default-role role testsetup testcleanup".split()
 )
-_INCLUDING = frozenset(("include", "literalinclude"))  # files; what could be read stands in the page already
+_INCLUDE_DIRECTIVES = frozenset(("include", "literalinclude"))  # still present only if the file could not be read
 _DEFINITIONS = frozenset(
     """function class method attribute data exception classmethod staticmethod property decorator decoratormethod
     option cmdoption envvar macro type var member setting django-admin confval describe object""".split()
 )
 _DEFINITION_RANK = 50
-_AUTOMATIC = "auto"  # directives that take the text from the code: autofunction, autoclass, automodule
-_DEEPEST = 20  # every level reads its lines again
+_AUTODOC_PREFIX = "auto"  # directives that take their text from docstrings: autofunction, autoclass, automodule
+_MAX_DEPTH = 20  # each nested level reads its lines again
 
 
 def parse_rst(text: str, *, url: str, title: str = "") -> Document:
-    """The reStructuredText page at `url` as sections; labels and definitions become anchors."""
+    """Parse the reStructuredText page at `url`; labels and definitions become anchors."""
     reader = _RstReader(url)
     reader.read(text.expandtabs(8).replace("\r\n", "\n").split("\n"), depth=0)
     sections = reader.outline.sections()
@@ -43,16 +43,14 @@ def parse_rst(text: str, *, url: str, title: str = "") -> Document:
 
 
 def is_definition(directive: str) -> bool:
-    """Whether a directive such as `py:function` defines what its argument names."""
+    """Whether a directive such as `py:function` defines the object that its argument names."""
     return directive.rsplit(":", 1)[-1] in _DEFINITIONS
 
 
 def named_object(directive: str, argument: str, body: list[str]) -> str:
-    """The object whose text `autoclass` and its like take from the code, with the members that they name.
-
-    Empty for other directives.
-    """
-    if not argument or not directive.rsplit(":", 1)[-1].startswith(_AUTOMATIC):
+    """Return the object and the members that an autodoc directive such as `autoclass` names, as Markdown; empty for
+    other directives."""
+    if not argument or not directive.rsplit(":", 1)[-1].startswith(_AUTODOC_PREFIX):
         return ""
     options = takewhile(_OPTION.match, body)
     named = [line.partition(":members:")[2] for line in options if line.startswith(":members:")]
@@ -61,7 +59,7 @@ def named_object(directive: str, argument: str, body: list[str]) -> str:
 
 
 class _RstReader:
-    """Reads one indentation level at a time; directive bodies are read again, dedented."""
+    """Reads one level of indentation at a time; the bodies of directives are dedented and read recursively."""
 
     def __init__(self, url: str) -> None:
         self.outline = Outline()
@@ -69,21 +67,21 @@ class _RstReader:
         self._styles: list[str] = []
 
     def read(self, lines: list[str], *, depth: int) -> None:
-        """Feed `lines` into the outline; deeper than 20 levels they are taken as plain text."""
-        if depth > _DEEPEST:
+        """Read `lines` into the outline; below the maximum depth they become plain text."""
+        if depth > _MAX_DEPTH:
             self.outline.block("\n".join(lines))
             return
         at = 0
         while at < len(lines):
             if not lines[at].strip():
                 at += 1
-            elif (taken := self._title(lines, at)) or (taken := self._explicit(lines, at, depth)):
+            elif (taken := self._title(lines, at)) or (taken := self._explicit_markup(lines, at, depth)):
                 at += taken
             else:
                 at += self._paragraph(lines, at, depth)
 
     def _title(self, lines: list[str], at: int) -> int:
-        """How many lines the title at `at` takes; 0 when there is none."""
+        """Return the number of lines of the title at `at`, or 0 if there is none."""
         line = lines[at].rstrip()
         after = lines[at + 1].rstrip() if at + 1 < len(lines) else ""
         last = lines[at + 2].rstrip() if at + 2 < len(lines) else ""
@@ -104,8 +102,8 @@ class _RstReader:
         anchor = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")
         self.outline.heading(1 + self._styles.index(style), plain, [anchor] if anchor else [])
 
-    def _explicit(self, lines: list[str], at: int, depth: int) -> int:
-        """How many lines the directive, label or comment at `at` takes; 0 when there is none."""
+    def _explicit_markup(self, lines: list[str], at: int, depth: int) -> int:
+        """Return the number of lines of the directive, label or comment at `at`, or 0 if there is none."""
         line = lines[at]
         if not line.startswith(".."):
             return 0
@@ -126,8 +124,8 @@ class _RstReader:
     def _directive(self, name: str, argument: str, body: list[str], depth: int) -> None:
         kind = name.rsplit(":", 1)[-1]
         content = _without_options(body)
-        if kind in _INCLUDING and not any(line.strip() for line in content):
-            self.outline.block(f"`.. {name}:: {argument}`")  # what it points at was not read: the page says so
+        if kind in _INCLUDE_DIRECTIVES and not any(line.strip() for line in content):
+            self.outline.block(f"`.. {name}:: {argument}`")  # shows that the included file was not read
         elif kind in _CODE_DIRECTIVES:
             language = argument if kind in ("code", "code-block", "sourcecode") else ""
             if code := "\n".join(content).strip("\n"):
@@ -152,12 +150,12 @@ class _RstReader:
         self.outline.heading(rank, " / ".join(signatures), [a for a in anchors if a], is_definition=True)
         content = _without_options(body[len(more) :])
         if not any(line.strip() for line in content):
-            content = [f"``{signature}``" for signature in signatures]  # no text at all would be an empty passage
+            content = [f"``{signature}``" for signature in signatures]  # otherwise the passage would be empty
         self.read(content, depth=depth + 1)
         self.outline.leave(rank)
 
     def _paragraph(self, lines: list[str], at: int, depth: int) -> int:
-        """Read a paragraph, list item, table or quoted block that starts at `at`; how many lines it took."""
+        """Read the paragraph, list item, table or quoted block at `at`; return the number of lines it takes."""
         if lines[at].startswith(" "):
             body, taken = _indented(lines, at)
             self.read(body, depth=depth + 1)
@@ -186,22 +184,23 @@ class _RstReader:
             self.outline.block(text, "item" if is_item else "prose")
 
     def _inline(self, text: str) -> str:
-        text = _TARGETED.sub(self._targeted, _without_roles(text))
+        """Return text without roles and link targets; double back-quotes become single ones."""
+        text = _LINK_WITH_TARGET.sub(self._replace_target, _without_roles(text))
         return text.replace("``", "`")
 
-    def _targeted(self, found: re.Match[str]) -> str:
+    def _replace_target(self, found: re.Match[str]) -> str:
         title = found.group(1).rstrip() or " "
         self.links.note(found.group(2), collapse(title))
         return title
 
 
 def _is_adornment(line: str) -> bool:
-    """Whether a line that does not end in blanks is a run of one punctuation mark."""
+    """Whether a line without trailing blanks repeats one punctuation character."""
     return len(line) > 1 and line[0] in string.punctuation and line == line[0] * len(line)
 
 
 def _without_roles(text: str) -> str:
-    """The text with the words that each role shows in place of the role, still between back-quotes."""
+    """Replace each role by its text between back-quotes."""
     parts = text.split("`")
     shown: list[str] = []
     at = 0
@@ -217,19 +216,19 @@ def _without_roles(text: str) -> str:
 
 
 def _role_length(text: str) -> int:
-    """How many characters at the end of the text are a role such as `:py:class:`; 0 if there is none."""
-    found = _ROLE_BACKWARDS.match(text[::-1])
+    """Return the number of characters of a role such as `:py:class:` at the end of the text, or 0."""
+    found = _REVERSED_ROLE.match(text[::-1])
     colon = found.group().rfind(":") if found else 0
     return colon + 1 if colon > 1 else 0
 
 
 def _role_text(text: str) -> str:
-    """The words a role shows: its title if it has one, else the target's name."""
+    """Return the text that a role shows: its title, or else the name of its target."""
     return text.split("<", 1)[0].strip() if "<" in text else text.lstrip("~!")
 
 
 def _indented(lines: list[str], at: int) -> tuple[list[str], int]:
-    """The indented (or blank) lines from `at` on, dedented, and how many they are."""
+    """Return the indented or blank lines from `at` on, dedented, and their number."""
     end = at
     while end < len(lines) and (not lines[end].strip() or lines[end].startswith(" ")):
         end += 1
@@ -239,6 +238,7 @@ def _indented(lines: list[str], at: int) -> tuple[list[str], int]:
 
 
 def _without_options(body: list[str]) -> list[str]:
+    """Return the body of a directive without its option lines."""
     at = 0
     while at < len(body) and _OPTION.match(body[at]):
         at += 1

@@ -1,1 +1,1 @@
-"""The MCP surface: list and call tools over stdio."""
+"""The MCP server: protocol handling, tool calls, and the stdio and HTTP transports."""

@@ -1,4 +1,4 @@
-"""Who may do what: levels, tokens and what a token stands for. Knows no HTTP; the files are the store's."""
+"""Access levels and bearer tokens. Independent of HTTP; the token records are stored by `deltos.store.tokens`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from deltos.store.workspaces import WorkspaceRecords
     from deltos.tool import Tool
 
-TOKEN_PREFIX = "dlt"  # noqa: S105 - the beginning that all tokens share, so that scanners recognise them
+TOKEN_PREFIX = "dlt"  # noqa: S105 - common prefix of all tokens, for secret scanners
 _SECRET_BYTES = 32
 _ID_BYTES = 6
 
 
 class Level(IntEnum):
-    """What a caller may do; each includes the ones before it."""
+    """Access level of a caller; each level includes the lower ones."""
 
     READ = 1
     WRITE = 2
@@ -33,48 +33,52 @@ class Level(IntEnum):
 
     @classmethod
     def named(cls, name: str) -> Level:
-        """The level called `name`. Raises KeyError."""
+        """Return the level called `name`. Raises KeyError."""
         return cls[name.upper()]
 
     @property
     def scope(self) -> str:
-        """Its name in tokens and on the command line."""
+        """Name of the level in tokens and on the command line."""
         return self.name.lower()
 
 
 SCOPES = tuple(level.scope for level in Level)
 
 
-def level_needed(*, read_only: bool, destructive: bool) -> Level:
-    """The level that a tool asks for: reading, changing, or removing what others made."""
+def required_level(*, read_only: bool, destructive: bool) -> Level:
+    """Return the level that a tool requires: read, write, or admin for tools that delete data."""
     if read_only:
         return Level.READ
     return Level.ADMIN if destructive else Level.WRITE
 
 
 def check_level(tool: Tool, level: Level) -> None:
-    """Refuse a tool that `level` does not reach."""
-    needed = level_needed(read_only=tool.read_only, destructive=tool.destructive)
+    """Raise Forbidden if `level` does not permit `tool`."""
+    needed = required_level(read_only=tool.read_only, destructive=tool.destructive)
     if level < needed:
         raise Forbidden(
-            f"{tool.name} needs the scope '{needed.scope}'", hint="Ask whoever runs this server for such a token."
+            f"{tool.name} requires the scope '{needed.scope}'",
+            hint="Ask the administrator of this server for a token with that scope.",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a valid token stands for. `projects` are folders, None means all that are served; `gone` are the workspaces
-    that it is for and that are not there any more."""
+    """Rights of a valid token.
+
+    `projects` are folders; None means all served folders. `missing_workspaces` are the token's workspaces that no
+    longer exist.
+    """
 
     token_id: str
     level: Level
     projects: tuple[str, ...] | None
     expires_at: int | None
-    gone: tuple[str, ...] = ()
+    missing_workspaces: tuple[str, ...] = ()
 
 
 class Tokens:
-    """Makes tokens and tells valid ones from others. A token for a workspace is for the folders that it has now."""
+    """Create and verify tokens. A token for a workspace gives access to the workspace's current folders."""
 
     def __init__(
         self, store: TokenRecords, clock: Callable[[], float], workspaces: WorkspaceRecords | None = None
@@ -84,7 +88,7 @@ class Tokens:
         self._workspaces = workspaces
 
     def create(self, name: str, level: Level, projects: Sequence[str], lifetime_seconds: int | None) -> tuple[str, str]:
-        """A new token: its id, and the text to hand out, which is kept nowhere."""
+        """Create a token; return its id and its text, which is not stored."""
         token_id, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
         now = int(self._clock())
         expires_at = None if lifetime_seconds is None else now + lifetime_seconds
@@ -92,23 +96,23 @@ class Tokens:
         return token_id, f"{TOKEN_PREFIX}_{token_id}_{secret}"
 
     def verify(self, text: str) -> Grant | None:
-        """What the token in `text` stands for; None when it is unknown, wrong, revoked or expired."""
+        """Return the rights of the token `text`, or None if it is unknown, wrong, revoked or expired."""
         prefix, _, rest = text.partition("_")
         token_id, _, secret = rest.partition("_")
         stored = self._store.get(token_id) if prefix == TOKEN_PREFIX else None
-        # An unknown id costs the same comparison as a known one.
+        # Compare for unknown ids too, so that the response time does not reveal which ids exist.
         expected = stored.secret_hash if stored else bytes(hashlib.sha256().digest_size)
         matches = hmac.compare_digest(_hash(secret), expected)
         if stored is None or not matches or not is_valid(stored, self._clock()):
             return None
-        folders, gone = self._folders(stored.projects)
+        folders, missing_workspaces = self._folders(stored.projects)
         projects = folders if stored.projects else None
-        return Grant(stored.id, Level.named(stored.level), projects, stored.expires_at, gone)
+        return Grant(stored.id, Level.named(stored.level), projects, stored.expires_at, missing_workspaces)
 
     def _folders(self, projects: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The folders of a token's projects and workspaces, and the names of workspaces that are gone."""
+        """Return the folders of a token's projects and workspaces, and the names of missing workspaces."""
         folders: dict[str, None] = {}
-        gone = []
+        missing_workspaces = []
         for project in projects:
             name = project.removeprefix(WORKSPACE_PREFIX)
             if name == project:
@@ -116,8 +120,8 @@ class Tokens:
             elif workspace := self._workspaces.get(name) if self._workspaces else None:
                 folders |= dict.fromkeys(workspace.roots)
             else:
-                gone.append(name)
-        return tuple(folders), tuple(gone)
+                missing_workspaces.append(name)
+        return tuple(folders), tuple(missing_workspaces)
 
 
 def is_valid(token: StoredToken, now: float) -> bool:
@@ -126,5 +130,5 @@ def is_valid(token: StoredToken, now: float) -> bool:
 
 
 def _hash(secret: str) -> bytes:
-    # The secret has 256 random bits: a slow hash would protect nothing and cost every request.
+    # The secret has 256 random bits, so a slow password hash would add cost to each request but no protection.
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()

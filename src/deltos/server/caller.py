@@ -1,4 +1,4 @@
-"""The caller of a tool: its conversation, what it may do, and what it may reach."""
+"""The caller of a tool: its conversation, access level and accessible folders."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whoever calls. A client on our own pipes may do everything."""
+    """Who makes a request. Over stdio the caller has all rights."""
 
     conversation: Conversation
     level: Level = Level.ADMIN
     confinement: Confinement | None = None
-    client: str = ""  # the program, as it introduced itself
-    name: str = ""  # which of several callers; empty where there is only one
-    nothing_left: str = ""  # why nothing at all is served to it; empty where something is
+    client: str = ""  # name of the client program (`clientInfo.name`)
+    name: str = ""  # identifies one of several callers; empty over stdio, where there is only one
+    denial_reason: str = ""  # why the caller has no access to any folder; empty if it has
 
     def check(self) -> None:
-        """Refuse a caller whom nothing is served to: elsewhere each call would tell of another folder that is not."""
-        if self.nothing_left:
-            raise Forbidden(self.nothing_left, hint="Ask whoever runs this server for another token.")
+        """Raise Forbidden if the caller has no access to any folder."""
+        if self.denial_reason:
+            raise Forbidden(self.denial_reason, hint="Ask the administrator of this server for another token.")

@@ -1,4 +1,4 @@
-"""What one client's conversation remembers: its folders, what it was shown, and how much it wants to hear."""
+"""State of one client's conversation: its folders, the excerpts it was shown, and its log level."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _DRIVE = re.compile(r"/[A-Za-z]:")
 
 
 class Conversation:
-    """The session that tools see. Its folders: chosen by a call, else the client's roots, else the start."""
+    """The session that tools see. Its projects are those chosen by a call, else the client's roots, else the start
+    folder."""
 
     def __init__(self, start: Path) -> None:
         self._start = start
@@ -33,39 +34,39 @@ class Conversation:
         self.roots_settled: anyio.Event | None = None
 
     def project_root(self) -> Path:
-        """The folder that calls mean when they name none."""
+        """Return the default project folder of calls that name none."""
         return self.project_roots()[0]
 
     def set_project_root(self, root: Path) -> None:
-        """Make `root` the default from now on."""
+        """Make `root` the default project folder."""
         self._chosen = (root,)
 
     def project_roots(self) -> tuple[Path, ...]:
-        """All folders that calls mean which name none and can be about several."""
+        """Return the default project folders of calls that accept several projects."""
         return self._chosen or self._roots or (self._start,)
 
     def set_project_roots(self, roots: Sequence[Path]) -> None:
-        """Make several folders, at least one, the default from now on."""
+        """Make `roots`, at least one folder, the default project folders."""
         self._chosen = tuple(roots)
 
     def granted_roots(self) -> tuple[Path, ...]:
-        """Where it began and the client's folders: what no call can change."""
+        """Return the start folder and the client's roots, which calls cannot change."""
         return (self._start, *self._roots)
 
     def set_client_roots(self, uris: Iterable[str]) -> None:
-        """Follow the client to those of its roots that are folders here, the first of which is the project."""
+        """Replace the client's roots by the `uris` that are local folders; the first one is the default project."""
         folders = (Path(path) for uri in uris if (path := path_of_uri(uri)))
         self._roots = tuple(dict.fromkeys(folder for folder in folders if folder.is_dir()))
 
     def state(self) -> str:
-        """What was chosen in it, so that another server can go on with it; empty when nothing was."""
+        """Return the state that another server needs to continue the conversation; empty for the initial state."""
         chosen = [str(folder) for folder in self._chosen]
         if not chosen and self.log_level == _LOG_LEVEL:
             return ""
         return json.dumps({"folders": chosen, "log_level": self.log_level})
 
     def restore(self, state: str) -> None:
-        """Go on from what `state` told, here or elsewhere."""
+        """Replace the state by one that `state()` returned, here or on another server."""
         kept = json.loads(state) if state else {}
         self._chosen = tuple(Path(folder) for folder in kept.get("folders", ()))
         self.log_level = kept.get("log_level", _LOG_LEVEL)
@@ -76,7 +77,7 @@ class Conversation:
 
 
 def path_of_uri(uri: str, *, windows: bool = sys.platform == "win32") -> str:
-    """The local path behind a `file:` URI; empty when there is none."""
+    """Return the local path of a `file:` URI; empty if there is none."""
     try:
         parts = urlsplit(uri)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Writes the manifest from the tool definitions and the SDK: `python -P -m deltos.server.describe`."""
+"""Generates `manifest.json` from the tool definitions and the SDK: `python -P -m deltos.server.describe`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def describe(tools: Iterable[Tool], *, version: str) -> JsonObject:
-    """The manifest of `tools`, with what the SDK says of versions and capabilities."""
+    """Return the manifest of `tools`, including the SDK's protocol versions and capabilities."""
     handshake_versions, modern_versions = protocol_versions()
     document: JsonObject = {
         "server_info": {"name": SERVER_NAME, "title": SERVER_TITLE, "version": version},
@@ -33,12 +33,12 @@ def describe(tools: Iterable[Tool], *, version: str) -> JsonObject:
 
 
 def write(document: JsonObject, path: Path = MANIFEST_PATH) -> None:
-    """Write a manifest where the server looks for it."""
+    """Write a manifest to `path`."""
     path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def main(path: Path = MANIFEST_PATH) -> None:
-    """Write the manifest of all tools there are."""
+    """Write the manifest of all tools."""
     with TemporaryDirectory() as home:
         toolbox = open_toolbox(Config(Path(home)))
         write(describe(toolbox.tools, version=__version__), path)

@@ -1,4 +1,4 @@
-"""Answers a client's first messages from the manifest. Leaves all that it is not sure of to the SDK."""
+"""Answers a client's first requests from the manifest. Everything unusual is left to the SDK."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _ENVELOPE_KEYS = {_VERSION_KEY, _CLIENT_KEY, _CAPABILITIES_KEY, "progressToken"}
 
 
 class Handshake:
-    """Knows what was agreed so far: nothing, a handshake, or that each request names its protocol version."""
+    """Protocol state before the SDK takes over: nothing received yet, a completed handshake, or versioned requests.
+
+    "Modern" clients send no `initialize`; each of their requests names its protocol version.
+    """
 
     def __init__(self, manifest: Manifest) -> None:
         self._manifest = manifest
@@ -26,7 +29,7 @@ class Handshake:
         self.opening: bytes | None = None
 
     def answer(self, line: bytes, message: JsonObject) -> bytes | None:
-        """The reply to `message`, which came as `line`; None when it is not for us."""
+        """Return the reply to `message`, which was received as `line`; None to leave it to the SDK."""
         request_id = message.get("id")
         if message.get("jsonrpc") != "2.0" or not _is_label(request_id):
             return None
@@ -87,12 +90,12 @@ class Handshake:
 
 
 def _is_label(value: object) -> bool:
-    """Whether `value` can be a request's id or a progress token."""
+    """Whether `value` is a valid request id or progress token."""
     return isinstance(value, int | str) and not isinstance(value, bool)
 
 
 def _is_client(value: Any) -> bool:
-    """Whether `value` is a plain `clientInfo`: a name, a version and perhaps a title."""
+    """Whether `value` is a plain `clientInfo` with a name, a version and optionally a title."""
     return (
         isinstance(value, dict)
         and {"name", "version"} <= value.keys() <= {"name", "version", "title"}
@@ -101,7 +104,7 @@ def _is_client(value: Any) -> bool:
 
 
 def _are_capabilities(value: Any) -> bool:
-    """Whether `value` is a plain set of client capabilities: nothing nested whose form only the SDK knows."""
+    """Whether `value` contains only client capabilities with flat settings; nested ones are validated by the SDK."""
     return isinstance(value, dict) and all(
         isinstance(settings, dict) and all(_is_setting(name, setting) for setting in settings.values())
         for name, settings in value.items()

@@ -1,4 +1,4 @@
-"""Where the client's lines wait: answered early by the handshake, or kept until the SDK takes over."""
+"""Queue of the client's lines until the SDK is imported; the handshake answers some of them earlier."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deltos.server.handshake import Handshake
-    from deltos.server.wire import Wire
+    from deltos.server.pipes import ClientPipes
 
 
 class Inbox:
-    """Hands each line to exactly one side, in order: filled by a thread, emptied by whoever attaches."""
+    """Delivers each line exactly once and in order. A reader thread fills it; the attached sink receives the lines."""
 
-    def __init__(self, wire: Wire, handshake: Handshake, *, on_idle_end: Callable[[], None]) -> None:
-        self._wire = wire
+    def __init__(self, pipes: ClientPipes, handshake: Handshake, *, on_idle_end: Callable[[], None]) -> None:
+        self._pipes = pipes
         self._handshake = handshake
         self._on_idle_end = on_idle_end
         self._lock = threading.Lock()
@@ -29,14 +29,14 @@ class Inbox:
         self.busy = threading.Event()
 
     def read_all(self) -> None:
-        """Take in what the client sends until it hangs up."""
-        with suppress(OSError):  # a broken pipe is a client that hung up
-            for line in self._wire.lines():
+        """Read the client's lines until it disconnects."""
+        with suppress(OSError):  # a broken pipe means that the client disconnected
+            for line in self._pipes.lines():
                 self._put(line)
         self.end()
 
     def end(self) -> None:
-        """Nothing more is to come: the client hung up, or we were told to stop."""
+        """Stop accepting lines: the client disconnected or a signal arrived."""
         with self._lock:
             self._ended = True
             if self._sink:
@@ -46,9 +46,9 @@ class Inbox:
         self.busy.set()
 
     def attach(self, sink: Callable[[bytes | None], None]) -> bytes | None:
-        """Pass on to `sink` the opening request, all kept lines, every later line, and None at the end.
+        """Pass the opening request, all kept lines, every later line, and None at the end to `sink`.
 
-        Returns the opening request if it has been answered already: its second answer must not go out.
+        Returns the opening request if it was already answered; the caller must drop the second answer to it.
         """
         with self._lock:
             opening = self._handshake.opening
@@ -76,7 +76,7 @@ class Inbox:
         message = _parse(line)
         reply = self._handshake.answer(line, message) if isinstance(message, dict) else None
         if reply is not None:
-            self._wire.write(reply)
+            self._pipes.write(reply)
             return True
         self._owes_answer = not _is_notification(message)
         return False

@@ -1,4 +1,4 @@
-"""What the server tells an agent about itself: which tool answers what. Light, as start-up waits for it."""
+"""The `instructions` that the server sends to agents: which tool answers what. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-_OPENING = "Answers from a local index; what was shown once is later only named."
+_OPENING = "Answers from a local index; excerpts shown once are later only named."
 _BY_TOOLSET = {
     "code": "Where is …? `search_code`.",
     "graph": "Uses of a common name: `find_references`; all around a symbol: `get_context`.",
@@ -20,7 +20,7 @@ _LEAN = ("code", "graph", "memory")
 
 
 def instructions(toolsets: Collection[str], *, lean: bool = False) -> str:
-    """The `instructions` of a server that offers `toolsets`, all their tools or the lean list."""
-    spoken_of = [name for name in _BY_TOOLSET if name in toolsets and (not lean or name in _LEAN)]
+    """Return the `instructions` of a server that offers `toolsets`; `lean` limits them to the lean profile."""
+    described = [name for name in _BY_TOOLSET if name in toolsets and (not lean or name in _LEAN)]
     closing = [_CLOSING] if "code" in toolsets else []
-    return " ".join([_OPENING, *(_BY_TOOLSET[name] for name in spoken_of), *closing])
+    return " ".join([_OPENING, *(_BY_TOOLSET[name] for name in described), *closing])

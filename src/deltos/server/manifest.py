@@ -1,6 +1,6 @@
-"""How the server introduces itself: kept in `manifest.json`, so that first answers need no tools and no SDK.
+"""Tool listings and server information, read from `manifest.json` so that first answers need neither tools nor SDK.
 
-`server/describe.py` writes it from the tool definitions; tests hold it to them and the SDK.
+`server/describe.py` generates the file; tests compare it with the tool definitions and the SDK.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.config import LEAN_TOOLS
-from deltos.server.audience import gets_data
 from deltos.server.instructions import instructions
+from deltos.server.structured_output import wants_structured_content
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -25,7 +25,7 @@ SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
 
 
 class Manifest:
-    """What a server that offers `toolsets` says about itself, for every protocol version."""
+    """Answers to protocol requests about a server that offers `toolsets`, for every protocol version."""
 
     def __init__(self, document: JsonObject, toolsets: Collection[str], *, lean: bool = False) -> None:
         self._document = document
@@ -34,43 +34,43 @@ class Manifest:
 
     @classmethod
     def load(cls, toolsets: Collection[str], path: Path = MANIFEST_PATH, *, lean: bool = False) -> Manifest:
-        """Read the generated file."""
+        """Read the generated file at `path`."""
         return cls(json.loads(path.read_text(encoding="utf-8")), toolsets, lean=lean)
 
     def offer(self, toolsets: Collection[str]) -> None:
-        """Offer other toolsets from now on."""
+        """Replace the offered toolsets."""
         self._toolsets = toolsets
 
     @property
     def instructions(self) -> str:
-        """What an agent is told about the tools on offer."""
+        """Instructions about the offered tools."""
         return instructions(self._toolsets, lean=self._lean)
 
     @property
     def version(self) -> str:
-        """The version that the server reports."""
+        """Version of the server."""
         return str(self._document["server_info"]["version"])
 
     @property
     def modern_versions(self) -> list[str]:
-        """Protocol versions without a handshake: each request carries its own."""
+        """Protocol versions without a handshake, in which each request names its version."""
         return list(self._document["modern_versions"])
 
     def listings(self, client_name: str = "") -> list[JsonObject]:
-        """The tools on offer, as `tools/list` shows them to a client."""
+        """Return the offered tools as `tools/list` shows them to the client `client_name`."""
         offered = [tool["listing"] for tool in self._document["tools"] if tool["toolset"] in self._toolsets]
         if self._lean:
             offered = [listing for listing in offered if listing["name"] in LEAN_TOOLS]
-        if gets_data(client_name):
+        if wants_structured_content(client_name):
             return offered
         return [{key: value for key, value in listing.items() if key != "outputSchema"} for listing in offered]
 
     def input_schema(self, name: str) -> JsonObject | None:
-        """The schema of a tool's arguments; None for a tool that is not on offer."""
+        """Return the JSON Schema of a tool's arguments; None if the tool is not offered."""
         return next((listing["inputSchema"] for listing in self.listings() if listing["name"] == name), None)
 
     def initialize_result(self, requested_version: str) -> JsonObject:
-        """The answer to `initialize`, in the requested version if we speak it, else in the newest."""
+        """Return the result of `initialize` in the requested version if it is supported, else in the newest."""
         versions = self._document["handshake_versions"]
         return {
             "protocolVersion": requested_version if requested_version in versions else versions[-1],
@@ -80,15 +80,15 @@ class Manifest:
         }
 
     def tools_result(self, client_name: str = "") -> JsonObject:
-        """The answer to `tools/list` after a handshake."""
+        """Return the result of `tools/list` after a handshake."""
         return {"tools": self.listings(client_name)}
 
     def modern_tools_result(self, client_name: str = "") -> JsonObject:
-        """The answer to `tools/list` without a handshake."""
+        """Return the result of `tools/list` without a handshake."""
         return self._modern({"tools": self.listings(client_name)})
 
     def discover_result(self) -> JsonObject:
-        """The answer to `server/discover`."""
+        """Return the result of `server/discover`."""
         return self._modern(
             {
                 "supportedVersions": self.modern_versions,

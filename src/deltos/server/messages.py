@@ -1,4 +1,4 @@
-"""Reads lines as JSON-RPC messages; a line that is none gets the error that the specification names."""
+"""Parses lines as JSON-RPC messages and returns the errors that the specification defines for invalid ones."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import mcp_types as types
 from pydantic import ValidationError
 
 Message = types.JSONRPCMessage
-_MOST_DIGITS = 100
+_MAX_DIGITS = 100
 
 
-class Refused(Exception):
-    """A line that is not a message; carries the answer to it."""
+class InvalidMessage(Exception):
+    """A line that is not a valid message; `answer` is the error response."""
 
     def __init__(self, code: int, message: str, request_id: types.RequestId | None = None) -> None:
         super().__init__(message)
@@ -22,54 +22,56 @@ class Refused(Exception):
 
 
 def read_message(line: bytes) -> Message:
-    """The message in `line`. Raises Refused."""
+    """Parse a line. Raises InvalidMessage."""
     try:
         message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError:
-        raise _refusal(_parse(line)) from None
+        raise _invalid_message(_parse(line)) from None
     if isinstance(message, types.JSONRPCNotification) and b'"id"' in line:
-        _refuse_odd_id(_parse(line))
+        _check_id(_parse(line))
     return message
 
 
 def write_message(message: Message) -> bytes:
-    """`message` as one line, without its end."""
+    """Serialize `message` as one line without a line end."""
     return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
 def answered_id(message: Message) -> types.RequestId | None:
-    """The id of the request that `message` answers, if it is an answer."""
+    """Return the id of the request that `message` answers; None if it is not an answer."""
     return message.id if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) else None
 
 
 def _parse(line: bytes) -> object:
     try:
-        parsed: object = json.loads(line, parse_int=_whole_number)
+        parsed: object = json.loads(line, parse_int=_parse_integer)
     except (ValueError, RecursionError):
-        raise Refused(types.PARSE_ERROR, "Parse error") from None
+        raise InvalidMessage(types.PARSE_ERROR, "Parse error") from None
     return parsed
 
 
-def _whole_number(digits: str) -> int | None:
-    """A whole number; None for one with so many digits that converting it would take quadratic time."""
-    return int(digits) if len(digits) <= _MOST_DIGITS else None
+def _parse_integer(digits: str) -> int | None:
+    """Return the integer, or None if it has too many digits: conversion takes quadratic time."""
+    return int(digits) if len(digits) <= _MAX_DIGITS else None
 
 
-def _refusal(parsed: object) -> Refused:
+def _invalid_message(parsed: object) -> InvalidMessage:
     if isinstance(parsed, list):
-        return Refused(types.INVALID_REQUEST, "Invalid Request: batches are not supported")
+        return InvalidMessage(types.INVALID_REQUEST, "Invalid Request: batches are not supported")
     request_id = parsed.get("id") if isinstance(parsed, dict) else None
-    return Refused(types.INVALID_REQUEST, "Invalid Request", request_id if _can_be_answered(request_id) else None)
+    return InvalidMessage(
+        types.INVALID_REQUEST, "Invalid Request", request_id if _can_be_answered(request_id) else None
+    )
 
 
 def _can_be_answered(request_id: object) -> TypeGuard[int | str]:
-    """Whether an answer can carry the id: a whole number, or text without half characters."""
+    """Whether a response can repeat the id: an integer, or text without lone surrogates."""
     if isinstance(request_id, str):
         return request_id == request_id.encode("utf-8", "ignore").decode()
     return isinstance(request_id, int) and not isinstance(request_id, bool)
 
 
-def _refuse_odd_id(parsed: object) -> None:
-    """A request whose id is neither text nor a whole number must not pass for a notification."""
+def _check_id(parsed: object) -> None:
+    """Refuse a request whose id has a wrong type; the SDK would take it for a notification."""
     if isinstance(parsed, dict) and "id" in parsed:
-        raise Refused(types.INVALID_REQUEST, "Invalid Request: the id must be a string or a whole number")
+        raise InvalidMessage(types.INVALID_REQUEST, "Invalid Request: the id must be a string or an integer")

@@ -1,4 +1,4 @@
-"""MCP in the words of the SDK. Leaves the transport to `stdio` and `http`, and the work to `workbench`."""
+"""Handlers of MCP requests, built on the SDK. `stdio` and `http` own the transport, `tool_runner` runs the tools."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from deltos.server.access import Level, level_needed
-from deltos.server.audience import gets_data
+from deltos.server.access import Level, required_level
+from deltos.server.call_progress import CallProgress
 from deltos.server.caller import Caller
 from deltos.server.conversation import Conversation
+from deltos.server.fair_threads import FairThreadPool
 from deltos.server.manifest import SERVER_NAME, SERVER_TITLE
-from deltos.server.offers import Offers, register_offers
-from deltos.server.reporting import CallProgress
-from deltos.server.shares import Shares
-from deltos.server.workbench import Workbench
+from deltos.server.resources_and_prompts import ResourceAndPromptHandlers, register_resources_and_prompts
+from deltos.server.structured_output import wants_structured_content
+from deltos.server.tool_runner import ToolRunner
 from deltos.tool import Toolbox
 
 if TYPE_CHECKING:
@@ -36,23 +36,24 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from deltos.server.manifest import Manifest
-    from deltos.server.workbench import Outcome
+    from deltos.server.tool_runner import CallOutcome
     from deltos.tool import JsonObject
 
     Context = ServerRequestContext[Any]
     PageParams = types.PaginatedRequestParams | None
-    CallerOf = Callable[[Context], Caller]
-    Observer = Callable[[str, Outcome, float], None]
+    FindCaller = Callable[[Context], Caller]
+    Observer = Callable[[str, CallOutcome, float], None]
 
 logger = logging.getLogger(__name__)
 
 MAX_CONCURRENT_CALLS = 16  # more threads only compete for the GIL
 ROOTS_TIMEOUT_SECONDS = 10.0
-ROOTS_PATIENCE_SECONDS = 1.0  # calls wait so long for the first answer, then go on without roots
+ROOTS_PATIENCE_SECONDS = 1.0  # how long calls wait for the client's roots before they continue without
 
 
-class Surface:
-    """Answers the requests of clients; `receive` tells who a request comes from, `observe` hears of each call.
+class McpHandlers:
+    """Handlers of the requests of all clients. `find_caller` returns the caller of a request; `observe` is called after
+    each tool call.
 
     Without `follow_roots` clients are not asked for their folders, which may be on another machine.
     """
@@ -60,103 +61,106 @@ class Surface:
     def __init__(
         self,
         manifest: Manifest,
-        workbench: Workbench,
-        receive: CallerOf,
+        tool_runner: ToolRunner,
+        find_caller: FindCaller,
         observe: Observer = lambda _name, _outcome, _seconds: None,
         *,
         follow_roots: bool = True,
     ) -> None:
         self._manifest = manifest
-        self._workbench = workbench
-        self._receive = receive
+        self._tool_runner = tool_runner
+        self._find_caller = find_caller
         self._observe = observe
         self._follow_roots = follow_roots
-        self._shares = Shares(MAX_CONCURRENT_CALLS)
+        self._threads = FairThreadPool(MAX_CONCURRENT_CALLS)
         self._tools_changed = anyio.Event()
         self.bus = InMemorySubscriptionBus()
         self.listen = ListenHandler(self.bus)
-        self.offers = Offers(workbench, receive, lambda context: _wait_for_roots(receive(context).conversation))
+        self.resource_handlers = ResourceAndPromptHandlers(
+            tool_runner, find_caller, lambda context: _wait_for_roots(find_caller(context).conversation)
+        )
 
     async def list_tools(self, context: Context, params: PageParams) -> types.ListToolsResult:
-        """All tools that the caller may use, on one page."""
+        """List all tools that the caller may use, on one page."""
         if params and params.cursor is not None:
             raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor: the list has only one page")
-        level = self._receive(context).level
+        level = self._find_caller(context).level
         listings = self._manifest.listings(_client_name(context))
         tools = [types.Tool.model_validate(listing) for listing in listings]
         return types.ListToolsResult(tools=[tool for tool in tools if _may_use(tool, level)])
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        """Run the tool in a thread; a cancelled call is abandoned at once and told to stop."""
-        caller = replace(self._receive(context), client=_client_name(context))
+        """Run a tool in a thread. A cancelled call is abandoned at once, and its tool is asked to stop."""
+        caller = replace(self._find_caller(context), client=_client_name(context))
         await _wait_for_roots(caller.conversation)
         progress = CallProgress(asyncio.get_running_loop())
-        work = partial(self._workbench.run, params.name, params.arguments or {}, caller, progress)
+        work = partial(self._tool_runner.run, params.name, params.arguments or {}, caller, progress)
         started = time.monotonic()
         if "progress_token" in (context.meta or {}):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(progress.forward, context.session.report_progress)
-                outcome = await self._finished(caller, work, progress)
+                outcome = await self._run_call(caller, work, progress)
         else:
-            outcome = await self._finished(caller, work, progress)
+            outcome = await self._run_call(caller, work, progress)
         self._observe(params.name, outcome, time.monotonic() - started)
         if outcome.truncated and caller.conversation.hears("warning"):
-            await _warn_of_cut(context, params.name, outcome)
-        return _call_result(outcome, with_data=gets_data(_client_name(context)))
+            await _warn_of_truncation(context, params.name, outcome)
+        return _call_result(outcome, with_data=wants_structured_content(_client_name(context)))
 
-    async def _finished(self, caller: Caller, work: Callable[[], Outcome], progress: CallProgress) -> Outcome:
+    async def _run_call(self, caller: Caller, work: Callable[[], CallOutcome], progress: CallProgress) -> CallOutcome:
         try:
-            return await self._shares.run(caller, work)
+            return await self._threads.run(caller, work)
         finally:
             progress.close()
 
-    async def tell_of_changed_tools(self) -> None:
-        """Tell all clients that the tools on offer have changed."""
+    async def announce_changed_tools(self) -> None:
+        """Notify all clients that the list of tools has changed."""
         changed, self._tools_changed = self._tools_changed, anyio.Event()
         changed.set()
         await self.bus.publish(ToolsListChanged())
 
-    async def attend(self, context: Context, params: types.NotificationParams | None) -> None:
-        """After the handshake: learn the client's roots, then tell it of changed tools for as long as it stays."""
-        await self.learn_roots(context, params)
+    async def on_initialized(self, context: Context, params: types.NotificationParams | None) -> None:
+        """Request the client's roots, then notify it of changed tools until it disconnects."""
+        await self.request_roots(context, params)
         while True:
             await self._tools_changed.wait()
             await context.session.send_tool_list_changed()
 
     async def set_log_level(self, context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
-        """Remember which log messages the client wants."""
-        self._receive(context).conversation.log_level = params.level
+        """Set the minimum level of the log messages that the client wants."""
+        self._find_caller(context).conversation.log_level = params.level
         return types.EmptyResult()
 
-    async def learn_roots(self, context: Context, _: types.NotificationParams | None) -> None:
-        """Ask the client for its roots, if it has any; calls wait a moment for the first answer."""
+    async def request_roots(self, context: Context, _: types.NotificationParams | None) -> None:
+        """Ask the client for its roots if it supports them; calls wait shortly for the first answer."""
         capabilities = context.session.client_capabilities
         if not self._follow_roots or capabilities is None or capabilities.roots is None:
             return
-        conversation = self._receive(context).conversation
+        conversation = self._find_caller(context).conversation
         settled = conversation.roots_settled = conversation.roots_settled or anyio.Event()
         try:
             request = types.ListRootsRequest()
             result = await context.session.send_request(request, types.ListRootsResult, ROOTS_TIMEOUT_SECONDS)
-        except (MCPError, ValidationError) as error:  # a client that fails to answer is one without roots
-            logger.warning("no roots from the client: %s", error)
+        except (MCPError, ValidationError) as error:  # treat a client that fails to answer like one without roots
+            logger.warning("The client did not report its roots: %s", error)
         else:
             conversation.set_client_roots(str(root.uri) for root in result.roots)
         finally:
             settled.set()
 
 
-class ChangingServer(Server[Any]):
-    """The SDK's server, saying that its list of tools can change."""
+class NotifyingServer(Server[Any]):
+    """The SDK's server, with the capability to announce changes of its tool list."""
 
     def get_capabilities(self, *_: object, protocol_version: str | None = None) -> types.ServerCapabilities:
-        """What this server can do. The SDK asks everybody who starts a server for the options that are fixed here."""
+        """Return the server's capabilities. Overridden because the SDK lets each transport pass the notification
+        options."""
         return super().get_capabilities(NotificationOptions(tools_changed=True), protocol_version=protocol_version)
 
 
-def build_server(manifest: Manifest, surface: Surface) -> Server[Any]:
-    """The SDK's server, wired to `surface`."""
-    server = ChangingServer(
+def build_server(manifest: Manifest, surface: McpHandlers) -> Server[Any]:
+    """Return the SDK's server with all handlers registered."""
+    server = NotifyingServer(
         SERVER_NAME,
         version=manifest.version,
         title=SERVER_TITLE,
@@ -166,20 +170,20 @@ def build_server(manifest: Manifest, surface: Surface) -> Server[Any]:
         on_subscriptions_listen=surface.listen,
         get_tool_input_schema=manifest.input_schema,
     )
-    # Logging and roots are deprecated as of 2026-07-28, and what clients of today use. Registered by name,
-    # the SDK does not warn; sending a log message does, so that is silenced for this module alone.
+    # Logging and roots are deprecated as of 2026-07-28, but current clients use them. The SDK does not warn about
+    # handlers that are registered by name. It warns about sent log messages, so silence that for this module only.
     warnings.filterwarnings("ignore", category=MCPDeprecationWarning, module=__name__)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, surface.set_log_level)
-    register_offers(server, surface.offers)
-    server.add_notification_handler("notifications/initialized", types.NotificationParams, surface.attend)
-    server.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, surface.learn_roots)
+    register_resources_and_prompts(server, surface.resource_handlers)
+    server.add_notification_handler("notifications/initialized", types.NotificationParams, surface.on_initialized)
+    server.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, surface.request_roots)
     return server
 
 
 def capabilities(manifest: Manifest) -> tuple[JsonObject, JsonObject]:
-    """What a server of ours says that it can do: after a handshake, and without one."""
+    """Return the server's capabilities for clients with a handshake and for clients without one."""
     nobody = Caller(Conversation(Path()))
-    idle = Surface(manifest, Workbench(lambda: Toolbox((), close=lambda: None)), lambda _: nobody)
+    idle = McpHandlers(manifest, ToolRunner(lambda: Toolbox((), close=lambda: None)), lambda _: nobody)
     server = build_server(manifest, idle)
     offered = (server.get_capabilities(), server.get_capabilities(protocol_version=MODERN_PROTOCOL_VERSIONS[-1]))
     handshake, modern = (one.model_dump(by_alias=True, mode="json", exclude_none=True) for one in offered)
@@ -187,7 +191,7 @@ def capabilities(manifest: Manifest) -> tuple[JsonObject, JsonObject]:
 
 
 def protocol_versions() -> tuple[list[str], list[str]]:
-    """The protocol versions with a handshake and those without, oldest first."""
+    """Return the protocol versions with a handshake and those without, oldest first."""
     return list(HANDSHAKE_PROTOCOL_VERSIONS), list(MODERN_PROTOCOL_VERSIONS)
 
 
@@ -199,14 +203,14 @@ async def _wait_for_roots(conversation: Conversation) -> None:
         settled.set()
 
 
-async def _warn_of_cut(context: Context, name: str, outcome: Outcome) -> None:
-    text = f"{name}: answer cut to {len(outcome.text)} of {outcome.original_characters} characters"
+async def _warn_of_truncation(context: Context, name: str, outcome: CallOutcome) -> None:
+    text = f"{name}: answer truncated to {len(outcome.text):,} of {outcome.original_characters:,} characters"
     await context.session.send_log_message("warning", text, SERVER_NAME, context.request_id)
 
 
 def _may_use(tool: types.Tool, level: Level) -> bool:
     hints = tool.annotations or types.ToolAnnotations()
-    return level >= level_needed(read_only=bool(hints.read_only_hint), destructive=bool(hints.destructive_hint))
+    return level >= required_level(read_only=bool(hints.read_only_hint), destructive=bool(hints.destructive_hint))
 
 
 def _client_name(context: Context) -> str:
@@ -214,7 +218,7 @@ def _client_name(context: Context) -> str:
     return params.client_info.name if params else ""
 
 
-def _call_result(outcome: Outcome, *, with_data: bool) -> types.CallToolResult:
+def _call_result(outcome: CallOutcome, *, with_data: bool) -> types.CallToolResult:
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=outcome.text)],
         structured_content=outcome.structured if with_data else None,

@@ -1,4 +1,4 @@
-"""Serves one client over the claimed pipes: carries messages between the inbox, the SDK and the wire."""
+"""Serves one client over stdin and stdout: moves messages between the inbox, the SDK and the pipes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import mcp_types as types
 from mcp.shared.message import SessionMessage
 
 from deltos.server.caller import Caller
-from deltos.server.choice import Choice
 from deltos.server.conversation import Conversation
-from deltos.server.messages import Message, Refused, answered_id, read_message, write_message
-from deltos.server.protocol import Surface, build_server
-from deltos.server.workbench import Workbench
+from deltos.server.messages import InvalidMessage, Message, answered_id, read_message, write_message
+from deltos.server.protocol import McpHandlers, build_server
+from deltos.server.tool_runner import ToolRunner
+from deltos.server.toolset_watcher import ToolsetWatcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from deltos.config import Config
     from deltos.server.inbox import Inbox
     from deltos.server.manifest import Manifest
-    from deltos.server.wire import Wire
+    from deltos.server.pipes import ClientPipes
     from deltos.tool import Toolbox
 
-GRACE_SECONDS = 1.25  # with DRAIN_SECONDS, below the two seconds that clients give a server to end
+GRACE_SECONDS = 1.25  # GRACE_SECONDS + DRAIN_SECONDS must stay below the 2 s after which clients kill a server
 DRAIN_SECONDS = 0.5
 CLOSE_SECONDS = 2.0
 
@@ -42,25 +42,25 @@ def run(
     config: Config,
     open_toolbox: Callable[[Config], Toolbox],
     inbox: Inbox,
-    wire: Wire,
+    pipes: ClientPipes,
 ) -> None:
-    """Take over from the handshake and serve until the client hangs up."""
-    workbench = Workbench(lambda: open_toolbox(config))
-    threading.Thread(target=workbench.warm_up, name="deltos-warm-up", daemon=True).start()
-    choice = Choice(config, manifest, workbench, open_toolbox)
-    anyio.run(_serve, choice, start, inbox, wire)
-    closing = threading.Thread(target=workbench.close, args=(DRAIN_SECONDS,), daemon=True)
+    """Take over from the handshake and serve until the client disconnects."""
+    tool_runner = ToolRunner(lambda: open_toolbox(config))
+    threading.Thread(target=tool_runner.warm_up, name="deltos-warm-up", daemon=True).start()
+    watcher = ToolsetWatcher(config, manifest, tool_runner, open_toolbox)
+    anyio.run(_serve, watcher, start, inbox, pipes)
+    closing = threading.Thread(target=tool_runner.close, args=(DRAIN_SECONDS,), daemon=True)
     closing.start()
     closing.join(CLOSE_SECONDS)
 
 
-async def _serve(choice: Choice, start: Path, inbox: Inbox, wire: Wire) -> None:
+async def _serve(watcher: ToolsetWatcher, start: Path, inbox: Inbox, pipes: ClientPipes) -> None:
     caller = Caller(Conversation(start))
-    surface = Surface(choice.manifest, choice.workbench, lambda _: caller)
-    server = build_server(choice.manifest, surface)
-    exchange = Exchange(inbox, wire)
+    surface = McpHandlers(watcher.manifest, watcher.tool_runner, lambda _: caller)
+    server = build_server(watcher.manifest, surface)
+    exchange = StdioConnection(inbox, pipes)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(choice.follow, surface)
+        tasks.start_soon(watcher.watch, surface)
         tasks.start_soon(exchange.receive)
         tasks.start_soon(exchange.send, tasks.cancel_scope)
         await server.run(exchange.from_client, exchange.to_client, server.create_initialization_options())
@@ -69,28 +69,28 @@ async def _serve(choice: Choice, start: Path, inbox: Inbox, wire: Wire) -> None:
         tasks.cancel_scope.cancel()
 
 
-class Exchange:
-    """Both directions of one connection."""
+class StdioConnection:
+    """Both directions of the connection to the client."""
 
-    def __init__(self, inbox: Inbox, wire: Wire) -> None:
+    def __init__(self, inbox: Inbox, pipes: ClientPipes) -> None:
         self._inbox = inbox
-        self._wire = wire
+        self._pipes = pipes
         self._queue, self._lines = anyio.create_memory_object_stream[bytes](math.inf)
         self._to_server, self.from_client = anyio.create_memory_object_stream[SessionMessage | Exception]()
         self.to_client, self._from_server = anyio.create_memory_object_stream[SessionMessage]()
         self._refusals = self.to_client.clone()
-        self._unanswered = Unanswered()
+        self._unanswered = PendingRequests()
         self._answered_id: types.RequestId | None = None
         self._ending = False
         self._grace = anyio.CancelScope()
         self.sent = anyio.Event()
 
     async def receive(self) -> None:
-        """Pass the client's messages to the server; at the end, leave a moment for answers under way."""
+        """Pass the client's messages to the server. At the end, give running requests `GRACE_SECONDS` to finish."""
         loop = asyncio.get_running_loop()
 
         def arrive(line: bytes | None) -> None:
-            with suppress(RuntimeError):  # the loop is closed: too late
+            with suppress(RuntimeError):  # the event loop is closed
                 loop.call_soon_threadsafe(self._take, line)
 
         if opening := self._inbox.attach(arrive):
@@ -102,7 +102,7 @@ class Exchange:
                 await self._unanswered.wait_until_none()
 
     async def send(self, connection: anyio.CancelScope) -> None:
-        """Write the server's messages to the wire, from a thread: a client may be slow to read."""
+        """Write the server's messages in a thread, because a client may read slowly."""
         async for item in self._from_server:
             message = item.message
             if self._answered_id is not None and answered_id(message) == self._answered_id:
@@ -110,7 +110,7 @@ class Exchange:
             else:
                 line = write_message(message)
                 try:
-                    await anyio.to_thread.run_sync(self._wire.write, line, abandon_on_cancel=True)
+                    await anyio.to_thread.run_sync(self._pipes.write, line, abandon_on_cancel=True)
                 except OSError:  # the client is gone
                     connection.cancel()
             self._unanswered.note_answer(message)
@@ -122,39 +122,39 @@ class Exchange:
         elif not self._ending:
             self._ending = True
             self._queue.close()
-        else:  # told a second time: no more grace
+        else:  # second end signal: stop without a grace period
             self._grace.cancel()
 
     async def _pass_on(self, line: bytes) -> None:
         try:
             message = read_message(line)
-        except Refused as refused:
+        except InvalidMessage as refused:
             await self._refusals.send(SessionMessage(refused.answer))
         else:
             self._unanswered.note_request(message)
             await self._to_server.send(SessionMessage(message))
 
 
-class Unanswered:
-    """The requests whose answers are not yet on the wire."""
+class PendingRequests:
+    """Ids of the requests whose answers have not been written yet."""
 
     def __init__(self) -> None:
         self._ids: set[types.RequestId] = set()
         self._changed = anyio.Event()
 
     def note_request(self, message: Message) -> None:
-        """A message came in: a request awaits its answer from now on, a cancelled one no longer does."""
+        """Record an incoming message: a request becomes pending, a cancellation ends one."""
         if isinstance(message, types.JSONRPCRequest):
             self._ids.add(message.id)
         elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
             self._settle((message.params or {}).get("requestId"))
 
     def note_answer(self, message: Message) -> None:
-        """A message went out."""
+        """Record an outgoing message."""
         self._settle(answered_id(message))
 
     async def wait_until_none(self) -> None:
-        """Return once every request has its answer."""
+        """Wait until every request is answered."""
         while self._ids:
             self._changed = anyio.Event()
             await self._changed.wait()

@@ -1,4 +1,4 @@
-"""Opens what the application offers to a server. Light until it is called."""
+"""Opens the application's tools for a server. Imports nothing heavy until called."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 
 
 def open_toolbox(config: Config) -> Toolbox:
-    """The tools, resources and prompts of the toolsets that `config` enables."""
+    """Return the tools, resources and prompts of the toolsets that `config` enables."""
     from deltos.app import App  # deferred: the domains are not needed for the first answers
     from deltos.errors import DeltosError
     from deltos.tool import Toolbox  # deferred likewise
@@ -22,8 +22,8 @@ def open_toolbox(config: Config) -> Toolbox:
     app = App(config)
     try:
         app.resume()
-    except DeltosError as exc:  # the library cannot be opened: its own tools say so, the others work
-        _log.warning("Unfinished crawls are not gone on with: %s", exc)
+    except DeltosError as exc:  # the library cannot be opened: its tools report the error, and the others work
+        _log.warning("Unfinished crawls were not resumed: %s", exc)
     return Toolbox(
         app.tools(),
         close=app.close,
@@ -36,6 +36,6 @@ def open_toolbox(config: Config) -> Toolbox:
 
 
 def _pages(app: App) -> Pages:
-    from deltos.ui.views import Views  # deferred: most servers show no page
+    from deltos.ui.views import Views  # deferred: most servers do not serve the web UI
 
     return Views(app)

@@ -1,1 +1,1 @@
-"""What is kept, in the words of those who keep it: rows and protocols. `store.sqlite` fulfils them."""
+"""Storage protocols and row types; `store.sqlite` and `store.postgres` implement them."""

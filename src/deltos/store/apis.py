@@ -1,4 +1,4 @@
-"""What is kept of API descriptions. Bodies are opaque bytes."""
+"""Protocol and rows of API descriptions. Bodies are opaque bytes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ApiRow:
 
 
 class UnreadRow(NamedTuple):
-    """A document of a source that is not in the index, and why."""
+    """A document of a source that could not be indexed, and why."""
 
     source: str
     document: str
@@ -36,7 +36,7 @@ class UnreadRow(NamedTuple):
 
 
 class WordsRow(NamedTuple):
-    """What a unit is found by; names weigh most."""
+    """Index words of a unit by field; names have the highest weight."""
 
     names: str = ""
     title: str = ""
@@ -46,7 +46,8 @@ class WordsRow(NamedTuple):
 
 
 class UnitRow(NamedTuple):
-    """One part of an API as lists show it. Without words it is found by its pointer only."""
+    """One part of an API (operation, schema, webhook, fragment) as lists show it. Units without words are found by
+    their pointer only."""
 
     kind: str
     key: str
@@ -61,7 +62,7 @@ class UnitRow(NamedTuple):
 
 
 class NewUnit(NamedTuple):
-    """A unit on its way into the store."""
+    """A unit to write."""
 
     row: UnitRow
     body: bytes
@@ -70,7 +71,7 @@ class NewUnit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FoundUnit:
-    """A unit that shares words with a question; a higher score is better."""
+    """A unit that matches a query; a higher score is better."""
 
     row: UnitRow
     api_name: str
@@ -79,52 +80,52 @@ class FoundUnit:
 
 
 class ApiDescriptions(Protocol):
-    """API descriptions: their units, and how those are found."""
+    """API descriptions: their units, and search over them."""
 
     def snapshot(self) -> AbstractContextManager[object]:
-        """Several reads that see one state, whatever is replaced meanwhile."""
+        """Return a context in which all reads see the same state."""
 
     def replace(self, api: ApiRow, units: Iterable[NewUnit]) -> None:
-        """Put an API in place of the one of the same name, all at once."""
+        """Store an API with its units, replacing the one with the same name in one transaction."""
 
     def remove(self, name: str) -> bool:
-        """Forget an API; tells whether there was one."""
+        """Delete an API; return whether it existed."""
 
     def replace_unread(self, source: str, rows: Iterable[UnreadRow]) -> None:
-        """Record which documents of a source could not be read, in place of those recorded before."""
+        """Replace the list of documents of a source that could not be read."""
 
     def unread(self) -> list[UnreadRow]:
-        """Every document that could not be read, by source."""
+        """Return every document that could not be read, by source."""
 
     def apis(self) -> list[ApiRow]:
-        """All APIs by name."""
+        """Return all APIs by name."""
 
     def api(self, name: str) -> ApiRow | None:
-        """The API of that name, whatever its case."""
+        """Return the API with that name, compared case-insensitively."""
 
     def of_source(self, source_name: str) -> list[ApiRow]:
-        """The APIs that came from one source."""
+        """Return the APIs of one source."""
 
     def units(self, api_id: int, kinds: Sequence[str]) -> list[UnitRow]:
-        """The units of some kinds, in the order of the document."""
+        """Return the units of some kinds in document order."""
 
     def unit_ids(self, api_id: int) -> list[int]:
-        """The ids of all units of an API."""
+        """Return the ids of all units of an API."""
 
     def overview_ids(self) -> dict[str, int]:
-        """The unit that stands for each API as a whole, by the API's name."""
+        """Return the id of the overview unit of each API by the API's name."""
 
     def unit(self, api_id: int, key: str) -> UnitRow | None:
-        """The unit of that key."""
+        """Return the unit with that key."""
 
     def body(self, unit_id: int) -> bytes:
-        """What the domain stored with a unit."""
+        """Return the stored body of a unit."""
 
     def bodies(self, api_id: int) -> list[tuple[str, bytes]]:
-        """Key and body of everything that can be called, in the order of the document."""
+        """Return key and body of every operation and webhook in document order."""
 
     def target(self, api_id: int, pointer: str) -> bytes | None:
-        """The body at the target of a reference: a schema or a fragment."""
+        """Return the body at the target of a `$ref`: a schema, message or fragment."""
 
     def search(
         self,
@@ -136,15 +137,18 @@ class ApiDescriptions(Protocol):
         limit: int,
         without: Sequence[int] = (),
     ) -> list[FoundUnit]:
-        """The units that best match any of the words, with a weight per field, `without` those of some APIs."""
+        """Return the units that best match any of the words, with a weight per field.
 
-    def found(
+        `without` are ids of APIs to leave out.
+        """
+
+    def units_by_id(
         self, unit_ids: Sequence[int], *, api_id: int | None, kinds: Sequence[str], without: Sequence[int] = ()
     ) -> list[FoundUnit]:
-        """Some units, in that order, as far as they are of that API and of those kinds; their score is 0."""
+        """Return the given units that belong to that API and those kinds, in the given order, with score 0."""
 
     def document_frequencies(self, stems: Sequence[str]) -> dict[str, int]:
-        """In how many units each stem occurs."""
+        """Return the number of units that contain each stem."""
 
     def count_searchable(self, api_id: int | None = None) -> int:
-        """How many units can be found by words."""
+        """Return the number of units that can be found by words."""

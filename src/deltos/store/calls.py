@@ -1,16 +1,17 @@
-"""What is kept of the last calls of tools: how long they took and how much they answered, never the answer."""
+"""Protocol and rows of the log of recent tool calls: durations and answer sizes, never the answers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
 
-MOST_CALLS = 1_000
+MAX_CALLS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One call. `arguments` are redacted and shortened; `original_tokens` is the answer's size before it was cut."""
+    """One call. `arguments` are redacted and shortened; `original_tokens` is the size of the answer before truncation.
+    """
 
     at: float
     tool: str
@@ -23,16 +24,16 @@ class CallRecord:
 
 
 class CallRecords(Protocol):
-    """The ring of the last calls in one data folder, of all processes."""
+    """The last calls in one data folder, of all processes."""
 
     def add(self, record: CallRecord) -> None:
-        """Keep a call; the oldest beyond `MOST_CALLS` go."""
+        """Record a call and delete the oldest beyond `MAX_CALLS`."""
 
     def newest(self, limit: int) -> list[CallRecord]:
-        """The last calls, newest first."""
+        """Return the last calls, newest first."""
 
     def forget_arguments(self) -> bool:
-        """Forget what was asked in all calls, with every trace of it; False while another process reads."""
+        """Erase the arguments of all calls from disk; False while another process is reading."""
 
     def close(self) -> None:
-        """Let go of them."""
+        """Close the store."""

@@ -1,4 +1,4 @@
-"""What code search keeps of a project: chunks, definitions, their words and what they mean."""
+"""Protocols and rows of code search: chunks, definitions, their words and vectors."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class DefinitionRecord:
 
 @dataclass(frozen=True, slots=True)
 class FileWords:
-    """The words of a file's path, of the names it defines, one `|`-separated group per name, and of its head: what is
-    said about the whole file where it begins."""
+    """Index words of a file: of its path, of the names it defines (one `|`-separated group per name), and of its head
+    comment."""
 
     stem: str
     folders: str
@@ -49,7 +49,7 @@ class FileWords:
 
 
 class ChunkMatch(NamedTuple):
-    """A chunk that contains some of the words; a higher score is better."""
+    """A chunk that contains some of the terms; a higher score is better."""
 
     chunk_id: int
     file_id: int
@@ -57,7 +57,7 @@ class ChunkMatch(NamedTuple):
 
 
 class CodeChunkRow(NamedTuple):
-    """Where a chunk is and what it defines."""
+    """Position of a chunk and the symbol that it defines."""
 
     id: int
     file_id: int
@@ -70,7 +70,7 @@ class CodeChunkRow(NamedTuple):
 
 
 class CodeChunkWords(NamedTuple):
-    """The words of a chunk, column by column."""
+    """The words of a chunk, by column."""
 
     symbol: str
     doc: str
@@ -79,7 +79,7 @@ class CodeChunkWords(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChunkVectors:
-    """What the chunks of one file mean, in their order: int8 vectors end to end, and the model that made them."""
+    """Concatenated int8 vectors of the chunks of one file, in their order, and the model that made them."""
 
     model: str
     data: bytes
@@ -87,7 +87,7 @@ class ChunkVectors:
 
 @dataclass(frozen=True, slots=True)
 class FileVectors:
-    """The vectors of a file's chunks, whose ids count up from `first_chunk`; `number` grows with every write."""
+    """Vectors of a file's chunks, whose ids count up from `first_chunk`; `number` grows with every write."""
 
     number: int
     file_id: int
@@ -96,7 +96,7 @@ class FileVectors:
 
 
 class FileRow(NamedTuple):
-    """A file, without its words."""
+    """A file without its words."""
 
     id: int
     path: str
@@ -106,112 +106,126 @@ class FileRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileScope:
-    """Which files count: a folder (relative, empty for all) and file suffixes (empty for all)."""
+    """Filter for files: a folder (relative, empty for all) and file suffixes (empty for all)."""
 
     folder: str = ""
     suffixes: tuple[str, ...] = ()
 
     def holds(self, path: str) -> bool:
-        """Whether a file counts."""
+        """Whether a path passes the filter."""
         return f"{path}/".startswith(f"{self.folder}/" if self.folder else "") and (
             not self.suffixes or path.lower().endswith(self.suffixes)
         )
 
 
-class KeptReadings(Protocol):
-    """What was read of a project's chunks as a whole, kept in one piece: whatever is lost of it is read again."""
+class EmbeddingCache(Protocol):
+    """Cached embeddings of a project's chunks, stored as one value. Anything lost is embedded again."""
 
     def exists(self) -> bool:
-        """Whether something is kept."""
+        """Whether a cache is stored."""
 
     def load(self) -> bytes | None:
-        """What was kept last. Raises OSError or StoreError where it cannot be read."""
+        """Return the stored cache; raise OSError or StoreError if it cannot be read."""
 
     def save(self, data: bytes) -> None:
-        """Keep this instead. Raises OSError or StoreError where it cannot be kept."""
+        """Replace the stored cache; raise OSError or StoreError if it cannot be written."""
 
 
 class Code(Protocol):
-    """The chunks and definitions of one project, and how they are found."""
+    """Chunks and definitions of one project, and search over them."""
 
     def snapshot(self) -> AbstractContextManager[object]:
-        """Several reads that see one state, whatever is written meanwhile."""
+        """Return a context in which all reads see the same state."""
 
     def version(self) -> Version:
-        """What tells the state that this thread reads from every other."""
+        """Return a value that identifies the state that this thread reads."""
 
-    def look_ahead(self, others: Sequence[Code], terms: Sequence[str], names: Sequence[str], *, limit: int) -> None:
-        """Itself and others are about to be asked one after the other for these terms, and for up to so many
-        definitions of these names: where each would cost round trips, all are asked at once."""
+    def prefetch(self, others: Sequence[Code], terms: Sequence[str], names: Sequence[str], *, limit: int) -> None:
+        """Read the postings of the terms and up to `limit` definitions of the names of this and other projects in one
+        round trip.
+
+        Call it before this thread queries the projects in turn. SQLite has no round trips and does nothing.
+        """
 
     def chunk_count(self) -> int:
-        """How many chunks there are."""
+        """Return the number of chunks."""
 
     def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        """In how many chunks each term stands, for common ones as last counted; absent terms are left out."""
+        """Return the number of chunks that contain each term; absent terms are left out.
+
+        Counts of common terms may be those of the last `tidy`.
+        """
 
     def match_chunks(
-        self, alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int
+        self, single_terms: Sequence[str], paired_terms: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[ChunkMatch]:
-        """The chunks that best match the terms, among those with one of `alone` (never empty) or two of `paired`."""
+        """Return the best-matching chunks that contain one of `single_terms` (never empty) or two of `paired_terms`."""
 
     def match_files(
-        self, terms: Sequence[str], alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int
+        self,
+        terms: Sequence[str],
+        single_terms: Sequence[str],
+        paired_terms: Sequence[str],
+        scope: FileScope,
+        *,
+        limit: int,
     ) -> list[tuple[int, float]]:
-        """The files whose path or defined names best match the terms, among those named with one, or as for chunks."""
+        """Return the files whose path or defined names best match: in the file name any of `terms`, elsewhere as for
+        chunks."""
 
     def files(self, ids: Sequence[int]) -> list[FileRow]:
-        """Files by id."""
+        """Return files by id."""
 
     def files_at(self, paths: Sequence[str], scope: FileScope) -> list[FileRow]:
-        """Files by path, those in scope."""
+        """Return files in scope by path."""
 
     def file_words(self, ids: Sequence[int]) -> dict[int, FileWords]:
-        """The words of files."""
+        """Return the words of files by id."""
 
     def chunk_words(self, ids: Sequence[int]) -> dict[int, CodeChunkWords]:
-        """The words of chunks."""
+        """Return the words of chunks by id."""
 
     def chunks(self, ids: Sequence[int]) -> dict[int, CodeChunkRow]:
-        """Chunks by id."""
+        """Return chunks by id."""
 
     def chunks_at(self, file_id: int, lines: Sequence[int]) -> list[CodeChunkRow]:
-        """The chunks of a file that hold one of the lines."""
+        """Return the chunks of a file that contain one of the lines."""
 
     def chunks_of_file(self, file_id: int) -> list[CodeChunkRow]:
-        """A file's chunks in order."""
+        """Return the chunks of a file in order."""
 
     def first_chunk(self, file_id: int) -> list[CodeChunkRow]:
-        """The chunk that a file begins with."""
+        """Return the first chunk of a file, if any."""
 
     def vectors_since(self, model: str, number: int) -> list[FileVectors]:
-        """The vectors of a model that were written after those with that number."""
+        """Return the vectors of a model with a higher number."""
 
     def vector_count(self, model: str) -> int:
-        """How many files have vectors of a model."""
+        """Return the number of files that have vectors of a model."""
 
     def vector_numbers(self, model: str) -> list[int]:
-        """The numbers of all vectors of a model."""
+        """Return the numbers of all vectors of a model."""
 
-    def readings(self) -> KeptReadings:
-        """What was read of chunks as a whole: goes with the project, and outlives this object."""
+    def embedding_cache(self) -> EmbeddingCache:
+        """Return the cache of chunk embeddings, which is deleted with the project."""
 
     def definitions_named(
         self, names: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[tuple[int, DefinitionRecord]]:
-        """Definitions with one of the names, in any case, with the file each stands in."""
+        """Return (file id, definition) of definitions with one of the names, compared case-insensitively."""
 
     def definitions_in(self, places: Sequence[tuple[int, int, int]]) -> list[list[DefinitionRecord]]:
-        """What is defined in each place (file, first and last line), in order; inner definitions after outer ones."""
+        """Return the definitions in each range (file id, first line, last line); inner definitions follow outer ones.
+        """
 
     def paths(self, scope: FileScope) -> list[tuple[int, str]]:
-        """All files in scope, by id and path."""
+        """Return id and path of all files in scope."""
 
     def file_count(self, scope: FileScope) -> int:
-        """How many files are in scope."""
+        """Return the number of files in scope."""
 
     def defined_names(self, *, limit: int) -> list[str]:
-        """Names that the project defines."""
+        """Return names that the project defines."""
 
 
 class CodeWriter(Protocol):
@@ -225,13 +239,13 @@ class CodeWriter(Protocol):
         definitions: Sequence[DefinitionRecord],
         vectors: ChunkVectors | None = None,
     ) -> None:
-        """Write all that is known about one file."""
+        """Write the words, chunks, definitions and vectors of one file."""
 
     def remove(self, file_id: int) -> None:
-        """Delete all that is known about one file."""
+        """Delete everything about one file."""
 
     def indexed_files(self) -> int:
-        """How many files have words."""
+        """Return the number of searchable files."""
 
     def tidy(self) -> None:
-        """After much was written: join the pieces of the word indexes, and count the common words anew."""
+        """Optimise the word indexes after many writes, and recount common words."""

@@ -1,4 +1,4 @@
-"""What documentation keeps: sources, the crawl of each, pages, chunks and their words."""
+"""Protocols and rows of documentation: sources, their crawls, pages, chunks and index words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AddressState = Literal["queued", "done", "unchanged", "failed", "missing", "skip
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """A documentation source as the user added it. Readers see the pages of its `generation`; 0 is none yet."""
+    """A documentation source as the user added it. Readers see the pages of its `generation`; 0 means none yet."""
 
     id: str
     name: str
@@ -32,15 +32,15 @@ class SourceRow:
     generation: int = 0
     added_at: float = 0.0
     crawled_at: float = 0.0
-    auth: str = ""  # the name of the login that it is read with, never its value
+    auth: str = ""  # name of the login used to fetch it, never the secret itself
     browser: bool = False
-    folder: str = ""  # of a repository, literally; empty is all of it
-    reference: str = ""  # the full name of a repository's branch or tag, whose short one is `version`
+    folder: str = ""  # folder of a repository, literally; empty means all of it
+    reference: str = ""  # full name of the branch or tag of a repository; `version` is the short name
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlRow:
-    """The crawl under way, or the last one. It builds `generation`."""
+    """The running or last crawl of a source. It builds `generation`."""
 
     source_id: str
     generation: int
@@ -54,23 +54,23 @@ class CrawlRow:
 
 @dataclass(frozen=True, slots=True)
 class CrawlAddress:
-    """An address that a crawl goes to, and what became of it.
+    """An address of a crawl and its state.
 
-    `etag` and `last_modified` are those of an answer that gave no page; where it did, the page has them.
+    `etag` and `last_modified` belong to a response that gave no page; those of a page are stored with the page.
     """
 
     url: str
     depth: int = 0
     state: AddressState = "queued"
     attempts: int = 0
-    reason: str = ""  # of one that is queued: what it was in the last crawl
+    reason: str = ""  # of a queued address: its state in the last crawl
     etag: str = ""
     last_modified: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedAddresses:
-    """How many addresses were passed over for one reason, and the first of them."""
+    """Number of addresses skipped for one reason, and the first of them."""
 
     reason: str
     count: int
@@ -78,7 +78,8 @@ class SkippedAddresses:
 
 
 class DocsChunkRow(NamedTuple):
-    """A chunk to be written. It comes from another process: named tuples are pickled several times faster."""
+    """A chunk to write. A named tuple, because it comes from another process and named tuples are pickled several times
+    faster."""
 
     section: str
     anchors: tuple[str, ...]
@@ -89,9 +90,9 @@ class DocsChunkRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """A page to be written. `requested_url` is the address it was asked at, `url` the one it is cited by.
+    """A page to write. `requested_url` is the requested address, `url` the address to cite.
 
-    `links` are (address with fragment, words) of the pages of the same source that it mentions.
+    `links` are (address with fragment, link text) of pages of the same source.
     """
 
     url: str
@@ -106,7 +107,7 @@ class PageRow:
 
 @dataclass(frozen=True, slots=True)
 class KnownPage:
-    """What is needed to ask whether a page changed."""
+    """Validators of a stored page, used to ask whether it changed."""
 
     etag: str
     last_modified: str
@@ -115,7 +116,7 @@ class KnownPage:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What a stretch of a crawl found out: written at once."""
+    """Results of a part of a crawl that are written in one transaction."""
 
     pages: tuple[PageRow, ...] = ()
     settled: tuple[CrawlAddress, ...] = ()
@@ -124,7 +125,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """A chunk of a page that the coming generation shows."""
+    """A chunk of the next generation."""
 
     id: int
     section: str
@@ -134,7 +135,7 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class StoredPage:
-    """A page that the coming generation shows."""
+    """A page of the next generation."""
 
     id: int
     url: str
@@ -145,7 +146,7 @@ class StoredPage:
 
 @dataclass(frozen=True, slots=True)
 class DocsChunkWords:
-    """The index words of one chunk, field by field, and how many pages link to it."""
+    """Index words of one chunk by field, and how many pages link to it."""
 
     chunk_id: int
     heading: str
@@ -158,7 +159,7 @@ class DocsChunkWords:
 
 @dataclass(frozen=True, slots=True)
 class PageWords:
-    """The index words of one page."""
+    """Index words of one page."""
 
     page_id: int
     title: str
@@ -169,7 +170,7 @@ class PageWords:
 
 @dataclass(frozen=True, slots=True)
 class DocsTotals:
-    """How much can be searched."""
+    """Number of searchable sources, pages and chunks."""
 
     sources: int
     pages: int
@@ -178,7 +179,7 @@ class DocsTotals:
 
 @dataclass(frozen=True, slots=True)
 class CandidateChunk:
-    """A chunk that may answer: its words by field and the facts that ranking looks at."""
+    """A chunk considered by ranking: its words by field and other ranking inputs."""
 
     chunk_id: int
     page_id: int
@@ -188,7 +189,7 @@ class CandidateChunk:
     section: str
     position: int
     is_definition: bool
-    traits: int  # of a definition: markup.model.Trait
+    traits: int  # flags of a definition (markup.model.Trait)
     anchors: str
     links_in: int
     page_links_in: int
@@ -202,7 +203,7 @@ class CandidateChunk:
 
 @dataclass(frozen=True, slots=True)
 class ShownChunk:
-    """A chunk with all that a result shows."""
+    """A chunk with everything that a search result shows."""
 
     id: int
     source_id: str
@@ -215,109 +216,113 @@ class ShownChunk:
     text: str
 
 
-class CrawlClaim(Protocol):
-    """The right to crawl a source, with a note that outlives whoever has it."""
+class CrawlLock(Protocol):
+    """Exclusive right to crawl a source, with a note that outlives its holder."""
 
     def read_note(self) -> str:
-        """What this or an earlier holder noted last; empty when it noted nothing."""
+        """Return the last note of this or an earlier holder; empty if there is none."""
 
     def write_note(self, line: str) -> None:
-        """Replace the note. A holder that dies meanwhile leaves the old one or the new one."""
+        """Replace the note atomically: if the holder dies meanwhile, the old or the new note remains."""
 
 
 class Sources(Protocol):
-    """Documentation sources and the crawl of each."""
+    """Documentation sources and their crawls."""
 
     def sources(self) -> list[SourceRow]:
-        """All sources by name."""
+        """Return all sources by name."""
 
     def source(self, source_id: str) -> SourceRow | None:
-        """The source with that id; names may be those of several versions."""
+        """Return the source with that id. Several versions of a source may share one name."""
 
     def add_source(self, source: SourceRow) -> None:
         """Record a new source."""
 
     def set_version(self, source_id: str, version: str) -> None:
-        """Record which version the source turned out to have."""
+        """Record the version that the crawl found out."""
 
-    def claim(self, source_id: str) -> AbstractContextManager[CrawlClaim | None]:
-        """The right to crawl a source, until the block ends or the process dies; None while another has it."""
+    def try_lock(self, source_id: str) -> AbstractContextManager[CrawlLock | None]:
+        """Return a context with the lock for crawling a source, or None while another process holds it.
+
+        The lock ends with the block or the process.
+        """
 
     def crawl(self, source_id: str) -> CrawlRow | None:
-        """The crawl under way or the last one; None before the first."""
+        """Return the running or last crawl of a source; None before the first."""
 
     def open_crawls(self) -> list[str]:
-        """Ids of the sources whose crawl is not finished."""
+        """Return the ids of sources whose crawl has not finished."""
 
     def begin_crawl(self, source_id: str, *, is_full: bool, now: float) -> None:
-        """Open a crawl of the next generation; unless it is a full one, what gave no page in the last is queued again.
+        """Open a crawl of the next generation and queue again the addresses that gave no page in the last one.
 
-        The reason of such an address is why it was skipped, or the state that it had (`failed`, `missing`).
+        A full crawl (`is_full`) does not queue them. The reason of such an address is why it was skipped, or its old
+        state (`failed`, `missing`).
         """
 
     def seed(self, source_id: str, addresses: Iterable[CrawlAddress]) -> None:
-        """Record the first addresses of a crawl, queued or failed already, and that it has them."""
+        """Record the first addresses of a crawl, queued or already failed, and mark the crawl as seeded."""
 
     def end_crawl(self, source_id: str, state: CrawlState, reason: str, now: float) -> bool:
-        """Close an open crawl without publishing it; False when it was closed already."""
+        """Close an open crawl without publishing it; False if it was already closed."""
 
     def forget(self, source_id: str, urls: Iterable[str]) -> None:
-        """Drop addresses that the crawl need not ask for."""
+        """Delete addresses that need not be crawled."""
 
     def fail_address(self, source_id: str, url: str, reason: str) -> None:
-        """Record that an address is not to be read in this crawl, whether it was met already or not."""
+        """Record that an address failed in this crawl, whether it was known or not."""
 
     def queued(self, source_id: str) -> list[CrawlAddress]:
-        """Places that still wait, nearest to the start first."""
+        """Return the queued addresses, nearest to the start first."""
 
     def known_urls(self, source_id: str) -> set[str]:
-        """Every address that the crawl has met."""
+        """Return every address known to the crawl."""
 
     def address_counts(self, source_id: str) -> dict[str, int]:
-        """How many addresses are in each state."""
+        """Return the number of addresses by state."""
 
     def failed_addresses(self, source_id: str) -> list[CrawlAddress]:
-        """The addresses that could not be read, with the reason for each."""
+        """Return the addresses that could not be read, each with its reason."""
 
     def count_reason(self, source_id: str, reason: str) -> int:
-        """How many addresses were settled with that very reason."""
+        """Return the number of addresses with exactly that reason."""
 
-    def skipped_because(self, source_id: str, most: int) -> list[SkippedAddresses]:
-        """Why addresses were passed over, the commonest reasons first."""
+    def skip_reasons(self, source_id: str, limit: int) -> list[SkippedAddresses]:
+        """Return why addresses were skipped, the most frequent reasons first, at most `limit`."""
 
     def first_reason(self, source_id: str) -> str:
-        """Why the first address, failures before others, gave no page; empty when no address says."""
+        """Return why the first address gave no page, failures first; empty if no address has a reason."""
 
 
 class Pages(Protocol):
-    """The write path: pages of a crawl, their words, and the moment when readers see them."""
+    """The write path: pages of a crawl, their index words, and publishing them to readers."""
 
     def known_pages(self, source_id: str) -> dict[str, KnownPage]:
-        """By address: the page that readers see now, or that the open crawl has already written."""
+        """Return stored pages by address: those that readers see, or that the open crawl has already written."""
 
     def live_addresses(self, source_id: str) -> list[str]:
-        """The addresses of all pages that readers see now."""
+        """Return the addresses of all pages that readers see."""
 
     def write(self, source_id: str, generation: int, batch: Batch) -> bool:
-        """Write a stretch of a crawl; False, and nothing written, when that crawl is no longer wanted."""
+        """Write a batch of a crawl; return False and write nothing if that crawl was cancelled or replaced."""
 
-    def drop_unmet(self, source_id: str, generation: int) -> int:
-        """Mark the pages that the crawl did not meet again; how many pages the new generation drops in all."""
+    def drop_unseen_pages(self, source_id: str, generation: int) -> int:
+        """Mark pages that the crawl did not find again; return how many pages the new generation drops in all."""
 
-    def coming_pages(self, source_id: str) -> list[StoredPage]:
-        """The pages that the coming generation shows."""
+    def next_pages(self, source_id: str) -> list[StoredPage]:
+        """Return the pages of the next generation."""
 
-    def coming_anchors(self, source_id: str) -> Iterator[tuple[int, int, str]]:
-        """(page, chunk, its anchors) of the coming generation, in reading order."""
+    def next_anchors(self, source_id: str) -> Iterator[tuple[int, int, str]]:
+        """Yield (page id, chunk id, anchors) of the next generation in reading order."""
 
-    def coming_links(self, source_id: str) -> Iterator[tuple[int, str, str]]:
-        """(page, target, words) of every link of the coming generation."""
+    def next_links(self, source_id: str) -> Iterator[tuple[int, str, str]]:
+        """Yield (page id, target, link text) of every link of the next generation."""
 
     def indexed_links(self, source_id: str) -> dict[int, tuple[str, int]]:
-        """By chunk that is indexed already: the words of links to it and how many there are."""
+        """Return link words and number of links by id of the chunks that are already indexed."""
 
     def chunks_of(self, page_id: int) -> list[StoredChunk]:
-        """The chunks of a page in reading order."""
+        """Return the chunks of a page in reading order."""
 
     def write_words(self, pages: Sequence[PageWords], chunks: Sequence[DocsChunkWords]) -> None:
         """Index the words of whole pages."""
@@ -326,51 +331,51 @@ class Pages(Protocol):
         """Correct the link words of indexed chunks (chunk, words, count) and the link counts of pages (page, count)."""
 
     def publish(self, source_id: str, generation: int, left_out: str = "", *, now: float) -> bool:
-        """Show the new generation to readers, all of it at once; False when nobody wants it any more.
+        """Make the new generation visible to readers, all at once; False if that crawl was cancelled.
 
-        `left_out` says what the limits of the source kept out of it.
+        `left_out` describes what the limits of the source excluded.
         """
 
     def discard(self, source_id: str) -> None:
-        """Remove what an abandoned crawl wrote; readers keep what they see."""
+        """Delete what an abandoned crawl wrote; readers keep the published generation."""
 
     def remove_source(self, source_id: str) -> int:
-        """Remove a source with all it has; returns how many pages that were."""
+        """Delete a source with all its data, and return its number of pages."""
 
 
 class Passages(Protocol):
-    """The read path: candidates for a question with all that ranking looks at, and chunks to show."""
+    """The read path: candidates with all ranking inputs, and chunks to show."""
 
     def snapshot(self) -> AbstractContextManager[object]:
-        """Several reads that see one state, whatever is published meanwhile."""
+        """Return a context in which all reads see the same state."""
 
     def totals(self, source_ids: Collection[str]) -> DocsTotals:
-        """How many pages and chunks readers can see of some sources."""
+        """Return how many pages and chunks of some sources are visible."""
 
     def document_frequencies(self, words: Iterable[str]) -> dict[str, int]:
-        """In how many chunks each word occurs; words that never do are left out."""
+        """Return the number of chunks that contain each word; absent words are left out."""
 
     def chunk_count(self) -> int:
-        """How many chunks the word index holds."""
+        """Return the number of chunks in the word index."""
 
     def candidates(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> list[CandidateChunk]:
-        """The chunks that share most with the words, in no order that matters; none for no words."""
+        """Return the best-matching chunks in arbitrary order; none if there are no words."""
 
     def candidates_with(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[CandidateChunk]:
-        """Those of the chunks that readers may see in the sources."""
+        """Return the given chunks as candidates if they are visible in the sources."""
 
     def visible(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> set[int]:
-        """The ids of the same, without anything else of them: of thousands."""
+        """Return the visible subset of the given chunk ids; fast for thousands."""
 
     def page_scores(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> dict[int, float]:
-        """The pages that share most with the words, each with its score; none for no words."""
+        """Return the best-matching pages by id with their scores; none if there are no words."""
 
     def chunks(self, chunk_ids: Sequence[int]) -> list[ShownChunk]:
-        """Chunks by id, in the order asked for; ids that are gone are left out."""
+        """Return chunks by id in the given order; deleted ones are left out."""
 
 
 class Documents(Protocol):
-    """All that documentation keeps."""
+    """All documentation of a library."""
 
     @property
     def sources(self) -> Sources:

@@ -1,4 +1,4 @@
-"""What a change of a file's facts means for others, and how it is encoded: the same in all engines."""
+"""Encoding of changed facts and dependencies in the code graph, the same in all engines."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ _DIGEST_BYTES = 8
 
 
 def checksum(dependency: str) -> int:
-    """Dependencies are compared by checksum: a collision costs a needless look, a table of names would cost more."""
+    """Return the checksum of a dependency. A collision only costs a needless resolution; a table of names would cost
+    more."""
     return zlib.crc32(dependency.encode("utf-8", "surrogateescape"))
 
 
 def encoded_dependencies(dependencies: Iterable[str]) -> bytes:
-    """The checksums of names as one value."""
+    """Return the sorted checksums of dependencies as one byte string."""
     return array("I", sorted(map(checksum, dependencies))).tobytes()
 
 
 def new_state(known: tuple[bytes, int, bytes] | None, interface_hash: bytes, *, only_added: bool) -> int:
-    """What has to be settled, given the stored hash, state and parts, if any."""
+    """Return how much of a file has to be resolved, given its stored (hash, state, parts) and its new hash."""
     if known is None:
         return APPEARED
     changed = BODY_CHANGED if known[0] == interface_hash or only_added else INTERFACE_CHANGED
@@ -33,12 +34,12 @@ def new_state(known: tuple[bytes, int, bytes] | None, interface_hash: bytes, *, 
 
 
 def encoded_parts(parts: Mapping[str, bytes]) -> bytes:
-    """Names and digests as one value: a list of names, then the digests in the same order."""
+    """Encode names and digests as one value: the list of names, then the digests in the same order."""
     return "\n".join(parts).encode() + b"\0" + b"".join(parts.values())
 
 
 def only_added(stored: bytes, parts: Mapping[str, bytes]) -> list[str] | None:
-    """The names that are new where nothing else changed; None when something else did, or parts are not known."""
+    """Return the added names if nothing else changed; None otherwise, or if the parts are unknown."""
     names, _, digests = stored.partition(b"\0")
     if not names or not parts:
         return None

@@ -1,4 +1,4 @@
-"""What the code graph keeps: facts of files, and the edges and imports that resolving them gave."""
+"""Protocols and rows of the code graph: facts of files, and the edges and imports resolved from them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from deltos.store.symbols import Symbol
 
-# What has to be settled about a file's facts; higher includes lower.
+# How much of a file's facts changed since they were last resolved; a higher value includes the lower ones.
 SETTLED, BODY_CHANGED, INTERFACE_CHANGED, APPEARED = range(4)
 
 
@@ -28,27 +28,34 @@ class FactRecord:
 
 
 class EdgeRecord(Protocol):
-    """A resolved reference, as the domain has it; with an empty path, a mention of a bare name."""
+    """A resolved reference; an empty `target_path` means a mention of a name on a value of unknown type."""
 
     @property
-    def line(self) -> int: ...
+    def line(self) -> int:
+        """Line of the reference."""
     @property
-    def source_key(self) -> str: ...
+    def source_key(self) -> str:
+        """Key of the definition that contains the reference; empty at module level."""
     @property
-    def target_path(self) -> str: ...
+    def target_path(self) -> str:
+        """File of the target; empty for a mention."""
     @property
-    def target_key(self) -> str: ...
+    def target_key(self) -> str:
+        """Key of the target, or the mentioned name."""
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """Kind of reference, such as call, import or inherit."""
     @property
-    def origin(self) -> str: ...
+    def origin(self) -> str:
+        """Rule that resolved the reference."""
     @property
-    def certain(self) -> bool: ...
+    def certain(self) -> bool:
+        """Whether the target is certain."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolutionRecord:
-    """Everything that resolving one file gave."""
+    """The result of resolving one file."""
 
     path: str
     edges: Sequence[EdgeRecord]
@@ -60,7 +67,7 @@ class ResolutionRecord:
 
 @dataclass(frozen=True, slots=True)
 class Unsettled:
-    """A file whose facts changed since the graph was last resolved."""
+    """A file whose facts changed since the graph was last resolved; `state` says how much."""
 
     path: str
     language: str
@@ -69,8 +76,8 @@ class Unsettled:
 
 @dataclass(frozen=True, slots=True)
 class PendingFacts:
-    """What a transaction changed and others do not see yet: interface and body of files (None of those that went), and
-    path, key and kind of their symbols by name."""
+    """Uncommitted facts of a transaction, for processes that cannot see it: interface and body by path (None if the
+    file is gone), and (path, key, kind) of symbols by name."""
 
     facts: dict[str, tuple[bytes | None, bytes | None]]
     symbols: dict[str, list[tuple[str, str, str]]]
@@ -78,7 +85,7 @@ class PendingFacts:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRow:
-    """One place that refers to a symbol; `source_key` is the definition around it, empty at the top of a file."""
+    """One reference to a symbol. `source_key` is the definition that contains it; empty at module level."""
 
     path: str
     line: int
@@ -92,7 +99,7 @@ class ReferenceRow:
 
 @dataclass(frozen=True, slots=True)
 class ImportRow:
-    """That one file imports another, and when it takes effect."""
+    """An import of one file by another; `mode` says when it takes effect."""
 
     path: str
     target: str
@@ -102,8 +109,7 @@ class ImportRow:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Source and target of references, each pair once, with their kind and whether one is certain. `is_partial`: there
-    are more."""
+    """Distinct (source, target) pairs of references with kind and certainty. `is_partial` means that there are more."""
 
     pairs: dict[tuple[int, int], tuple[str, bool]]
     is_partial: bool
@@ -111,7 +117,7 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class GraphCounts:
-    """How large the graph is and how much of it is resolved."""
+    """Size of the graph and how much of it is resolved."""
 
     files_by_language: dict[str, tuple[int, int]]
     symbols_by_kind: dict[str, int]
@@ -123,161 +129,168 @@ class GraphCounts:
 
 
 class FactReader(Protocol):
-    """The encoded facts of files, as one process sees them."""
+    """Reads the encoded facts of files within one process."""
 
     def interface(self, path: str) -> bytes | None:
-        """The encoded interface of a file; None when the file is unknown."""
+        """Return the encoded interface of a file; None if the file is unknown."""
 
     def body(self, path: str) -> bytes | None:
-        """The encoded body of a file; None when the file is unknown."""
+        """Return the encoded body of a file; None if the file is unknown."""
 
     def symbols_named(self, name: str) -> list[tuple[str, str, str]]:
-        """Path, key and kind of every symbol of a name."""
+        """Return path, key and kind of every symbol with that name."""
 
 
 class FactSource(Protocol):
-    """Where another process finds the facts that are committed; survives pickling."""
+    """Picklable description of where another process can read the committed facts."""
 
     def reader(self) -> FactReader:
-        """Reads them in this process."""
+        """Return a reader for this process."""
 
 
 class GraphWriter(Protocol):
-    """Writes the graph inside one transaction; remembers ids so that each is looked up once."""
+    """Writes the graph inside one transaction; caches ids so that each is looked up once."""
 
     def load_places(self) -> None:
-        """Look all paths up at once: cheaper than one by one when most of them are needed."""
+        """Load the ids of all paths at once, which is cheaper than single lookups when most of them are needed."""
 
     def write_facts(self, path: str, symbols: Sequence[Symbol], facts: FactRecord) -> None:
-        """Replace a file's symbols and facts, noting what about them has to be settled."""
+        """Replace the symbols and facts of a file, and record stale dependencies."""
 
     def remove_file(self, path: str) -> None:
-        """Forget all that a vanished file said. Edges into it stay until those files are resolved again."""
+        """Delete all facts of a file. Edges into it stay until their files are resolved again."""
 
     def stale_names(self) -> list[str]:
-        """The dependencies that went stale since the last resolution."""
+        """Return the dependencies that became stale since the last resolution."""
 
     def unsettled(self) -> list[Unsettled]:
-        """The files whose facts changed since the last resolution."""
+        """Return the files whose facts changed since the last resolution."""
 
     def languages(self) -> dict[str, str]:
-        """Every file of the graph and its language."""
+        """Return the language of every file in the graph."""
 
     def dependants(self, dependencies: Iterable[str]) -> set[str]:
-        """The files whose resolution depended on any of the given files or names, and a few more by chance."""
+        """Return the files whose resolution depended on any of the given files or names.
+
+        The result may contain a few more files, because dependencies are stored as checksums.
+        """
 
     def depends(self, path: str, dependency: str) -> bool:
-        """Whether the resolution of one file depended on a name; perhaps also where it did not."""
+        """Whether the resolution of a file depended on a name; checksums may collide, so True can be wrong."""
 
     def facts(self) -> FactReader:
-        """The facts as this transaction has them."""
+        """Return a reader of the facts as this transaction sees them."""
 
     def fact_source(self) -> FactSource:
-        """Where others find the facts; they do not see what this transaction changed."""
+        """Return where other processes can read the facts; they do not see uncommitted changes."""
 
     def pending(self, paths: Iterable[str]) -> PendingFacts:
-        """The facts of some files as this transaction has them, for those who do not see it."""
+        """Return the uncommitted facts of some files, to send them to other processes."""
 
     def write_resolution(self, resolution: ResolutionRecord) -> None:
         """Replace the edges and imports of one file."""
 
     def settle(self) -> None:
-        """Mark every file as resolved: those without a resolver have nothing to settle."""
+        """Mark every file as resolved, including files of languages without a resolver."""
 
 
 class StoredFacts(Protocol):
-    """The facts of a project as they are kept, for those who resolve files of others against them."""
+    """Facts of a project for resolving files of other projects against them."""
 
     def languages(self) -> dict[str, str]:
-        """Every file of the graph and its language."""
+        """Return the language of every file in the graph."""
 
     def facts(self) -> FactReader:
-        """The facts, as this thread sees them."""
+        """Return a reader of the facts as this thread sees them."""
 
     def fact_source(self) -> FactSource:
-        """Where another process finds them."""
+        """Return where another process can read the facts."""
 
     def dependants_by_name(self, dependencies: Iterable[str]) -> dict[str, list[str]]:
-        """The files whose resolution depended on each of the given names, and a few more by chance; names that nothing
-        depended on are left out."""
+        """Return the files whose resolution depended on each given name; names without dependants are left out.
+
+        The result may contain a few more files, because dependencies are stored as checksums.
+        """
 
 
 class FileImports(Protocol):
-    """Which files need which."""
+    """Imports between files."""
 
     def imports_of(self, paths: Sequence[str]) -> dict[str, set[str]]:
-        """The files of the project that each of some files imports; those that import none are left out."""
+        """Return the project files that each given file imports; files without imports are left out."""
 
 
 class Graph(FileImports, StoredFacts, Protocol):
-    """Questions to one project's graph: symbols by name or place, edges in and out, imports, counts."""
+    """Queries on the graph of one project: symbols by name or position, references, imports, counts."""
 
     def snapshot(self) -> AbstractContextManager[object]:
-        """Several reads that see one state, whatever is written meanwhile."""
+        """Return a context in which all reads see the same state."""
 
     def symbols_named(self, name: str, *, any_case: bool = False) -> list[Symbol]:
-        """All definitions of a name."""
+        """Return all definitions of a name."""
 
     def symbols_in(self, path: str) -> list[Symbol]:
-        """All definitions of a file, from top to bottom."""
+        """Return all definitions of a file from top to bottom."""
 
     def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
-        """Definitions by id; what is not defined in the project is left out."""
+        """Return definitions by node id; nodes without a definition in the project are left out."""
 
     def symbols_at(self, places: Iterable[tuple[str, str]]) -> list[Symbol]:
-        """Definitions by path and key; what is not defined there is left out."""
+        """Return definitions by (path, key); undefined ones are left out."""
 
     def names(self) -> list[str]:
-        """Every defined name, once."""
+        """Return every distinct defined name."""
 
     def paths(self) -> list[str]:
-        """Every file of the graph."""
+        """Return every file of the graph."""
 
     def module_node(self, path: str) -> int | None:
-        """The id that stands for a file as a module; None when nothing refers to it or from its top level."""
+        """Return the id of the node of a file as a module; None if no reference starts or ends there."""
 
     def nodes(self, node_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
-        """Path and key of nodes, defined or not."""
+        """Return path and key of nodes, defined or not."""
 
     def references(self, node_ids: Iterable[int]) -> list[ReferenceRow]:
-        """Every place that refers to any of the symbols, by file and line."""
+        """Return every reference to any of the symbols, by file and line."""
 
     def overridden(self, node_ids: Iterable[int]) -> set[int]:
-        """What the definitions override, or add another declaration to."""
+        """Return the symbols that the definitions override or declare again."""
 
     def overriding(self, node_ids: Iterable[int]) -> set[int]:
-        """What overrides the definitions, or declares them again."""
+        """Return the symbols that override the definitions or declare them again."""
 
     def subclasses(self, node_ids: Iterable[int]) -> set[int]:
-        """What surely inherits from any of the definitions, directly."""
+        """Return the direct subclasses of the definitions that are certain."""
 
     def declared_again(self, path: str, line: int) -> list[Symbol]:
-        """The definitions that a line only declares once more: an overload's signature."""
+        """Return the definitions that a line only redeclares, such as the signature of an overload."""
 
     def outgoing(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
-        """Everything that the given definitions of one file refer to."""
+        """Return all references made by the given definitions of one file."""
 
     def reference_counts(self, node_ids: Iterable[int]) -> dict[int, int]:
-        """How many places refer to each symbol."""
+        """Return the number of certain references to each symbol."""
 
     def users(self, *, limit: int, below: str = "") -> dict[int, int]:
-        """The symbols that most other files refer to, each with how many do; most used first. `below`: only those of a
-        file, or of the files of a folder."""
+        """Return the symbols that most other files refer to, with their number of files, most used first.
+
+        `below` limits the symbols to a file or to the files of a folder.
+        """
 
     def mentions(self, name: str) -> list[ReferenceRow]:
-        """Places that use a name on a value of unknown type."""
+        """Return uses of a name on a value of unknown type."""
 
     def imports(self) -> list[ImportRow]:
-        """Every import of one file of the project by another."""
+        """Return every import of one project file by another."""
 
     def most_used(self, *, limit: int) -> list[Symbol]:
-        """The symbols that most places refer to, without signature and documentation; most used first."""
+        """Return the symbols with the most references, most used first, without signature and documentation."""
 
     def links(self, *, limit: int) -> Links:
-        """Which node refers to which, by the first `limit` places that refer to anything."""
+        """Return which node refers to which, from the first `limit` references."""
 
     def counts(self) -> GraphCounts:
-        """The size of the graph."""
+        """Return the size of the graph."""
 
     def symbol_count(self) -> int:
-        """How many symbols there are."""
+        """Return the number of symbols."""

@@ -1,4 +1,4 @@
-"""What is kept of a project's history: commits with their words and files, and what they say of each file."""
+"""Protocols and rows of a project's git history: commits with their words and files, and statistics of each file."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
 
     from deltos.store.version import Version
 
-# A commit with more files is a sweep: it tells nothing about any one of them, nor that they belong together.
+# A commit with more files is a sweeping change: it says nothing about a single file or about related files.
 MAX_RELATED_FILES = 30
-# How many of the latest commits of a file give it words, and how many are counted for what changes together.
+# Number of latest commits that give a file its words, and number counted for files that change together.
 MAX_WORD_COMMITS = 30
 MAX_COUNTED_COMMITS = 500
-# The recorded fact that says in one line how much is known.
+# Key of the recorded fact that summarises in one line how much history is indexed.
 HISTORY_SUMMARY = "history/summary"
-# Files count as changing together from so many common commits on.
-LEAST_TOGETHER = 3
+# Minimum number of common commits of two files that count as changing together.
+MIN_COMMITS_TOGETHER = 3
 
 
 @dataclass(frozen=True, slots=True)
 class CommitRow:
-    """A commit; `time` is in seconds, `file_count` counts those in the project that it touched."""
+    """A commit. `time` is in seconds; `file_count` is the number of project files that it touched."""
 
     id: int
     hash: str
@@ -38,7 +38,7 @@ class CommitRow:
 
 @dataclass(frozen=True, slots=True)
 class CommitRecord:
-    """A commit as written, with its words; `paths` are the touched files that there still are, under today's names."""
+    """A commit to write, with its words. `paths` are the touched files that still exist, under their present names."""
 
     hash: str
     time: int
@@ -56,7 +56,7 @@ class CommitRecord:
 
 @dataclass(frozen=True, slots=True)
 class CommitVectors:
-    """What some commits mean, in the order of their ids: int8 vectors end to end; `number` grows with every write."""
+    """Vectors of several commits, in the order of `ids`: concatenated int8 vectors. `number` grows with every write."""
 
     number: int
     ids: tuple[int, ...]
@@ -65,7 +65,7 @@ class CommitVectors:
 
 @dataclass(frozen=True, slots=True)
 class CommitMatch:
-    """A commit that has some of the words; a higher score is better."""
+    """A commit that contains some of the terms; a higher score is better."""
 
     commit: CommitRow
     score: float
@@ -73,8 +73,8 @@ class CommitMatch:
 
 @dataclass(frozen=True, slots=True)
 class FileHistoryRow:
-    """What history tells about a file: words of its last commits' subjects (newest first, repeated as they occur), how
-    often it changed, and when last, in seconds."""
+    """History of a file: words of its latest commit subjects (newest first, with repetitions), number of changes, and
+    time of the last change in seconds."""
 
     words: str
     changes: int
@@ -83,7 +83,7 @@ class FileHistoryRow:
 
 @dataclass(frozen=True, slots=True)
 class ChangedTogether:
-    """A file that changed in `together` of the `changes` commits that changed another one."""
+    """A file that changed in `together` of the `changes` commits that changed another file."""
 
     path: str
     together: int
@@ -92,7 +92,8 @@ class ChangedTogether:
 
 @dataclass(frozen=True, slots=True)
 class HistoryTotals:
-    """How much is known: commits, the time of the oldest and the newest, and how many touch too many files to count."""
+    """Number of commits, time of the oldest and newest, and number of sweeping commits that are not counted for files.
+    """
 
     commits: int = 0
     oldest: int = 0
@@ -101,53 +102,55 @@ class HistoryTotals:
 
 
 class FileHistory(Protocol):
-    """What history tells about files."""
+    """History of files."""
 
     def version(self) -> Version:
-        """What tells the state that this thread reads from every other."""
+        """Return a value that identifies the state that this thread reads."""
 
     def of_files(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
-        """What is known about files; those without history are left out."""
+        """Return the history of files by path; files without history are left out."""
 
     def vectors_since(self, model: str, number: int) -> list[CommitVectors]:
-        """The vectors of a model that were written after those with that number; only of commits that say something
-        about files: those that touched some that there are, and not too many."""
+        """Return the vectors of a model with a higher number.
+
+        Only commits that touched existing files, and not too many, have vectors.
+        """
 
     def vector_count(self, model: str) -> int:
-        """How many times vectors of a model were written."""
+        """Return the number of writes of vectors of a model."""
 
     def vector_numbers(self, model: str) -> list[int]:
-        """The numbers of all vectors of a model."""
+        """Return the numbers of all vector writes of a model."""
 
     def commit_words(self, ids: Collection[int]) -> dict[int, str]:
-        """The words of commits' subjects; those that are gone are left out."""
+        """Return the words of commit subjects by id; deleted commits are left out."""
 
     def paths_of(self, ids: Collection[int], *, limit: int) -> dict[int, list[str]]:
-        """The files that commits touched and that there still are, at most so many of each."""
+        """Return the existing files that commits touched, at most `limit` of each."""
 
     def changed_with(self, path: str, *, limit: int) -> list[ChangedTogether]:
-        """The files that usually change when this one does, most often first."""
+        """Return the files that usually change together with this one, most often first."""
 
 
 class History(FileHistory, Protocol):
     """The history of one project."""
 
     def snapshot(self) -> AbstractContextManager[object]:
-        """Several reads that see one state, whatever is written meanwhile."""
+        """Return a context in which all reads see the same state."""
 
     def totals(self) -> HistoryTotals:
-        """How much is known."""
+        """Return how much history is indexed."""
 
     def match_files(self, terms: Sequence[str], *, limit: int) -> list[tuple[str, float]]:
-        """The indexed files whose commits have the terms, best first; a higher score is better."""
+        """Return the indexed files whose commits match the terms, best first; a higher score is better."""
 
     def match_commits(
         self, terms: Sequence[str], spans: Sequence[tuple[int, int]] = (), authors: Sequence[str] = (), *, limit: int
     ) -> list[CommitMatch]:
-        """The commits that best match the terms; in one of the spans of time (from, up to) where there are any, and by
-        one of the authors where there are any."""
+        """Return the commits that best match the terms, optionally within time spans (start, end) and by some authors.
+        """
 
-    def commits_saying(
+    def commits_with_subject_terms(
         self,
         groups: Sequence[Sequence[str]],
         spans: Sequence[tuple[int, int]] = (),
@@ -155,52 +158,52 @@ class History(FileHistory, Protocol):
         *,
         limit: int,
     ) -> list[CommitRow]:
-        """The newest commits whose subject has a word of each group; narrowed as in `match_commits`."""
+        """Return the newest commits whose subject contains a term of each group; filtered as in `match_commits`."""
 
     def commit_counts(self, terms: Sequence[str]) -> dict[str, int]:
-        """In how many commits each term stands."""
+        """Return the number of commits that contain each term."""
 
     def commits_in(
         self, spans: Sequence[tuple[int, int]], authors: Sequence[str] = (), *, limit: int
     ) -> list[CommitRow]:
-        """The newest commits in some spans of time, by some authors."""
+        """Return the newest commits within time spans and by some authors."""
 
     def authors(self) -> Collection[str]:
-        """The names of all who wrote commits, each once."""
+        """Return the distinct names of all commit authors."""
 
-    def commits_named(self, prefix: str, *, limit: int) -> list[CommitRow]:
-        """The commits whose id begins so."""
+    def commits_by_hash(self, prefix: str, *, limit: int) -> list[CommitRow]:
+        """Return the commits whose hash begins with `prefix`."""
 
     def commits_of(self, path: str, *, limit: int) -> list[CommitRow]:
-        """The last commits of a file, newest first."""
+        """Return the last commits of a file, newest first."""
 
     def renamed(self) -> dict[str, str]:
-        """The name that a file has today, by the names that it had."""
+        """Return the present names of renamed files by their former names."""
 
 
 class HistoryWriter(Protocol):
     """Writes history inside one transaction."""
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Delete the whole history."""
 
     def add_newer(self, commits: Sequence[CommitRecord], model: str = "") -> None:
-        """Write commits, newest first, that come after all that are known; their vectors are of a model."""
+        """Write commits, newest first, that are newer than all stored ones; `model` is the model of their vectors."""
 
     def add_older(self, commits: Sequence[CommitRecord], model: str = "") -> None:
-        """Write commits, newest first, that come before all that are known; their vectors are of a model."""
+        """Write commits, newest first, that are older than all stored ones; `model` is the model of their vectors."""
 
     def remove(self, hashes: Collection[str]) -> None:
-        """Forget commits that are no longer part of the history."""
+        """Delete commits that no longer belong to the history."""
 
     def rename(self, before: str, path: str) -> None:
-        """What is known of a file belongs to it under its new name."""
+        """Move the history of a file to its new name."""
 
     def add_renamed(self, names: dict[str, str]) -> None:
-        """Remember today's name of files by the names that they had."""
+        """Record the present names of files by their former names."""
 
     def keep_files(self, paths: Collection[str]) -> None:
-        """Forget files that there are no longer."""
+        """Delete the history of all files except `paths`."""
 
     def settle(self, *, limit: int) -> int:
-        """Gather the words of files whose commits were changed, at most so many; how many were."""
+        """Recompute the words and counts of up to `limit` files whose commits changed; return how many."""

@@ -1,4 +1,4 @@
-"""What is kept of the sessions of clients over HTTP, where several servers share them."""
+"""Protocol and rows of HTTP client sessions that several servers share."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptSession:
-    """A session: whose it is, how its client introduced itself, and what was chosen in it since."""
+class StoredSession:
+    """A session: its caller, the client's initialize request (`opening`), and the state chosen since."""
 
     caller: str
     opening: bytes
@@ -20,7 +20,7 @@ class KeptSession:
 
 @dataclass(frozen=True, slots=True)
 class SessionUse:
-    """A session among all, by what it can be ended by, and how many seconds ago it was used."""
+    """An open session with the key to end it and the seconds since its last use."""
 
     key: bytes
     caller: str
@@ -28,22 +28,22 @@ class SessionUse:
 
 
 class SessionRecords(Protocol):
-    """The sessions of all servers of a database. Times are the database's: clocks of servers may differ."""
+    """The sessions of all servers of a database. Times are the database's, because server clocks may differ."""
 
-    def find(self, session_id: str) -> KeptSession | None:
-        """An open session, used now; None when there is none of this id, or it was unused for too long."""
+    def find(self, session_id: str) -> StoredSession | None:
+        """Return an open session and mark it as used; None if there is none with this id or it has expired."""
 
     def uses(self) -> Sequence[SessionUse]:
-        """All open sessions."""
+        """Return all open sessions."""
 
-    def add(self, session_id: str, session: KeptSession) -> None:
-        """Keep a new session."""
+    def add(self, session_id: str, session: StoredSession) -> None:
+        """Store a new session."""
 
     def set_state(self, session_id: str, state: str) -> None:
-        """Keep what was chosen in a session."""
+        """Store the state of a session."""
 
     def end(self, session_id: str) -> None:
-        """Forget a session."""
+        """Delete a session by its id."""
 
     def end_by_key(self, key: bytes) -> None:
-        """Forget a session that `uses` told of."""
+        """Delete a session by the key that `uses` returned."""

@@ -1,4 +1,4 @@
-"""Work that is queued for workers: what is to be done, what became of it, and how a worker takes it."""
+"""Protocol and rows of the job queue: requests, their state, and the tasks of a worker."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ if TYPE_CHECKING:
 
     from deltos.progress import Progress
 
-INDEX = "index"  # a project: its code, graph and history
-CRAWL = "crawl"  # a source of documentation
-READ = "read"  # a project's code, as a whole, for search by meaning
-EMBED = "embed"  # vectors of documentation that has none of the present model
-LOOK = "look"  # whether checkouts differ from their indexes
-SWEEP = "sweep"  # blobs that nothing refers to any more
+# Kinds of jobs; the values are stored in the queue.
+INDEX = "index"  # index code, graph and history of a project
+CRAWL = "crawl"  # crawl a documentation source
+EMBED_CODE = "read"  # embed the code chunks of a project for semantic search
+EMBED_DOCS = "embed"  # embed passages that have no vector of the present model
+CHECK_FRESHNESS = "look"  # find checkouts that differ from their indexes
+SWEEP_BLOBS = "sweep"  # delete blobs that no file refers to
 
 WAITING = "waiting"
 RUNNING = "running"
@@ -23,8 +24,8 @@ SET_ASIDE = "set aside"
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """Something to be done once, however many ask for it: a kind of work, and what it is about."""
+class JobRequest:
+    """A job to run once, even if several callers request it: a kind of work and its subject."""
 
     kind: str
     subject: str = ""
@@ -33,7 +34,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """An order in the queue. `failures` is how often it failed, `reason` how it did so last."""
+    """A job in the queue. `failures` is its number of failures, `reason` the last one."""
 
     id: int
     kind: str
@@ -42,14 +43,14 @@ class JobRow:
     failures: int = 0
     reason: str = ""
 
-    def told(self) -> str:
-        """The job in a few words, for a person."""
+    def describe(self) -> str:
+        """Return a short description of the job for the user."""
         return f"job {self.id} ({self.kind} {self.subject})" if self.subject else f"job {self.id} ({self.kind})"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
-    """A worker that was heard of `seconds_ago`, and the jobs that it carries out."""
+    """A worker, the seconds since its last heartbeat, and the jobs that it is running."""
 
     id: int
     seconds_ago: float
@@ -57,51 +58,52 @@ class WorkerRow:
 
 
 class Jobs(Protocol):
-    """The queue as those see it who want something done."""
+    """The queue as seen by callers that request work."""
 
-    def add(self, order: Order, *, is_waited_for: bool = False) -> JobRow:
-        """Queue an order, unless it waits already or was set aside; what somebody waits for comes before the rest."""
+    def add(self, request: JobRequest, *, is_waited_for: bool = False) -> JobRow:
+        """Queue a request unless it is queued or set aside; `is_waited_for` gives it priority. Return the job."""
 
-    def find(self, order: Order) -> JobRow | None:
-        """The order where it is queued, running or set aside; None when it is done or was never given."""
+    def find(self, request: JobRequest) -> JobRow | None:
+        """Return the job of a request that is queued, running or set aside; None if it is done or was never added."""
 
-    def every(self) -> list[JobRow]:
-        """All that waits, runs or was set aside, in the order in which it is taken."""
+    def all(self) -> list[JobRow]:
+        """Return all jobs that are waiting, running or set aside, in queue order."""
 
     def retry(self, job_id: int) -> JobRow:
-        """Queue a job again that was set aside, with all its attempts; raises NotFound where there is none."""
+        """Queue a set-aside job again with all its attempts; raise NotFound if there is none with that id."""
 
     def drop(self, job_id: int) -> JobRow:
-        """Forget a job that waits or was set aside; raises NotFound where there is none."""
+        """Delete a job that is waiting or set aside; raise NotFound if there is none with that id."""
 
     def has_worker(self) -> bool:
-        """Whether any worker was heard of lately."""
+        """Whether any worker sent a heartbeat recently."""
 
     def workers(self) -> list[WorkerRow]:
-        """Every worker that has not ended, or was not found dead yet; the one that was heard of last comes first."""
+        """Return every worker that has not ended and was not found dead, most recent heartbeat first."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """How a worker goes about its jobs."""
+    """Timing and limits of a worker."""
 
     heartbeat_seconds: float = 10.0
-    attempts: int = 5  # a job that failed so often is set aside
-    backoff_seconds: float = 5.0  # before the second attempt; each further one waits three times as long
+    attempts: int = 5  # a job that failed this often is set aside
+    backoff_seconds: float = 5.0  # before the second attempt; tripled for each further one
     ends_when_idle: bool = False
 
     @property
     def silence_seconds(self) -> float:
-        """A worker that was not heard of for so long has died, or is cut off: others take its jobs over."""
+        """Seconds without a heartbeat after which a worker counts as dead or disconnected, and its jobs are requeued.
+        """
         return 3 * self.heartbeat_seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """What a worker can do: by kind of job, and by how often it is done without being asked for."""
+class JobHandlers:
+    """The functions of a worker by kind of job, and the routine jobs that it queues itself."""
 
-    by_kind: Mapping[str, Callable[[Order, Progress], None]]
+    by_kind: Mapping[str, Callable[[JobRequest, Progress], None]]
     every_minute: tuple[str, ...] = ()
     every_hour: tuple[str, ...] = ()
-    interrupt: Callable[[], None] = lambda: None  # end at once what keeps a job from noticing that it shall stop
-    say: Callable[[str], None] = lambda _line: None
+    interrupt: Callable[[], None] = lambda: None  # interrupt the running job, so that it notices the shutdown
+    log: Callable[[str], None] = lambda _line: None

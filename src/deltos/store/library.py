@@ -1,4 +1,4 @@
-"""The library: documentation and API descriptions, which a whole data folder shares."""
+"""Protocol of the library: documentation and API descriptions, shared by all projects of a data folder."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from deltos.store.documents import Documents
 
 if TYPE_CHECKING:
     from deltos.store.apis import ApiDescriptions
-    from deltos.store.stopped import StoppedReadings
+    from deltos.store.unreadable_content import UnreadableContent
     from deltos.store.vectors import VectorRecords
 
 
 class LibraryStore(Documents, Protocol):
-    """What the documentation and the API domain share."""
+    """Stores shared by the documentation and the API domain."""
 
     @property
     def apis(self) -> ApiDescriptions:
@@ -21,11 +21,11 @@ class LibraryStore(Documents, Protocol):
 
     @property
     def api_vectors(self) -> VectorRecords:
-        """The vectors of units of APIs, by their ids."""
+        """Vectors of API units by unit id."""
 
     @property
-    def stopped(self) -> StoppedReadings:
-        """What could not be read within its limits."""
+    def unreadable_content(self) -> UnreadableContent:
+        """Contents that could not be parsed within the limits."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the store."""

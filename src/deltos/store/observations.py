@@ -1,10 +1,10 @@
-"""What memory keeps: observations, how their places are numbered, and what is asked of whoever keeps them.
+"""Protocols and rows of memory: observations, sessions, projects, and how the place of an observation is numbered.
 
-Rows are named tuples, not dataclasses: hooks start on every tool call of an agent, and these are made five
-times as fast.
+Rows are named tuples, not dataclasses: a hook process starts on every tool call of an agent, and named tuples are
+defined five times as fast.
 """
 
-# Annotations are evaluated here: as texts, each field of a named tuple would be compiled whenever a hook starts.
+# No `from __future__ import annotations`: string annotations of named tuples are compiled at every start of a hook.
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, NewType, Protocol
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple, NewType, Protocol
 if TYPE_CHECKING:
     from deltos.store.vectors import VectorRecords
 
-# An observation's place is one number: the session's key and the position inside that session. Neighbours are
-# therefore found by arithmetic on the places that the word index returns, without reading a single row.
+# The place of an observation is one number: the key of its session and its position within the session. Neighbours of
+# a match in the word index are found by arithmetic, without reading rows.
 POSITION_BITS = 24
 _LAST_POSITION = (1 << POSITION_BITS) - 1
 
-# A text without secrets. Only what takes them out makes one (domains/memory/redact.py), and only such texts are stored.
+# A redacted text. Only domains/memory/redact.py creates one, and only redacted texts are stored.
 Clean = NewType("Clean", str)
 
 
@@ -30,7 +30,7 @@ class Anchor(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """Something worth knowing later. Times are microseconds since 1970 in UTC."""
+    """One record of memory. Times are microseconds since 1970 in UTC."""
 
     place: int
     id: Clean
@@ -46,17 +46,17 @@ class Observation(NamedTuple):
     deleted_at: int | None
     embedding: bytes | None
     embedding_model: str | None
-    folder: str = ""  # of the repository, in which it was made
-    pinned_at: int | None = None  # shown first at the start of a session
-    superseded_by: str | None = None  # the id of a newer one that says otherwise
-    score: float | None = None  # how sure the kind is, where it was judged and not given
-    restored_at: int | None = None  # when it was last brought back after it was forgotten
+    folder: str = ""  # folder of the repository where the observation was made
+    pinned_at: int | None = None  # pinned observations are shown first at the start of a session
+    superseded_by: str | None = None  # id of the newer observation that replaces this one
+    score: float | None = None  # confidence of a classified `kind`; None where the caller gave the kind
+    restored_at: int | None = None  # last time that a deletion was undone
     unpinned_at: int | None = None
-    superseded_at: int | None = None  # when `superseded_by` was last set or taken back
+    superseded_at: int | None = None  # last time that `superseded_by` was set or cleared
 
 
 class NewObservation(NamedTuple):
-    """An observation that has no place yet; `names` holds the words inside its identifiers and paths."""
+    """An observation before it is stored; `names` holds the words inside its identifiers and paths."""
 
     id: Clean
     text: Clean
@@ -80,7 +80,7 @@ class NewObservation(NamedTuple):
 
 
 class MinedFile(NamedTuple):
-    """A transcript as it was when all of it was taken in, but what happened before `since`. `key` is a digest."""
+    """A transcript file that was imported completely, except for events before `since`. `key` is a digest."""
 
     key: bytes
     size_bytes: int
@@ -89,8 +89,11 @@ class MinedFile(NamedTuple):
 
 
 class ProjectRow(NamedTuple):
-    """A folder of a project as memory knows it: the project's identity, the folder in its repository, and where that
-    was last seen. What was kept before folders were told apart is the top's."""
+    """A folder of a project in memory: identity of the project, folder in its repository, and where the folder was last
+    seen.
+
+    Observations that were stored before folders were distinguished belong to the top folder ("").
+    """
 
     key: int
     project_id: str
@@ -100,7 +103,7 @@ class ProjectRow(NamedTuple):
 
 
 class SessionRow(NamedTuple):
-    """One conversation with an agent. `session_id` is None for the observations outside any session."""
+    """One conversation with an agent. `session_id` is None for observations outside any session."""
 
     key: int
     project_id: str
@@ -111,8 +114,8 @@ class SessionRow(NamedTuple):
     ended_at: int | None
 
 
-class Sketch(NamedTuple):
-    """As much of an observation as ranking looks at."""
+class ObservationSummary(NamedTuple):
+    """The fields of an observation that ranking needs."""
 
     place: int
     created_at: int
@@ -126,27 +129,28 @@ class Sketch(NamedTuple):
 
 
 class MemoryCounts(NamedTuple):
-    """How much is kept."""
+    """Number of stored observations, sessions, projects and characters."""
 
     observations: int
-    forgotten: int
+    deleted: int
     sessions: int
     projects: int
     text_characters: int
 
 
 def session_of(place: int) -> int:
-    """The key of the session that a place belongs to."""
+    """Return the key of the session that a place belongs to."""
     return place >> POSITION_BITS
 
 
 def session_range(session: int) -> tuple[int, int]:
-    """The first and the last place that a session can have."""
+    """Return the first and the last possible place of a session."""
     return session << POSITION_BITS, (session << POSITION_BITS) + _LAST_POSITION
 
 
-class Copy(NamedTuple):
-    """A damaged file that was set aside, or a snapshot; `readable` is what it still tells, not taken over yet."""
+class MemoryCopy(NamedTuple):
+    """A damaged file that was set aside, or a snapshot. `readable` yields the observations that can still be read from
+    it."""
 
     name: str
     size_bytes: int
@@ -154,192 +158,204 @@ class Copy(NamedTuple):
     readable: Iterator[Observation]
 
 
-class Mended(NamedTuple):
-    """What was wrong and is mended, the damaged files, and the snapshots, newest first, that may know more."""
+class RepairReport(NamedTuple):
+    """Problems that were repaired, damaged files, and snapshots (newest first) that may contain lost observations."""
 
     problems: tuple[str, ...]
-    set_aside: tuple[Copy, ...]
-    snapshots: tuple[Copy, ...] = ()
+    set_aside: tuple[MemoryCopy, ...]
+    snapshots: tuple[MemoryCopy, ...] = ()
 
 
 class ObservationsWriter(Protocol):
-    """Writes inside one transaction. Projects and sessions are known by keys, observations by their places."""
+    """Writes inside one transaction. Projects and sessions are identified by keys, observations by their places."""
 
     def project(self, project_id: str, *, root: str, now: int, folder: str = "") -> int:
-        """The key of a folder of a project, created when it is new; a place that got a better identity keeps its
-        memory."""
+        """Return the key of a project folder, creating it if needed.
+
+        If `root` was known under a temporary identity, its observations are moved to the better identity.
+        """
 
     def folder_of_session(self, project_id: str, session_id: str) -> str | None:
-        """The folder of a project in which a session was last kept; None for a new session."""
+        """Return the project folder where a session was last recorded; None for a new session."""
 
     def session(self, project: int, session_id: str | None, *, agent: str, now: int) -> int:
-        """The key of a session, created when it is new."""
+        """Return the key of a session, creating it if needed."""
 
     def describe_session(self, key: int, *, agent: str, started_at: int, ended_at: int | None) -> None:
-        """Add what is known about a session: the earlier start and the later end hold."""
+        """Update agent, start and end of a session; the earlier start and the later end are kept."""
 
     def describe_project(self, key: int, *, root: str, created_at: int) -> None:
-        """Note where a project lies, unless that is known or another one lies there, and the first time it was seen."""
+        """Record the root of a project unless it has one or another project uses it, and keep the earlier creation
+        time."""
 
     def end_session(self, key: int, now: int) -> None:
-        """Note when a session ended; one that goes on later simply ends again."""
+        """Record when a session ended; a session that continues is simply ended again later."""
 
     def note_shown(self, key: int, now: int) -> int | None:
-        """Note that a session was told what memory knows; when it was told before."""
+        """Record that memory was shown to a session, and return when it was shown before."""
 
     def last_created_at(self, session: int) -> int | None:
-        """When the last observation of a session was created; None outside any session."""
+        """Return when the last observation of a session was created; None outside any session."""
 
     def recent(
         self, project: int, *, limit: int, until: int | None = None, kinds: Sequence[str] = ()
     ) -> list[Observation]:
-        """The newest live observations of a project that still hold, newest first; with `until`, those up to then; only
-        of `kinds` where given."""
+        """Return the newest live observations of a project that are not superseded, newest first.
+
+        `until` limits the creation time; `kinds` limits the kinds unless it is empty.
+        """
 
     def later(self, project: int, after: int, *, limit: int, kinds: Sequence[str]) -> list[Observation]:
-        """Live observations of some kinds made after a moment, oldest first, whether they still hold or not."""
+        """Return live observations of some kinds created after a time, oldest first, including superseded ones."""
 
     def in_session(self, session: int, *, limit: int) -> list[Observation]:
-        """The last live observations of a session, newest first."""
+        """Return the last live observations of a session, newest first."""
 
     def find(self, project: int, observation_id: str) -> Observation | None:
-        """The observation of that id in a project, forgotten or not."""
+        """Return the observation with that id in a project, deleted or not."""
 
     def project_of(self, place: int) -> int:
-        """The key of the project that the observation at `place` is in."""
+        """Return the key of the project that the observation at `place` belongs to."""
 
     def containing(self, project: int, part: str) -> list[Observation]:
-        """The observations of a project whose texts contain `part` exactly so, forgotten or not."""
+        """Return the observations of a project whose texts contain `part` literally, deleted or not."""
 
     def insert(self, project: int, session: int, new: NewObservation) -> int:
         """Store an observation at the end of its session and return its place."""
 
     def replace(self, place: int, new: NewObservation) -> None:
-        """Give the observation at `place` new content; its id and place stay."""
+        """Replace the content of the observation at `place`; id and place stay."""
 
     def replace_marks(self, place: int, new: NewObservation) -> None:
-        """Give the observation at `place` the marks and the time of change of another state; what it says stays."""
+        """Replace only the marks (deleted, pinned, superseded) and the update time of the observation at `place`."""
 
     def add_anchors(self, place: int, anchors: Sequence[Anchor]) -> None:
-        """Tie an observation to more code; what it was tied to before under the same name is replaced."""
+        """Attach an observation to code; an anchor with the same path and symbol is replaced."""
 
     def touch(self, place: int, now: int) -> None:
-        """Note that the observation was made again."""
+        """Record that the same observation was made again."""
 
     def mark_deleted(self, place: int, now: int, *, undo: bool = False) -> None:
-        """Hide an observation from every answer, or show it again."""
+        """Hide an observation from all answers, or undo that."""
 
     def mark_pinned(self, place: int, now: int, *, undo: bool = False) -> None:
-        """Have an observation shown first, or like any other."""
+        """Pin an observation, or unpin it."""
 
     def mark_superseded(self, place: int, by: str | None, now: int) -> None:
-        """Note that a newer observation says otherwise, or with None that it holds again."""
+        """Record the id of the newer observation that supersedes this one; None clears the mark."""
 
     def with_id(self, observation_id: str) -> list[Observation]:
-        """All observations of that id, forgotten or not."""
+        """Return all observations with that id, deleted or not."""
 
     def purge(self, before: int, projects: Sequence[int] | None = None) -> int:
-        """Remove what was forgotten before a moment, its words too, of all projects or of some; how many went. `scrub`
-        removes the traces."""
+        """Delete observations for good that were marked deleted before a time, and return their number.
+
+        `projects` limits the purge to some projects. Call `Observations.scrub` to erase the remaining traces on disk.
+        """
 
     def was_purged(self, observation_id: str) -> bool:
-        """Whether an observation of that id was removed for good."""
+        """Whether an observation with that id was purged."""
 
     def note_exported(self, target: bytes, number: int) -> None:
-        """Note up to which change a target has everything."""
+        """Record the number of the last change that was exported to a target."""
 
     def note_mined(self, keys: Iterable[bytes]) -> None:
-        """Note which events of transcripts were taken in."""
+        """Record which events of transcripts were imported."""
 
     def note_mined_file(self, file: MinedFile) -> None:
-        """Note that a transcript was taken in as far as it goes."""
+        """Record that a transcript was imported up to its present end."""
 
 
 class Observations(Protocol):
-    """All observations, and the one way to write to them. Leaves judgement to the memory domain."""
+    """Read access to all observations, and the transaction for writing them. Ranking and policy belong to the memory
+    domain."""
 
     @property
     def set_aside(self) -> str:
-        """The name of a damaged copy in whose place this one was begun; empty when there was none."""
+        """Name of the damaged file that was replaced by an empty one; empty if there was none."""
 
     @property
     def size_bytes(self) -> int:
-        """How much room it takes."""
+        """Size on disk in bytes."""
 
     @property
     def vectors(self) -> "VectorRecords":
-        """The vectors of live observations, by their places. What is forgotten, changed or purged loses its own."""
+        """Vectors of live observations by place. Deleting, changing or purging an observation drops its vector."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the store."""
 
     def scrub(self) -> bool:
-        """Leave no trace of what was purged; False while another process reads."""
+        """Erase all traces of purged observations on disk; False while another process is reading."""
 
     def copies(self) -> list[str]:
-        """Names of older or damaged copies, from which nothing is purged."""
+        """Return the names of backups and damaged copies, which a purge does not touch."""
 
-    def keep_snapshot(self, day: str, *, kept: int, most_bytes: int = 0) -> bool:
-        """Copy everything under the name of a day, unless that is done or there is nothing, or more than `most_bytes`;
-        of the copies the newest `kept` stay."""
+    def keep_snapshot(self, day: str, *, kept: int, max_bytes: int = 0) -> bool:
+        """Copy everything to a snapshot named after `day`, and keep only the newest `kept` snapshots.
+
+        Return False if the snapshot exists, there is nothing to copy, or the size exceeds `max_bytes` (0: no limit).
+        """
 
     def drop_snapshots(self) -> None:
-        """Delete all snapshots: they may hold what was purged."""
+        """Delete all snapshots, because they may contain purged observations."""
 
-    def mend(self) -> Mended:
-        """Compare the word index with the observations, and rebuild what can be rebuilt. Nothing is deleted."""
+    def repair(self) -> RepairReport:
+        """Compare the word index with the observations and rebuild it if needed. Nothing is deleted."""
 
     def snapshot(self) -> AbstractContextManager[object]:
-        """Several reads that see one state, whatever is written meanwhile."""
+        """Return a context in which all reads see the same state."""
 
     def writing(self) -> AbstractContextManager[ObservationsWriter]:
-        """One transaction: on disk when the block ends, or not at all."""
+        """Return a context for one transaction, committed when the block ends and rolled back on an error."""
 
     def by_ids(self, ids: Sequence[str]) -> list[Observation]:
-        """All live observations with these ids, of any project."""
+        """Return all live observations with these ids, in any project."""
 
     def at_places(self, places: Sequence[int]) -> list[Observation]:
-        """The live observations at these places, in the order asked for."""
+        """Return the live observations at these places, in the given order."""
 
-    def sketches(self, places: Sequence[int], *, head_characters: int) -> list[Sketch]:
-        """What ranking needs to know about the live observations at these places that still hold."""
+    def summaries(self, places: Sequence[int], *, head_characters: int) -> list[ObservationSummary]:
+        """Return the ranking fields of the live observations at these places that are not superseded."""
 
     def projects(self) -> list[ProjectRow]:
-        """Every project that memory knows."""
+        """Return every project folder in memory."""
 
-    def keys_beside(self, key: int) -> tuple[int, ...]:
-        """The keys of all folders of a project, of which one is given."""
+    def project_folder_keys(self, key: int) -> tuple[int, ...]:
+        """Return the keys of all folders of the project that the folder `key` belongs to."""
 
     def known_identity(self, project_id: str, root: str) -> str | None:
-        """The identity under which a project is kept: its own, or an older one that its folder had."""
+        """Return the identity under which a project is stored: its own, or an older one of the same root."""
 
     def sessions(self) -> list[SessionRow]:
-        """Every session, in the order of their first write."""
+        """Return every session in the order of their first write."""
 
     def session_keys(self, project_keys: Sequence[int]) -> set[int]:
-        """The keys of all sessions of these projects."""
+        """Return the keys of all sessions of these projects."""
 
     def count(self, project_keys: Sequence[int]) -> int:
-        """How many live observations these projects have."""
+        """Return the number of live observations of these projects."""
 
     def frequency(self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None) -> int:
-        """How many observations of these projects, or of all, have any of `words`; counting stops at `at_most`."""
+        """Count the observations that contain any of `words`, up to `at_most`; of all projects unless `project_keys` is
+        given."""
 
     def places_with(
         self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None
     ) -> list[int]:
-        """The places of observations of these projects, or of all, that have any of `words`, newest sessions first."""
+        """Return the places of observations that contain any of `words`, newest sessions first, at most `at_most`."""
 
     def places_between(
         self, project_keys: Sequence[int], start: int, end: int, *, at_most: int, kinds: Sequence[str] = ()
     ) -> list[int]:
-        """The places of live observations created in [start, end), newest first; only of `kinds` where given."""
+        """Return the places of live observations created in [start, end), newest first; only of `kinds` unless it is
+        empty."""
 
     def before(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
-        """Up to `limit` live observations before that moment, oldest first."""
+        """Return up to `limit` live observations before a position (time, place), oldest first."""
 
     def after(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
-        """Up to `limit` live observations from that moment on, oldest first."""
+        """Return up to `limit` live observations after a position (time, place), oldest first."""
 
     def page(
         self,
@@ -349,45 +365,46 @@ class Observations(Protocol):
         *,
         limit: int,
         kinds: Sequence[str] = (),
-        forgotten: bool = False,
+        deleted: bool = False,
     ) -> list[Observation]:
-        """Up to `limit` live observations before a moment, or forgotten ones, newest first; of `kinds` where given."""
+        """Return up to `limit` live (or deleted) observations before a position (time, place), newest first."""
 
     def tally(self, project_keys: Sequence[int]) -> dict[str, tuple[int, int]]:
-        """How many live and how many forgotten observations of each kind these projects have."""
+        """Return the number of live and of deleted observations by kind."""
 
     def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
-        """The last `limit` live observations of the sessions with this id, oldest first."""
+        """Return the last `limit` live observations of the sessions with this id, oldest first."""
 
     def recent(self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()) -> list[Observation]:
-        """The newest live observations that still hold, newest first; only of `kinds` where given."""
+        """Return the newest live observations that are not superseded, newest first; only of `kinds` unless it is
+        empty."""
 
     def pinned(self, project_keys: Sequence[int], *, limit: int) -> list[Observation]:
-        """The live observations that were pinned, those pinned last first."""
+        """Return the pinned live observations, last pinned first."""
 
     def anchors(self, places: Sequence[int]) -> dict[int, list[Anchor]]:
-        """What the observations at these places were written about."""
+        """Return the code anchors of the observations at these places."""
 
     def all(self) -> Iterator[Observation]:
-        """Every observation, forgotten ones too, in the order of their places."""
+        """Iterate over every observation, including deleted ones, in the order of places."""
 
     def changed_after(self, number: int) -> Iterator[Observation]:
-        """Every observation that was written or marked after the change of that number, in the order of places."""
+        """Iterate over every observation whose last change has a higher number, in the order of places."""
 
     def last_change(self) -> int:
-        """The number of the last change; 0 when there was none."""
+        """Return the number of the last change; 0 if there was none."""
 
     def change_of(self, place: int) -> int:
-        """The number of the last change of an observation."""
+        """Return the number of the last change of an observation."""
 
     def exported(self, target: bytes) -> int:
-        """Up to which change a target has everything; 0 for one that has nothing yet."""
+        """Return the number of the last change that was exported to a target; 0 for a new target."""
 
     def mined(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Those of the events of transcripts that were taken in before."""
+        """Return the keys of transcript events that were imported before."""
 
     def mined_file(self, key: bytes) -> MinedFile | None:
-        """What was noted about a transcript."""
+        """Return the import record of a transcript, if there is one."""
 
     def counts(self) -> MemoryCounts:
-        """How much is kept in all."""
+        """Return the totals of everything stored."""

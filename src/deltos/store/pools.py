@@ -1,4 +1,4 @@
-"""What is told of connections to a database."""
+"""Statistics of connection pools."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class PoolUse(NamedTuple):
-    """How the connections of one purpose are used."""
+    """Connections of one pool: maximum, open and idle connections, and requests waiting for one."""
 
     purpose: str
     most: int

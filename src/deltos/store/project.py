@@ -1,4 +1,4 @@
-"""What is kept of a project: its files, what was skipped and why, and facts about the index itself."""
+"""Protocols and rows of one project: indexed files, skipped files, and facts about the index."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class SeenStamp:
-    """A file's size and time when it was last read; `seen_at_ns` is the clock's time just before that."""
+    """Size and modification time of a file when it was last read; `seen_at_ns` is the clock just before that."""
 
     size: int
     mtime_ns: int
@@ -28,7 +28,7 @@ class SeenStamp:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file as it was when it was indexed."""
+    """A file as it was indexed."""
 
     id: int
     path: str
@@ -38,20 +38,20 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """What is written about a file when it is indexed."""
+    """The row to write for an indexed file."""
 
     path: str
     language: str
     lines: int
     hash: bytes
     stamp: SeenStamp
-    content: bytes = b""  # packed, where contents are kept
-    is_generated: bool = False  # no search finds it; its definitions and uses are known
+    content: bytes = b""  # compressed, if the store keeps contents
+    is_generated: bool = False  # not searchable; its definitions and references are in the graph
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedFile:
-    """A file that is not indexed, and why. One that could not be read has a `hash`; `failure` says what happened."""
+    """A file that is not indexed, and why. An unreadable file has a `hash`, and `failure` is the error."""
 
     path: str
     reason: str
@@ -62,7 +62,7 @@ class SkippedFile:
 
 @dataclass(frozen=True, slots=True)
 class FailedFile:
-    """A file that an indexer could not read; none could where no indexer is named."""
+    """A file that an indexer could not read; an empty `indexer` means that no indexer could."""
 
     path: str
     indexer: str
@@ -71,7 +71,8 @@ class FailedFile:
 
 @dataclass(frozen=True, slots=True)
 class KnownIndex:
-    """An index that is kept, and its project. `place` is where, for a person; `history` how much is known of that."""
+    """An existing index and its project. `place` is its location for the user, `history` a summary of the indexed
+    history."""
 
     place: str
     size_bytes: int
@@ -81,13 +82,13 @@ class KnownIndex:
     files: int
     failures: list[FailedFile]
     history: str = ""
-    has_contents: bool = False  # it can be shown without its folder
-    is_finished: bool = True  # it was indexed to the end at least once
+    has_contents: bool = False  # source lines can be shown without the checkout
+    is_finished: bool = True  # indexing has completed at least once
 
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """A damaged store that was moved out of the way; `place` is where, for a person."""
+    """A damaged store that was moved out of the way; `place` is its location for the user."""
 
     place: str
     size_bytes: int
@@ -95,9 +96,12 @@ class SetAside:
 
 @dataclass(frozen=True, slots=True)
 class IndexFacts:
-    """What an index says of itself, all of one state. `is_complete`: it was indexed to the end at least once;
-    `synced_at` changes whenever files are compared with the disk and written; `indexers` are those that made it, with
-    their versions; `notes` are what the list of files lacks; `failures` what could not be read."""
+    """Facts about an index, all of one state.
+
+    `is_complete` says that indexing has completed at least once, `synced_at` changes with every comparison with the
+    disk that wrote something, `indexers` are names and versions of the indexers, `notes` describe what the list of
+    files lacks, and `failures` are unreadable files.
+    """
 
     is_complete: bool = False
     synced_at: str = ""
@@ -107,7 +111,7 @@ class IndexFacts:
 
     @classmethod
     def of(cls, recorded: Mapping[str, str], failures: Iterable[FailedFile]) -> IndexFacts:
-        """The facts that were recorded by `FACT_KEYS`."""
+        """Build the facts from values recorded under `FACT_KEYS`."""
         complete, synced_at, indexers, notes = (recorded.get(key, "") for key in FACT_KEYS)
         return cls(bool(complete), synced_at, indexers, tuple(notes.splitlines()), tuple(failures))
 
@@ -117,7 +121,7 @@ FACT_KEYS = ("complete", "synced_at", "indexers", "notes")
 
 @dataclass(frozen=True, slots=True)
 class ProjectTotals:
-    """How much a project file holds."""
+    """Number of searchable files and lines, by language, and of skipped files by reason."""
 
     files: int
     lines: int
@@ -126,111 +130,111 @@ class ProjectTotals:
 
 
 class ProjectFiles(Protocol):
-    """The files of one project, what was skipped, and facts about the index."""
+    """Files of one project, skipped files, and facts about the index."""
 
     @property
     def keeps_contents(self) -> bool:
-        """Whether the contents of indexed files are kept too."""
+        """Whether the contents of indexed files are stored too."""
 
     def contents(self, paths: Sequence[str]) -> dict[str, bytes]:
-        """What indexed files say, by path, as UTF-8; those whose content is not kept are left out."""
+        """Return stored contents of indexed files by path, as UTF-8; files without stored content are left out."""
 
     def facts(self) -> IndexFacts:
-        """What the index says of itself now: what every answer has to know first, read at once."""
+        """Return the facts that every answer needs, read in one query."""
 
     def meta(self, key: str) -> str:
-        """A recorded fact; empty when it was never recorded."""
+        """Return a recorded fact; empty if it was never recorded."""
 
     def files(self) -> dict[str, StoredFile]:
-        """All indexed files by path."""
+        """Return all indexed files by path."""
 
     def file(self, path: str) -> StoredFile | None:
-        """One indexed file."""
+        """Return one indexed file."""
 
     def skipped(self) -> dict[str, SkippedFile]:
-        """All skipped files by path."""
+        """Return all skipped files by path."""
 
     def failures(self) -> list[FailedFile]:
-        """What could not be read, by path and indexer."""
+        """Return unreadable files, by path and indexer."""
 
     def stamps(self) -> dict[str, SeenStamp]:
-        """The stamps of all files, indexed or skipped, by path."""
+        """Return the stamps of all files, indexed or skipped, by path."""
 
     def folders(self) -> dict[str, int]:
-        """When each folder's list of entries last changed, as seen by the last walk; 0 if it cannot be trusted."""
+        """Return the modification time of each folder as seen by the last walk; 0 if it cannot be trusted."""
 
     def file_count(self) -> int:
-        """How many files can be searched."""
+        """Return the number of searchable files."""
 
     def generated(self) -> frozenset[str]:
-        """The files that a tool wrote, by path: they are indexed, but no search finds them."""
+        """Return the paths of generated files, which are indexed but not searchable."""
 
     def totals(self) -> ProjectTotals:
-        """How much can be searched, by language, and how much was skipped, by reason: what a tool wrote too."""
+        """Return searchable files by language, and skipped and generated files by reason."""
 
 
 class ProjectWriter(Protocol):
-    """One transaction of a project: all of it or nothing is kept, unless it is kept in steps."""
+    """One transaction of a project, rolled back as a whole unless `commit_step` is used."""
 
     @property
     def code(self) -> CodeWriter:
-        """Writes what code search keeps."""
+        """Writer of code search data."""
 
     @property
     def graph(self) -> GraphWriter:
-        """Writes the graph; each time a new one, which remembers nothing of the last."""
+        """Writer of the code graph; a new object on each access, which shares no state with earlier ones."""
 
     @property
     def history(self) -> HistoryWriter:
-        """Writes what is kept of the repository's history."""
+        """Writer of the repository's history."""
 
     def commit_step(self) -> None:
-        """Keep what was written so far and go on in a new transaction."""
+        """Commit all writes so far and continue in a new transaction."""
 
-    def part(self) -> AbstractContextManager[None]:
-        """Take back what an error in the block left half done, and nothing else of the transaction."""
+    def savepoint(self) -> AbstractContextManager[None]:
+        """Return a context that rolls back only its own writes on an error."""
 
     def set_meta(self, facts: dict[str, str]) -> None:
         """Record facts by key."""
 
     def add_file(self, record: FileRecord) -> int:
-        """Write a file's row; its id."""
+        """Insert the row of a file and return its id."""
 
     def remove_file(self, file_id: int) -> None:
-        """Delete a file's row, and what failed over it."""
+        """Delete the row of a file and its failures."""
 
     def touch_file(self, file_id: int, stamp: SeenStamp) -> None:
-        """Record a new stamp for a file whose content is the same."""
+        """Record a new stamp of a file whose content is unchanged."""
 
     def set_unfinished(self, indexer: str, reason: str) -> None:
-        """Record why an indexer could not settle what spans files; with an empty reason, that it could."""
+        """Record why an indexer could not finish its work across files; an empty reason clears it."""
 
     def set_skipped(self, file: SkippedFile) -> None:
         """Record a file that is not indexed."""
 
     def add_failures(self, file_id: int, reasons: Iterable[tuple[str, str]]) -> None:
-        """Record which indexers could not read a file, each with its reason."""
+        """Record the indexers that could not read a file, each with its reason."""
 
     def forget_skipped(self, paths: Iterable[str]) -> None:
-        """Drop files from the list of skipped ones."""
+        """Remove files from the list of skipped ones."""
 
     def set_folders(self, folders: dict[str, int]) -> None:
         """Replace the list of folders and their stamps."""
 
     def set_unresolved(self, indexer: str, tried: Iterable[str], unresolved: Iterable[tuple[str, str]]) -> None:
-        """Record which of the files that an indexer tried to resolve it could not, each with its reason."""
+        """Record which of the `tried` files an indexer could not resolve, each with its reason."""
 
 
 class ProjectStore(ProjectFiles, Protocol):
-    """All that is kept of one project."""
+    """Everything stored for one project."""
 
     @property
     def name(self) -> str:
-        """What it is called in the data folder."""
+        """Name of the store in the data folder."""
 
     @property
     def code(self) -> Code:
-        """What code search keeps."""
+        """Code search data."""
 
     @property
     def graph(self) -> Graph:
@@ -242,33 +246,36 @@ class ProjectStore(ProjectFiles, Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know of where answers come from."""
+        """Notes for the user about where answers are read from."""
 
     @property
     def set_aside(self) -> str:
-        """The name of a damaged copy in whose place this one was begun; empty when there was none."""
+        """Name of the damaged file that was replaced by an empty one; empty if there was none."""
 
     def writing(self) -> AbstractContextManager[ProjectWriter]:
-        """One transaction, which takes the right to write at once."""
+        """Return a context for one transaction, which takes the write lock at once."""
 
-    def repairing(self, work: Callable[[], _T]) -> _T:
-        """What `work` gives; where it meets damage, an empty store takes this one's place, and it works once more."""
+    def run_with_repair(self, work: Callable[[], _T]) -> _T:
+        """Run `work` and return its result; if the store is damaged, replace it by an empty one and run `work` again.
+        """
 
-    def look_ahead(self, others: Sequence[ProjectStore]) -> None:
-        """This thread is about to ask itself and others one after the other: where each would cost a round trip, what
-        tells their states is read at once."""
+    def prefetch(self, others: Sequence[ProjectStore]) -> None:
+        """Read the versions of this and other stores in one round trip, before this thread queries them in turn.
 
-    def claim(self, part: str = "") -> AbstractContextManager[bool]:
-        """Whether this process may index now, until the block ends or the process dies; others may not meanwhile.
+        SQLite has no round trips and does nothing.
+        """
 
-        A `part` that is indexed apart from the files is claimed by its name.
+    def try_lock(self, part: str = "") -> AbstractContextManager[bool]:
+        """Return a context that yields whether this process now holds the indexing lock.
+
+        The lock ends with the block or the process. `part` names work that is indexed separately from the files.
         """
 
     def release(self) -> None:
-        """Let go of what this thread holds: for a thread that is about to end."""
+        """Close the resources of this thread; call it before the thread ends."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the store."""
 
 
 class ProjectStores(Protocol):
@@ -276,28 +283,28 @@ class ProjectStores(Protocol):
 
     @property
     def keep_contents(self) -> bool:
-        """Whether they keep the contents of files, so that a project can be shown whose checkout is elsewhere."""
+        """Whether contents of files are stored, so that source lines can be shown without the checkout."""
 
     def sweep(self) -> int:
-        """Delete contents that no file refers to any more; how many."""
+        """Delete contents that no file refers to, and return how many."""
 
     def store_of(self, root: Path) -> ProjectStore:
-        """The store of the project at a folder, made when there is none."""
+        """Return the store of the project at a folder, creating it if needed."""
 
     def known(self, *, with_unfinished: bool = False) -> list[KnownIndex]:
-        """Every project that has one, most recently synchronised first; unreadable ones are left out.
+        """Return every indexed project, most recently synchronised first; unreadable indexes are left out.
 
-        Those whose first index was begun and has not ended come last, and only where they are asked for.
+        With `with_unfinished`, projects whose first indexing has not finished follow at the end.
         """
 
-    def having(self, roots: Sequence[Path]) -> set[Path]:
-        """Those of some folders for whose project there is a store, however far its index came."""
+    def roots_with_store(self, roots: Sequence[Path]) -> set[Path]:
+        """Return the folders that have a store, even an unfinished one."""
 
     def remove(self, root: Path) -> None:
-        """Delete the store of the project at a folder; raises StoreBusy while somebody indexes it."""
+        """Delete the store of the project at a folder; raise StoreBusy while it is being indexed."""
 
     def set_aside(self) -> list[SetAside]:
-        """The damaged stores in whose place others were begun."""
+        """Return the damaged stores that were replaced by empty ones."""
 
     def remove_set_aside(self, place: str) -> None:
-        """Delete one of them."""
+        """Delete one damaged store that was set aside."""

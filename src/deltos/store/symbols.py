@@ -1,24 +1,24 @@
-"""A definition as the graph knows it, from its extraction to an answer about it."""
+"""A definition in the code graph, from extraction to answers."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-# `feed#2`, `Shape#interface`; but `Shape.#area` is a private name of JavaScript.
+# Matches the suffix of `feed#2` and `Shape#interface`, but not `Shape.#area`, a private name of JavaScript.
 _REPETITION = re.compile(r"(?<=\w)#\w+")
 
 
 def bare_key(key: str) -> str:
-    """A key without what tells repeated definitions apart."""
+    """Return a key without the suffix that distinguishes repeated definitions."""
     return _REPETITION.sub("", key) if "#" in key else key
 
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A definition. `key` is unique in its file and stays when other lines move: `Parser.feed`, `Parser.feed#2`.
+    """A definition. `key` is unique in its file and does not depend on line numbers: `Parser.feed`, `Parser.feed#2`.
 
-    `path` and `node_id` are known once it is stored.
+    `path` and `node_id` are set once it is stored.
     """
 
     key: str
@@ -33,5 +33,5 @@ class Symbol:
 
     @property
     def label(self) -> str:
-        """Its qualified name for a reader: repeated definitions (`feed#2`) are told apart by their lines."""
+        """Qualified name for the reader, without the suffix of repeated definitions (`feed#2`)."""
         return bare_key(self.key)

@@ -1,4 +1,7 @@
-"""Terms as the tokenizer of FTS5 makes them, so that all engines find by the same words. SQLite is asked in memory."""
+"""Terms exactly as SQLite's FTS5 tokenizer makes them, so that all engines match the same words.
+
+The terms are computed by an in-memory SQLite database.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ _TABLE = """
 
 
 class StemmedTerms:
-    """Splits texts as the word indexes of memory and of APIs do. Nothing is kept; any thread may ask."""
+    """Splits texts like the word indexes of memory and APIs: folded, without accents, stemmed. Thread-safe; nothing is
+    stored."""
 
     def __init__(self) -> None:
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
@@ -26,14 +30,14 @@ class StemmedTerms:
         self._guard = threading.Lock()
 
     def of(self, texts: Sequence[str]) -> list[list[str]]:
-        """The terms of each text, as often as they stand in it."""
-        found: list[list[str]] = [[] for _ in texts]
+        """Return the terms of each text, with repetitions."""
+        terms_by_text: list[list[str]] = [[] for _ in texts]
         with self._guard:
             self._connection.execute("BEGIN")
             try:
                 self._connection.executemany("INSERT INTO word (rowid, field) VALUES (?, ?)", enumerate(texts))
                 for text, term in self._connection.execute("SELECT doc, term FROM instance"):
-                    found[text].append(term)
+                    terms_by_text[text].append(term)
             finally:
                 self._connection.rollback()
-        return found
+        return terms_by_text

@@ -1,4 +1,4 @@
-"""What is kept of access tokens: never the secret, only its hash."""
+"""Protocol and rows of access tokens. Only hashes of secrets are stored."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 
 WORKSPACE_PREFIX = "workspace:"
-"""Among a token's projects: the name of a workspace follows. Other entries are whole paths."""
+"""Prefix of the entries in `StoredToken.projects` that name a workspace; other entries are absolute paths."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredToken:
-    """A token as it is kept; times are seconds since 1970, no projects means all that are served.
+    """An access token. Times are seconds since 1970; an empty `projects` means all served projects.
 
-    A project is a whole path, or `workspace:NAME`.
+    An entry of `projects` is an absolute path or `workspace:NAME`.
     """
 
     id: str
@@ -34,28 +34,28 @@ class TokenRecords(Protocol):
     """The access tokens of one data folder."""
 
     def add(self, token: StoredToken) -> None:
-        """Keep a new token."""
+        """Store a new token."""
 
     def get(self, token_id: str) -> StoredToken | None:
-        """The token with this id, revoked or not."""
+        """Return the token with this id, revoked or not."""
 
     def all(self) -> list[StoredToken]:
-        """Every token, oldest first."""
+        """Return every token, oldest first."""
 
     def revoke(self, id_or_name: str, moment: int) -> list[str]:
-        """Revoke the tokens with this id or name; the ids of those that were valid until now."""
+        """Revoke the tokens with this id or name; return the ids of tokens that were not revoked before."""
 
     def close(self) -> None:
-        """Let go of them."""
+        """Close the store."""
 
 
 def is_for_workspace(token: StoredToken, name: str) -> bool:
-    """Whether a token is for a workspace; names that differ in case alone are the same."""
+    """Whether a token grants access to a workspace; names are compared case-insensitively."""
     return f"{WORKSPACE_PREFIX}{name}".lower() in (project.lower() for project in token.projects)
 
 
 def with_renamed_workspace(projects: Sequence[str], name: str, new_name: str) -> tuple[str, ...]:
-    """The projects of a token once a workspace is called otherwise; names that differ in case alone are the same."""
+    """Return the projects of a token after a workspace was renamed; names are compared case-insensitively."""
     old = f"{WORKSPACE_PREFIX}{name}".lower()
     renamed = (f"{WORKSPACE_PREFIX}{new_name}" if project.lower() == old else project for project in projects)
     return tuple(dict.fromkeys(renamed))

@@ -1,6 +1,6 @@
-"""What is carried from one engine to another: everything of a library or a memory, piece by piece, without its ids.
+"""Rows for copying a library or a memory from one engine to another, in batches and without ids.
 
-Observations alone keep their places: sessions, exports and vectors know them by these.
+Only observations keep their places: sessions, exports and vectors refer to them.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from deltos.store.documents import CrawlAddress, CrawlRow, SourceRow
     from deltos.store.observations import Anchor
 
-Vector = tuple[str, bytes]  # the model that made it, and its data
+Vector = tuple[str, bytes]  # model and data
 
 
-class CarriedChunk(NamedTuple):
-    """A chunk of a page; `words` are those of heading, trail, anchors, links and body, None before it is indexed."""
+class TransferredChunk(NamedTuple):
+    """A chunk of a page. `words` are those of heading, trail, anchors, links and body; None if it is not indexed."""
 
     section: str
     anchors: str
@@ -30,8 +30,8 @@ class CarriedChunk(NamedTuple):
     vector: Vector | None
 
 
-class CarriedPage(NamedTuple):
-    """A page with its chunks and links; `words` are those of title, headings and body, None before it is indexed."""
+class TransferredPage(NamedTuple):
+    """A page with its chunks and links. `words` are those of title, headings and body; None if it is not indexed."""
 
     url: str
     address: str
@@ -44,26 +44,26 @@ class CarriedPage(NamedTuple):
     links_in: int
     links: tuple[tuple[str, str], ...]
     words: tuple[str, str, str] | None
-    chunks: tuple[CarriedChunk, ...]
+    chunks: tuple[TransferredChunk, ...]
 
 
-class CarriedSource(NamedTuple):
-    """A documentation source with its crawl; `pages` are read while it is carried."""
+class TransferredSource(NamedTuple):
+    """A documentation source with its crawl; `pages` are read lazily."""
 
     source: SourceRow
     crawl: CrawlRow | None
     addresses: tuple[CrawlAddress, ...]
-    pages: Iterator[CarriedPage]
+    pages: Iterator[TransferredPage]
 
 
-class CarriedApi(NamedTuple):
-    """An API with its units and the vector of each."""
+class TransferredApi(NamedTuple):
+    """An API with its units and their vectors."""
 
     api: ApiRow
     units: tuple[tuple[NewUnit, Vector | None], ...]
 
 
-class CarriedSession(NamedTuple):
+class TransferredSession(NamedTuple):
     """A session with its key."""
 
     key: int
@@ -75,8 +75,8 @@ class CarriedSession(NamedTuple):
     shown_at: int | None
 
 
-class CarriedObservation(NamedTuple):
-    """An observation as it is kept: the columns of its row but for what is made of its words."""
+class TransferredObservation(NamedTuple):
+    """An observation as it is stored: the columns of its row, without its index words."""
 
     place: int
     id: str
@@ -103,8 +103,8 @@ class CarriedObservation(NamedTuple):
     vector: Vector | None
 
 
-class CarriedNotes(NamedTuple):
-    """What memory notes beside observations: exports, purged ids, and what was taken in of transcripts."""
+class TransferredNotes(NamedTuple):
+    """Other records of memory: exports, purged ids, and imported transcript events and files."""
 
     exported: tuple[tuple[bytes, int], ...]
     purged: tuple[bytes, ...]

@@ -1,4 +1,4 @@
-"""Vectors beside what they stand for, each with the model that made it."""
+"""Protocol of embedding vectors, stored with the model that made them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A thing without a vector of the wanted model; `words` is empty where its index words are not kept."""
+    """A record without a vector of the requested model; `words` is empty where index words are not stored."""
 
     key: int
     text: str
@@ -21,7 +21,7 @@ class Unembedded:
 
 @dataclass(frozen=True, slots=True)
 class StoredVector:
-    """One vector; `number` grows with every write, so that readers can ask for what is new."""
+    """One vector. `number` grows with every write, so that readers can fetch only new vectors."""
 
     number: int
     key: int
@@ -29,22 +29,23 @@ class StoredVector:
 
 
 class VectorRecords(Protocol):
-    """The vectors of one kind of thing. A thing that goes takes its vector along."""
+    """The vectors of one kind of record. Deleting a record deletes its vector."""
 
     def unembedded(self, model: str, *, after: int, limit: int, instead: str = "") -> list[Unembedded]:
-        """Things that have no vector of this model, nor of the one `instead`, by key, from the first after that key."""
+        """Return records by key that have a vector neither of `model` nor of `instead`, starting after key `after`."""
 
-    def claim(self) -> AbstractContextManager[bool]:
-        """Whether this process is the one that makes them now; held until the block ends or the process dies."""
+    def try_lock(self) -> AbstractContextManager[bool]:
+        """Return a context that yields whether this process may embed now; the lock ends with the block or the process.
+        """
 
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:
-        """Put vectors beside their things; older ones of the same things go, things that are gone get none."""
+        """Store vectors by key and replace older ones; keys of deleted records are ignored."""
 
     def since(self, model: str, number: int) -> list[StoredVector]:
-        """The vectors of a model that were written after the one with that number."""
+        """Return the vectors of a model with a higher number."""
 
     def count(self, model: str) -> int:
-        """How many vectors of a model there are."""
+        """Return the number of vectors of a model."""
 
     def numbers(self, model: str) -> set[int]:
-        """The numbers of all vectors of a model."""
+        """Return the numbers of all vectors of a model."""

@@ -1,9 +1,9 @@
-"""What tells one state of a store from another, so that what was read of a state is read once."""
+"""Type of the values that identify a state of a store, used as keys of caches."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 
-# Two versions that a thread was told are equal only if nobody wrote between. None is equal to none: nothing that was
-# read then may be kept. Versions of several threads cannot be compared.
+# Two versions of one thread are equal only if nothing was written between them. With None, nothing may be cached.
+# Versions of different threads cannot be compared.
 Version = Hashable | None

@@ -1,4 +1,4 @@
-"""What is kept of workspaces: named sets of project folders."""
+"""Protocol and rows of workspaces: named sets of project folders."""
 
 from __future__ import annotations
 
@@ -13,37 +13,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StoredWorkspace:
-    """A name for several folders, which are real paths in the order in which they were added."""
+    """A named set of folders: real paths in the order in which they were added."""
 
     name: str
     roots: tuple[str, ...]
 
 
 class WorkspaceRecords(Protocol):
-    """The workspaces of one data folder. Names that differ in case alone are the same."""
+    """The workspaces of one data folder. Names are compared case-insensitively."""
 
     def all(self) -> list[StoredWorkspace]:
-        """Every workspace, by name."""
+        """Return every workspace by name."""
 
     def get(self, name: str) -> StoredWorkspace | None:
-        """The workspace of this name."""
+        """Return the workspace with this name."""
 
     def add(self, name: str, roots: Sequence[str]) -> list[str]:
-        """Put folders into a workspace, which is made when there is none; those that were not in it before."""
+        """Add folders to a workspace, creating it if needed; return the newly added folders."""
 
     def remove(self, name: str, roots: Sequence[str]) -> list[str]:
-        """Take folders out of a workspace, which is gone when none is left; those that were in it."""
+        """Remove folders from a workspace, which is deleted when it is empty; return the removed folders."""
 
     def rename(self, name: str, new_name: str) -> int:
-        """Call a workspace otherwise, and so in the tokens that are for it; how many these are. Raises NotFound where
-        there is none of this name, and BadArgument where another one has the new name."""
+        """Rename a workspace, also in access tokens, and return the number of those tokens.
+
+        Raise NotFound if there is no such workspace, and BadArgument if the new name is taken.
+        """
 
     def close(self) -> None:
-        """Let go of them."""
+        """Close the store."""
 
 
 def check_rename(held: StoredWorkspace | None, taken: StoredWorkspace | None, name: str, new_name: str) -> None:
-    """Refuse to rename what is not there, or to a name that another workspace has."""
+    """Raise an error if the workspace to rename does not exist or another one has the new name."""
     if held is None:
         raise NotFound(f"There is no workspace '{name}'")
     if taken is not None and taken.name != held.name:

@@ -1,4 +1,4 @@
-"""One vocabulary for indexing and asking: words, names of code, scripts, stop words, rarity. Knows text alone.
+"""Text analysis shared by indexing and search: words, identifiers, scripts, stop words, document frequency.
 
-Nothing is imported here: hooks need two of the modules and wait for none of the others.
+Nothing is imported here, because hooks need only two of the modules.
 """

@@ -1,4 +1,4 @@
-"""Dates as people say them inside a question: which spans of time are meant."""
+"""Parse dates in natural-language questions into spans of time."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.model import LAST_MOMENT
-from deltos.text.scripts import UNSPACED
 from deltos.text.times import micros, parse_iso
+from deltos.text.unspaced_scripts import UNSPACED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,13 +46,13 @@ _NUMBERS = {
     "ten": 10,
 }
 _YEARS_BACK = 10
-_VERBS = ("may", "march")  # in small letters also other words
-_ABBREVIATED = 3
-_BEGINS = ("since", "from", "between")
-_RANGE_ENDS = ("to", "and", "through")  # only where a range has begun
-_TIME_CHARACTERS = 40  # in which a time is said after a word such as `since`
-# How other languages say what the rules below read in English, longer phrases before those that they hold.
-_IN_ENGLISH = (
+_AMBIGUOUS_MONTHS = ("may", "march")  # in lower case also other words
+_ABBREVIATION_CHARACTERS = 3
+_START_WORDS = ("since", "from", "between")
+_RANGE_ENDS = ("to", "and", "through")  # only after the start of a range
+_TIME_CHARACTERS = 40  # maximum distance of a time after a word such as `since`
+# Phrases of other languages for the English rules below; longer phrases come before phrases that they contain.
+_TRANSLATIONS = (
     ("vorgestern anteayer 前天 一昨日", "day before yesterday"),
     ("gestern ayer 昨天 昨日", "yesterday"),
     ("heute hoy 今天 今日", "today"),
@@ -68,41 +68,43 @@ _IN_ENGLISH = (
     ("samstag sonnabend sábado 周六 星期六 土曜", "on saturday"),
     ("sonntag domingo 周日 星期日 星期天 日曜", "on sunday"),
 )
-# Words of other languages that bound a time, before it or after it.
+# Words of other languages that limit a time, before it or after it.
 _BOUNDS = (
     ("since", ("seit", "desde", "自从", "自", "从"), ("以来", "至今", "からずっと", "から")),
     ("until", ("bis", "hasta"), ("为止", "まで")),
     ("before", ("vor", "antes"), ("之前", "以前", "より前", "の前")),
 )
-# What may stand between such a word and the time: articles, and adjectives of German and Spanish.
-_BETWEEN = frozenset("dem der den des letztem letzten letzter vorigem vorigen el la los las del pasado".split())
-_MOST_BETWEEN = 3
+# Words that may occur between such a word and the time: articles, and adjectives of German and Spanish.
+_FILLER_WORDS = frozenset("dem der den des letztem letzten letzter vorigem vorigen el la los las del pasado".split())
+_MAX_WORDS_BETWEEN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """A stretch of time: from `start` up to, not including, `end`, in microseconds."""
+    """A span of time in microseconds, from `start` up to but not including `end`."""
 
     start: int
     end: int
 
 
-class _Mention(NamedTuple):
-    """A span, and where in the text it is spoken of."""
+class _DateMention(NamedTuple):
+    """A span of time and its position in the text."""
 
     span: TimeSpan
     start: int
     end: int
 
 
-def spoken_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
-    """The times that a question speaks of, likeliest first; a month without a year means any year."""
+def mentioned_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
+    """Return the times that a question mentions, most probable first; a month without a year means any year."""
     return tuple(mention.span for mention in _mentions(_with_english_times(question), now))
 
 
-def asked_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
-    """The times that what is asked for may be of: from a day on after `since`, up to it after `before`; without such a
-    word, the times that are spoken of."""
+def requested_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
+    """Return the times that the results may be from.
+
+    `since` and `before` set the start and end; without such a word, the mentioned times are returned.
+    """
     question = _with_english_times(question)
     starts, end = [0], LAST_MOMENT
     is_bounded = has_begun = False
@@ -119,25 +121,25 @@ def asked_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
         if word == "from" and not _patterns()["onwards"].match(rest, mentions[0].end):
             of_time = tuple(spans)
             continue
-        is_bounded, has_begun = True, has_begun or word in _BEGINS
+        is_bounded, has_begun = True, has_begun or word in _START_WORDS
         if word in ("after", "newer than", "later than"):
             starts = [span.end for span in spans]
-        elif word in _BEGINS:
+        elif word in _START_WORDS:
             starts = [span.start for span in spans]
         else:
             is_before = word in ("before", "older than", "earlier than", "prior to")
             end = spans[0].start if is_before else spans[0].end
     if not is_bounded:
-        return spoken_spans(question, now) or of_time
+        return mentioned_spans(question, now) or of_time
     start = next((start for start in starts if start < end), starts[0])
     return (TimeSpan(start, max(start, end)),)
 
 
-def _times_at_start(text: str, now: datetime) -> list[_Mention]:
-    """The times that the beginning of a text may mean, likeliest first: what begins in the future comes last."""
-    for preposition in ("in ", "on "):  # what some times have to stand behind to be told from other words
+def _times_at_start(text: str, now: datetime) -> list[_DateMention]:
+    """Return the possible times at the beginning of a text, most probable first; future times come last."""
+    for preposition in ("in ", "on "):  # some times are recognised only after a preposition
         found = [
-            _Mention(mention.span, 0, mention.end - len(preposition))
+            _DateMention(mention.span, 0, mention.end - len(preposition))
             for mention in _mentions(preposition + text[:_TIME_CHARACTERS], now)
             if text[: max(0, mention.start - len(preposition))].lower().split() in ([], ["the"])
         ]
@@ -146,112 +148,114 @@ def _times_at_start(text: str, now: datetime) -> list[_Mention]:
     return []
 
 
-def _mentions(question: str, now: datetime) -> tuple[_Mention, ...]:
+def _mentions(question: str, now: datetime) -> tuple[_DateMention, ...]:
     for rule in (_calendar_days, _relative, _weekday, _months, _years):
         if mentions := tuple(rule(question, now)):
             return mentions
     return ()
 
 
-def spoken_moment(text: str, now: datetime) -> int | None:
-    """The moment that an ISO text names, or with which the day begins that is spoken of; None for any other text."""
+def parse_moment(text: str, now: datetime) -> int | None:
+    """Return the moment of an ISO text, or the start of a day in natural language; None for any other text."""
     if (moment := parse_iso(text)) is not None or text.startswith("obs:"):
         return moment
-    spans = spoken_spans(text, now)
+    spans = mentioned_spans(text, now)
     return spans[0].start if spans else None
 
 
 def _with_english_times(question: str) -> str:
-    """A question that says in English, too, which day or week it speaks of in another language."""
+    """Append the English form of a time expression in another language to the question."""
     lowered = question.lower()
     words = frozenset(re.findall(r"\w+", lowered))
-    for phrases, english in _IN_ENGLISH:
+    for phrases, english in _TRANSLATIONS:
         for phrase in (each.replace("_", " ") for each in phrases.split()):
-            if _says(phrase, lowered, words):
+            if _contains_phrase(phrase, lowered, words):
                 before, _, after = lowered.partition(phrase)
-                bound = _bound(before, after)
+                bound = _bound_word(before, after)
                 return f"{question} {bound} {english.removeprefix('on ')}" if bound else f"{question} {english}"
     return question
 
 
-def _bound(before: str, after: str) -> str:
-    """What bounds a time that stands between two texts, in English; empty for nothing."""
+def _bound_word(before: str, after: str) -> str:
+    """Return the English word that limits a time between two texts; empty if there is none."""
     words = before.split()
-    while words and words[-1] in _BETWEEN and len(before.split()) - len(words) < _MOST_BETWEEN:
+    while words and words[-1] in _FILLER_WORDS and len(before.split()) - len(words) < _MAX_WORDS_BETWEEN:
         words.pop()
-    said_before = " " + " ".join(words[-2:])
-    said_after = after.lstrip("日的の ")
+    words_before = " " + " ".join(words[-2:])
+    text_after = after.lstrip("日的の ")
     for english, leading, following in _BOUNDS:
-        is_led = any(said_before.endswith(word if UNSPACED.match(word) else f" {word}") for word in leading)
-        if is_led or said_after.startswith(following):
+        is_led = any(words_before.endswith(word if UNSPACED.match(word) else f" {word}") for word in leading)
+        if is_led or text_after.startswith(following):
             return english
     return ""
 
 
-def _says(phrase: str, lowered: str, words: frozenset[str]) -> bool:
-    """Whether a question has a phrase: as a word of its own where words are written with spaces."""
+def _contains_phrase(phrase: str, lowered: str, words: frozenset[str]) -> bool:
+    """Whether a question contains a phrase; as a whole word in scripts with spaces."""
     return phrase in lowered if " " in phrase or UNSPACED.match(phrase) else phrase in words
 
 
-def _calendar_days(question: str, now: datetime) -> Iterator[_Mention]:
+def _calendar_days(question: str, now: datetime) -> Iterator[_DateMention]:
     for match in _patterns()["iso"].finditer(question):
         yield from _day_span(match, now, int(match[1]), int(match[2]), int(match[3]))
     for match in _patterns()["day"].finditer(question):
         name, year = match["month1"] or match["month2"], match["year"]
-        has_company = year or match["before"] or match["suffix1"] or match["suffix2"]
-        if not (name[0].isupper() or has_company or len(name) > _ABBREVIATED):
+        has_context = year or match["before"] or match["suffix1"] or match["suffix2"]
+        if not (name[0].isupper() or has_context or len(name) > _ABBREVIATION_CHARACTERS):
             continue
-        if name in _VERBS and not (year or match["before"]):
+        if name in _AMBIGUOUS_MONTHS and not (year or match["before"]):
             continue
         number = int(match["day1"] or match["day2"])
         for candidate in [int(year)] if year else _recent_years(now):
             yield from _day_span(match, now, candidate, _month_number(name), number)
 
 
-def _relative(question: str, now: datetime) -> Iterator[_Mention]:
+def _relative(question: str, now: datetime) -> Iterator[_DateMention]:
     text = question.lower()
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
 
-    def said(match: re.Match[str], span: TimeSpan) -> _Mention:
-        return _Mention(span, match.start(), match.end())
+    def mention_of(match: re.Match[str], span: TimeSpan) -> _DateMention:
+        return _DateMention(span, match.start(), match.end())
 
     if match := _patterns()["two days ago"].search(text):
-        yield said(match, _days(today - timedelta(days=2)))
+        yield mention_of(match, _days(today - timedelta(days=2)))
     elif match := _patterns()["yesterday"].search(text):
-        yield said(match, _days(today - timedelta(days=1)))
+        yield mention_of(match, _days(today - timedelta(days=1)))
     elif match := _patterns()["today"].search(text):
-        yield said(match, _days(today))
+        yield mention_of(match, _days(today))
     elif match := _patterns()["ago"].search(text):
-        yield said(match, _ago(today, _count(match[1]), match[2]))
+        yield mention_of(match, _ago(today, _count(match[1]), match[2]))
     elif match := _patterns()["unit"].search(text):
-        yield said(match, _unit(today, back=match[1] in ("last", "previous"), unit=match[2]))
+        yield mention_of(match, _unit(today, back=match[1] in ("last", "previous"), unit=match[2]))
     elif match := _patterns()["past"].search(text):
         days = _count(match[1]) * {"day": 1, "week": 7, "month": 30, "year": 365}[match[2]]
-        yield said(match, TimeSpan(micros(today - timedelta(days=days)), micros(today + timedelta(days=1))))
+        yield mention_of(match, TimeSpan(micros(today - timedelta(days=days)), micros(today + timedelta(days=1))))
 
 
-def _weekday(question: str, now: datetime) -> Iterator[_Mention]:
+def _weekday(question: str, now: datetime) -> Iterator[_DateMention]:
     match = _patterns()["weekday"].search(question.lower())
     if match:
         today = now.replace(hour=0, minute=0, second=0, microsecond=0)
         back = (today.weekday() - _WEEKDAYS.index(match[1])) % 7 or 7
-        yield _Mention(_days(today - timedelta(days=back)), match.start(), match.end())
+        yield _DateMention(_days(today - timedelta(days=back)), match.start(), match.end())
 
 
-def _months(question: str, now: datetime) -> Iterator[_Mention]:
+def _months(question: str, now: datetime) -> Iterator[_DateMention]:
     for match in _patterns()["iso month"].finditer(question):
-        yield _Mention(_month_span(now, int(match[1]), int(match[2])), match.start(), match.end())
+        yield _DateMention(_month_span(now, int(match[1]), int(match[2])), match.start(), match.end())
     for match in _patterns()["month"].finditer(question):
         name, before = match["month"], (match["before"] or "").strip().lower()
         if not before and not match["year"]:
             continue
         if name[0].islower() and not match["year"]:
-            # In small letters an abbreviation, or what is also a verb, takes more to be a month than `of` or `by`.
-            is_doubtful = before in ("of", "by") and (name in _VERBS or len(name) == _ABBREVIATED)
-            if is_doubtful or _is_part_of_name(question, match):
+            # In lower case, an abbreviation or a word that is also a verb needs more context than `of` or `by`.
+            is_ambiguous = before in ("of", "by") and (
+                name in _AMBIGUOUS_MONTHS or len(name) == _ABBREVIATION_CHARACTERS
+            )
+            if is_ambiguous or _is_part_of_name(question, match):
                 continue
         for year in [int(match["year"])] if match["year"] else _recent_years(now):
-            yield _Mention(_month_span(now, year, _month_number(name)), match.start(), match.end())
+            yield _DateMention(_month_span(now, year, _month_number(name)), match.start(), match.end())
 
 
 def _month_span(now: datetime, year: int, month: int) -> TimeSpan:
@@ -259,26 +263,26 @@ def _month_span(now: datetime, year: int, month: int) -> TimeSpan:
 
 
 def _is_part_of_name(question: str, match: re.Match[str]) -> bool:
-    """Whether what looks like a month goes on as names of code do: `dec.rs`, `march-native`, `may()`."""
+    """Whether an apparent month is part of an identifier: `dec.rs`, `march-native`, `may()`."""
     return bool(re.match(r"[\w(/-]|\.\w", question[match.end("month") :]))
 
 
-def _years(question: str, now: datetime) -> Iterator[_Mention]:
+def _years(question: str, now: datetime) -> Iterator[_DateMention]:
     for match in _patterns()["year"].finditer(question):
         start = datetime(int(match[1]), 1, 1, tzinfo=now.tzinfo)
         span = TimeSpan(micros(start), micros(start.replace(year=start.year + 1)))
-        yield _Mention(span, match.start(), match.end())
+        yield _DateMention(span, match.start(), match.end())
 
 
 def _recent_years(now: datetime) -> range:
     return range(now.year, now.year - _YEARS_BACK, -1)
 
 
-def _day_span(match: re.Match[str], now: datetime, year: int, month: int, number: int) -> Iterator[_Mention]:
+def _day_span(match: re.Match[str], now: datetime, year: int, month: int, number: int) -> Iterator[_DateMention]:
     try:
-        yield _Mention(_days(datetime(year, month, number, tzinfo=now.tzinfo)), match.start(), match.end())
+        yield _DateMention(_days(datetime(year, month, number, tzinfo=now.tzinfo)), match.start(), match.end())
     except ValueError:
-        return  # 30 February is no day: the question then has no date
+        return  # not a valid date, such as 30 February
 
 
 def _days(start: datetime, count: int = 1) -> TimeSpan:
@@ -286,7 +290,7 @@ def _days(start: datetime, count: int = 1) -> TimeSpan:
 
 
 def _ago(today: datetime, count: int, unit: str) -> TimeSpan:
-    """Around that many units ago, as loosely as people mean it."""
+    """Return a span around that many units ago, wider for larger units."""
     days, slack = {"day": (1, 0), "week": (7, 3), "month": (30, 10), "year": (365, 60)}[unit]
     middle = today - timedelta(days=min(count, 100) * days)
     return _days(middle - timedelta(days=slack), 1 + 2 * slack)
@@ -336,7 +340,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "unit": re.compile(r"\b(last|previous|this)\s+(weekend|week|month|year)\b"),
         "past": re.compile(rf"\b(?:last|past|previous)\s+{number}\s+(day|week|month|year)s?\b"),
         "weekday": re.compile(rf"\b(?:last|this|on|since)\s+({'|'.join(_WEEKDAYS)})\b"),
-        # "may" and "march" are months only where they stand in such company.
+        # "may" and "march" are months only in such a context.
         "month": re.compile(
             rf"(?P<before>\b(?i:in|during|since|last|of|early|mid|late|by)\s+)?\b(?P<month>{named})\b\.?{year}"
         ),

@@ -1,7 +1,8 @@
-r"""Names of code: how they are taken apart, and how they are told from words of a sentence.
+"""Identifiers: split them into words, and find them in text.
 
-What counts as a name differs by who asks, and their weights were tuned with it: `IDs` is a name to code search, where a
-wrong guess costs one lookup, and a plural to the federated search, where it would draw the whole question to code.
+Each kind of search has its own rule for identifiers, with which its weights were tuned. `IDs` is a name to code search,
+where a wrong guess costs one lookup, and a plural to federated search, where it would turn the whole query into a code
+query.
 """
 
 import re
@@ -9,7 +10,7 @@ import re
 _ASCII_PART = r"[A-Z](?:[a-z]++|(?:[A-Z](?![a-z]))*+)|[a-z]++|\d++"
 # The words inside a name: `HTTPServer2` is HTTP, Server, 2.
 PART = re.compile(rf"{_ASCII_PART}|[^\W\d_A-Za-z]++")
-# The same where other letters only separate: what redaction and the names of observations were measured with.
+# The same for ASCII only, with other letters as separators; redaction and names in observations were measured with it.
 ASCII_PART = re.compile(_ASCII_PART)
 _CAMEL_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD_BORDER = re.compile(rf"{_CAMEL_BORDER.pattern}|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -18,63 +19,63 @@ _NAME = r"[A-Za-z_$][\w$]*"
 _JOINT = r"\.|::|#|->"
 _SEPARATOR = re.compile(rf"{_JOINT}|/")
 _OTHER_SEPARATOR = re.compile(r"::|[#/]")
-# A name, qualified or not: `Parser.feed`, `std::vector`, `empty?`; as code search sees it, a path too.
+# A name, qualified or not: `Parser.feed`, `std::vector`, `empty?`. In code search, a path is a name too.
 QUALIFIED_NAME = re.compile(rf"{_NAME}(?:(?:{_JOINT}){_NAME})*(?:\(\))?[!?]?")
 NAME_OR_PATH = re.compile(rf"{_NAME}(?:(?:{_JOINT}|/)[A-Za-z_$~][\w$]*)*[!?]?")
 _DOCUMENTED_NAME = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*(?:\(\)?)?")
 _NAME_OR_FILE = re.compile(r"[A-Za-z_][\w./-]*[A-Za-z0-9_]")
 
 _CAMEL_OR_SNAKE = r"[a-z0-9][A-Z]|\w_\w"
-# A plain word of a sentence shows none of these signs.
+# Plain words of a sentence match none of these patterns.
 CODE_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|\w::\w|\w\.\w+\(|\w\(\)")
 SYMBOL_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|\w::\w|\w\.\w+\(|\(\)$|[A-Z]{{2}}[a-z]|^_")
 _DOCUMENTED_SIGNS = re.compile(r"[_.(:]|[a-z][A-Z]")
 _WORD = re.compile(r"\w++")
 _CAPITALISED = re.compile(r"\b[A-Z]\w++")
-_FEW_WORDS = 2
+_MAX_KEYWORDS = 2
 _DISTINCTIVE_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|[A-Za-z]\d")
 
 
 def split_identifier(identifier: str) -> list[str]:
-    """`HTTPServer_port2` as `http`, `server`, `port`, `2`."""
+    """Split an identifier into lower-case words: `HTTPServer_port2` into `http`, `server`, `port`, `2`."""
     return [part.lower() for part in PART.findall(identifier)]
 
 
 def words_inside(names: list[str]) -> str:
-    """The plain words that identifiers and paths are made of, space-separated, each once."""
+    """Return the words of identifiers and paths without duplicates, separated by spaces."""
     parts = (part.lower() for name in names for part in ASCII_PART.findall(name))
     return " ".join(dict.fromkeys(part for part in parts if len(part) > 1))
 
 
 def spaced(identifier: str, *, after_acronyms: bool = True) -> str:
-    """`GetHTTPHeader` as `Get HTTP Header`, or as `Get HTTPHeader`; other separators stay."""
+    """Insert spaces into `GetHTTPHeader`: `Get HTTP Header`, or `Get HTTPHeader` without `after_acronyms`."""
     return (_WORD_BORDER if after_acronyms else _CAMEL_BORDER).sub(" ", identifier)
 
 
 def last_part(name: str) -> str:
-    """What a qualified name ends with: `feed` of `Parser.feed`."""
+    """Return the last part of a qualified name: `feed` of `Parser.feed`."""
     return _SEPARATOR.split(name)[-1]
 
 
 def dotted(name: str) -> str:
-    """A qualified name or path with dots between its parts: `Parser::feed` as `Parser.feed`."""
+    """Return a qualified name or path with dots between its parts: `Parser.feed` for `Parser::feed`."""
     return _OTHER_SEPARATOR.sub(".", name)
 
 
 def looks_like_code(text: str, signs: re.Pattern[str] = CODE_SIGNS) -> bool:
-    """Whether something in a text can hardly be a plain word."""
+    """Whether a text contains something that is hardly a plain word."""
     return signs.search(text) is not None
 
 
 def is_distinctive(name: str) -> bool:
-    """Whether a name cannot be a plain word, so that it means the same wherever it stands."""
+    """Whether a name cannot be a plain word, so that it always refers to code."""
     return looks_like_code(name, _DISTINCTIVE_SIGNS)
 
 
 def symbols_in_query(text: str, *, is_symbol: bool) -> list[str]:
-    """The names in a query for code, whole and by their last part; all of it where the query is a symbol.
+    """Return the names in a code query, whole and by their last part; the whole query if it is a symbol.
 
-    In a sentence, a name is told by its case, its signs, or a parenthesis right after it.
+    In a sentence, a name is recognised by its case, its signs, or a following parenthesis.
     """
     found = NAME_OR_PATH.finditer(text)
     signs = SYMBOL_SIGNS.search
@@ -83,26 +84,26 @@ def symbols_in_query(text: str, *, is_symbol: bool) -> list[str]:
 
 
 def names_in_question(question: str) -> frozenset[str]:
-    """Names in a question to documentation, whole and by their last part, in lower case."""
+    """Return the names in a question to documentation, whole and by their last part, in lower case."""
     bare = [name.lower() for name in written_names(question)]
     return frozenset([*bare, *map(last_part, bare)]) - {""}
 
 
 def written_names(question: str) -> list[str]:
-    """The same whole and as they are written, without parentheses."""
+    """Return the names in a question to documentation as written, without parentheses."""
     names = (name for name in _DOCUMENTED_NAME.findall(question) if looks_like_code(name, _DOCUMENTED_SIGNS))
     return list(dict.fromkeys(name.rstrip("().:") for name in names))
 
 
 def capitalised_words(question: str) -> frozenset[str]:
-    """Words with a capital that the beginning of a sentence does not explain; of a few words, the first counts too."""
-    is_sentence = len(question.split()) > _FEW_WORDS
+    """Return the capitalised words that do not begin a sentence; in at most two words, the first counts too."""
+    is_sentence = len(question.split()) > _MAX_KEYWORDS
     found = list(_CAPITALISED.finditer(question))
     return frozenset(each[0] for each in found if not (is_sentence and _begins_sentence(question[: each.start()])))
 
 
 def words_as_names(question: str) -> frozenset[str]:
-    """Words that could be names as they are spelled: those with a capital, and the only word of a question."""
+    """Return the words that could be names by their spelling: capitalised words, and the only word of a question."""
     only = _WORD.findall(question) if len(question.split()) == 1 else []
     return capitalised_words(question).union(only)
 
@@ -112,11 +113,11 @@ def _begins_sentence(before: str) -> bool:
 
 
 def names_in_prose(text: str) -> list[str]:
-    """The names in an observation: `snake_case`, `camelCase`, `dotted.name`, `some/path.py`; each once."""
+    """Return the names in an observation: `snake_case`, `camelCase`, `dotted.name`, `some/path.py`."""
     found = (match[0] for match in _NAME_OR_FILE.finditer(text))
     return list(dict.fromkeys(name for name in found if _is_name_or_file(name)))
 
 
 def _is_name_or_file(name: str) -> bool:
-    inner = name[1:]  # a capital at the start is no sign: sentences have them
+    inner = name[1:]  # a leading capital may begin a sentence
     return any(sign in name for sign in "_/.") or (inner.isalnum() and not inner.islower() and not inner.isupper())

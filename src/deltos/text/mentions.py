@@ -1,4 +1,4 @@
-"""Whether a text mentions a name: as a whole word, or written as code. Knows text alone."""
+"""Whether a text mentions a name, as a whole word or written as code."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ from deltos.text.identifiers import is_distinctive
 
 
 def has_word(text: str, name: str) -> bool:
-    """Whether a name stands in a text with no letter, digit or underscore next to it."""
+    """Whether a name occurs in a text without an adjacent letter, digit or underscore."""
     return _find(text, name, "") >= 0
 
 
 def mentions(text: str, name: str) -> bool:
-    """Whether a text mentions a name: a plain word counts only in backquotes or called."""
+    """Whether a text mentions a name; a plain word counts only in backquotes or as a call."""
     if is_distinctive(name):
         return has_word(text, name)
     return has_call(text, name) or any(has_word(code, name) for code in _in_backquotes(text))
 
 
 def has_call(text: str, name: str) -> bool:
-    """Whether a name stands in a text with an opening parenthesis behind it."""
+    """Whether a name occurs in a text followed by an opening parenthesis."""
     return _find(text, name, "(") >= 0
 
 
 def _find(text: str, name: str, after: str) -> int:
-    """Where a name starts a word and is followed by `after`, or by no part of a word; -1 where it nowhere does."""
+    """Return the offset of a name at the start of a word and followed by `after`, or by the end of the word; -1 if
+    none."""
     at = text.find(name) if name else -1
     while at >= 0:
         end = at + len(name)
@@ -32,7 +33,7 @@ def _find(text: str, name: str, after: str) -> int:
             return at
         at += 1
         while at < len(text) and _is_word(text[at]) and _is_word(text[at - 1]):
-            at += 1  # no word starts here
+            at += 1  # inside a word
         at = text.find(name, at)
     return -1
 
@@ -42,5 +43,5 @@ def _is_word(character: str) -> bool:
 
 
 def _in_backquotes(text: str) -> list[str]:
-    """What stands on one line between two backquotes; as in regular expressions, every pair of neighbours counts."""
+    """Return the texts between two backquotes on one line; every pair of adjacent backquotes counts."""
     return [piece for line in text.split("\n") for piece in line.split("`")[1:-1]]

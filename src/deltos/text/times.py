@@ -1,4 +1,4 @@
-"""Moments as microseconds since 1970, and back as ISO 8601. Understands no spoken dates: see dates.py."""
+"""Convert moments to microseconds since 1970 and to ISO 8601. For dates in natural language, see dates.py."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def micros(moment: datetime) -> int:
-    """A moment as a number; one without a zone is taken for UTC."""
+    """Return a moment in microseconds; one without a time zone is taken as UTC."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (aware - _EPOCH) // _MICROSECOND
 
 
 def moment_of(number: int) -> datetime:
-    """The moment behind a number, in UTC."""
+    """Return the moment of a number of microseconds, in UTC."""
     return _EPOCH + timedelta(microseconds=number)
 
 
 def iso(number: int) -> str:
-    """A moment as ISO 8601 in UTC, exact to what was stored."""
+    """Return a number of microseconds as ISO 8601 in UTC."""
     return moment_of(number).isoformat().replace("+00:00", "Z")
 
 
 def day(number: int) -> str:
-    """The day of a moment."""
+    """Return the date of a number of microseconds."""
     return moment_of(number).date().isoformat()
 
 
 def parse_iso(text: str) -> int | None:
-    """The moment that an ISO 8601 text names; None when it names none."""
+    """Return an ISO 8601 text in microseconds; None if it is not valid."""
     try:
         return micros(datetime.fromisoformat(text.strip()))
     except (ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""Index words: identifiers split, words stemmed, noise dropped; indexing and asking agree."""
+"""Index words: split identifiers, stem words and drop stop words, identically for indexing and for queries."""
 
 from __future__ import annotations
 
@@ -7,33 +7,35 @@ from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from deltos.text.identifiers import split_identifier
-from deltos.text.scripts import bigrams
 from deltos.text.stop_words import QUESTION_WORDS, STOP_WORDS
+from deltos.text.unspaced_scripts import bigrams
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 WORD = re.compile(r"\w+")
-# A word as SQLite's tokenizer sees it: an underscore separates.
+# A word as SQLite's tokenizer sees it: an underscore is a separator.
 TOKEN = re.compile(r"[^\W_]+")
-# What `WORD` loses: one capital letter that is no pronoun, article or initial, and names with signs. Code has too many.
+# Names that `WORD` misses: single capitals that are not a pronoun, article or initial, and names with signs. Not used
+# for code, which has too many of them.
 _SIGNS = r"[Cc]\+\+|[CcFf]\#|\.(?:NET|net|Net)"
 _SIGNED = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNS}|[B-HJ-Z])(?![\w'’&-])")
-_ASKED_SIGNED = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNS}|[B-HJ-Zcr])(?![\w'’&-])")
+_SIGNED_IN_QUERIES = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNS}|[B-HJ-Zcr])(?![\w'’&-])")
 _SIGNED_WORDS = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet net"}
-_MEMO_ENTRIES = 400_000  # the distinct words of a few large repositories; then it starts again
-LONGEST_WORD = 64  # longer ones are digests and base64, which nobody asks for
+_MAX_MEMO_ENTRIES = 400_000  # the distinct words of a few large repositories; cleared when full
+MAX_WORD_CHARACTERS = 64  # longer ones are digests and base64
 
 
 class Words:
-    """Turns text into index words, remembering every identifier it has seen."""
+    """Converts text to index words and caches the result per identifier."""
 
     def __init__(self) -> None:
         self._stemmer = stemmer("english")
         self._memo: dict[str, str] = {}
 
     def of(self, text: str) -> str:
-        """The words of `text`, space-separated: parts of identifiers stemmed, each compound kept whole as well."""
+        """Return the index words of `text`, separated by spaces: stemmed parts of identifiers, and each compound as a
+        whole."""
         memo = self._memo
         pieces = []
         for word in WORD.findall(text):
@@ -45,14 +47,14 @@ class Words:
         return " ".join(pieces)
 
     def _learn(self, word: str) -> str:
-        if len(self._memo) >= _MEMO_ENTRIES:
+        if len(self._memo) >= _MAX_MEMO_ENTRIES:
             self._memo.clear()
         known = self._memo[word] = self._analyse(word)
         return known
 
     def _analyse(self, word: str) -> str:
         pairs = bigrams(word)
-        if len(word) > LONGEST_WORD:
+        if len(word) > MAX_WORD_CHARACTERS:
             return " ".join(pairs)
         parts = split_identifier(word)
         useful = [part for part in parts if part not in STOP_WORDS and (len(part) > 1 or not part.isascii())]
@@ -64,18 +66,18 @@ class Words:
 
 @cache
 def shared_words() -> Words:
-    """One memory of analysed words per process."""
+    """Return the word cache of this process."""
     return Words()
 
 
 def documentation_words(text: str) -> str:
-    """The words of documentation: as of code, and names of a single letter or with signs: C, R, C++, .NET."""
+    """Return the index words of documentation: those of code, and names such as C, R, C++ and .NET."""
     return _with_signs(text, _SIGNED)
 
 
-def documentation_question(question: str) -> str:
-    """The same of a question, in which people write c and r small."""
-    return _with_signs(question, _ASKED_SIGNED)
+def documentation_query_words(question: str) -> str:
+    """Return the index words of a query for documentation, in which c and r may be in lower case."""
+    return _with_signs(question, _SIGNED_IN_QUERIES)
 
 
 def _with_signs(text: str, pattern: re.Pattern[str]) -> str:
@@ -90,23 +92,26 @@ def _with_signs(text: str, pattern: re.Pattern[str]) -> str:
     return " ".join(filter(None, pieces))
 
 
-def asked_words(question: str) -> str:
-    """The index words of a question without those that only make it one; all of them where nothing else is said."""
+def query_words(question: str) -> str:
+    """Return the index words of a query without question words; all words if nothing else is left."""
     plain = plain_words(question)
     kept = [word for word in plain if word.lower() not in QUESTION_WORDS]
     return shared_words().of(" ".join(kept)) or shared_words().of(" ".join(plain))
 
 
 class Stemmer(Protocol):
-    """The part of PyStemmer that we use."""
+    """The part of PyStemmer that is used."""
 
-    def stemWord(self, word: str) -> str: ...  # noqa: N802
-    def stemWords(self, words: list[str]) -> list[str]: ...  # noqa: N802
+    def stemWord(self, word: str) -> str:  # noqa: N802
+        """Return the stem of a word."""
+
+    def stemWords(self, words: list[str]) -> list[str]:  # noqa: N802
+        """Return the stems of words."""
 
 
 @cache
 def stemmer(algorithm: str) -> Stemmer:
-    """`english` makes index words; `porter` is what the tokenizer of the API tables applies."""
+    """Return a stemmer: `english` for index words, `porter` as the tokenizer of the API tables."""
     import Stemmer as PyStemmer  # deferred: only indexing and searching need it, not starting the server
 
     chosen: Stemmer = PyStemmer.Stemmer(algorithm)
@@ -114,15 +119,15 @@ def stemmer(algorithm: str) -> Stemmer:
 
 
 def plain_words(text: str) -> list[str]:
-    """The words of `text` as they stand."""
+    """Return the words of `text` unchanged."""
     return WORD.findall(text)
 
 
 def tokens(text: str) -> list[str]:
-    """The words of `text` as SQLite's tokenizer sees them, in lower case."""
+    """Return the words of `text` as SQLite's tokenizer sees them, in lower case."""
     return [word.lower() for word in TOKEN.findall(text)]
 
 
 def unique(words: Iterable[str]) -> list[str]:
-    """The words in order of first appearance, each once."""
+    """Return the words in order of first appearance, without duplicates."""
     return list(dict.fromkeys(words))

@@ -1,1 +1,1 @@
-"""The page for people: what it shows (`views`), as which structs, and its built files. Knows no HTTP."""
+"""The web UI: data of its views, as structs, and its built files. Independent of HTTP."""

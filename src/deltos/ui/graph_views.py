@@ -1,4 +1,4 @@
-"""The graph of a project as pictures need it: files as boxes, a symbol's neighbourhood, its impact by distance."""
+"""Views of the code graph: files as boxes, the neighbourhood of a symbol, and the impact of a change."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from deltos.errors import BadArgument
 from deltos.store.symbols import bare_key
 from deltos.text.counts import counted
 from deltos.ui import structs
-from deltos.ui.draw import lay_out
-from deltos.workspace.purpose import is_test
+from deltos.ui.graph_drawing import lay_out
+from deltos.workspace.file_purpose import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from deltos.domains.graph.uses import Use
     from deltos.store.graph import Graph
     from deltos.store.symbols import Symbol
-    from deltos.ui.asked import Asked
+    from deltos.ui.view_request import ViewRequest
 
-    _Edges = dict[tuple[str, str, str], structs.GraphEdge]  # by their ends and kind
+    _Edges = dict[tuple[str, str, str], structs.GraphEdge]  # by source, target and kind
 
-MOST_FILES = 20_000
-MOST_SYMBOLS = 20_000
-MOST_REFERENCES_READ = 400_000
-MOST_AROUND = 300
-MOST_IMPACT = 2_000
-MOST_CYCLES = 50
-MOST_NAMES = 20
+MAX_FILES = 20_000
+MAX_SYMBOLS = 20_000
+MAX_REFERENCES_READ = 400_000
+MAX_NEIGHBOURS = 300
+MAX_IMPACT = 2_000
+MAX_CYCLES = 50
+MAX_NAMES = 20
 
 
-def map_modules(asked: Asked) -> structs.ModulesPage:
-    """Every file with its size and how many files import it, and the circular imports."""
-    index = asked.index()
+def map_modules(request: ViewRequest) -> structs.ModulesPage:
+    """Return every file with its size and number of importing files, and the circular imports."""
+    index = request.index()
 
     def read(notes: tuple[str, ...]) -> structs.ModulesPage:
         graph = index.store.graph
@@ -49,20 +49,20 @@ def map_modules(asked: Asked) -> structs.ModulesPage:
             structs.ModuleBox(path, file.stamp.size, used[path], is_test(path)) for path, file in sorted(files.items())
         ]
         cycles = [
-            structs.Cycle(each.mode, list(each.files), list(each.cycle)) for each in find_cycles(imports)[:MOST_CYCLES]
+            structs.Cycle(each.mode, list(each.files), list(each.cycle)) for each in find_cycles(imports)[:MAX_CYCLES]
         ]
-        return structs.ModulesPage(boxes[:MOST_FILES], len(boxes), cycles, list(notes))
+        return structs.ModulesPage(boxes[:MAX_FILES], len(boxes), cycles, list(notes))
 
     return index.answer(lambda freshness: read(freshness.notes_about("graph")))
 
 
-def draw_symbol(asked: Asked) -> structs.GraphPage:
-    """A symbol's neighbourhood or its impact; without a symbol, the files and who imports whom."""
-    index = asked.index()
-    symbol, mode = asked.text("symbol"), asked.text("mode") or "around"
+def draw_symbol(request: ViewRequest) -> structs.GraphPage:
+    """Return the neighbourhood or impact of a symbol, or the import graph of the files, as a drawn graph."""
+    index = request.index()
+    symbol, mode = request.text("symbol"), request.text("mode") or "around"
     if mode not in _MODES:
         raise BadArgument(f"There is no graph '{mode[:40]}'", hint=f"Known: {', '.join(_MODES)}.")
-    search = asked.app.graph_search(index)
+    search = request.app.graph_search(index)
 
     def read(notes: tuple[str, ...]) -> structs.GraphPage:
         page = _MODES[mode](search, symbol)
@@ -72,7 +72,7 @@ def draw_symbol(asked: Asked) -> structs.GraphPage:
 
 
 def around(search: GraphSearch, symbol: str) -> structs.GraphPage:
-    """Who uses a symbol, and what it uses."""
+    """Return the callers and other users of a symbol, and the symbols that it uses."""
     targets = _targets(search, symbol)
     target = targets[0]
     references = search.references(target)
@@ -86,16 +86,19 @@ def around(search: GraphSearch, symbol: str) -> structs.GraphPage:
         source = known.get(row.source_id)
         node = _node(source, 1) if source else _file_node(row.path, row.line, 1)
         _add(nodes, edges, node, structs.GraphEdge(node.id, middle, row.kind, row.certain))
-    for kind, others in (("call", context.callees), ("inherit", context.bases)):
-        for other in others:
+    for kind, neighbours in (("call", context.callees), ("inherit", context.bases)):
+        for other in neighbours:
             node = _node(other, 2)
             _add(nodes, edges, node, structs.GraphEdge(middle, node.id, kind, certain=True))
-    page = _page(target, nodes.values(), edges.values(), targets, MOST_AROUND)
+    page = _page(target, nodes.values(), edges.values(), targets, MAX_NEIGHBOURS)
     return lay_out(page, by_sides=True)
 
 
 def impact(search: GraphSearch, symbol: str) -> structs.GraphPage:
-    """What a change of a symbol affects, by distance, tests too; what may use it is counted and not followed."""
+    """Return the symbols and tests that a change of a symbol affects, by distance.
+
+    Possible references are counted but not followed.
+    """
     targets = _targets(search, symbol)
     target = targets[0]
     found = search.impact(target)
@@ -108,12 +111,12 @@ def impact(search: GraphSearch, symbol: str) -> structs.GraphPage:
         if source := drawn.get((use.path, use.label)):
             _link_all(edges, source, middle, [use], certain=False)
     unfollowed = sum((use.path, use.label) not in drawn for use in found.possible)
-    page = _page(target, nodes.values(), edges.values(), targets, MOST_IMPACT)
-    return msgspec.structs.replace(lay_out(page, by_sides=False), notes=_possible_note(unfollowed))
+    page = _page(target, nodes.values(), edges.values(), targets, MAX_IMPACT)
+    return msgspec.structs.replace(lay_out(page, by_sides=False), notes=_note_unfollowed(unfollowed))
 
 
 def _impact_edges(search: GraphSearch, found: Impact, rows: list[Symbol]) -> _Edges:
-    """Every reference between what an impact shows, and who uses the middle directly."""
+    """Return the references between the symbols of an impact, including direct uses of the changed symbol."""
     middle = _id(found.target.first)
     by_number = {row.node_id: _id(row) for row in rows} | dict.fromkeys(found.target.node_ids, middle)
     edges: _Edges = {}
@@ -121,7 +124,7 @@ def _impact_edges(search: GraphSearch, found: Impact, rows: list[Symbol]) -> _Ed
         source, used = by_number.get(row.source_id), by_number.get(row.target_id)
         if source and used:
             _link(edges, structs.GraphEdge(source, used, row.kind, row.certain))
-    for number, uses in found.lines.items():  # also those that use a member of it, or what it implements
+    for number, uses in found.lines.items():  # includes uses of its members and of the interfaces it implements
         if source := by_number.get(number):
             _link_all(edges, source, middle, uses, certain=True)
     return edges
@@ -132,41 +135,41 @@ def _link_all(edges: _Edges, source: str, target: str, uses: Iterable[Use], *, c
         _link(edges, structs.GraphEdge(source, target, kind, certain))
 
 
-def _possible_note(lines: int) -> list[str]:
+def _note_unfollowed(lines: int) -> list[str]:
     if not lines:
         return []
-    return [f"{counted(lines, 'more line')} may use it: the neighbourhood shows them, an impact does not follow them."]
+    return [f"{counted(lines, 'possible reference')} not followed; the neighbourhood shows them."]
 
 
 def _targets(search: GraphSearch, symbol: str) -> list[Target]:
-    """The things that a name may mean, or the file that a path is: maps and circles of files lead there."""
+    """Return the definitions that a name matches, or the file if `symbol` is a path, as in links from maps."""
     return [search.module(symbol)] if symbol in search.reader.paths() else search.targets(symbol)
 
 
 def files(search: GraphSearch, _symbol: str) -> structs.GraphPage:
-    """Every file, and who imports whom."""
+    """Return every file and the imports between files."""
     imports = search.reader.imports()
     pairs = sorted({(row.path, row.target, row.mode) for row in imports if row.path != row.target})
     used = Counter(target for _, target, _ in pairs)
     paths = sorted(search.reader.paths(), key=lambda path: (-used[path], path))
-    nodes = [_file_node(path, 1, 0) for path in paths[:MOST_FILES]]
+    nodes = [_file_node(path, 1, 0) for path in paths[:MAX_FILES]]
     drawn = {node.id for node in nodes}
     edges = [structs.GraphEdge(source, target, mode, certain=True) for source, target, mode in pairs]
     kept = [edge for edge in edges if edge.source in drawn and edge.target in drawn]
     return structs.GraphPage("", nodes, kept, len(paths) - len(nodes), [])
 
 
-def map_symbols(asked: Asked) -> structs.SymbolMap:
-    """The most used symbols of a project, and who refers to whom."""
-    index = asked.index()
+def map_symbols(request: ViewRequest) -> structs.SymbolMap:
+    """Return the most used symbols of a project and the references between them."""
+    index = request.index()
     return index.answer(lambda freshness: _symbol_map(index.store.graph, freshness.notes_about("graph")))
 
 
 def _symbol_map(graph: Graph, notes: tuple[str, ...]) -> structs.SymbolMap:
     with graph.snapshot():
-        symbols = graph.most_used(limit=MOST_SYMBOLS)
+        symbols = graph.most_used(limit=MAX_SYMBOLS)
         number_of = {symbol.node_id: number for number, symbol in enumerate(symbols)}
-        read = graph.links(limit=MOST_REFERENCES_READ)
+        read = graph.links(limit=MAX_REFERENCES_READ)
         links = [
             (number_of[source], number_of[target], kind, certain)
             for (source, target), (kind, certain) in read.pairs.items()
@@ -213,7 +216,7 @@ def _add(
 
 
 def _link(edges: _Edges, edge: structs.GraphEdge) -> None:
-    """Add an edge once; a certain one takes the place of a possible one, and nothing leads to itself."""
+    """Add an edge once: a certain one replaces a possible one, and self-references are skipped."""
     key = (edge.source, edge.target, edge.kind)
     if edge.source != edge.target and (key not in edges or edge.certain):
         edges[key] = edge
@@ -224,18 +227,18 @@ def _page(
     nodes: Iterable[structs.GraphNode],
     edges: Iterable[structs.GraphEdge],
     targets: list[Target],
-    most: int,
+    max_nodes: int,
 ) -> structs.GraphPage:
-    """The nearest `most` symbols and the edges between them."""
+    """Return a page with the `max_nodes` symbols closest to the middle and the edges between them."""
     ordered = sorted(nodes, key=lambda node: (node.ring, node.is_test, node.path, node.line))
-    kept = ordered[:most]
+    kept = ordered[:max_nodes]
     drawn = {node.id for node in kept}
     return structs.GraphPage(
         symbol=_id(target.first),
         nodes=kept,
         edges=[edge for edge in edges if edge.source in drawn and edge.target in drawn],
         left_out=len(ordered) - len(kept),
-        others=[f"{each.first.path}:{each.first.line}" for each in targets[1:MOST_NAMES]],
+        others=[f"{each.first.path}:{each.first.line}" for each in targets[1:MAX_NAMES]],
     )
 
 

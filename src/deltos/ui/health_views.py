@@ -1,4 +1,4 @@
-"""How the projects stand, and the last calls of tools."""
+"""Views of the state of indexed projects and of the last tool calls."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 from deltos.confinement import may_recall_all, told
 from deltos.domains.graph.languages import FAMILIES
 from deltos.errors import Forbidden
-from deltos.store.calls import MOST_CALLS
+from deltos.store.calls import MAX_CALLS
 from deltos.ui import structs
 
 if TYPE_CHECKING:
-    from deltos.ui.asked import Asked
+    from deltos.ui.view_request import ViewRequest
 
-MOST_FAILURES = 200
+MAX_FAILURES = 200
 _RESOLVED = frozenset(name for family in FAMILIES for name in family.languages)
 
 
-def project_health(asked: Asked) -> structs.ProjectHealth:
-    """One project: its size, its languages and how much of them is resolved, what failed."""
-    index = asked.index()
+def project_health(request: ViewRequest) -> structs.ProjectHealth:
+    """Return the size of a project, its languages and how many references are resolved, and its failures."""
+    index = request.index()
 
     def read(notes: tuple[str, ...]) -> structs.ProjectHealth:
         store, root = index.store, index.project.root
         totals, counts = store.totals(), store.graph.counts()
         failures = store.failures()
-        known = next((each for each in asked.app.domains.projects.stores.known() if each.root == root), None)
+        known = next((each for each in request.app.domains.projects.stores.known() if each.root == root), None)
         project = structs.KnownProject(
             id=index.project.project_id,
             name=root.name,
@@ -35,7 +35,7 @@ def project_health(asked: Asked) -> structs.ProjectHealth:
             synced_at=known.synced_at if known else 0.0,
             history=known.history if known else "",
             exists=True,
-            failures=[structs.FailedPath(each.path, each.reason) for each in failures[:MOST_FAILURES]],
+            failures=[structs.FailedPath(each.path, each.reason) for each in failures[:MAX_FAILURES]],
             failure_count=len(failures),
         )
         languages = [
@@ -58,13 +58,13 @@ def project_health(asked: Asked) -> structs.ProjectHealth:
     return index.answer(lambda freshness: read(freshness.notes))
 
 
-def last_calls(asked: Asked) -> structs.CallLog:
-    """The ring of the last calls, of all clients on this machine; not for callers who are held to some projects."""
+def last_calls(request: ViewRequest) -> structs.CallLog:
+    """Return the last calls of all clients on this machine. Callers that are limited to some projects are refused."""
     if not may_recall_all():
-        raise Forbidden("The calls of other clients are not shown with this token", hint="Use one for all projects.")
-    newest = asked.app.calls.newest(MOST_CALLS) if asked.app.calls else None
+        raise Forbidden("This token does not permit reading calls of other clients", hint="Use one for all projects.")
+    newest = request.app.calls.newest(MAX_CALLS) if request.app.calls else None
     if newest is None:
-        return structs.CallLog(kept=False, most=MOST_CALLS, calls=[])
+        return structs.CallLog(kept=False, most=MAX_CALLS, calls=[])
     calls = [
         structs.ToolCall(
             at=each.at,
@@ -78,4 +78,4 @@ def last_calls(asked: Asked) -> structs.CallLog:
         )
         for each in newest
     ]
-    return structs.CallLog(kept=True, most=MOST_CALLS, calls=calls)
+    return structs.CallLog(kept=True, most=MAX_CALLS, calls=calls)

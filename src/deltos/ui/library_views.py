@@ -1,4 +1,4 @@
-"""Sources of documentation and API descriptions."""
+"""Views of documentation sources and API descriptions."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from deltos.ui import structs
 if TYPE_CHECKING:
     from deltos.domains.docs.model import SourceStatus
     from deltos.store.apis import ApiRow, UnitRow, UnreadRow
-    from deltos.ui.asked import Asked
+    from deltos.ui.view_request import ViewRequest
 
-MOST_FAILURES = 50
-MOST_OPERATIONS = 2_000
-MOST_SCHEMAS = 2_000
+MAX_FAILURES = 50
+MAX_OPERATIONS = 2_000
+MAX_SCHEMAS = 2_000
 
 
-def list_sources(asked: Asked) -> structs.SourcesPage:
-    """Where every source stands; API descriptions, which are read at once, come last."""
-    apis = asked.app.domains.apis.library
+def list_sources(request: ViewRequest) -> structs.SourcesPage:
+    """Return the state of every source; API descriptions come last."""
+    apis = request.app.domains.apis.library
     unread = apis.unread()
     described = [_api_source(row, [each for each in unread if each.source == row.source]) for row in apis.rows()]
-    return structs.SourcesPage([*map(_source, asked.app.domains.docs.library.statuses()), *described])
+    return structs.SourcesPage([*map(_source, request.app.domains.docs.library.statuses()), *described])
 
 
-def list_apis(asked: Asked) -> structs.ApisPage:
-    """All APIs, and the operations and schemas of one."""
-    library = asked.app.domains.apis.library
-    name = asked.text("name")
+def list_apis(request: ViewRequest) -> structs.ApisPage:
+    """Return all APIs, and the operations and schemas of the requested one."""
+    library = request.app.domains.apis.library
+    name = request.text("name")
     row = library.row(name) if name else None
     units = library.store.units(row.id, ("operation", "webhook")) if row else []
     schemas = library.store.units(row.id, ("schema", "message")) if row else []
     return structs.ApisPage(
         apis=[structs.ApiSummary(row.name, row.source_name, row.operations, row.schemas) for row in library.rows()],
         name=name,
-        operations=[_operation(name, unit) for unit in units[:MOST_OPERATIONS]],
+        operations=[_operation(name, unit) for unit in units[:MAX_OPERATIONS]],
         total=len(units),
-        schemas=[structs.ApiSchema(f"api:{name}:{unit.key}", unit.title) for unit in schemas[:MOST_SCHEMAS]],
+        schemas=[structs.ApiSchema(f"api:{name}:{unit.key}", unit.title) for unit in schemas[:MAX_SCHEMAS]],
         schema_total=len(schemas),
     )
 
@@ -58,7 +58,7 @@ def _source(status: SourceStatus) -> structs.SourceState:
         chunks=status.chunks,
         pages_done=status.pages_done,
         pages_queued=status.pages_queued,
-        failures=[structs.FailedPath(told(each.url), each.reason) for each in status.failures[:MOST_FAILURES]],
+        failures=[structs.FailedPath(told(each.url), each.reason) for each in status.failures[:MAX_FAILURES]],
         failure_count=len(status.failures),
         crawled_at=source.crawled_at,
         seconds_left=status.seconds_left,
@@ -79,7 +79,7 @@ def _api_source(row: ApiRow, unread: list[UnreadRow]) -> structs.SourceState:
         chunks=0,
         pages_done=0,
         pages_queued=0,
-        failures=[structs.FailedPath(told(each.document), each.reason) for each in unread[:MOST_FAILURES]],
+        failures=[structs.FailedPath(told(each.document), each.reason) for each in unread[:MAX_FAILURES]],
         failure_count=len(unread),
         crawled_at=row.indexed_at,
         seconds_left=None,

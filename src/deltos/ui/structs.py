@@ -1,4 +1,4 @@
-"""What the page is sent, as structs; `scripts/ui_types.py` makes TypeScript of them."""
+"""Data of the web UI as structs. `scripts/ui_types.py` generates TypeScript types from them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from msgspec import Struct
 
 
 class Problem(Struct, frozen=True):
-    """Why there is no answer, for a person."""
+    """An error message for the user."""
 
     error: str
 
 
 class KnownProject(Struct, frozen=True):
-    """An indexed project. `root` is told as far as the reader may know the folders of this machine; `failures` are the
-    first of `failure_count`."""
+    """An indexed project. `root` is shortened for readers who may not see local paths; `failures` are the first of
+    `failure_count`."""
 
     id: str
     name: str
@@ -28,14 +28,14 @@ class KnownProject(Struct, frozen=True):
 
 
 class FailedPath(Struct, frozen=True):
-    """A file or page that could not be read, and why."""
+    """A file or page that could not be read, and the reason."""
 
     path: str
     reason: str
 
 
 class PageState(Struct, frozen=True):
-    """What the page knows from the start."""
+    """Initial state of the page."""
 
     version: str
     project: KnownProject
@@ -47,7 +47,7 @@ class PageState(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True):
-    """One line of a search over everything, as the agent gets it, and where its code lies."""
+    """A search result as the agent receives it, with the location of its code."""
 
     id: str
     kind: str
@@ -62,8 +62,8 @@ class Result(Struct, frozen=True):
 
 
 class SearchPage(Struct, frozen=True):
-    """The answer to a question, and the exact text that an agent would receive; no answer has more than
-    `most_results`."""
+    """Results of a search, and the exact text that an agent would receive. An answer has at most `most_results`
+    results."""
 
     query: str
     results: list[Result]
@@ -78,14 +78,14 @@ class SearchPage(Struct, frozen=True):
 
 
 class Fact(Struct, frozen=True):
-    """A named detail."""
+    """A name and a value."""
 
     name: str
     value: str
 
 
 class Document(Struct, frozen=True):
-    """The full text behind an id; `file` is absolute, for links into an editor, and empty where there is none."""
+    """The full text of an id. `file` is an absolute path for links to an editor; empty if there is none."""
 
     id: str
     kind: str
@@ -102,7 +102,7 @@ class Document(Struct, frozen=True):
 
 
 class LanguageShare(Struct, frozen=True):
-    """How many files of a language there are, and whether their references are resolved."""
+    """Number of files of a language, and whether its references are resolved."""
 
     language: str
     files: int
@@ -110,7 +110,7 @@ class LanguageShare(Struct, frozen=True):
 
 
 class ProjectHealth(Struct, frozen=True):
-    """How one project stands."""
+    """Index statistics of one project."""
 
     project: KnownProject
     lines: int
@@ -125,7 +125,7 @@ class ProjectHealth(Struct, frozen=True):
 
 
 class ToolCall(Struct, frozen=True):
-    """One call of a tool, as the ring of the last calls has it; arguments are redacted and shortened."""
+    """A call in the log of the last calls; arguments are redacted and shortened."""
 
     at: float
     tool: str
@@ -138,7 +138,7 @@ class ToolCall(Struct, frozen=True):
 
 
 class CallLog(Struct, frozen=True):
-    """The last calls, newest first; `kept` says whether calls are noted at all."""
+    """The last calls, newest first; `kept` is whether calls are logged at all."""
 
     kept: bool
     most: int
@@ -146,14 +146,14 @@ class CallLog(Struct, frozen=True):
 
 
 class TeamWorkspace(Struct, frozen=True):
-    """A named set of projects, those of it that the reader may see."""
+    """A workspace with those of its projects that the reader may see."""
 
     name: str
     projects: list[str]
 
 
 class TeamWorker(Struct, frozen=True):
-    """A worker, when it was heard of last, and the jobs that it carries out."""
+    """A worker, the seconds since its last heartbeat, and its running jobs."""
 
     id: int
     seconds_ago: float
@@ -161,7 +161,7 @@ class TeamWorker(Struct, frozen=True):
 
 
 class TeamJob(Struct, frozen=True):
-    """A job that waits, runs or was set aside."""
+    """A job that is queued, running or set aside."""
 
     id: int
     kind: str
@@ -172,7 +172,7 @@ class TeamJob(Struct, frozen=True):
 
 
 class TeamToken(Struct, frozen=True):
-    """An access token, never its secret. No projects means all; `state` is valid, expired or revoked."""
+    """An access token without its secret. No projects means all; `state` is valid, expired or revoked."""
 
     id: str
     name: str
@@ -184,7 +184,8 @@ class TeamToken(Struct, frozen=True):
 
 
 class Team(Struct, frozen=True):
-    """What servers and workers share by one database; `workers` and `jobs` are for those who may see every project."""
+    """Data that servers and workers share in a database; `workers` and `jobs` are shown only to readers of all
+    projects."""
 
     database: str
     sees_all: bool
@@ -217,13 +218,13 @@ class Memo(Struct, frozen=True):
 
 
 class MemoryPage(Struct, frozen=True):
-    """A part of the timeline, newest first; `more_before` asks for the next. `redacted` counts by kind."""
+    """A page of the timeline, newest first; `more_before` is the cursor of the next page, `redacted` counts by kind."""
 
     show: str
     memos: list[Memo]
     more_before: str
     count: int
-    forgotten: int
+    hidden_count: int
     kinds: list[str]
     redacted: list[Fact]
     context: str
@@ -232,7 +233,7 @@ class MemoryPage(Struct, frozen=True):
 
 
 class SourceState(Struct, frozen=True):
-    """Where a source of documentation stands; `kind` "api" is an API description, which has operations and no pages."""
+    """State of a source; an API description has the `kind` "api", operations and no pages."""
 
     id: str
     name: str
@@ -261,7 +262,7 @@ class SourcesPage(Struct, frozen=True):
 
 
 class ApiSummary(Struct, frozen=True):
-    """One API description."""
+    """An API description in a list."""
 
     name: str
     source: str
@@ -270,7 +271,7 @@ class ApiSummary(Struct, frozen=True):
 
 
 class ApiOperation(Struct, frozen=True):
-    """One operation of an API as a list shows it; its id opens it."""
+    """An operation of an API in a list."""
 
     id: str
     method: str
@@ -281,14 +282,14 @@ class ApiOperation(Struct, frozen=True):
 
 
 class ApiSchema(Struct, frozen=True):
-    """One schema or message of an API as a list shows it; its id opens it."""
+    """A schema or message of an API in a list."""
 
     id: str
     name: str
 
 
 class ApisPage(Struct, frozen=True):
-    """All API descriptions; operations and schemas of the one that is open, and how many of both there are."""
+    """All API descriptions, and the operations and schemas of the selected one with their total numbers."""
 
     apis: list[ApiSummary]
     name: str
@@ -299,7 +300,7 @@ class ApisPage(Struct, frozen=True):
 
 
 class ModuleBox(Struct, frozen=True):
-    """A file as the map shows it: how large it is and by how many files it is imported."""
+    """A file in the module map with its size and number of importing files."""
 
     path: str
     size_bytes: int
@@ -308,7 +309,7 @@ class ModuleBox(Struct, frozen=True):
 
 
 class Cycle(Struct, frozen=True):
-    """Files that import each other, and one shortest way around."""
+    """Files that import each other, and a shortest cycle through them."""
 
     mode: str
     files: list[str]
@@ -316,7 +317,7 @@ class Cycle(Struct, frozen=True):
 
 
 class ModulesPage(Struct, frozen=True):
-    """The map of a project and its circular imports; `notes` say what it may not know yet."""
+    """The module map of a project and its circular imports; `notes` report missing data."""
 
     modules: list[ModuleBox]
     total: int
@@ -325,7 +326,7 @@ class ModulesPage(Struct, frozen=True):
 
 
 class GraphNode(Struct, frozen=True):
-    """A symbol of a drawn graph, and where it lies; `ring` is its distance from the middle."""
+    """A symbol of a drawn graph and its position; `ring` is its distance from the middle."""
 
     id: str
     label: str
@@ -339,7 +340,7 @@ class GraphNode(Struct, frozen=True):
 
 
 class GraphEdge(Struct, frozen=True):
-    """That one symbol uses another."""
+    """A reference from one symbol to another."""
 
     source: str
     target: str
@@ -348,14 +349,14 @@ class GraphEdge(Struct, frozen=True):
 
 
 class GraphRing(Struct, frozen=True):
-    """The circle on which everything at one distance from the middle lies."""
+    """The circle of all symbols at one distance from the middle."""
 
     distance: int
     radius: float
 
 
 class GraphPage(Struct, frozen=True):
-    """A symbol in the middle, and what is drawn around it; `left_out` says how much is not."""
+    """A drawn graph; `left_out` is the number of symbols that are not drawn."""
 
     symbol: str
     nodes: list[GraphNode]
@@ -368,8 +369,11 @@ class GraphPage(Struct, frozen=True):
 
 
 class SymbolMap(Struct, frozen=True):
-    """The most used symbols of a project in columns, and who refers to whom by their numbers; `files`, `kinds` and
-    `link_kinds` number `paths` and `names`. `is_partial`: not all references were read."""
+    """The most used symbols of a project in columns, and the references between them as symbol numbers.
+
+    `files`, `kinds` and `link_kinds` are numbers in `paths` and `names`. `is_partial` is whether references are
+    missing.
+    """
 
     paths: list[str]
     is_test: list[bool]
@@ -389,7 +393,7 @@ class SymbolMap(Struct, frozen=True):
 
 
 class ToolText(Struct, frozen=True):
-    """What a tool answered, as an agent gets it."""
+    """The answer of a tool as an agent receives it."""
 
     text: str
     is_error: bool
@@ -398,6 +402,6 @@ class ToolText(Struct, frozen=True):
 
 
 class Changed(Struct, frozen=True):
-    """What was changed, for a person."""
+    """Confirmation of a change for the user."""
 
     text: str

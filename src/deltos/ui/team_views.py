@@ -1,4 +1,4 @@
-"""What a team shares by its database: workspaces, workers and their queue, tokens."""
+"""Views of the data that a team shares in a database: workspaces, workers, jobs and tokens."""
 
 from __future__ import annotations
 
@@ -14,56 +14,56 @@ from deltos.ui import structs
 if TYPE_CHECKING:
     from deltos.store.jobs import JobRow
     from deltos.store.tokens import StoredToken
-    from deltos.ui.asked import Asked
+    from deltos.ui.view_request import ViewRequest
 
-MOST_JOBS = 200
+MAX_JOBS = 200
 
 
-def show_team(asked: Asked) -> structs.Team:
-    """Workspaces that the reader may see; workers and jobs, which name folders of all projects, for those of all."""
-    database = _database(asked)
+def show_team(request: ViewRequest) -> structs.Team:
+    """Return the workspaces that the reader may see, and the workers and jobs if the reader may see all projects."""
+    database = _database(request)
     sees_all = may_recall_all()
     jobs = open_jobs(database) if sees_all else None
-    every = jobs.every() if jobs else []
+    every = jobs.all() if jobs else []
     workers = jobs.workers() if jobs else []
     return structs.Team(
         database=describe_database(database) if sees_all else "",
         sees_all=sees_all,
-        workspaces=_workspaces(asked),
+        workspaces=_workspaces(request),
         workers=[structs.TeamWorker(each.id, each.seconds_ago, list(each.job_ids)) for each in workers],
-        jobs=[_job(each) for each in every[:MOST_JOBS]],
+        jobs=[_job(each) for each in every[:MAX_JOBS]],
         job_total=len(every),
     )
 
 
-def list_tokens(asked: Asked) -> structs.TokenList:
-    """Every token; the surface shows it to those alone who may make some."""
+def list_tokens(request: ViewRequest) -> structs.TokenList:
+    """Return every token. The caller of this function restricts it to administrators."""
     now = time.time()
-    tokens = open_tokens(asked.app.config.home, _database(asked)).all()
+    tokens = open_tokens(request.app.config.home, _database(request)).all()
     return structs.TokenList([_token(each, now) for each in reversed(tokens)])
 
 
-def change_job(asked: Asked) -> structs.Changed:
-    """Queue a job again that was set aside, or drop one."""
-    number = asked.text("id")
+def change_job(request: ViewRequest) -> structs.Changed:
+    """Retry a job that was set aside, or drop a job."""
+    number = request.text("id")
     if not (number.isdecimal() and len(number) < 19):
-        raise BadArgument("A job is named by its number", hint="`deltos jobs list` shows them.")
-    jobs = open_jobs(_database(asked))
-    if asked.text("change") == "retry":
-        return structs.Changed(f"Queued again: {jobs.retry(int(number)).told()}.")
-    if asked.text("change") == "drop":
-        return structs.Changed(f"Dropped: {jobs.drop(int(number)).told()}.")
-    raise BadArgument("A job can be queued again or dropped", hint="change: retry, drop.")
+        raise BadArgument("The id of a job must be a number", hint="`deltos jobs list` shows the numbers.")
+    jobs = open_jobs(_database(request))
+    if request.text("change") == "retry":
+        return structs.Changed(f"Queued again: {jobs.retry(int(number)).describe()}.")
+    if request.text("change") == "drop":
+        return structs.Changed(f"Dropped: {jobs.drop(int(number)).describe()}.")
+    raise BadArgument("Unknown change of a job", hint="Known: retry, drop.")
 
 
-def _database(asked: Asked) -> str:
-    if not asked.app.config.database:
-        raise NotFound("This server shares no database", hint="DELTOS_DATABASE names one; see docs/postgres.md.")
-    return asked.app.config.database
+def _database(request: ViewRequest) -> str:
+    if not request.app.config.database:
+        raise NotFound("This server has no shared database", hint="Set DELTOS_DATABASE; see docs/postgres.md.")
+    return request.app.config.database
 
 
-def _workspaces(asked: Asked) -> list[structs.TeamWorkspace]:
-    records = asked.app.domains.projects.workspaces
+def _workspaces(request: ViewRequest) -> list[structs.TeamWorkspace]:
+    records = request.app.domains.projects.workspaces
     shown = []
     for each in records.all() if records else ():
         roots = [told(root) for root in each.roots if may_read(Path(root))]

@@ -1,4 +1,4 @@
-"""What the page shows and changes, by name: each view asks what a tool asks, and answers with a struct as JSON."""
+"""The views and changes of the web UI by name. Each returns a struct as JSON."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from deltos.federation.render import fetch_answer, search_answer
 from deltos.federation.search import DEFAULT_RESULTS, MAX_RESULTS, NOT_FILTERED
 from deltos.progress import Silent
 from deltos.ui import structs
-from deltos.ui.asked import Asked
 from deltos.ui.graph_views import draw_symbol, map_modules, map_symbols
 from deltos.ui.health_views import last_calls, project_health
 from deltos.ui.library_views import list_apis, list_sources
 from deltos.ui.memory_views import change_memory, show_memory
 from deltos.ui.team_views import change_job, list_tokens, show_team
-from deltos.workspace.names import names_of
-from deltos.workspace.registry import exact_name
+from deltos.ui.view_request import ViewRequest
+from deltos.workspace.project_lookup import unique_project_name
+from deltos.workspace.project_names import shortest_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from deltos.tool import JsonObject, Session
     from deltos.workspace.projects import Projects
 
-MOST_FAILURES = 100
-TOKENS = "tokens"  # for those who may make some
-# How the tabs of the search narrow it: to toolsets, and to a kind.
+MAX_FAILURES = 100
+TOKENS = "tokens"  # only for administrators
+# Toolsets and kind of each tab of the search.
 TABS = {
     "": ((), ""),
     "code": (("code",), ""),
@@ -53,17 +53,17 @@ TABS = {
 
 
 class Views:
-    """Everything that the page can ask for; the surface decides who may."""
+    """Answers requests for views and changes. The HTTP routes check permissions."""
 
     def __init__(self, app: App) -> None:
         self._app = app
 
     def show(self, name: str, given: Mapping[str, str], session: Session) -> bytes:
-        """The view called `name`, as JSON."""
+        """Return the view `name` as JSON."""
         return self._answer(_VIEWS, name, given, session)
 
     def change(self, name: str, given: Mapping[str, str], session: Session) -> bytes:
-        """Make the change called `name`; what was done, as JSON."""
+        """Apply the change `name` and return its confirmation as JSON."""
         return self._answer(_CHANGES, name, given, session)
 
     def _answer(self, known: Mapping[str, View], name: str, given: Mapping[str, str], session: Session) -> bytes:
@@ -75,61 +75,61 @@ class Views:
                 f"There is no view '{name}': the toolset '{view.toolset}' is off",
                 hint="`deltos toolsets` switches it on.",
             )
-        return msgspec.json.encode(view.show(Asked(self._app, session, given)))
+        return msgspec.json.encode(view.show(ViewRequest(self._app, session, given)))
 
 
-def page_state(asked: Asked) -> structs.PageState:
-    """What the page knows from the start. The surface adds who may what."""
-    root = asked.session.project_root().resolve()
-    indexes = [known for known in asked.app.domains.projects.stores.known() if may_read(known.root)]
-    # One around the folder is another project: nothing that is asked about the folder looks there.
-    projects = _told_apart(indexes, root, asked.app.domains.projects)
+def page_state(request: ViewRequest) -> structs.PageState:
+    """Return the initial state of the page. The HTTP routes add the level and the CSRF token."""
+    root = request.session.project_root().resolve()
+    indexes = [known for known in request.app.domains.projects.stores.known() if may_read(known.root)]
+    # A project in a parent folder does not count: requests about this folder do not search it.
+    projects = _label_projects(indexes, root, request.app.domains.projects)
     return structs.PageState(
         version=__version__,
         project=projects.get(root) or _unknown_project(root),
         projects=list(projects.values()),
-        toolsets=list(asked.app.config.toolsets),
+        toolsets=list(request.app.config.toolsets),
         level="",
         csrf="",
-        is_shared=bool(asked.app.config.database),
+        is_shared=bool(request.app.config.database),
     )
 
 
-def search(asked: Asked) -> structs.SearchPage:
-    """What `search` answers, and its text."""
+def search(request: ViewRequest) -> structs.SearchPage:
+    """Return the results and text of the tool `search`."""
     started = time.perf_counter()
-    tab = asked.text("tab")
+    tab = request.text("tab")
     if tab not in TABS:
         raise BadArgument(f"There is no tab '{tab[:40]}'", hint=f"Known: {', '.join(TABS)}.")
     scope, kind = TABS[tab]
-    config = asked.app.config
+    config = request.app.config
     enabled = [name for name in scope if name in config.toolsets]
-    if scope and not enabled:  # an empty scope would mean everything
+    if scope and not enabled:  # an empty scope would search everything
         raise BadArgument(f"The toolset '{scope[0]}' is off", hint="`deltos toolsets` switches it on.")
-    request = SearchRequest(
-        asked.text("q"),
-        asked.session.project_root(),
+    search_request = SearchRequest(
+        request.text("q"),
+        request.session.project_root(),
         Silent(),
-        project_id=asked.text("project"),
-        limit=asked.number("limit", DEFAULT_RESULTS, MAX_RESULTS),
+        project_id=request.text("project"),
+        limit=request.number("limit", DEFAULT_RESULTS, MAX_RESULTS),
         filters=parse_filters(kind=kind, since="", until="", tag="", now=datetime.now(UTC)),
     )
-    found = asked.app.federation.search(request, enabled)
+    results = request.app.federation.search(search_request, enabled)
     answer = search_answer(
-        request.query,
-        found,
-        limit=request.limit,
+        search_request.query,
+        results,
+        limit=search_request.limit,
         token_budget=config.token_budget,
         has_timeline=config.profile != "lean",
     )
     return structs.SearchPage(
-        query=request.query,
-        results=_results(answer.structured or {}, found, tab),
-        total=found.total,
-        total_is_least=found.total_is_least,
-        searched=list(found.searched),
-        # A tab narrows by itself: who chose one asked for no kind, time or tag.
-        notes=[note for note in found.notes if not note.startswith(NOT_FILTERED)],
+        query=search_request.query,
+        results=_results(answer.structured or {}, results, tab),
+        total=results.total,
+        total_is_least=results.total_is_least,
+        searched=list(results.searched),
+        # The user chose a tab and no filter, so notes about filters would be confusing.
+        notes=[note for note in results.notes if not note.startswith(NOT_FILTERED)],
         most_results=MAX_RESULTS,
         agent_text=answer.text,
         tokens=estimate_tokens(answer.text),
@@ -137,23 +137,25 @@ def search(asked: Asked) -> structs.SearchPage:
     )
 
 
-def fetch(asked: Asked) -> structs.Document:
-    """What `fetch` answers: the whole text, and what of it the agent gets."""
-    request = SearchRequest("", asked.session.project_root(), Silent())
-    whole = asked.app.federation.fetch(asked.text("id"), request)
-    answer = fetch_answer(whole, token_budget=asked.app.config.token_budget)
-    kind = whole.id.partition(":")[0]
-    path = str(whole.metadata.get("path", "")) if kind == "code" else ""
-    line = int(whole.metadata.get("start_line", 0) or 0)
+def fetch(request: ViewRequest) -> structs.Document:
+    """Return the full text of an id and the excerpt that an agent receives."""
+    search_request = SearchRequest("", request.session.project_root(), Silent())
+    document = request.app.federation.fetch(request.text("id"), search_request)
+    answer = fetch_answer(document, token_budget=request.app.config.token_budget)
+    kind = document.id.partition(":")[0]
+    path = str(document.metadata.get("path", "")) if kind == "code" else ""
+    line = int(document.metadata.get("start_line", 0) or 0)
     return structs.Document(
-        id=whole.id,
+        id=document.id,
         kind=kind,
-        title=whole.title,
-        url=whole.url,
-        text=whole.text,
-        facts=[structs.Fact(name, _spoken(value)) for name, value in whole.metadata.items() if value not in ("", None)],
+        title=document.title,
+        url=document.url,
+        text=document.text,
+        facts=[
+            structs.Fact(name, _as_text(value)) for name, value in document.metadata.items() if value not in ("", None)
+        ],
         path=path,
-        file=_absolute(asked, str(whole.metadata.get("project_id", "")), path) if path else "",
+        file=_absolute(request, str(document.metadata.get("project_id", "")), path) if path else "",
         line=line,
         agent_text=answer.text,
         tokens=estimate_tokens(answer.text),
@@ -162,7 +164,7 @@ def fetch(asked: Asked) -> structs.Document:
 
 
 def known_project(known: KnownIndex) -> structs.KnownProject:
-    """A project as lists show it."""
+    """Return a project for lists."""
     return structs.KnownProject(
         id=known.project_id,
         name=known.root.name,
@@ -172,15 +174,20 @@ def known_project(known: KnownIndex) -> structs.KnownProject:
         synced_at=known.synced_at,
         history=known.history,
         exists=known.root.is_dir(),
-        failures=[structs.FailedPath(each.path, each.reason) for each in known.failures[:MOST_FAILURES]],
+        failures=[structs.FailedPath(each.path, each.reason) for each in known.failures[:MAX_FAILURES]],
         failure_count=len(known.failures),
     )
 
 
-def _told_apart(indexes: Sequence[KnownIndex], current: Path, projects: Projects) -> dict[Path, structs.KnownProject]:
-    """Projects by their folder, each with a name and an id of its own: clones and worktrees of one repository share
-    that of the repository, which means the `current` one of them, or else the one indexed last."""
-    names = names_of(known.root for known in indexes)
+def _label_projects(
+    indexes: Sequence[KnownIndex], current: Path, projects: Projects
+) -> dict[Path, structs.KnownProject]:
+    """Return projects by folder with unique names and ids.
+
+    Clones and worktrees of one repository share its project id. The `current` folder keeps this id, else the folder
+    that was indexed last; the others get ids of their own.
+    """
+    names = shortest_names(known.root for known in indexes)
     owners: dict[str, Path] = {}
     for known in indexes:
         if projects.is_there(known.root):
@@ -190,7 +197,7 @@ def _told_apart(indexes: Sequence[KnownIndex], current: Path, projects: Projects
         known.root: msgspec.structs.replace(
             known_project(known),
             name=names[known.root],
-            id=known.project_id if owners.get(known.project_id) == known.root else exact_name(known.root),
+            id=known.project_id if owners.get(known.project_id) == known.root else unique_project_name(known.root),
         )
         for known in indexes
     }
@@ -200,8 +207,8 @@ def _unknown_project(root: Path) -> structs.KnownProject:
     return structs.KnownProject("", root.name, told(str(root)), 0, 0, 0.0, "", root.is_dir(), [], 0)
 
 
-def _results(answer: JsonObject, found: FederatedResults, tab: str) -> list[structs.Result]:
-    hits = {ranked.hit.id: ranked.hit for ranked in found.ranked}
+def _results(answer: JsonObject, results: FederatedResults, tab: str) -> list[structs.Result]:
+    hits = {ranked.hit.id: ranked.hit for ranked in results.ranked}
     listed = [_result(line, hits[line["id"]]) for line in answer.get("results", ())]
     return [result for result in listed if result.kind == tab] if tab else listed
 
@@ -222,13 +229,13 @@ def _result(line: JsonObject, hit: Hit) -> structs.Result:
     )
 
 
-def _absolute(asked: Asked, project_id: str, path: str) -> str:
-    """Where a file lies on this machine; empty for callers who learn no folders of it."""
-    root = asked.app.domains.projects.find(project_id, asked.session.project_root()).project.root
+def _absolute(request: ViewRequest, project_id: str, path: str) -> str:
+    """Return the absolute path of a file; empty for callers that may not see local paths."""
+    root = request.app.domains.projects.find(project_id, request.session.project_root()).project.root
     return f"{root}/{path}" if told(str(root)) == str(root) and may_recall_all() else ""
 
 
-def _spoken(value: object) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return str(value)
@@ -236,9 +243,9 @@ def _spoken(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What can be asked for, and the toolset that must be on for it; none for what holds for all of them."""
+    """A view: its function, and the toolset that it requires, if any."""
 
-    show: Callable[[Asked], msgspec.Struct]
+    show: Callable[[ViewRequest], msgspec.Struct]
     toolset: str = ""
 
 

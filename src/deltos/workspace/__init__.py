@@ -1,1 +1,1 @@
-"""A project on disk: who it is, which files it has, what changed, and bringing its index up to date."""
+"""Projects on disk: identity, file listing, change detection, and incremental index updates."""

@@ -1,6 +1,6 @@
-"""Many files in child processes that can be stopped: what each may take, and what becomes of one that takes more.
+"""Extract many files in child processes with limits, and retry files that exceed them.
 
-Leaves the reading of one file to `extract`.
+Reading a single file is done by `extract`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from deltos.errors import ParserCrashed, ReadingStopped, TookTooLong, TookTooMuchMemory
 from deltos.isolated.wire import TaskLimits
-from deltos.workspace.extract import Extracted, FileToRead, extract_as_text, extract_file, look_at
+from deltos.workspace.extract import Extracted, FileToRead, extract_as_text, extract_file, fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from deltos.isolated.wire import Reply
     from deltos.workspace.indexer import Indexer
 
-# Large enough that sending a batch costs little, small enough that children end at about the same time.
+# Large enough that sending a batch is cheap, small enough that children finish at about the same time.
 BATCH_BYTES = 400_000
 BATCH_FILES = 64
 # Below this much source, starting several processes costs more than it saves.
 PARALLEL_BYTES = 1_500_000
-# The first file that a child reads also pays for loading its grammar.
-LEAST_CPU_SECONDS = 10.0
+# The first file that a child reads includes the time to load its grammar.
+MIN_CPU_SECONDS = 10.0
 CPU_SECONDS_PER_MB = 10.0
 WALL_PER_CPU_SECOND = 8.0
 MEMORY_BYTES = 2 << 30
-# Whoever fills a repository with files that cannot be read must not have each of them tried in every way.
-MOST_READ_APART = 20
+# Bounds the cost of a hostile repository with many unreadable files: later ones are not retried per indexer.
+MAX_SEPARATE_ATTEMPTS = 20
 SKIP_REASONS: dict[type[ReadingStopped], str] = {
     TookTooLong: "took too long",
     TookTooMuchMemory: "took too much memory",
@@ -41,9 +41,9 @@ SKIP_REASONS: dict[type[ReadingStopped], str] = {
 Batch: TypeAlias = "list[FileToRead]"
 
 
-def limits_of(size: int) -> TaskLimits:
-    """What reading a file of so many bytes may take: many times what any real file does."""
-    cpu_seconds = LEAST_CPU_SECONDS + CPU_SECONDS_PER_MB * size / 1_000_000
+def file_limits(size: int) -> TaskLimits:
+    """Return the limits for reading a file of `size` bytes: many times the cost of any ordinary file."""
+    cpu_seconds = MIN_CPU_SECONDS + CPU_SECONDS_PER_MB * size / 1_000_000
     return TaskLimits(
         cpu_seconds=cpu_seconds, wall_seconds=WALL_PER_CPU_SECOND * cpu_seconds, memory_bytes=MEMORY_BYTES
     )
@@ -52,75 +52,78 @@ def limits_of(size: int) -> TaskLimits:
 def extract_all(
     root: Path, candidates: Sequence[FileToRead], indexers: Sequence[Indexer], workers: Workers | None
 ) -> Generator[list[Extracted]]:
-    """Extract every candidate, batch by batch in any order; in several processes when there is much to do.
+    """Extract every candidate, batch by batch in any order; in several processes if there is enough work.
 
-    Without workers it happens here, where nothing can be stopped: that is for files that we wrote ourselves.
+    Without workers it runs in this process, where nothing can be stopped; use that for trusted files only.
     """
     batches = _batches(candidates)
     if workers is None:
         for batch in batches:
             yield [extract_file(root, indexers, candidate) for candidate in batch]
         return
-    reading = _Reading(root, tuple(indexers), workers)
-    many = sum(candidate.stamp.size for candidate in candidates) >= PARALLEL_BYTES and len(batches) > 1
-    yield from reading.in_parallel(batches) if many else reading.in_turn(batches)
+    reading = _ExtractionRun(root, tuple(indexers), workers)
+    is_parallel = sum(candidate.stamp.size for candidate in candidates) >= PARALLEL_BYTES and len(batches) > 1
+    yield from reading.in_parallel(batches) if is_parallel else reading.in_turn(batches)
 
 
 def warm_up(root: Path, indexers: Sequence[Indexer], workers: Workers) -> None:
-    """Start a child that has imported what extraction needs by the time that it is asked."""
+    """Start a child process that imports the modules for extraction in advance."""
     workers.start_ahead(extract_file, root, tuple(indexers))
 
 
 @dataclass(slots=True)
-class _Reading:
-    """One run over some files."""
+class _ExtractionRun:
+    """One extraction run over some files."""
 
     root: Path
     indexers: tuple[Indexer, ...]
     workers: Workers
-    read_apart: int = field(default=0)
-    stopped_as_text: int = field(default=0)
+    separate_attempts: int = field(default=0)
+    failed_text_attempts: int = field(default=0)
 
     def in_turn(self, batches: Sequence[Batch]) -> Generator[list[Extracted]]:
+        """Extract the batches sequentially in one child process."""
         for batch in batches:
             replies = self.workers.run_each(extract_file, (self.root, self.indexers), batch, _limits)
-            yield [self._settle(candidate, reply) for candidate, reply in zip(batch, replies, strict=True)]
+            yield [self._result(candidate, reply) for candidate, reply in zip(batch, replies, strict=True)]
 
     def in_parallel(self, batches: Sequence[Batch]) -> Generator[list[Extracted]]:
+        """Extract the batches in several child processes."""
         for replies in self.workers.run_batches(extract_file, (self.root, self.indexers), batches, _limits):
-            yield [self._settle(candidate, reply) for candidate, reply in replies]
+            yield [self._result(candidate, reply) for candidate, reply in replies]
 
-    def _settle(self, candidate: FileToRead, reply: Reply) -> Extracted:
+    def _result(self, candidate: FileToRead, reply: Reply) -> Extracted:
+        """Return the result of a reply; retry or skip a file whose extraction failed."""
         if isinstance(reply.error, ReadingStopped):
-            return self._after_stop(candidate, reply.error)
+            return self._retry_separately(candidate, reply.error)
         if reply.error is not None:
-            return self._skipped(candidate, "failed", f"{type(reply.error).__name__}: {reply.error}")
+            return self._skip(candidate, "failed", f"{type(reply.error).__name__}: {reply.error}")
         extracted: Extracted = reply.value
         return extracted
 
-    def _after_stop(self, candidate: FileToRead, stopped: ReadingStopped) -> Extracted:
-        """What the indexers make of the file one by one, or of its plain text; skipped where that is nothing."""
-        self.read_apart += 1
+    def _retry_separately(self, candidate: FileToRead, stopped: ReadingStopped) -> Extracted:
+        """Retry a stopped file with each indexer separately, or as plain text; skip it if nothing succeeds."""
+        self.separate_attempts += 1
         reason = SKIP_REASONS.get(type(stopped), "stopped")
-        if self.read_apart > MOST_READ_APART:
-            return self._as_text(candidate, reason, stopped.message)
-        parts = [self._alone(indexer, candidate, stopped.message) for indexer in self.indexers]
+        if self.separate_attempts > MAX_SEPARATE_ATTEMPTS:
+            return self._extract_as_text(candidate, reason, stopped.message)
+        parts = [self._extract_with(indexer, candidate, stopped.message) for indexer in self.indexers]
         for part in parts:
             if part.facts is None and not part.failure:
-                return part  # it changed meanwhile: vanished, or no longer worth indexing
-        read = [part for part in parts if part.facts is not None]
-        if not read or len({part.hash for part in read}) > 1:
-            return self._skipped(candidate, reason, stopped.message)
+                return part  # it changed meanwhile: vanished, or is skipped now
+        extracted_parts = [part for part in parts if part.facts is not None]
+        if not extracted_parts or len({part.hash for part in extracted_parts}) > 1:
+            return self._skip(candidate, reason, stopped.message)
         return replace(
-            read[0],
+            extracted_parts[0],
             facts=tuple(part.facts[0] if part.facts is not None else None for part in parts),
             failures=tuple(failure for part in parts for failure in part.failures),
         )
 
-    def _alone(self, indexer: Indexer, candidate: FileToRead, reason: str) -> Extracted:
-        """What one indexer makes of the file; if it has to be stopped, what it makes of plain text, if anything."""
+    def _extract_with(self, indexer: Indexer, candidate: FileToRead, reason: str) -> Extracted:
+        """Extract a file with one indexer; as plain text if that is stopped."""
         try:
-            if len(self.indexers) > 1:  # else it was alone already
+            if len(self.indexers) > 1:  # with one indexer, the failed attempt was its own
                 return self._run(extract_file, indexer, candidate)
         except ReadingStopped as exc:
             reason = exc.message
@@ -131,39 +134,43 @@ class _Reading:
             return Extracted(candidate.path, candidate.stamp, 0, failures=failures, failure=reason)
         return part if part.facts is None and not part.failure else replace(part, failures=failures)
 
-    def _as_text(self, candidate: FileToRead, reason: str, message: str) -> Extracted:
-        """What the indexers together make of its plain text, in one attempt; skipped where that is stopped too."""
-        if self.stopped_as_text >= MOST_READ_APART:
-            return self._skipped(candidate, reason, message)
+    def _extract_as_text(self, candidate: FileToRead, reason: str, message: str) -> Extracted:
+        """Extract a file as plain text with all indexers in one attempt; skip it if that is stopped too."""
+        if self.failed_text_attempts >= MAX_SEPARATE_ATTEMPTS:
+            return self._skip(candidate, reason, message)
         try:
-            read = self.workers.run(extract_as_text, self.root, self.indexers, candidate, limits=_limits(candidate))
+            extracted_parts = self.workers.run(
+                extract_as_text, self.root, self.indexers, candidate, limits=_limits(candidate)
+            )
         except ReadingStopped:
-            self.stopped_as_text += 1
-            return self._skipped(candidate, reason, message)
-        if read.facts is None:
-            return read
-        return replace(read, failures=tuple((indexer.name, message) for indexer in self.indexers))
+            self.failed_text_attempts += 1
+            return self._skip(candidate, reason, message)
+        if extracted_parts.facts is None:
+            return extracted_parts
+        return replace(extracted_parts, failures=tuple((indexer.name, message) for indexer in self.indexers))
 
     def _run(self, function: Callable[..., Extracted], indexer: Indexer, candidate: FileToRead) -> Extracted:
         return self.workers.run(function, self.root, (indexer,), candidate, limits=_limits(candidate))
 
-    def _skipped(self, candidate: FileToRead, reason: str, failure: str) -> Extracted:
-        """The file with its hash, so that it is tried again only when it has changed."""
+    def _skip(self, candidate: FileToRead, reason: str, failure: str) -> Extracted:
+        """Return the file as skipped, with its hash, so that it is tried again only after a change."""
         try:
-            now = self.workers.run(look_at, self.root, candidate, limits=_limits(candidate))
+            now = self.workers.run(fingerprint, self.root, candidate, limits=_limits(candidate))
         except ReadingStopped:
             now = Extracted(candidate.path, candidate.stamp, 0)
         if now.stamp != candidate.stamp:
-            now = Extracted(candidate.path, candidate.stamp, 0)  # changed meanwhile: what was read is not known
+            now = Extracted(
+                candidate.path, candidate.stamp, 0
+            )  # changed meanwhile: the hash is not of the content that failed
         return replace(now, skip_reason=reason, failure=failure)
 
 
 def _limits(candidate: FileToRead) -> TaskLimits:
-    return limits_of(candidate.stamp.size)
+    return file_limits(candidate.stamp.size)
 
 
 def _batches(candidates: Sequence[FileToRead]) -> list[Batch]:
-    """Groups of similar cost; neighbours stay together."""
+    """Group candidates into batches of similar cost, in order."""
     batches: list[Batch] = []
     size = BATCH_BYTES
     for candidate in candidates:

@@ -1,5 +1,8 @@
-"""What differs between a revision and the files on disk. git tells what the revision holds and compares texts that we
-hand it; the disk is read here, so that nothing the work tree says about git matters."""
+"""Differences between a git revision and the files on disk.
+
+git lists the revision and compares texts passed to it; the disk is read here, so that git settings of the work tree
+have no effect.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from deltos.workspace.repository import Repository
     from deltos.workspace.walk import Stamp, WalkedFiles
 
-# A file beyond these counts as changed from end to end.
+# Beyond these limits, all lines of a file count as changed.
 MAX_FILE_BYTES = 4_000_000
 MAX_COMPARED_FILES = 2_000
 MAX_COMPARED_BYTES = 100_000_000
@@ -37,7 +40,7 @@ _REGULAR_MODES = ("100644", "100755")
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A file and the lines of it, as it is now, that a change touched; None means all of them."""
+    """A changed file with the changed lines of its current content; None for all lines."""
 
     path: str
     lines: frozenset[int] | None
@@ -45,14 +48,14 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFiles:
-    """All changed files that are still there; the notes say what could not be compared, to a person."""
+    """All changed files that still exist; `notes` describe files that could not be compared."""
 
     files: tuple[ChangedFile, ...]
     notes: tuple[str, ...] = ()
 
 
 class _Modified(NamedTuple):
-    """A file that the revision has with another content: the id of that, and the content now."""
+    """A file whose content differs from the revision: the object id before, and the content now."""
 
     path: str
     before: str
@@ -61,7 +64,7 @@ class _Modified(NamedTuple):
 
 @dataclass(slots=True)
 class _DiffReader:
-    """Reads a diff without context, line by line. Text that looks like a header is told apart by counting."""
+    """Parses a diff without context lines; counts lines per hunk, so that text that looks like a header is not one."""
 
     found: dict[str, set[int]] = field(default_factory=dict)
     _path: str = ""
@@ -70,7 +73,7 @@ class _DiffReader:
     _removed_left: int = 0
 
     def read(self, line: str) -> None:
-        """Take note of a file, a hunk, or a changed line."""
+        """Process one line of the diff."""
         if self._removed_left and line.startswith("-"):
             self._removed_left -= 1
         elif self._added_left and line.startswith("+"):
@@ -89,12 +92,12 @@ class _DiffReader:
 
     def _begin_hunk(self, hunk: re.Match[str]) -> None:
         self._removed_left, self._number, self._added_left = int(hunk[1] or 1), int(hunk[2]), int(hunk[3] or 1)
-        if not self._added_left:  # lines only went: the change is between the line named and the next
+        if not self._added_left:  # only deletions: the change is between this line and the next
             self.found[self._path].add(self._number)
 
 
 def read_diff(lines: Iterable[str]) -> list[ChangedFile]:
-    """The changed lines of each file, out of a diff without context."""
+    """Return the changed lines of each file from a diff without context."""
     reader = _DiffReader()
     for line in lines:
         reader.read(line)
@@ -102,9 +105,9 @@ def read_diff(lines: Iterable[str]) -> list[ChangedFile]:
 
 
 def changes_since(root: Path, revision: str, found: WalkedFiles | None = None) -> ChangedFiles:
-    """The files below `root` that differ from `revision`, untracked ones included; raises GitFailed.
+    """Return the files below `root` that differ from `revision`, including untracked ones; raises GitFailed.
 
-    `found` are all files as they are now; without it they are listed.
+    `found` are the current files; they are listed if not given.
     """
     repository = find_repository(root)
     if repository is None:
@@ -126,7 +129,7 @@ class _Comparison:
         self._notes: list[str] = []
 
     def run(self, revision: str, found: WalkedFiles | None) -> ChangedFiles:
-        """Compare everything."""
+        """Compare all files."""
         before = self._blobs_of(revision)
         found = found or walk(self._root)
         self._notes += found.notes
@@ -137,9 +140,9 @@ class _Comparison:
         return ChangedFiles((*self._lines_of(modified), *new), tuple(self._notes))
 
     def _blobs_of(self, revision: str) -> dict[str, str]:
-        """The ids of the files below the root that a revision holds."""
-        wanted = ["--", self._prefix] if self._prefix else []
-        output = self._git.run("ls-tree", "-r", "-z", "--full-tree", revision, *wanted)
+        """Return the object ids of the files below the root in a revision, by path."""
+        requested = ["--", self._prefix] if self._prefix else []
+        output = self._git.run("ls-tree", "-r", "-z", "--full-tree", revision, *requested)
         found = {}
         for entry in output.decode("utf-8", "surrogateescape").split("\0"):
             facts, _, path = entry.partition("\t")
@@ -149,17 +152,17 @@ class _Comparison:
         return found
 
     def _modified(self, now: Mapping[str, Stamp], before: Mapping[str, str]) -> list[_Modified]:
-        """The files whose content is not what the revision has. What git's index vouches for is not read."""
+        """Return the files whose content differs from the revision; unchanged files in git's index are not read."""
         index = self._index()
         tracked = {file.path.removeprefix(self._prefix): file for file in index.files}
         found, unread = [], 0
         for path, stamp in now.items():
-            if _is_vouched_for(tracked.get(path), stamp, index) and tracked[path].object_id == before[path]:
+            if _is_unchanged_in_index(tracked.get(path), stamp, index) and tracked[path].object_id == before[path]:
                 continue
             data = self._content(path)
             if data is None:
                 unread += 1
-            elif before[path] not in self._ids_of(data):
+            elif before[path] not in self._possible_ids(data):
                 found.append(_Modified(path, before[path], data))
         if unread:
             self._notes.append(
@@ -181,8 +184,8 @@ class _Comparison:
         except FileRefused:
             return None
 
-    def _ids_of(self, data: bytes) -> set[str]:
-        """The ids that git may have stored a content under: as it is, or with the line ends of another system."""
+    def _possible_ids(self, data: bytes) -> set[str]:
+        """Return the ids that git may store for a content: as it is, and with normalised line ends."""
         texts = (data, data.replace(b"\r\n", b"\n")) if b"\r\n" in data else (data,)
         return {self._id_of(text) for text in texts}
 
@@ -191,13 +194,15 @@ class _Comparison:
         return hashlib.new(kind, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
     def _lines_of(self, modified: list[_Modified]) -> list[ChangedFile]:
-        """Which lines changed in each file."""
+        """Return the changed lines of each modified file."""
         if not modified:
             return []
         texts = self._texts({file.before for file in modified[:MAX_COMPARED_FILES]})
         compared = [file for file in modified if file.before in texts]
         if whole := len(modified) - len(compared):
-            self._notes.append(f"Note: {whole} changed files were not compared line by line; all of each counts.")
+            self._notes.append(
+                f"Note: {whole} changed files were not compared by line; all of their lines count as changed."
+            )
         lines = self._compare(compared, texts)
         known = {file.path for file in compared}
         return [
@@ -207,27 +212,27 @@ class _Comparison:
         ]
 
     def _texts(self, ids: set[str]) -> dict[str, bytes]:
-        """The contents of blobs, as far as they are there, small enough and not too many."""
-        asked = "".join(f"{each}\n" for each in sorted(ids)).encode()
-        wanted, total_bytes = [], 0
-        for line in self._git.run("cat-file", "--batch-check", given=asked).decode("ascii", "replace").splitlines():
+        """Return the contents of blobs by id, within the size limits."""
+        request = "".join(f"{each}\n" for each in sorted(ids)).encode()
+        requested, total_bytes = [], 0
+        for line in self._git.run("cat-file", "--batch-check", given=request).decode("ascii", "replace").splitlines():
             object_id, _, facts = line.partition(" ")
             kind, _, size = facts.partition(" ")
             size_bytes = int(size) if kind == "blob" else MAX_FILE_BYTES + 1
             if size_bytes <= MAX_FILE_BYTES and total_bytes + size_bytes <= MAX_COMPARED_BYTES:
                 total_bytes += size_bytes
-                wanted.append((object_id, size_bytes))
-        given = "".join(f"{object_id}\n" for object_id, _ in wanted).encode()
+                requested.append((object_id, size_bytes))
+        given = "".join(f"{object_id}\n" for object_id, _ in requested).encode()
         output = self._git.run("cat-file", "--batch", given=given, max_bytes=2 * MAX_COMPARED_BYTES)
-        texts, at = {}, 0
-        for object_id, size_bytes in wanted:
-            at = output.index(b"\n", at) + 1
-            texts[object_id] = output[at : at + size_bytes]
-            at += size_bytes + 1
+        texts, offset = {}, 0
+        for object_id, size_bytes in requested:
+            offset = output.index(b"\n", offset) + 1
+            texts[object_id] = output[offset : offset + size_bytes]
+            offset += size_bytes + 1
         return texts
 
     def _compare(self, files: list[_Modified], texts: Mapping[str, bytes]) -> dict[str, frozenset[int]]:
-        """The changed lines of each file that is a text. git sees numbers instead of names."""
+        """Return the changed lines of each text file; git sees numbers instead of file names."""
         for name in ("a", "b"):
             (self._git.folder / name).mkdir()
         for number, file in enumerate(files):
@@ -242,8 +247,8 @@ class _Comparison:
         return {files[int(change.path)].path: change.lines or frozenset() for change in changed}
 
 
-def _is_vouched_for(file: TrackedFile | None, stamp: Stamp, index: Index) -> bool:
-    """Whether git's index tells the id of a file as it is now: it was not touched since, nor while git looked."""
+def _is_unchanged_in_index(file: TrackedFile | None, stamp: Stamp, index: Index) -> bool:
+    """Whether git's index guarantees the object id of the file: its stamp is the same and older than the index."""
     if file is None or index.is_split or file.has_stages:
         return False
     return (file.size, file.mtime_ns) == (stamp.size & 0xFFFFFFFF, stamp.mtime_ns) and file.mtime_ns < index.mtime_ns

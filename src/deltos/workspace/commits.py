@@ -1,6 +1,6 @@
-"""The commits of a repository as `git log` tells them: read as they come, each within bounds, whatever they hold.
+"""Read the commits of a repository with `git log`, as a stream with limits.
 
-Starts git through `git`, with options that let nothing of the repository decide what runs.
+Starts git through `git`, with options that prevent the repository from running anything.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 MAX_SUBJECT_CHARACTERS = 300
 MAX_BODY_CHARACTERS = 2_000
 MAX_AUTHOR_CHARACTERS = 100
-# Of a commit with more files, which is no change to any one of them, only the number is kept.
+# A commit with more files is not specific to any of them: only the number of its files is kept.
 MAX_COMMIT_FILES = 1_000
 MAX_LOG_BYTES = 400_000_000
 MAX_COMMIT_BYTES = 32_000_000
-# How much of a log is handed on at a time: some hundred commits, which hold the interpreter for some milliseconds.
+# Size of a chunk of the log: some hundred commits, which take a few milliseconds to parse.
 CHUNK_BYTES = 200_000
 _MAX_FIELD_BYTES = 16_384
 _LOG_SECONDS = 120.0
 _COUNT_SECONDS = 10.0
 _FIELDS = "%H%x00%P%x00%ct%x00%an%x00%s%x00%b"
 _FIELD_COUNT = 6
-# Nothing that a message holds may act on a terminal or show text in another order.
+# Control characters, which could act on a terminal, and characters that change the text direction.
 _UNSAFE = dict.fromkeys(
     [*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], " "
 )
-# What every question to git about commits says: no colours, no signatures, notes, mailmaps or programs for contents.
+# Options of every git command on commits: no colours, signatures, notes, mailmaps or external programs.
 SAFE_OPTIONS = (
     "--no-color", "--no-decorate", "--no-show-signature", "--no-notes", "--no-mailmap", "--encoding=UTF-8",
     "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--no-indent-heuristic",
@@ -49,14 +49,14 @@ SAFE_OPTIONS = (
 
 
 class TouchedFile(NamedTuple):
-    """A file that a commit changed, below the project's root; `before` is its name until then where it was renamed."""
+    """A file changed by a commit, relative to the project's root; `before` is its old name if it was renamed."""
 
     path: str
     before: str = ""
 
 
 class Commit(NamedTuple):
-    """A commit. `files` are those below the root; none where there are too many, which `file_count` tells."""
+    """A commit; `files` are those below the root, empty if `file_count` is above the limit."""
 
     hash: str
     parents: tuple[str, ...]
@@ -69,13 +69,13 @@ class Commit(NamedTuple):
 
     @property
     def is_merge(self) -> bool:
-        """Whether it joins branches; then no files are told."""
+        """Whether the commit is a merge; git lists no files for merges."""
         return len(self.parents) > 1
 
 
 @dataclass(frozen=True, slots=True)
 class CommitRange:
-    """Which commits: reachable from `tip` and not from `base`, newest first, `skip` of them passed over."""
+    """A range of commits: reachable from `tip` and not from `base`, newest first, without the first `skip`."""
 
     tip: str
     base: str = ""
@@ -84,9 +84,9 @@ class CommitRange:
 
 
 def read_commits(git: Git, wanted: CommitRange, prefix: str, *, max_seconds: float = _LOG_SECONDS) -> Generator[Commit]:
-    """Commits that touch `prefix` (a folder with a slash at its end, or empty for all), newest first.
+    """Yield commits that touch `prefix` (a folder with a trailing slash, or empty for all), newest first.
 
-    Raises GitFailed, and GitStopped after those that could be read.
+    Raises GitFailed, and GitStopped after the commits that could be read.
     """
     marker = new_marker()
     with closing(log_chunks(git, wanted, prefix, marker, max_seconds=max_seconds)) as chunks:
@@ -95,7 +95,7 @@ def read_commits(git: Git, wanted: CommitRange, prefix: str, *, max_seconds: flo
 
 
 def new_marker() -> bytes:
-    """What stands before each commit of one reading: drawn anew, so that nothing in a repository can pass for it."""
+    """Return a random separator of commits, which nothing in a repository can imitate."""
     return secrets.token_hex(16).encode()
 
 
@@ -108,70 +108,71 @@ def log_chunks(
     chunk_bytes: int = CHUNK_BYTES,
     max_seconds: float = _LOG_SECONDS,
 ) -> Generator[bytes]:
-    """The log of some commits in pieces of whole commits, for `parse_log`; raises as `read_commits` does."""
+    """Yield the log in chunks of whole commits for `parse_log`; raises as `read_commits` does."""
     arguments = (
         "log", *SAFE_OPTIONS, "-z", "--name-status", "--find-renames=100%", "-l1000",
         f"--format=tformat:%x00{marker.decode()}%x00{_FIELDS}",
         f"--max-count={wanted.limit}", f"--skip={wanted.skip}", wanted.tip,
-        *([f"^{wanted.base}"] if wanted.base else []), *limited_to(prefix),
+        *([f"^{wanted.base}"] if wanted.base else []), *pathspec_arguments(prefix),
     )  # fmt: skip
     separator = b"\0" + marker + b"\0"
-    begun, last = bytearray(), 0  # `last` is where its last commit begins
+    buffer, last = bytearray(), 0  # `last` is the offset of the last commit in the buffer
     try:
         with closing(git.stream(*arguments, max_bytes=MAX_LOG_BYTES, timeout_seconds=max_seconds)) as pieces:
             for piece in pieces:
-                # Only what is new is searched: a commit of many pieces would take time in the square of its size.
-                searched = max(0, len(begun) - len(separator))
-                begun += piece
-                last = max(last, begun.rfind(separator, searched))
-                if len(begun) >= chunk_bytes and last:
-                    yield bytes(begun[:last])
-                    del begun[:last]
+                # Only new output is searched: otherwise a large commit would take quadratic time.
+                searched = max(0, len(buffer) - len(separator))
+                buffer += piece
+                last = max(last, buffer.rfind(separator, searched))
+                if len(buffer) >= chunk_bytes and last:
+                    yield bytes(buffer[:last])
+                    del buffer[:last]
                     last = 0
-                elif len(begun) > MAX_COMMIT_BYTES + chunk_bytes:
+                elif len(buffer) > MAX_COMMIT_BYTES + chunk_bytes:
                     raise GitStopped(f"a commit has more than {MAX_COMMIT_BYTES // 1_000_000} MB")
     except GitFailed:
-        if last:  # the last commit may not be whole; those before it are
-            yield bytes(begun[:last])
+        if last:  # the last commit may be incomplete; the commits before it are complete
+            yield bytes(buffer[:last])
         raise
-    if begun:
-        yield bytes(begun)
+    if buffer:
+        yield bytes(buffer)
 
 
-def limited_to(prefix: str) -> Sequence[str]:
-    """The arguments that keep git to a folder."""
+def pathspec_arguments(prefix: str) -> Sequence[str]:
+    """Return the git arguments that limit a command to a folder."""
     return ("--", f":(literal){prefix}") if prefix else ("--",)
 
 
 @contextmanager
 def reading_commits(root: Path) -> Iterator[tuple[Git, str]]:
-    """git for the repository that a project lies in, and where it lies there; raises GitFailed without one."""
+    """Open git for the repository that contains a project; yields git and the project's prefix. Raises GitFailed."""
     repository = find_repository(root)
     if repository is None:
         raise GitFailed("this is not a git repository")
     with reading(repository) as git:
-        yield git, prefix_of(root, repository)
+        yield git, prefix_in_repository(root, repository)
 
 
-def prefix_of(root: Path, repository: Repository) -> str:
-    """Where a project lies in its repository: empty, or a folder with a slash at its end."""
+def prefix_in_repository(root: Path, repository: Repository) -> str:
+    """Return the path of a project in its repository: empty, or a folder with a trailing slash."""
     return "".join(f"{step}/" for step in root.relative_to(repository.top).parts)
 
 
 def files_at(git: Git, commit: str, prefix: str) -> set[str]:
-    """The paths of all files below `prefix` at a commit, relative to it."""
+    """Return the paths of all files below `prefix` in a commit, relative to it."""
     below = ("--", prefix) if prefix else ()
     output = git.run("ls-tree", "-r", "-z", "--full-tree", "--name-only", commit, *below)
     return {path.removeprefix(prefix) for path in map(_decoded, output.split(b"\0")) if path}
 
 
 def count_commits(git: Git, tip: str) -> int:
-    """How many commits are reachable from `tip`."""
+    """Return the number of commits reachable from `tip`."""
     return int(git.run("rev-list", "--count", tip, "--", max_bytes=100, timeout_seconds=_COUNT_SECONDS))
 
 
 def commits_between(git: Git, tip: str, base: str, *, limit: int) -> list[str] | None:
-    """The ids of commits that `tip` has and `base` has not; None where there are more than `limit` or git fails."""
+    """Return the ids of commits reachable from `tip` and not from `base`; None if there are more than `limit` or git
+    fails."""
     try:
         output = git.run("rev-list", f"--max-count={limit + 1}", tip, f"^{base}", "--")
     except GitFailed:
@@ -184,22 +185,22 @@ _Stamp = tuple[int, int, int] | None
 
 
 def head_stamp(repository: Repository) -> tuple[object, ...]:
-    """Something that differs when another commit was checked out or made; reads stamps and one small file."""
+    """Return a stamp that changes with every checkout and commit; reads file stamps and one small file."""
     try:
         with FileTree(repository.git_folder) as tree:
             head = tree.read("HEAD", 1_000).decode("utf-8", "replace").strip()
     except FileRefused:
         return ()
-    return (head, *map(_stamp, _telling_places(repository, head)))
+    return (head, *map(_stamp, _reference_files(repository, head)))
 
 
-def _telling_places(repository: Repository, head: str) -> list[str]:
-    """The files that change with what HEAD refers to."""
+def _reference_files(repository: Repository, head: str) -> list[str]:
+    """Return the files that change with the target of HEAD."""
     name = head.removeprefix("ref:").strip() if head.startswith("ref:") else ""
-    places = [repository.common / "packed-refs", repository.common / "shallow"]
+    files_to_check = [repository.common / "packed-refs", repository.common / "shallow"]
     if name.startswith("refs/") and ".." not in name and "\0" not in name:
-        places.append(repository.common / name)
-    return [str(place) for place in places]
+        files_to_check.append(repository.common / name)
+    return [str(place) for place in files_to_check]
 
 
 def _stamp(place: str) -> _Stamp:
@@ -211,87 +212,90 @@ def _stamp(place: str) -> _Stamp:
 
 
 class CheckedOut(NamedTuple):
-    """The repository of a folder, and what is checked out there; None and nothing where there is none."""
+    """The repository of a folder and its head stamp; None and an empty stamp without a repository."""
 
     repository: Repository | None
     stamp: tuple[object, ...]
 
 
 class Heads:
-    """What is checked out in folders. Looks at a repository again only where the stamp of a file that tells differs."""
+    """Cache of the checked-out state of folders; a repository is read again only if the stamp of a watched file
+    differs."""
 
     def __init__(self) -> None:
         self._known: dict[Path, tuple[list[str], list[_Stamp], CheckedOut]] = {}
 
     def at(self, folder: Path) -> CheckedOut:
-        """What is checked out there now."""
-        places, stamps, known = self._known.get(folder, ([], [], None))
-        if known is not None and stamps == [_stamp(place) for place in places]:
+        """Return the current state of a folder."""
+        files_to_check, stamps, known = self._known.get(folder, ([], [], None))
+        if known is not None and stamps == [_stamp(place) for place in files_to_check]:
             return known
         repository = find_repository(folder)
         before = head_stamp(repository) if repository else ()
-        places = _deciding_places(folder, repository, before)
-        stamps = [_stamp(place) for place in places]
-        seen = CheckedOut(repository, head_stamp(repository) if repository else ())
-        if seen.stamp == before:  # else something changed while it was looked at
-            self._known[folder] = places, stamps, seen
-        return seen
+        files_to_check = _watched_files(folder, repository, before)
+        stamps = [_stamp(place) for place in files_to_check]
+        checked_out = CheckedOut(repository, head_stamp(repository) if repository else ())
+        if checked_out.stamp == before:  # else something changed while it was looked at
+            self._known[folder] = files_to_check, stamps, checked_out
+        return checked_out
 
 
-def _deciding_places(folder: Path, repository: Repository | None, head: tuple[object, ...]) -> list[str]:
-    """The files that decide which repository a folder belongs to, and what is checked out there."""
-    above = [folder, *folder.parents]
+def _watched_files(folder: Path, repository: Repository | None, head: tuple[object, ...]) -> list[str]:
+    """Return the files that determine the repository of a folder and its checked-out commit."""
+    parents = [folder, *folder.parents]
     if repository is None:
-        return [f"{each}/.git" for each in above]
-    # A folder called .git has another stamp after every command; what is in it tells more.
-    nearer = [each / ".git" for each in above[: above.index(repository.top) + 1] if not (each / ".git").is_dir()]
-    own = [*nearer, repository.git_folder / "HEAD", repository.git_folder / "commondir"]
-    return [*map(str, own), *_telling_places(repository, str(head[0]) if head else "")]
+        return [f"{each}/.git" for each in parents]
+    # The stamp of a .git folder changes with every command, so files in it are checked instead.
+    dot_git_files = [
+        each / ".git" for each in parents[: parents.index(repository.top) + 1] if not (each / ".git").is_dir()
+    ]
+    own = [*dot_git_files, repository.git_folder / "HEAD", repository.git_folder / "commondir"]
+    return [*map(str, own), *_reference_files(repository, str(head[0]) if head else "")]
 
 
 def parse_log(marker: bytes, ends: Collection[str], prefix: str, chunk: bytes) -> list[Commit]:
-    """The commits in a piece of a log; `ends` are those where a shallow clone ends."""
+    """Return the commits in a chunk of a log; `ends` are the boundary commits of a shallow clone."""
     records = chunk.split(b"\0" + marker + b"\0")[1:]
     return [_commit(record.split(b"\0"), ends, prefix) for record in records]
 
 
 def _commit(tokens: list[bytes], ends: Collection[str], prefix: str) -> Commit:
-    """One commit: its fields, then a status and one or two names for each file."""
+    """Parse one commit: its fields, then a status and one or two names per file."""
     fields = [token[:_MAX_FIELD_BYTES].decode("utf-8", "replace") for token in tokens[:_FIELD_COUNT]]
     commit_hash, parents, time, author, subject, body = fields + [""] * (_FIELD_COUNT - len(fields))
-    # A shallow clone shows its last commits as if they had brought all files.
+    # git shows the boundary commits of a shallow clone as if they had added all files.
     files, file_count = _files(tokens[_FIELD_COUNT:], prefix) if commit_hash not in ends else ((), 0)
     return Commit(
         hash=commit_hash,
         parents=tuple(parents.split()),
         time=int(time) if time.isascii() and time.isdecimal() and len(time) < 16 else 0,
-        author=_cut(_one_line(author), MAX_AUTHOR_CHARACTERS),
-        subject=_cut(_one_line(subject), MAX_SUBJECT_CHARACTERS),
-        body=_cut(safe(body.strip()), MAX_BODY_CHARACTERS),
+        author=_truncate(_one_line(author), MAX_AUTHOR_CHARACTERS),
+        subject=_truncate(_one_line(subject), MAX_SUBJECT_CHARACTERS),
+        body=_truncate(without_control_characters(body.strip()), MAX_BODY_CHARACTERS),
         files=files,
         file_count=file_count,
     )
 
 
 def _files(tokens: list[bytes], prefix: str) -> tuple[tuple[TouchedFile, ...], int]:
-    """The files of a commit, none where there are too many, and how many there are."""
+    """Return the files of a commit, empty if there are too many, and their number."""
     files: list[TouchedFile] = []
     file_count, at = 0, 0
     while at + 1 < len(tokens):
         status = tokens[at].removeprefix(b"\n")[:1]
-        if not status:  # nothing follows but the end
+        if not status:  # end of the commit
             break
         has_two = status in (b"R", b"C")
         before, path = (tokens[at + 1], tokens[at + 2]) if has_two and at + 2 < len(tokens) else (b"", tokens[at + 1])
         at += 3 if has_two else 2
         file_count += 1
-        if file_count <= MAX_COMMIT_FILES and (name := _name(path, prefix)):
-            files.append(TouchedFile(name, _name(before, prefix) if status == b"R" else ""))
+        if file_count <= MAX_COMMIT_FILES and (name := _path_in_project(path, prefix)):
+            files.append(TouchedFile(name, _path_in_project(before, prefix) if status == b"R" else ""))
     return (tuple(files), file_count) if file_count <= MAX_COMMIT_FILES else ((), file_count)
 
 
-def _name(path: bytes, prefix: str) -> str:
-    """A name as the index can have it, below the project; empty when it is no Unicode or elsewhere."""
+def _path_in_project(path: bytes, prefix: str) -> str:
+    """Return a path relative to the project; empty if it is outside or not valid Unicode."""
     try:
         text = path.decode("utf-8")
     except UnicodeDecodeError:
@@ -299,18 +303,18 @@ def _name(path: bytes, prefix: str) -> str:
     return text.removeprefix(prefix) if text.startswith(prefix) else ""
 
 
-def safe(text: str) -> str:
-    """Text of a commit without characters that act on a terminal or turn the order of others around."""
+def without_control_characters(text: str) -> str:
+    """Replace characters that act on a terminal or change the text direction by spaces."""
     return text if text.replace("\n", "").isprintable() else text.translate(_UNSAFE)
 
 
 def _one_line(text: str) -> str:
-    return " ".join(safe(text).split())
+    return " ".join(without_control_characters(text).split())
 
 
 def _decoded(name: bytes) -> str:
     return name.decode("utf-8", "surrogateescape")
 
 
-def _cut(text: str, characters: int) -> str:
+def _truncate(text: str, characters: int) -> str:
     return text if len(text) <= characters else f"{text[: characters - 1]}…"

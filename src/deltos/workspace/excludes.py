@@ -1,5 +1,7 @@
-"""git's exclude files beyond .gitignore: the repository's own `info/exclude`, and the one that the user chose for all
-repositories. Of the user's git settings nothing else is read, of the repository's none."""
+"""Git's exclude files in addition to .gitignore: `info/exclude` of the repository, and the user's global file.
+
+Only `core.excludesFile` is read from the user's git settings, and nothing from the repository's.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,11 @@ from deltos.workspace.repository import MAX_SETTINGS_BYTES, parse_settings
 if TYPE_CHECKING:
     from deltos.workspace.repository import Repository
 
-_MOST_INCLUDES = 10
+_MAX_INCLUDES = 10
 
 
 def repository_excludes(repository: Repository) -> IgnoreRules:
-    """What `info/exclude` of a repository says; nothing when it cannot be read."""
+    """Return the rules in `info/exclude` of a repository; no rules if it cannot be read."""
     try:
         return rules_in(read_below(repository.common, "info/exclude", MAX_IGNORE_BYTES))
     except FileRefused:
@@ -27,34 +29,36 @@ def repository_excludes(repository: Repository) -> IgnoreRules:
 
 
 def user_excludes() -> IgnoreRules:
-    """What the user wants excluded everywhere: `core.excludesFile`, or git's default place for it."""
+    """Return the rules in the user's `core.excludesFile`, or in git's default location."""
     try:
         home = Path.home()
     except RuntimeError:  # the home folder is not known
         return IgnoreRules()
     settings_home = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
-    chosen = str(settings_home / "ignore")
+    excludes_file = str(settings_home / "ignore")
     for file in (Path("/etc/gitconfig"), settings_home / "config", home / ".gitconfig"):
-        chosen = _chosen_in(file, home, _MOST_INCLUDES) or chosen
+        excludes_file = _excludes_file_in(file, home, _MAX_INCLUDES) or excludes_file
     try:
-        return rules_in(read_own(_expanded(chosen, home, home), MAX_IGNORE_BYTES))
+        return rules_in(read_own(_expanded(excludes_file, home, home), MAX_IGNORE_BYTES))
     except FileRefused:
         return IgnoreRules()
 
 
-def _chosen_in(file: Path, home: Path, depth: int) -> str:
-    """The last `core.excludesFile` of a file of settings and of those that it includes; empty when it has none."""
+def _excludes_file_in(file: Path, home: Path, depth: int) -> str:
+    """Return the last `core.excludesFile` in a settings file and its includes; empty if there is none."""
     try:
         text = read_own(file, MAX_SETTINGS_BYTES).decode("utf-8", "replace")
     except FileRefused:
         return ""
-    chosen = ""
+    excludes_file = ""
     for setting in parse_settings(text):
         if setting[:3] == ("core", "", "excludesfile"):
-            chosen = str(_expanded(setting.value, home, file.parent))
+            excludes_file = str(_expanded(setting.value, home, file.parent))
         elif setting[:3] == ("include", "", "path") and depth:
-            chosen = _chosen_in(_expanded(setting.value, home, file.parent), home, depth - 1) or chosen
-    return chosen
+            excludes_file = (
+                _excludes_file_in(_expanded(setting.value, home, file.parent), home, depth - 1) or excludes_file
+            )
+    return excludes_file
 
 
 def _expanded(path: str, home: Path, folder: Path) -> Path:

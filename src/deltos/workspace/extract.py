@@ -1,4 +1,4 @@
-"""Read, parse and extract one file: runs in a child process and touches no database. Leaves children to `batches`."""
+"""Read, parse and extract one file in a child process, without using a database."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from deltos import wording
 from deltos.files import FileTree
-from deltos.store.contents import pack
+from deltos.store.content_compression import pack
 from deltos.workspace.admission import Admitted, admit
 from deltos.workspace.indexer import Indexer, ParsedFile
 from deltos.workspace.walk import Stamp, stamp
@@ -26,21 +27,20 @@ _REASON_CHARACTERS = 200
 
 @dataclass(frozen=True, slots=True)
 class FileToRead:
-    """A file that may have changed; `known_hash` is what was read of it before, empty when nothing was."""
+    """A file that may have changed; `known_hash` is the hash of the indexed content, empty for a new file."""
 
     path: str
     stamp: Stamp
     known_hash: bytes = b""
-    is_kept: bool = False  # its content too
+    keeps_content: bool = False  # store the content too
 
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What came of one candidate: facts per indexer, or a reason to skip it, or neither if its content is unchanged.
+    """Result for one candidate: facts per indexer, or a reason to skip it, or neither if its content is unchanged.
 
-    `failures` are the names of indexers that could not read the whole file, each with its reason. Their facts are those
-    of the part that was parsed, or of plain text; None where even that failed. `failure` is why a file is skipped that
-    ought to have been read.
+    `failures` are names of indexers that could not read the whole file, with reasons. Their facts are those of the
+    parsed part or of plain text, or None if that failed too. `failure` is the error because of which a file is skipped.
     """
 
     path: str
@@ -58,20 +58,22 @@ class Extracted:
 
 
 def extract_file(root: Path, indexers: Sequence[Indexer], candidate: FileToRead, *, as_text: bool = False) -> Extracted:
-    """Extract one candidate here and now; `as_text` without its language."""
-    blank, admitted = _look(root, candidate, with_generated=any(indexer.reads_generated for indexer in indexers))
+    """Extract one candidate in this process; with `as_text`, without using its language."""
+    blank, admitted = _admit_candidate(
+        root, candidate, with_generated=any(indexer.reads_generated for indexer in indexers)
+    )
     if admitted is None or blank.hash == candidate.known_hash:
         return blank
     language = None if as_text else admitted.language
     try:
         file = parse_file(blank.path, Admitted(admitted.data, language))
-        broken = _unread(file)
+        parse_error_note = _parse_error_note(file)
     except MemoryError:
         raise
-    except Exception as exc:  # noqa: BLE001 (whatever is wrong with one file must not stop the run: it is reported)
-        file, broken = ParsedFile(blank.path, admitted.data, None, None), reason_of(exc)
+    except Exception as exc:  # noqa: BLE001 (one bad file must not stop the run: it is reported)
+        file, parse_error_note = ParsedFile(blank.path, admitted.data, None, None), describe_error(exc)
     read = [
-        _read(indexer, file, broken) if indexer.reads_generated or not admitted.is_generated else (None, "")
+        _read(indexer, file, parse_error_note) if indexer.reads_generated or not admitted.is_generated else (None, "")
         for indexer in indexers
     ]
     failures = tuple((indexer.name, reason) for indexer, (_, reason) in zip(indexers, read, strict=True) if reason)
@@ -83,19 +85,19 @@ def extract_file(root: Path, indexers: Sequence[Indexer], candidate: FileToRead,
         lines=file.data.count(b"\n") + (not file.data.endswith(b"\n")),
         facts=tuple(facts for facts, _ in read),
         failures=failures,
-        content=pack(admitted.data) if candidate.is_kept else b"",
+        content=pack(admitted.data) if candidate.keeps_content else b"",
         is_generated=admitted.is_generated,
     )
 
 
 def extract_as_text(root: Path, indexers: Sequence[Indexer], candidate: FileToRead) -> Extracted:
-    """Extract one candidate without its language."""
+    """Extract one candidate as plain text."""
     return extract_file(root, indexers, candidate, as_text=True)
 
 
-def look_at(root: Path, candidate: FileToRead) -> Extracted:
-    """A candidate's stamp and hash as they are now, without reading anything into it."""
-    return _look(root, candidate, with_generated=True)[0]
+def fingerprint(root: Path, candidate: FileToRead) -> Extracted:
+    """Return the current stamp and hash of a candidate without parsing it."""
+    return _admit_candidate(root, candidate, with_generated=True)[0]
 
 
 def parse_file(path: str, admitted: Admitted) -> ParsedFile:
@@ -103,16 +105,16 @@ def parse_file(path: str, admitted: Admitted) -> ParsedFile:
     return ParsedFile(path, admitted.data, admitted.language, _tree(admitted.language, admitted.data))
 
 
-def _unread(file: ParsedFile) -> str:
-    """Why only the beginning of a file was parsed; empty where all of it was."""
+def _parse_error_note(file: ParsedFile) -> str:
+    """Return why only the beginning of a file was parsed; empty if it was parsed completely."""
     if file.tree is None or file.tree.root_node.end_byte >= len(file.data.rstrip()):
         return ""
     line, lines = file.data.count(b"\n", 0, file.tree.root_node.end_byte) + 1, file.data.count(b"\n") + 1
-    return f"its syntax is so broken that it was parsed to line {line:,} of {lines:,} only"
+    return wording.parse_error(line, lines).removesuffix(".")
 
 
-def _look(root: Path, candidate: FileToRead, *, with_generated: bool) -> tuple[Extracted, Admitted | None]:
-    """The candidate as it is now, with its content if that is worth indexing, else with the reason why not."""
+def _admit_candidate(root: Path, candidate: FileToRead, *, with_generated: bool) -> tuple[Extracted, Admitted | None]:
+    """Return the current state of a candidate, with its content if it is to be indexed, otherwise with the reason."""
     seen_at_ns = time.time_ns()
     with FileTree(root) as tree:
         current = stamp(tree, candidate.path)
@@ -125,23 +127,23 @@ def _look(root: Path, candidate: FileToRead, *, with_generated: bool) -> tuple[E
     return replace(blank, hash=hashlib.sha256(admitted.data).digest()), admitted
 
 
-def _read(indexer: Indexer, file: ParsedFile, broken: str) -> tuple[Any, str]:
-    """An indexer's facts, and why they are only those of plain text, or none at all."""
-    reason = broken
+def _read(indexer: Indexer, file: ParsedFile, parse_error_note: str) -> tuple[Any, str]:
+    """Return an indexer's facts and a reason if they are only those of plain text, or None."""
+    reason = parse_error_note
     for attempt in (file, ParsedFile(file.path, file.data, None, None)):
         try:
             return indexer.extract(attempt), reason
         except MemoryError:
             raise
-        except Exception as exc:  # noqa: BLE001 (each indexer fails alone, and is named)
-            reason = reason or reason_of(exc)
+        except Exception as exc:  # noqa: BLE001 (the failure of one indexer is recorded)
+            reason = reason or describe_error(exc)
     return None, reason
 
 
-def reason_of(exc: Exception) -> str:
-    """What is told of an error, in one line."""
-    said = " ".join(str(exc).split())
-    return f"{type(exc).__name__}: {said}"[:_REASON_CHARACTERS]
+def describe_error(exc: Exception) -> str:
+    """Return an error on one line, truncated."""
+    message = " ".join(str(exc).split())
+    return f"{type(exc).__name__}: {message}"[:_REASON_CHARACTERS]
 
 
 def _tree(language: Language | None, data: bytes) -> tree_sitter.Tree | None:

@@ -1,8 +1,8 @@
-"""The one place that starts git; `clones` has it fetch, all others read objects: commits, trees, blobs.
+"""Run git: the only module that starts it. `clones` fetches with it; all others read commits, trees and blobs.
 
-To read, git never sees the repository's own folder as such. It is pointed at a temporary one that holds our settings,
-the repository's references as plain text, and the way to its objects. So no setting, hook, filter, attribute, include
-or alias of the repository exists for it, it finds no repository by itself, has no work tree and no remote.
+For reading, git never uses the repository's own folder. It gets a temporary git folder with our settings, the
+references as plain text, and the path of the objects. So settings, hooks, filters, attributes, includes and aliases of
+the repository have no effect, and git has no work tree and no remote.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ MAX_OUTPUT_BYTES = 100_000_000
 MAX_REFERENCES = 100_000
 _MAX_REFERENCES_BYTES = 32_000_000
 _MAX_REFERENCE_BYTES = 1_000
-_MAX_ALTERNATES = 5  # git follows them no deeper, either
+_MAX_ALTERNATES = 5  # nesting depth; the same as in git
 _MAX_ALTERNATES_BYTES = 100_000
-_LARGEST_MEMORY_BYTES = 4 << 30
-_PIECE_BYTES = 1 << 16
-_WATCH_SECONDS = 0.25
+_MAX_MEMORY_BYTES = 4 << 30
+_CHUNK_BYTES = 1 << 16
+_WATCH_INTERVAL_SECONDS = 0.25
 _HEX = frozenset("0123456789abcdef")
-_ODD_IN_NAMES = frozenset(' ~^:?*[\\"')
+_INVALID_NAME_CHARACTERS = frozenset(' ~^:?*[\\"')
 _running: set[subprocess.Popen[bytes]] = set()
 _starting = threading.Lock()
 _UNBORN = "ref: refs/heads/none"
@@ -75,16 +75,16 @@ _SETTINGS = """\
 
 
 class GitFailed(SourceError):
-    """git is not there, failed, took too long or said too much."""
+    """git is missing, failed, timed out or printed too much."""
 
 
 class GitStopped(GitFailed):
-    """git took too long or said too much: what it said before is true."""
+    """git was stopped because of a timeout or too much output; the output before that is valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """git, reading the objects of one repository. `folder` is the temporary folder that it sees instead."""
+    """git for reading the objects of one repository; `folder` is the temporary git folder."""
 
     program: str
     folder: Path
@@ -98,14 +98,14 @@ class Git:
         max_bytes: int = MAX_OUTPUT_BYTES,
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> bytes:
-        """What git prints when `given` is its input; raises GitFailed."""
-        pieces = self.stream(
+        """Return the output of git with `given` as its input; raises GitFailed."""
+        chunks = self.stream(
             *arguments, given=given, accepted=accepted, max_bytes=max_bytes, timeout_seconds=timeout_seconds
         )
         output = bytearray()
-        with closing(pieces):
-            for piece in pieces:
-                output += piece
+        with closing(chunks):
+            for chunk in chunks:
+                output += chunk
         return bytes(output)
 
     def stream(
@@ -116,9 +116,9 @@ class Git:
         max_bytes: int = MAX_OUTPUT_BYTES,
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> Generator[bytes]:
-        """What git prints, piece by piece; raises GitFailed at the end, or GitStopped once it is too much or too late.
+        """Yield the output of git in chunks; raises GitFailed at the end, or GitStopped at a limit.
 
-        Whoever no longer reads closes it, which ends git.
+        Closing the generator stops git.
         """
         return start_git(
             self.program,
@@ -132,36 +132,36 @@ class Git:
         )
 
     def shallow(self) -> frozenset[str]:
-        """The commits where a shallow clone ends: their parents are not there. None of a whole clone."""
+        """Return the boundary commits of a shallow clone; empty for a full clone."""
         try:
             return frozenset((self.folder / "shallow").read_text("utf-8").split())
         except FileNotFoundError:
             return frozenset()
 
     def head(self) -> str:
-        """The id of the commit that is checked out; empty before the first one."""
+        """Return the id of the checked-out commit; empty before the first commit."""
         text = (self.folder / "HEAD").read_text("utf-8").strip()
-        return text if _is_id(text) else ""
+        return text if _is_object_id(text) else ""
 
     def _environment(self) -> dict[str, str]:
-        return closed_environment(self.program, self.folder) | {"GIT_OBJECT_DIRECTORY": str(self.objects)}
+        return isolated_environment(self.program, self.folder) | {"GIT_OBJECT_DIRECTORY": str(self.objects)}
 
 
-def closed_environment(program: str, folder: Path) -> dict[str, str]:
-    """All that git may know; nothing of our own environment but where programs are. No protocol is allowed."""
-    nowhere = str(folder)
+def isolated_environment(program: str, folder: Path) -> dict[str, str]:
+    """Return the environment of git: no variables of this process except those to find programs, and no protocols."""
+    folder_path = str(folder)
     kept = {name: os.environ[name] for name in ("SYSTEMROOT", "COMSPEC", "PATHEXT") if name in os.environ}
     return kept | {
         "PATH": str(Path(program).parent),
-        "HOME": nowhere,
-        "XDG_CONFIG_HOME": nowhere,
-        "USERPROFILE": nowhere,
-        "TMPDIR": nowhere,
-        "TEMP": nowhere,
-        "TMP": nowhere,
+        "HOME": folder_path,
+        "XDG_CONFIG_HOME": folder_path,
+        "USERPROFILE": folder_path,
+        "TMPDIR": folder_path,
+        "TEMP": folder_path,
+        "TMP": folder_path,
         "LC_ALL": "C",
-        "GIT_DIR": nowhere,
-        "GIT_CEILING_DIRECTORIES": nowhere,
+        "GIT_DIR": folder_path,
+        "GIT_CEILING_DIRECTORIES": folder_path,
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_SYSTEM": os.devnull,
@@ -186,43 +186,43 @@ def start_git(
     accepted: Sequence[int] = (0,),
     max_bytes: int = MAX_OUTPUT_BYTES,
     timeout_seconds: float = TIMEOUT_SECONDS,
-    too_much: Callable[[], str] = lambda: "",
+    stop_reason: Callable[[], str] = lambda: "",
 ) -> Generator[bytes]:
-    """What a git that runs in `folder` prints, piece by piece; it ends with this, and with the program.
+    """Yield the output of git running in `folder` in chunks; closing the generator stops the process.
 
-    `too_much` is asked again and again while it runs, and says why it is to be stopped.
+    `stop_reason` is called repeatedly; git is stopped when it returns a reason.
     """
     source = folder / "input"
     source.write_bytes(given)
     with source.open("rb") as stdin:
-        with _starting:  # `stop_all` must not miss one that has just been started
+        with _starting:  # so that `stop_all` does not miss a new process
             process = subprocess.Popen(
                 [program, "--no-pager", *arguments],
                 stdin=stdin,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,  # it names folders of this machine
+                stderr=subprocess.DEVNULL,  # would contain local paths
                 cwd=folder,
                 env=dict(environment),
                 start_new_session=True,
             )
             _running.add(process)
         try:
-            yield from _pieces(process, max_bytes, timeout_seconds, too_much)
+            yield from _output_chunks(process, max_bytes, timeout_seconds, stop_reason)
         finally:
             _running.discard(process)
     if process.returncode not in accepted:
-        raise GitFailed(f"git has no answer (exit status {process.returncode})")
+        raise GitFailed(f"git failed with exit status {process.returncode}")
 
 
 @contextmanager
 def reading(repository: Repository) -> Iterator[Git]:
-    """git for the objects of `repository`; raises GitFailed where it cannot be asked."""
+    """Open git for the objects of `repository`; raises GitFailed if that is not possible."""
     program = find_git(repository.top)
     if not program:
-        raise GitFailed("git is not installed", hint="Install git, or do without what needs it.")
+        raise GitFailed("git is not installed", hint="Install git to use history and change analysis.")
     settings = repository.settings()
     if any(setting[:3] == ("extensions", "", "refstorage") and setting.value != "files" for setting in settings):
-        raise GitFailed("The repository keeps its references in a form that is not read here (reftable)")
+        raise GitFailed("The repository stores its references in an unsupported format (reftable)")
     _check_objects(repository.common / "objects", _MAX_ALTERNATES)
     with tempfile.TemporaryDirectory(prefix="deltos-git-", ignore_cleanup_errors=True) as folder:
         _write_folder(Path(folder), repository)
@@ -230,7 +230,7 @@ def reading(repository: Repository) -> Iterator[Git]:
 
 
 def stop_all() -> None:
-    """End every git that runs: a process that ends leaves none behind. Whoever waits for one is told that it failed."""
+    """Stop all running git processes when this process ends; calls that wait for one raise GitFailed."""
     with _starting:
         running = tuple(_running)
     for process in running:
@@ -238,7 +238,10 @@ def stop_all() -> None:
 
 
 def find_git(project: Path) -> str:
-    """The path of the git program; empty without one. Nothing inside the project counts, nor a relative folder."""
+    """Return the path of the git program, or an empty string.
+
+    Programs in the project and in relative folders are ignored.
+    """
     names = ("git.exe", "git.com") if os.name == "nt" else ("git",)
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         for name in names:
@@ -249,34 +252,34 @@ def find_git(project: Path) -> str:
     return ""
 
 
-def _pieces(
-    process: subprocess.Popen[bytes], max_bytes: int, timeout_seconds: float, too_much: Callable[[], str]
+def _output_chunks(
+    process: subprocess.Popen[bytes], max_bytes: int, timeout_seconds: float, stop_reason: Callable[[], str]
 ) -> Generator[bytes]:
-    """What a process prints; it ends with this, whatever happens."""
+    """Yield the output of a process; the process is stopped when the generator is closed."""
     if process.stdout is None:  # never: it is a pipe
-        raise GitFailed("git cannot be heard")
-    ended, stopped = threading.Event(), list[str]()
+        raise GitFailed("Cannot read git's output")
+    has_ended, stopped = threading.Event(), list[str]()
 
     def watch() -> None:
         deadline = time.monotonic() + timeout_seconds
-        while not ended.wait(min(_WATCH_SECONDS, max(0.0, deadline - time.monotonic()))):
+        while not has_ended.wait(min(_WATCH_INTERVAL_SECONDS, max(0.0, deadline - time.monotonic()))):
             is_late = time.monotonic() >= deadline
-            reason = f"git took longer than {timeout_seconds:g} seconds" if is_late else too_much()
+            reason = f"git took longer than {timeout_seconds:g} seconds" if is_late else stop_reason()
             if reason:
                 stopped.append(reason)
                 _kill(process)
                 return
 
     threading.Thread(target=watch, name="deltos-git", daemon=True).start()
-    left = max_bytes
+    remaining_bytes = max_bytes
     try:
         _limit_memory(process.pid)
         with process.stdout as pipe:
-            while left >= 0 and (piece := os.read(pipe.fileno(), _PIECE_BYTES)):
-                left -= len(piece)
-                if left >= 0:
-                    yield piece
-            if left < 0:
+            while remaining_bytes >= 0 and (chunk := os.read(pipe.fileno(), _CHUNK_BYTES)):
+                remaining_bytes -= len(chunk)
+                if remaining_bytes >= 0:
+                    yield chunk
+            if remaining_bytes < 0:
                 _kill(process)
         process.wait()
     except BaseException:
@@ -284,39 +287,39 @@ def _pieces(
         process.wait()
         raise
     finally:
-        ended.set()
+        has_ended.set()
     if stopped:
         raise GitStopped(f"{stopped[0]} and was stopped")
-    if left < 0:
-        raise GitStopped(f"git answered more than {max_bytes // 1_000_000} MB and was stopped")
+    if remaining_bytes < 0:
+        raise GitStopped(f"git printed more than {max_bytes // 1_000_000} MB and was stopped")
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End the process and whatever it has started, unless it was waited for already: then its number is free."""
+    """Kill the process and its children, unless it was waited for: its id may belong to another process then."""
     if process.returncode is not None:
         return
     if os.name == "nt":
         process.kill()
         return
     try:
-        os.killpg(process.pid, signal.SIGKILL)  # it leads a session of its own
+        os.killpg(process.pid, signal.SIGKILL)  # it is the leader of its own session
     except ProcessLookupError:
         return
 
 
 def _limit_memory(pid: int) -> None:
-    """Objects may claim to be of any size."""
+    """Limit the memory of git, because objects may declare any size."""
     if sys.platform == "linux":
         import resource  # deferred: not everywhere
 
         try:
-            resource.prlimit(pid, resource.RLIMIT_AS, (_LARGEST_MEMORY_BYTES, _LARGEST_MEMORY_BYTES))
-        except OSError:  # it has ended already, or we may not
+            resource.prlimit(pid, resource.RLIMIT_AS, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
+        except OSError:  # it has ended already, or the limit is not permitted
             return
 
 
 def _write_folder(folder: Path, repository: Repository) -> None:
-    """A git folder that knows nothing but our settings and the repository's references."""
+    """Write the temporary git folder with our settings and the repository's references."""
     is_sha256 = repository.hash_bytes * 2 == 64
     settings = _SETTINGS.format(version=1 if is_sha256 else 0, nothing=os.devnull)
     (folder / "config").write_text(settings + ("[extensions]\n\tobjectFormat = sha256\n" if is_sha256 else ""), "utf-8")
@@ -326,22 +329,22 @@ def _write_folder(folder: Path, repository: Repository) -> None:
     with FileTree(repository.git_folder) as tree:
         head = _reference(tree, "HEAD")
     commit = references.get(head, head)
-    (folder / "HEAD").write_text(f"{commit if _is_id(commit) else _UNBORN}\n", "utf-8")
-    lines = [f"{target} {name}\n" for name, target in sorted(references.items()) if _is_id(target)]
+    (folder / "HEAD").write_text(f"{commit if _is_object_id(commit) else _UNBORN}\n", "utf-8")
+    lines = [f"{target} {name}\n" for name, target in sorted(references.items()) if _is_object_id(target)]
     (folder / "packed-refs").write_text("".join(lines), "utf-8")
     with FileTree(repository.common) as tree:
-        shallow = [line for line in _read(tree, "shallow").split() if _is_id(line)]
+        shallow = [line for line in _read(tree, "shallow").split() if _is_object_id(line)]
     if shallow:
         (folder / "shallow").write_text("\n".join([*shallow, ""]), "utf-8")
 
 
 def _references(repository: Repository) -> dict[str, str]:
-    """The object that each reference means; those that mean others are followed."""
+    """Return the object of each reference; symbolic references are resolved."""
     found: dict[str, str] = {}
     with FileTree(repository.common) as tree:
         for line in _read(tree, "packed-refs").split("\n"):
             target, _, name = line.partition(" ")
-            if _is_id(target) and is_reference_name(name):
+            if _is_object_id(target) and is_reference_name(name):
                 found[name] = target
         for name in _loose_names(tree):
             if target := _reference(tree, name):
@@ -358,46 +361,46 @@ def _loose_names(tree: FileTree) -> Iterator[str]:
 
 
 def _reference(tree: FileTree, name: str) -> str:
-    """The id in a reference's file, or the name of another reference; empty when it holds neither."""
+    """Return the id in a reference's file, or the name of another reference; empty if it is invalid."""
     text = _read(tree, name, _MAX_REFERENCE_BYTES).strip()
     target = text.removeprefix("ref:").strip()
-    is_valid = is_reference_name(target) if text.startswith("ref:") else _is_id(target)
+    is_valid = is_reference_name(target) if text.startswith("ref:") else _is_object_id(target)
     return target if is_valid else ""
 
 
-def _is_id(text: str) -> bool:
+def _is_object_id(text: str) -> bool:
     return len(text) in (40, 64) and _HEX.issuperset(text)
 
 
 def is_reference_name(name: str) -> bool:
-    """Whether git would take a name for that of a reference."""
+    """Whether a name is a valid git reference."""
     parts = name.split("/")
     if len(parts) < 2 or parts[0] != "refs" or ".." in name or "@{" in name or not name.isprintable():
         return False
-    return _ODD_IN_NAMES.isdisjoint(name) and not any(
+    return _INVALID_NAME_CHARACTERS.isdisjoint(name) and not any(
         not part or part.startswith(".") or part.endswith((".lock", ".")) for part in parts
     )
 
 
 def _check_objects(objects: Path, depth: int) -> None:
-    """Refuse a store of objects in which git would wait, or that leads to one that the caller may not read."""
+    """Reject an object store with special files, or with git alternates outside the allowed folders."""
     with FileTree(objects.parent) as tree:
         if not tree.is_folder(objects.name):
             raise GitFailed("The repository's objects are not in its folder")
         _check_plain(tree, objects.name)
-        alternates = _read(tree, f"{objects.name}/info/alternates", _MAX_ALTERNATES_BYTES, missing_only=True)
+        alternates = _read(tree, f"{objects.name}/info/alternates", _MAX_ALTERNATES_BYTES, must_be_readable=True)
     for line in alternates.split("\n"):
         if not line or line.startswith("#"):
             continue
         other = (objects / line).resolve()
         if not depth or not may_read(other):
-            raise GitFailed("The repository borrows objects from a place that may not be read")
+            raise GitFailed("The repository uses git alternates outside the allowed folders")
         if other.is_dir():
             _check_objects(other, depth - 1)
 
 
 def _check_plain(tree: FileTree, folder: str) -> None:
-    """Refuse a folder of objects in which anything is a link or a pipe, at any depth."""
+    """Reject an object folder that contains a link or a pipe at any depth."""
     pending = [folder]
     while pending:
         try:
@@ -406,11 +409,11 @@ def _check_plain(tree: FileTree, folder: str) -> None:
             raise GitFailed(f"The repository's objects are not all regular files ({refused.reason})") from None
 
 
-def _read(tree: FileTree, path: str, max_bytes: int = _MAX_REFERENCES_BYTES, *, missing_only: bool = False) -> str:
-    """The text of a file; empty when there is none, or unless `missing_only` when it cannot be read."""
+def _read(tree: FileTree, path: str, max_bytes: int = _MAX_REFERENCES_BYTES, *, must_be_readable: bool = False) -> str:
+    """Return the text of a file; empty if it is missing, or cannot be read and need not be."""
     try:
         return tree.read(path, max_bytes).decode("utf-8", "replace")
     except FileRefused as refused:
-        if missing_only and refused.reason != MISSING:
+        if must_be_readable and refused.reason != MISSING:
             raise GitFailed(f"The repository cannot be read ({refused.message})") from None
         return ""

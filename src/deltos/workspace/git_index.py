@@ -1,5 +1,4 @@
-"""git's index: which files a repository tracks, and how each looked when git last saw it. Reads the file itself, in
-versions 2 to 4, whole, split or sparse."""
+"""Reader of git's index: the tracked files of a repository with their stamps, in versions 2 to 4, split or sparse."""
 
 from __future__ import annotations
 
@@ -15,12 +14,12 @@ if TYPE_CHECKING:
 
     from deltos.workspace.repository import Repository
 
-MAX_INDEX_BYTES = 64_000_000  # some 800,000 files
+MAX_INDEX_BYTES = 64_000_000  # about 800,000 files
 DAMAGED = "damaged"
 _NAME = "index"
 _HEADER = struct.Struct(">4sII")
 _EXTENSION = struct.Struct(">4sI")
-_STATUS = struct.Struct(">8x2I8xI8xI")  # of ctime, mtime, device, inode, mode, owner, group, size: what we use
+_STATUS = struct.Struct(">8x2I8xI8xI")  # mtime, mode and size; ctime, device, inode, owner and group are skipped
 _FLAGS = struct.Struct(">H")
 _IS_EXTENDED = 0x4000
 _STAGES = 0x3000
@@ -29,7 +28,7 @@ _MAX_NAMES_BYTES = 300_000_000
 
 
 class TrackedFile(NamedTuple):
-    """A file of the index, and how it looked when git last saw it; while it is in conflict it is there in stages."""
+    """A tracked file with the stamp that git recorded; `has_stages` is set during a merge conflict."""
 
     path: str
     mode: int
@@ -40,7 +39,7 @@ class TrackedFile(NamedTuple):
 
 
 class Index(NamedTuple):
-    """All tracked files. Of a split index only the names can be relied on."""
+    """All tracked files; in a split index only the names are reliable."""
 
     files: list[TrackedFile]
     is_split: bool = False
@@ -48,7 +47,7 @@ class Index(NamedTuple):
 
 
 def read_index(repository: Repository) -> Index:
-    """The repository's index, empty before the first `git add`; raises FileRefused for one that cannot be read."""
+    """Return the repository's index, empty before the first `git add`; raises FileRefused if it cannot be read."""
     hash_bytes = repository.hash_bytes
     with FileTree(repository.git_folder) as tree:
         try:
@@ -64,7 +63,7 @@ def read_index(repository: Repository) -> Index:
 
 
 def _parse(data: bytes, hash_bytes: int) -> tuple[list[TrackedFile], str]:
-    """The files of an index, and the id of the shared index that it adds to; empty where it stands alone."""
+    """Return the files of an index, and the id of the shared index that it extends, or an empty string."""
     try:
         signature, version, count = _HEADER.unpack_from(data)
         if signature != b"DIRC" or version not in (2, 3, 4):
@@ -77,7 +76,7 @@ def _parse(data: bytes, hash_bytes: int) -> tuple[list[TrackedFile], str]:
 
 
 class _Entries:
-    """Reads one entry after the other."""
+    """Parser of the entries, in order."""
 
     def __init__(self, data: bytes, version: int, hash_bytes: int) -> None:
         self._data = data
@@ -88,7 +87,7 @@ class _Entries:
         self.at = _HEADER.size
 
     def next(self) -> TrackedFile:
-        """The entry that begins here."""
+        """Return the next entry."""
         data, start = self._data, self.at
         seconds, nanoseconds, mode, size = _STATUS.unpack_from(data, start)
         at = start + _STATUS.size + self._hash_bytes
@@ -107,7 +106,7 @@ class _Entries:
         return self._data[at:end]
 
     def _compressed_name(self, at: int) -> bytes:
-        """How much to drop from the end of the last name, and what to put there."""
+        """Return a name stored as the number of bytes to drop from the last name and the bytes to append."""
         dropped = self._data[at] & 0x7F
         while self._data[at] & 0x80:
             at += 1
@@ -116,7 +115,7 @@ class _Entries:
         self._last_name = self._last_name[: max(0, len(self._last_name) - dropped)] + self._data[at + 1 : end]
         self.at = end + 1
         self._names_bytes += len(self._last_name)
-        if self._names_bytes > _MAX_NAMES_BYTES:  # names that each add to the last can grow without bounds
+        if self._names_bytes > _MAX_NAMES_BYTES:  # each name may extend the last one, so the total is limited
             raise ValueError
         return self._last_name
 

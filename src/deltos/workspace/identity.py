@@ -1,4 +1,4 @@
-"""Who a project is: the git identity that all its worktrees and clones share. Starts git only as a last resort."""
+"""Identity of a project, shared by all its worktrees and clones. Starts git only as a last resort."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 _SCP_LIKE = r"^(?:[^@/\s]+@)?([\w.-]{2,}):(?!//)(.+)$"  # a single letter is a drive, not a host
 _INITIAL_COMMIT = r"^0{40,64} ([0-9a-f]{40,64}) .*\tcommit \(initial\)"
 _LOG_LINE_BYTES = 4_096
-_MOST_ROOT_COMMITS = 256
-_ROOT_COMMITS: dict[tuple[Path, tuple[object, ...]], str] = {}  # by git folder and what is checked out
+_MAX_CACHED_ROOT_COMMITS = 256
+_ROOT_COMMITS: dict[tuple[Path, tuple[object, ...]], str] = {}  # by git folder and head stamp
 
 
 def find_root(folder: Path) -> Path:
-    """The real path of an existing folder."""
+    """Return the real path of an existing folder; raise NoSuchFolder otherwise."""
     try:
         root = Path(os.path.realpath(folder))
         if root.is_dir():
@@ -42,23 +42,26 @@ def find_root(folder: Path) -> Path:
     raise NoSuchFolder(f"No such folder: {told(str(folder)[:200])}", hint="Give the path of an existing folder.")
 
 
-def folder_number(folder: Path) -> tuple[int, int] | None:
-    """What tells a folder from all others on this machine while it exists; None where there is none."""
+def folder_identity(folder: Path) -> tuple[int, int] | None:
+    """Return device and inode of a folder, or None if it does not exist."""
     try:
-        status = os.stat(folder)  # noqa: PTH116 (several times faster than a Path's own)
+        status = os.stat(folder)  # noqa: PTH116 (several times faster than Path.stat)
     except (OSError, ValueError):
         return None
     return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
 
 
 def identify(folder: Path, *, may_start_git: bool = True) -> Project:
-    """The project rooted at `folder`: its real path and its identity; its path where only git could tell."""
+    """Return the project rooted at `folder`: its real path and its identity.
+
+    With `may_start_git=False`, a project whose identity needs git is identified by its path.
+    """
     root = find_root(folder)
     return Project(root=root, project_id=_project_id(root, may_start_git=may_start_git))
 
 
 def folder_in_checkout(folder: Path) -> str:
-    """Where a real folder lies in the checkout that contains it, relative to its top; empty for the top itself."""
+    """Return the path of a real folder relative to the top of its checkout; empty for the top itself."""
     inside = folder.relative_to(_checkout_top(folder)).as_posix()
     return "" if inside == "." else inside
 
@@ -67,13 +70,13 @@ def _checkout_top(folder: Path) -> Path:
     return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder)
 
 
-def memories_of(roots: Iterable[Path]) -> dict[str, frozenset[str]]:
-    """The memories that belong to folders: their projects, and where in the repositories they lie."""
+def memory_scopes(roots: Iterable[Path]) -> dict[str, frozenset[str]]:
+    """Return the project ids of folders, each with the folders' paths in their repositories, to select memories."""
     found: dict[str, frozenset[str]] = {}
     for root in roots:
-        with suppress(NotFound):  # a project that is gone has no memories to show
+        with suppress(NotFound):  # a deleted project has no memories to show
             project = identify(root)
-            # What hooks, which start no git, know only by its path is the same folder's.
+            # Hooks start no git and may have identified the same folder by its path.
             paths = (project.root, _checkout_top(project.root))
             for project_id in {project.project_id, *map(path_identity, paths)}:
                 found[project_id] = found.get(project_id, frozenset()) | {folder_in_checkout(project.root)}
@@ -81,7 +84,7 @@ def memories_of(roots: Iterable[Path]) -> dict[str, frozenset[str]]:
 
 
 def normalise_remote(url: str) -> str | None:
-    """A remote's address as `host/path`, without credentials, port or `.git`; None for a local path."""
+    """Return a remote URL as `host/path` without credentials, port or `.git`; None for a local path."""
     if "://" in url:
         host, path = _host_and_path(url)
     elif match := re.match(_SCP_LIKE, url.strip()):
@@ -95,7 +98,7 @@ def normalise_remote(url: str) -> str | None:
 def _host_and_path(url: str) -> tuple[str, str]:
     try:
         parts = urlsplit(url.strip())
-    except ValueError:  # not an address after all
+    except ValueError:  # not a URL
         return "", ""
     return ("", "") if parts.scheme == "file" else (parts.hostname or "", parts.path)
 
@@ -112,14 +115,14 @@ def _project_id(root: Path, *, may_start_git: bool) -> str:
 
 
 def path_identity(root: Path) -> str:
-    """The identity of a folder that nothing but its path tells apart; it need not exist."""
+    """Return the identity of a folder by its path; it need not exist."""
     from deltos.digest import sha256  # deferred: few projects need it
 
     return f"path:{sha256(str(root).encode('utf-8', 'surrogateescape')).hexdigest()[:20]}"
 
 
 def _remote_urls(repository: Repository) -> list[str]:
-    """The addresses of all remotes, `origin` first."""
+    """Return the URLs of all remotes, `origin` first."""
     urls: dict[str, str] = {}
     for setting in repository.settings():
         if setting.section == "remote" and setting.subsection and setting.key == "url":
@@ -128,7 +131,7 @@ def _remote_urls(repository: Repository) -> list[str]:
 
 
 def _first_logged_commit(repository: Repository) -> str:
-    """The root commit of a repository that began on this machine, out of git's own log; empty if it does not tell."""
+    """Return the root commit from git's log of a repository created on this machine; empty if not recorded."""
     try:
         with FileTree(repository.common) as tree:
             log = tree.read_head("logs/HEAD", _LOG_LINE_BYTES)
@@ -139,18 +142,18 @@ def _first_logged_commit(repository: Repository) -> str:
 
 
 def _root_commit(repository: Repository) -> str:
-    """The oldest commit without a parent; empty before the first one. Git is asked once for each checked-out commit."""
+    """Return the oldest root commit; empty before the first commit. Cached for each checked-out commit."""
     from deltos.workspace.commits import head_stamp  # deferred: hooks never get here
 
     key = (repository.common, head_stamp(repository))
-    if key not in _ROOT_COMMITS and (commit := _asked_root_commit(repository)):
-        if len(_ROOT_COMMITS) >= _MOST_ROOT_COMMITS:
+    if key not in _ROOT_COMMITS and (commit := _find_root_commit(repository)):
+        if len(_ROOT_COMMITS) >= _MAX_CACHED_ROOT_COMMITS:
             _ROOT_COMMITS.clear()
         _ROOT_COMMITS[key] = commit
     return _ROOT_COMMITS.get(key, "")
 
 
-def _asked_root_commit(repository: Repository) -> str:
+def _find_root_commit(repository: Repository) -> str:
     from deltos.workspace.git import GitFailed, reading  # deferred, as above
 
     try:

@@ -1,5 +1,7 @@
-"""What people exclude: the rules of .gitignore, of git's other exclude files and of .deltosignore, read as git reads
-them. No pattern can backtrack: plain names are looked up, everything else runs on RE2."""
+"""Ignore rules of .gitignore, git's other exclude files and .deltosignore, with git's semantics.
+
+No pattern can backtrack: plain names are looked up, all other patterns run on RE2.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.workspace.globs import compile_globs, translate
+from deltos.workspace.git_globs import compile_globs, translate
 
 if TYPE_CHECKING:
     import re
@@ -18,33 +20,33 @@ if TYPE_CHECKING:
 
 IGNORE_FILE = ".deltosignore"
 GIT_IGNORE_FILE = ".gitignore"
-# Of one file:
+# Limits per file.
 MAX_IGNORE_BYTES = 2_000_000
 MAX_RULES = 50_000
 MAX_WILDCARD_RULES = 20_000
 MAX_PATTERN_BYTES = 2_000
-# Patterns that are tried together before each is tried alone.
+# Patterns that are matched as one expression before each is matched separately.
 _GROUP_RULES = 50
 _GROUP_BYTES = 4_000
-# Names that no wildcard speaks of, kept for each ignore file: most names come again, and all in the next listing.
+# Names that no wildcard matches, cached per ignore file: most names recur, and all of them in the next listing.
 _MAX_PLAIN_NAMES = 50_000
 _SPECIAL = frozenset("*?[\\")
-# git's own default where the file system does not tell upper case from lower case.
+# git's default on case-insensitive file systems.
 IGNORES_CASE = sys.platform in ("win32", "darwin")
 
 
-class _Last(NamedTuple):
-    """The number of the last rule that speaks of a name: for folders, and for everything else; -1 where none does."""
+class _LastRule(NamedTuple):
+    """Number of the last rule for a name, for folders and for other files; -1 if there is none."""
 
     folder: int = -1
     file: int = -1
 
 
-_Table = dict[str, _Last]
+_Table = dict[str, _LastRule]
 
 
 class _Wildcard(NamedTuple):
-    """A rule that needs a pattern; whatever it matches begins with `literal`."""
+    """A rule with wildcards; every match begins with `literal`."""
 
     number: int
     only_folders: bool
@@ -54,7 +56,7 @@ class _Wildcard(NamedTuple):
 
 @dataclass(slots=True)
 class _Group:
-    """Some wildcard rules, last one first. Compiled when first asked."""
+    """Some wildcard rules, last one first; compiled on first use."""
 
     rules: list[_Wildcard]
     literals: tuple[str, ...]
@@ -62,19 +64,19 @@ class _Group:
     each: dict[int, re.Pattern[bytes]] = field(default_factory=dict)
 
     def may_begin(self, prefix: str) -> bool:
-        """Whether anything that begins with `prefix` can match."""
+        """Whether a path that begins with `prefix` can match."""
         return any(prefix.startswith(literal) or literal.startswith(prefix) for literal in self.literals)
 
     def matches_of(self, listed: bytes) -> Iterator[bytes]:
-        """Those that match, of texts that each stand between two zero bytes."""
+        """Yield the matching texts of a list in which each is between two zero bytes."""
         if self.any_of is None:
             self.any_of = compile_globs(b"\\x00(?:" + b"|".join(rule.regex for rule in self.rules) + b")\\x00")
-        if self.any_of.search(listed):  # which costs half as much as looking for all of them
+        if self.any_of.search(listed):  # half the cost of finditer
             for match in self.any_of.finditer(listed):
                 yield match.group()[1:-1]
 
     def last_match(self, text: bytes, after: int, *, is_folder: bool) -> int:
-        """The number of the last rule that matches and comes after rule `after`; otherwise `after`."""
+        """Return the number of the last matching rule after rule `after`, otherwise `after`."""
         for rule in self.rules:
             if rule.number <= after:
                 break
@@ -89,17 +91,17 @@ class _Group:
 
 
 class IgnoreRules:
-    """The rules of one ignore file, for paths relative to the folder that it stands in."""
+    """The rules of one ignore file, for paths relative to its folder."""
 
     def __init__(self, data: bytes = b"", *, ignores_case: bool = IGNORES_CASE) -> None:
         self.digest = hashlib.blake2b(data, digest_size=16).hexdigest()
         self._ignores_case = ignores_case
         self._negated: list[bool] = []
         self._names: _Table = {}
-        self._paths: dict[str, _Table] = {}  # names by their folders
+        self._paths: dict[str, _Table] = {}  # names by folder
         self._name_wildcards: list[_Wildcard] = []
         self._path_wildcards: list[_Wildcard] = []
-        self.notes = tuple(self._take_in(data))
+        self.notes = tuple(self._add_rules(data))
         self._name_groups = _grouped(self._name_wildcards)
         self._path_groups = _grouped(self._path_wildcards)
         self._plain_names: set[str] = set()
@@ -108,7 +110,7 @@ class IgnoreRules:
         return bool(self._negated)
 
     def may_match(self, folder: str, names: Sequence[str]) -> set[str]:
-        """The names in a folder that some rule speaks of, and perhaps others; all of them looked at together."""
+        """Return the names in a folder that a rule may match; may include others. All names are checked together."""
         if self._ignores_case:
             return {name for name in names if self._last(f"{folder}/{name}".lstrip("/").lower(), is_folder=True) >= 0}
         found = self._names.keys() & names
@@ -124,17 +126,17 @@ class IgnoreRules:
     def _matching_names(self, names: set[str]) -> set[str]:
         found = _matching(self._name_groups, list(names))
         if len(self._plain_names) > _MAX_PLAIN_NAMES:
-            self._plain_names = set()  # another one: others may be reading this
+            self._plain_names = set()  # not cleared in place, because other threads may be reading it
         self._plain_names |= names - found
         return found
 
     def verdict(self, path: str, *, is_folder: bool) -> bool | None:
-        """Whether the last rule that matches excludes the path; None where no rule does."""
+        """Whether the last matching rule excludes the path; None if no rule matches."""
         last = self._last(path.lower() if self._ignores_case else path, is_folder=is_folder)
         return None if last < 0 else not self._negated[last]
 
     def _last(self, path: str, *, is_folder: bool) -> int:
-        """The number of the last rule that matches; -1 for none."""
+        """Return the number of the last matching rule; -1 for none."""
         folder, _, name = path.rpartition("/")
         last = -1
         for table in (self._names, self._paths.get(folder, {})):
@@ -145,23 +147,23 @@ class IgnoreRules:
                 last = _last_match(groups, os.fsencode(text), last, is_folder=is_folder)
         return last
 
-    def _take_in(self, data: bytes) -> Iterator[str]:
-        """Sort all rules in, up to the bounds; yields what was left out."""
-        left_out = too_long = 0
+    def _add_rules(self, data: bytes) -> Iterator[str]:
+        """Add all rules within the limits; yield notes on skipped ones."""
+        skipped = too_long = 0
         for line in _lines(data[:MAX_IGNORE_BYTES]):
             wildcards = len(self._name_wildcards) + len(self._path_wildcards)
             if len(self._negated) >= MAX_RULES or wildcards >= MAX_WILDCARD_RULES:
-                left_out += 1
+                skipped += 1
             elif len(line) > MAX_PATTERN_BYTES:
                 too_long += 1
             else:
                 self._add(_trimmed(line))
         if len(data) > MAX_IGNORE_BYTES:
-            yield f"only its first {MAX_IGNORE_BYTES:,} bytes count"
-        if left_out:
-            yield f"its last {left_out:,} patterns are left out because there are too many"
+            yield f"only its first {MAX_IGNORE_BYTES:,} bytes are used"
+        if skipped:
+            yield f"its last {skipped:,} patterns are ignored because there are too many"
         if too_long:
-            yield f"{too_long:,} patterns of more than {MAX_PATTERN_BYTES:,} bytes are left out"
+            yield f"{too_long:,} patterns of more than {MAX_PATTERN_BYTES:,} bytes are ignored"
 
     def _add(self, pattern: bytes) -> None:
         is_negated = pattern.startswith(b"!")
@@ -170,32 +172,32 @@ class IgnoreRules:
         if text not in ("", "/"):
             number = len(self._negated)
             self._negated.append(is_negated)
-            self._sort_in(text.removesuffix("/"), number, only_folders=text.endswith("/"))
+            self._store_rule(text.removesuffix("/"), number, only_folders=text.endswith("/"))
 
-    def _sort_in(self, pattern: str, number: int, *, only_folders: bool) -> None:
-        """Put a rule where it is found fastest."""
+    def _store_rule(self, pattern: str, number: int, *, only_folders: bool) -> None:
+        """Store a rule in the table or list where it is matched fastest."""
         is_path = "/" in pattern
         pattern = pattern.removeprefix("/")
         if _SPECIAL.isdisjoint(pattern):
             folder, slash, name = pattern.rpartition("/")
             if slash and not folder:
-                return  # two slashes at the start: nothing is called so
+                return  # two leading slashes match nothing
             table = self._paths.setdefault(folder, {}) if is_path else self._names
-            known = table.get(name, _Last())
-            table[name] = _Last(number, known.file if only_folders else number)
+            known = table.get(name, _LastRule())
+            table[name] = _LastRule(number, known.file if only_folders else number)
         elif (regex := translate(os.fsencode(pattern), is_path=is_path)) is not None:
             wildcards = self._path_wildcards if is_path else self._name_wildcards
-            wildcards.append(_Wildcard(number, only_folders, _literal_head(pattern), regex))
+            wildcards.append(_Wildcard(number, only_folders, _literal_prefix(pattern), regex))
 
 
 @lru_cache(maxsize=16)
 def rules_in(data: bytes) -> IgnoreRules:
-    """The rules of an ignore file with this content. Kept: a project is listed again after every change in it."""
+    """Return the rules of an ignore file's content; cached, because a project is listed again after every change."""
     return IgnoreRules(data)
 
 
 class _Level(NamedTuple):
-    """Rules, the folder that they stand in, and what has to be put before a path to see it from there."""
+    """Rules with their folder, and the prefix that makes a path relative to it."""
 
     folder: str
     above: str
@@ -204,29 +206,29 @@ class _Level(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ignores:
-    """The ignore files that hold in a folder, outermost first. Paths are relative to one root."""
+    """The ignore files that apply in a folder, outermost first. Paths are relative to one root."""
 
     levels: tuple[_Level, ...] = ()
 
     def inside(self, folder: str, rules: IgnoreRules) -> Ignores:
-        """The same and what the folder's own file says."""
+        """Return these rules with those of the folder's own file added."""
         return Ignores((*self.levels, _Level(folder, "", rules))) if rules else self
 
     def seen_from(self, root: str) -> Ignores:
-        """The same for paths relative to `root`, which lies in all of the folders; "" changes nothing."""
+        """Return the same rules for paths relative to `root`, which is inside all of the folders."""
         if not root:
             return self
         return Ignores(tuple(_Level("", f"{_relative(root, level.folder)}/", level.rules) for level in self.levels))
 
     def may_match(self, folder: str, names: Sequence[str]) -> set[str]:
-        """The names in a folder that `exclude` has to be asked about; no rule speaks of the others."""
+        """Return the names in a folder that need a check by `exclude`; no rule matches the others."""
         found: set[str] = set()
         for level in self.levels:
             found |= level.rules.may_match((level.above + _relative(folder, level.folder)).rstrip("/"), names)
         return found
 
     def exclude(self, path: str, *, is_folder: bool) -> bool:
-        """Whether the path is ignored; deeper files win. Asks nothing about the folders above it."""
+        """Whether the path is ignored; deeper files take precedence. Parent folders are not checked."""
         for level in reversed(self.levels):
             verdict = level.rules.verdict(level.above + _relative(path, level.folder), is_folder=is_folder)
             if verdict is not None:
@@ -241,13 +243,13 @@ def _relative(path: str, folder: str) -> str:
     return path[len(folder) + 1 :] if folder else path
 
 
-def _literal_head(pattern: str) -> str:
-    """What comes before the first wildcard."""
+def _literal_prefix(pattern: str) -> str:
+    """Return the part of a pattern before the first wildcard."""
     return pattern[: next(at for at, character in enumerate(pattern) if character in _SPECIAL)]
 
 
 def _lines(data: bytes) -> Iterator[bytes]:
-    """The lines that say something, as git splits them."""
+    """Yield the lines that are not empty or comments, split as git does."""
     for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
         line = line.removesuffix(b"\r")
         if line and not line.startswith(b"#"):
@@ -255,14 +257,14 @@ def _lines(data: bytes) -> Iterator[bytes]:
 
 
 def _trimmed(line: bytes) -> bytes:
-    """A pattern without the blanks after it; one behind a backslash stays."""
+    """Return a pattern without trailing spaces; a space after a backslash stays."""
     bare = line.rstrip(b" ")
     backslashes = len(bare) - len(bare.rstrip(b"\\"))
     return line[: len(bare) + 1] if backslashes % 2 else bare
 
 
 def _grouped(wildcards: list[_Wildcard]) -> list[_Group]:
-    """Wildcard rules in groups that one pattern can try at once, last rules first."""
+    """Group wildcard rules for matching as one expression, last rules first."""
     groups: list[list[_Wildcard]] = []
     size_bytes = 0
     for rule in reversed(wildcards):
@@ -275,13 +277,13 @@ def _grouped(wildcards: list[_Wildcard]) -> list[_Group]:
 
 
 def _matching(groups: list[_Group], texts: Sequence[str]) -> set[str]:
-    """The texts that any rule of the groups matches."""
+    """Return the texts that any rule of the groups matches."""
     listed = os.fsencode("\0" + "\0\0".join(texts) + "\0")
     return {os.fsdecode(text) for group in groups for text in group.matches_of(listed)}
 
 
 def _last_match(groups: list[_Group], text: bytes, after: int, *, is_folder: bool) -> int:
-    """The number of the last rule of all groups that matches and comes after rule `after`; otherwise `after`."""
+    """Return the number of the last rule in all groups that matches after rule `after`, otherwise `after`."""
     for group in groups:
         if group.rules[0].number <= after:
             break

@@ -1,4 +1,4 @@
-"""What a domain contributes to indexing a project: facts out of a parsed file, and their place in the store."""
+"""Protocol of indexers: extract facts from a parsed file and write them to the store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """A source file read and parsed once, shared by all indexers. `tree` is None where no grammar fits."""
+    """A file read and parsed once, shared by all indexers; `tree` is None without a grammar."""
 
     path: str
     data: bytes
@@ -29,7 +29,7 @@ class ParsedFile:
 
 @dataclass(frozen=True, slots=True)
 class SyncChanges:
-    """What one synchronisation did, by relative path. `pending` is what other processes do not see yet."""
+    """Files written and removed by one synchronisation; `pending` are changes not yet visible to other processes."""
 
     written: Collection[str]
     removed: Collection[str]
@@ -37,42 +37,42 @@ class SyncChanges:
 
 
 class Indexer(Protocol):
-    """One domain's part in the write path. `extract` runs in worker processes, the rest inside a write transaction."""
+    """Indexing of one domain. `extract` runs in worker processes, the other methods in a write transaction."""
 
     name: str
     reads_generated: bool
-    """Whether code that a tool wrote is of interest."""
+    """Whether generated code is indexed."""
 
     @property
     def version(self) -> int | str:
-        """Of what `extract` gives: files are read again when it changes."""
+        """Version of the extracted facts; files are read again when it changes."""
 
     def extract(self, file: ParsedFile) -> Any:
-        """Facts about one file, independent of all others; must survive pickling."""
+        """Return the facts of one file, independent of other files; must be picklable."""
 
     def write(self, store: ProjectWriter, file_id: int, path: str, facts: Any) -> int:
-        """Store the facts of a new or changed file, whose older facts are already removed; how many pieces they are."""
+        """Store the facts of a file whose older facts are removed; return the number of units stored."""
 
     def remove(self, store: ProjectWriter, file_id: int) -> None:
-        """Forget a file that changed or vanished."""
+        """Remove the facts of a file."""
 
     def finish(self, store: ProjectWriter, changes: SyncChanges, workers: Workers | None) -> None:
-        """Bring what spans files (edges, counts) up to date, before the transaction commits.
+        """Update data that spans files, such as edges and counts, before the transaction commits.
 
-        What may take long over facts of others happens in a child of `workers`; here where there are none.
+        Expensive work runs in a child of `workers`, if there are any.
         """
 
 
 class Follower(Protocol):
-    """What is kept of a project besides its files: brought up to date behind them, in a thread of its own."""
+    """Data of a project besides its files, such as history, updated after them in its own thread."""
 
     name: str
 
     def is_behind(self, project: Project, store: ProjectStore, *, at_once: bool = False) -> bool:
-        """Whether there is something new; asked with every answer, so it may look only now and then."""
+        """Whether there are new data; called with every answer, so it may check only now and then."""
 
     def leave(self, project: Project, store: ProjectStore) -> None:
-        """What is new was left to another process: nothing is behind until there is more."""
+        """Record that new data are left to another process, so that nothing is behind until there are more."""
 
     def catch_up(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool = False) -> None:
-        """Take in what is new, or everything `again`; in transactions of its own, each of them short."""
+        """Process new data, or all data with `again`, in short transactions."""

@@ -1,7 +1,7 @@
-"""Which files a project has, without listing its folders again where nothing shows that they have changed.
+"""List the files of a project; folders are listed again only if a stamp shows a change.
 
-The index knows the stamps of all files and folders. As long as each folder has the one it had, and nothing else that
-decides what is listed has changed, a look at the files alone gives what `walk` would find.
+The index stores the stamps of all files and folders. If all folder stamps and the other inputs of the listing are
+unchanged, checking the stamps of known files gives the same result as `walk`.
 """
 
 from __future__ import annotations
@@ -30,22 +30,23 @@ if TYPE_CHECKING:
 _IGNORE_FILES = (f"/{GIT_IGNORE_FILE}", f"/{IGNORE_FILE}")
 
 
-def list_files(root: Path, store: ProjectFiles, *, stamps_hold: bool = False) -> WalkedFiles:
-    """Every file of the project that may be indexed, as it is now; `stamps_hold` if they were just compared."""
-    surroundings = _surroundings(root)
-    before = _listed_before(root, store, surroundings, stamps_hold=stamps_hold)
-    return before or replace(walk(root), surroundings=surroundings)
+def list_files(root: Path, store: ProjectFiles, *, stamps_are_current: bool = False) -> WalkedFiles:
+    """Return every file of the project that may be indexed; `stamps_are_current` if they were just compared."""
+    listing_inputs = _listing_inputs(root)
+    before = _cached_listing(root, store, listing_inputs, stamps_are_current=stamps_are_current)
+    return before or replace(walk(root), listing_inputs=listing_inputs)
 
 
-def remembered(found: WalkedFiles) -> str:
-    """What has to be stored beside stamps and notes for the next listing; empty where that has to look for itself."""
-    if not found.surroundings or found.repositories:
+def listing_state(found: WalkedFiles) -> str:
+    """Return the state to store for the next listing; empty if the next one must walk the folders."""
+    if not found.listing_inputs or found.repositories:
         return ""
-    return json.dumps([found.surroundings, found.refused])
+    return json.dumps([found.listing_inputs, found.refused])
 
 
-def _surroundings(root: Path) -> str:
-    """What decides beside the files of the project itself which of them are listed; empty where that is too much."""
+def _listing_inputs(root: Path) -> str:
+    """Return a digest of everything outside the project's files that affects the listing; empty if it is too much to
+    check."""
     repository = find_repository(root)
     if repository is None:
         return "none"
@@ -61,24 +62,26 @@ def _surroundings(root: Path) -> str:
     return " ".join((*rules, str(index.st_mtime_ns), str(index.st_size)))
 
 
-def _listed_before(root: Path, store: ProjectFiles, surroundings: str, *, stamps_hold: bool) -> WalkedFiles | None:
-    """The last listing with the files' stamps as they are now; None where another one might find something else."""
+def _cached_listing(
+    root: Path, store: ProjectFiles, listing_inputs: str, *, stamps_are_current: bool
+) -> WalkedFiles | None:
+    """Return the last listing with current stamps; None if a new one might differ."""
     stored = store.meta("listing")
     known, refused = json.loads(stored) if stored else ("", {})
-    if not surroundings or known != surroundings:
+    if not listing_inputs or known != listing_inputs:
         return None
     folders = store.folders()
     stamps = store.stamps()
     files = {path: Stamp(seen.size, seen.mtime_ns) for path, seen in sorted(stamps.items())}
-    if not stamps_hold and not _bring_up_to_date(files, stamps, folders, f"{root}/"):
+    if not stamps_are_current and not _update_stamps(files, stamps, folders, f"{root}/"):
         return None
-    return WalkedFiles(files, folders, Counter(refused), set(), store.meta("notes").splitlines(), surroundings)
+    return WalkedFiles(files, folders, Counter(refused), set(), store.meta("notes").splitlines(), listing_inputs)
 
 
-def _bring_up_to_date(
+def _update_stamps(
     files: dict[str, Stamp], stamps: Mapping[str, SeenStamp], folders: Mapping[str, int], prefix: str
 ) -> bool:
-    """Whether no folder and no ignore file has changed; if so, all files have their present stamps."""
+    """Set the current stamps of `files`; return False if a folder or an ignore file has changed."""
     if any(folder_mtime_ns(prefix + path) != mtime_ns for path, mtime_ns in folders.items()):
         return False
     for path, before in files.items():

@@ -1,4 +1,4 @@
-"""One project's index in this process: opened once, brought up to date before each answer, rebuilt when damaged."""
+"""The index of one project in this process: updated before each answer and rebuilt if damaged."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, TypeVar
 from deltos.confinement import with_confinement
 from deltos.errors import Cancelled, NothingToIndex, StoreError
 from deltos.progress import Progress, Silent
-from deltos.store.jobs import INDEX, SET_ASIDE, WAITING, Order
+from deltos.store.jobs import INDEX, SET_ASIDE, WAITING, JobRequest
 from deltos.text.counts import counted
+from deltos.wording import first_index_running, stale_files, stale_index
 from deltos.workspace.background import POLL_SECONDS, BackgroundRun
 from deltos.workspace.batches import warm_up
-from deltos.workspace.failures import failure_notes
+from deltos.workspace.failure_messages import failure_notes
 from deltos.workspace.listing import list_files
-from deltos.workspace.sources import has_checkout
-from deltos.workspace.sync import Plan, SyncReport, carry_out, make_plan, versions
+from deltos.workspace.source_tree import has_checkout
+from deltos.workspace.sync import Plan, SyncReport, apply_plan, make_plan, versions
 from deltos.workspace.watch import Watch
 
 if TYPE_CHECKING:
@@ -31,28 +32,30 @@ if TYPE_CHECKING:
     from deltos.workspace.indexer import Follower, Indexer
     from deltos.workspace.walk import WalkedFiles
 
-# How long a call waits for a first index before it answers from what is ready.
+# How long a call waits for the first index before it answers from the indexed part.
 FIRST_INDEX_SECONDS = 20.0
-# Changes up to this size are indexed within the call that notices them.
+# Changes up to this size are indexed within the call that detects them.
 SMALL_CHANGE_FILES = 40
 SMALL_CHANGE_BYTES = 1_500_000
-# How long after larger changes were noticed a call waits for them before it answers without them.
+# How long a call waits for larger changes, counted from their detection, before it answers without them.
 CHANGES_SECONDS = 5.0
 # How long a call waits for another process, or another call, that is indexing the same project.
 OTHER_PROCESS_SECONDS = 2.0
 OTHER_CALL_SECONDS = 2.0
-# What follows the files begins so long after an answer: a command that only asks has ended by then.
+# The follower starts this long after an answer: a short-lived command has ended by then.
 FOLLOW_AFTER_SECONDS = 0.3
-_BEING_REINDEXED = "Note: another call or process is re-indexing; very recent edits may be missing."
-_BEING_RESOLVED = (
-    "Note: references are still being resolved for the first time; definitions are known, uses may be missing."
+_REINDEXING_ELSEWHERE = (
+    "Note: the project is being re-indexed by another call or process; very recent edits may be missing."
 )
-_FILES_AS_THEY_WERE = (
-    "Note: references are still being resolved for the first time; until then edits since the index began are not seen."
+_RESOLVING_REFERENCES = (
+    "Note: references are being resolved for the first time; definitions are complete, references may be missing."
 )
-_NO_WORKER = "no worker runs: start `deltos worker`"
+_RESOLVING_SNAPSHOT = (
+    "Note: references are being resolved for the first time; edits made since then are not in this answer."
+)
+_NO_WORKER = "no worker is running (start `deltos worker`)"
 QUEUE_POLL_SECONDS = 0.25
-# Whoever needs files alone still gets what spans them where that takes no longer: a small project is settled by then.
+# A call that needs only files still waits this long for data that span files; enough for a small project.
 SETTLE_SECONDS = 2.0
 
 _T = TypeVar("_T")
@@ -60,19 +63,19 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How far the index can be trusted right now; the notes say so to a person. `failures`: what it could not read."""
+    """Freshness of the index, with notes for the user and files that could not be read."""
 
     complete: bool
     notes: tuple[str, ...] = ()
     failures: tuple[FailedFile, ...] = ()
 
     def notes_about(self, indexer: str = "") -> tuple[str, ...]:
-        """The notes, with those on files that the indexer (any, where none is named) could not read."""
+        """Return the notes, with those on files that the indexer (or any, if empty) could not read."""
         return (*self.notes, *failure_notes(self.failures, indexer))
 
 
 class ProjectIndex:
-    """The index of one project, kept equal to the disk."""
+    """The index of one project, kept up to date with the disk."""
 
     def __init__(
         self,
@@ -87,57 +90,58 @@ class ProjectIndex:
         kept: Sequence[Indexer] = (),
         jobs: Jobs | None = None,
     ) -> None:
-        """With `jobs`, what is to be indexed is queued for workers, and never done here.
+        """With `jobs`, indexing is queued for workers and never done in this process.
 
-        A process that ends with its answer gives infinite `changes_seconds`: nothing would go on after it.
+        A process that ends with its answer passes infinite `changes_seconds`, because no background work would
+        continue.
         """
         self.project = project
         self._jobs = jobs
         self.workers = workers
         self.store = store
-        self._own_indexers = tuple(indexers)
-        self._kept = tuple(kept)
+        self._current_indexers = tuple(indexers)
+        self._previous_indexers = tuple(kept)
         self._first_index_seconds = first_index_seconds
         self._changes_seconds = changes_seconds
         self._watch = Watch(project.root, self.store)
         self._background: BackgroundRun | None = None
         self._follower = follower
-        self._following: BackgroundRun | None = None
-        self._hurry = threading.Event()
+        self._follower_run: BackgroundRun | None = None
+        self._stop_waiting = threading.Event()
         self._files_written = threading.Event()
-        self._turn = threading.Lock()
-        self._indexing = threading.Lock()
-        self._starting = threading.Lock()
-        self._told_of = ""
+        self._compare_lock = threading.Lock()
+        self._index_lock = threading.Lock()
+        self._start_lock = threading.Lock()
+        self._reported_set_aside = ""
 
     @property
     def is_complete(self) -> bool:
-        """Whether it was indexed to the end at least once, as far as can be read."""
+        """Whether the project was indexed completely at least once; False if the store cannot be read."""
         try:
             return self.store.facts().is_complete
         except StoreError:
             return False
 
     def index(self, *, progress: Progress | None = None, force: bool = False) -> SyncReport:
-        """Bring the index up to date now, waiting for another process that does the same."""
-        report = self.store.repairing(lambda: self._index(progress or Silent(), force=force))
+        """Update the index now, waiting for another process that does the same."""
+        report = self.store.run_with_repair(lambda: self._index(progress or Silent(), force=force))
         if self._background is not None:
-            # One that came first is about to end, one that came second has nothing to do: neither is news afterwards.
+            # A background run is about to end or has nothing left to do; without the wait, notes would mention it.
             self._background.wait(OTHER_PROCESS_SECONDS, progress or Silent())
-        report.notes = self._news(self.store.facts())
+        report.notes = self._index_notes(self.store.facts())
         return report
 
     def queue(self, *, force: bool = False) -> JobRow | None:
-        """Queue it for a worker to bring up to date; None where this process does that itself."""
+        """Queue the update for a worker; None if this process updates the index itself."""
         if self._jobs is None:
             return None
-        return self._jobs.add(self._order(force=force), is_waited_for=True)
+        return self._jobs.add(self._job_order(force=force), is_waited_for=True)
 
-    def _order(self, *, force: bool = False) -> Order:
-        return Order(INDEX, str(self.project.root), {"force": True} if force else {})
+    def _job_order(self, *, force: bool = False) -> JobRequest:
+        return JobRequest(INDEX, str(self.project.root), {"force": True} if force else {})
 
     def is_behind(self) -> bool:
-        """Whether the disk or the repository has something that the index has not, and that was not said before."""
+        """Whether the disk or the repository has changes that are not indexed and were not reported before."""
         if not self.is_complete or self._needs_sync(self.store.facts()):
             return True
         follower = self._follower
@@ -152,28 +156,28 @@ class ProjectIndex:
         *,
         progress: Progress | None = None,
         wait_seconds: float | None = None,
-        files_alone: bool = False,
+        files_only: bool = False,
         follows: bool = True,
     ) -> _T:
-        """What `work` makes of the index brought up to date; a file that proves damaged is rebuilt and asked again.
+        """Return the result of `work` on the updated index; a damaged index is rebuilt and `work` repeated.
 
-        `files_alone`: it needs what each file says, and does not wait for a first index to settle what spans files.
-        `follows`: the follower is asked afterwards whether it is behind.
+        With `files_only`, it does not wait for a first index to resolve data that span files. With `follows`, the
+        follower is started afterwards if it is behind.
         """
 
         is_complete = False
 
         def answered() -> _T:
             nonlocal is_complete
-            freshness = self.freshen(progress=progress, wait_seconds=wait_seconds, files_alone=files_alone)
+            freshness = self.freshen(progress=progress, wait_seconds=wait_seconds, files_only=files_only)
             is_complete = freshness.complete
             return work(freshness)
 
         try:
-            return self.store.repairing(answered)
+            return self.store.run_with_repair(answered)
         finally:
-            with suppress(StoreError):  # what the answer met counts, not what comes after it
-                if follows:  # only now: it must not slow the answer down
+            with suppress(StoreError):  # errors after the answer must not replace it
+                if follows:  # after the answer, so as not to delay it
                     self._follow(after_seconds=FOLLOW_AFTER_SECONDS, is_complete=is_complete)
 
     def freshen(
@@ -182,149 +186,154 @@ class ProjectIndex:
         progress: Progress | None = None,
         wait_seconds: float | None = None,
         at_once: bool = False,
-        files_alone: bool = False,
+        files_only: bool = False,
     ) -> Freshness:
-        """Make sure that an answer reflects the disk as it is now, or say truthfully where it may not.
+        """Update the index before an answer, or return notes about stale parts.
 
-        `wait_seconds` is how long a first index may take before the answer comes from what is ready; larger changes get
-        no longer than `changes_seconds` of it. `at_once` compares with the disk however short ago that was done:
-        somebody has seen a change. `files_alone` as in `answer`, unless nothing goes on after the answer.
+        `wait_seconds` limits the wait for a first index; larger changes get at most `changes_seconds` of it. With
+        `at_once`, the disk is compared even if that was done shortly before, because a change was seen. `files_only` as
+        in `answer`, unless the process ends with its answer.
         """
         facts = self.store.facts()
         seconds = self._first_index_seconds if wait_seconds is None else wait_seconds
         if facts.is_complete and not has_checkout(self.project.root, self.store):
-            return self._fresh(facts, *self._failed_notes())  # workers see its files, and look at them
+            return self._fresh(facts, *self._failed_notes())  # only workers can see the files
         if self._jobs is not None:
-            return self._ask_workers(self._jobs, facts, progress or Silent(), seconds, at_once=at_once)
+            return self._queue_and_wait(self._jobs, facts, progress or Silent(), seconds, at_once=at_once)
         if not facts.is_complete:
             goes_on = self._changes_seconds != float("inf")
-            return self._await_first_index(progress or Silent(), seconds, files_alone=files_alone and goes_on)
+            return self._wait_for_first_index(progress or Silent(), seconds, files_only=files_only and goes_on)
         changes_seconds = min(self._changes_seconds, float("inf") if wait_seconds is None else wait_seconds)
         return self._compare(facts, progress or Silent(), changes_seconds, at_once=at_once)
 
     def _fresh(self, facts: IndexFacts, *notes: str) -> Freshness:
-        """What is said of an index with these facts; the notes come after those that it has itself."""
-        return Freshness(facts.is_complete, (*self._news(facts), *notes), facts.failures)
+        """Return the freshness of an index with these facts; `notes` come after those of the index itself."""
+        return Freshness(facts.is_complete, (*self._index_notes(facts), *notes), facts.failures)
 
-    def _ask_workers(
+    def _queue_and_wait(
         self, jobs: Jobs, facts: IndexFacts, progress: Progress, wait_seconds: float, *, at_once: bool
     ) -> Freshness:
-        """Queue what is missing, wait a while for it, and say truthfully what is not there yet."""
+        """Queue the missing work, wait a while for it, and return notes on missing parts."""
         if not facts.is_complete:
-            asked = jobs.find(self._order())
+            asked = jobs.find(self._job_order())
             if asked is None or asked.state == WAITING:
-                asked = jobs.add(self._order(), is_waited_for=True)
-            job = self._await_worker(jobs, asked, progress, wait_seconds)
+                asked = jobs.add(self._job_order(), is_waited_for=True)
+            job = self._wait_for_worker(jobs, asked, progress, wait_seconds)
             facts = self.store.facts()
             if facts.is_complete:
                 return self._fresh(facts)
-            known = f"this answer knows {counted(self.store.file_count(), 'file')}. Ask again for the rest."
-            return self._fresh(facts, f"Note: the project is not indexed yet: {self._standing(jobs, job)}; {known}")
+            known = f"this answer covers {counted(self.store.file_count(), 'file')}. Ask again for the rest."
+            return self._fresh(facts, f"Note: the project is not indexed yet: {self._job_state(jobs, job)}; {known}")
         if not (at_once or self._watch.is_due()) or not self._watch.sees_change(facts.synced_at):
             return self._fresh(facts)
-        asked = jobs.add(self._order(), is_waited_for=True)
-        job = self._await_worker(jobs, asked, progress, OTHER_PROCESS_SECONDS)
+        asked = jobs.add(self._job_order(), is_waited_for=True)
+        job = self._wait_for_worker(jobs, asked, progress, OTHER_PROCESS_SECONDS)
         facts = self.store.facts()
         if not self._watch.sees_change(facts.synced_at):
             return self._fresh(facts)
-        return self._fresh(facts, f"Note: very recent edits may be missing: {self._standing(jobs, job)}.")
+        return self._fresh(facts, f"Note: very recent edits may be missing: {self._job_state(jobs, job)}.")
 
-    def _await_worker(self, jobs: Jobs, asked: JobRow, progress: Progress, seconds: float) -> JobRow | None:
-        """Wait for a job as long as a worker may come to do it; what is known of it then, None if it is done."""
+    def _wait_for_worker(self, jobs: Jobs, asked: JobRow, progress: Progress, seconds: float) -> JobRow | None:
+        """Wait for a job while a worker may do it; return its state, or None if it is done."""
         job: JobRow | None = asked
         deadline = time.monotonic() + seconds
         while job is not None and job.state != SET_ASIDE and not progress.cancelled():
             if time.monotonic() >= deadline or not jobs.has_worker():
                 break
             time.sleep(QUEUE_POLL_SECONDS)
-            job = jobs.find(self._order())
+            job = jobs.find(self._job_order())
         return job
 
     def _failed_notes(self) -> tuple[str, ...]:
-        """That workers could not read the project the last time, as when its folder is gone."""
-        job = self._jobs.find(self._order()) if self._jobs else None
+        """Return a note if workers could not read the project the last time, for example because its folder is gone."""
+        job = self._jobs.find(self._job_order()) if self._jobs else None
         if self._jobs is None or job is None or not job.failures:
             return ()
-        return (f"Note: this answers from what was read before: {self._standing(self._jobs, job)}.",)
+        return (f"Note: this answer uses the last index: {self._job_state(self._jobs, job)}.",)
 
-    def _standing(self, jobs: Jobs, job: JobRow | None) -> str:
-        """Where a job stands, for a person."""
+    def _job_state(self, jobs: Jobs, job: JobRow | None) -> str:
+        """Describe the state of a job for the user."""
         if job is None:
-            return "a worker has just been at it"
+            return "a worker has just finished it"
         if job.state == SET_ASIDE:
-            return f"{job.told()} was set aside after {counted(job.failures, 'failure')}, the last: {job.reason}"
+            return f"{job.describe()} was set aside after {counted(job.failures, 'failure')}, the last: {job.reason}"
         failed = f" after {counted(job.failures, 'failure')}, the last: {job.reason}" if job.failures else ""
         alive = "" if jobs.has_worker() else f"; {_NO_WORKER}"
-        return f"{job.told()} is {job.state}{failed}{alive}"
+        return f"{job.describe()} is {job.state}{failed}{alive}"
 
     def _compare(self, facts: IndexFacts, progress: Progress, wait_seconds: float, *, at_once: bool) -> Freshness:
+        """Compare the disk with the index and index changes."""
         if (at_once or self._watch.is_due()) and not self._is_reindexing():
-            # Of several calls, the first absorbs the change; the others do not wait for a file that takes long to read.
-            if not self._turn.acquire(blocking=False):
-                if not self._turn.acquire(timeout=OTHER_CALL_SECONDS):
-                    return self._fresh(self.store.facts(), _BEING_REINDEXED)
+            # The first of several calls indexes the changes; the others do not wait for a file that takes long to read.
+            if not self._compare_lock.acquire(blocking=False):
+                if not self._compare_lock.acquire(timeout=OTHER_CALL_SECONDS):
+                    return self._fresh(self.store.facts(), _REINDEXING_ELSEWHERE)
                 facts = self.store.facts()  # the other call may have written
             try:
                 if self._needs_sync(facts):
-                    return self._absorb_changes(progress, wait_seconds)
+                    return self._index_changes(progress, wait_seconds)
             finally:
-                self._turn.release()
+                self._compare_lock.release()
         if self._background is not None:
-            self._await_changes(progress, wait_seconds)
+            self._wait_for_changes(progress, wait_seconds)
             facts = self.store.facts()
         return self._fresh(facts, *self._background_notes())
 
     def catch_up(
         self, *, progress: Progress | None = None, wait_seconds: float = float("inf"), again: bool = False
     ) -> tuple[str, ...]:
-        """Bring what follows the files up to date, waiting so long for it; notes on what went wrong."""
+        """Update the follower, waiting at most `wait_seconds`; return notes on errors."""
         deadline = time.monotonic() + wait_seconds
-        had_begun = self._following is not None and self._following.running
-        self._hurry.set()
+        had_begun = self._follower_run is not None and self._follower_run.running
+        self._stop_waiting.set()
         self._follow(at_once=True, again=again)
-        if self._following is None:
+        if self._follower_run is None:
             return ()
-        self._following.wait(wait_seconds, progress or Silent())
-        if had_begun and not self._following.running and self.follower_is_behind():
-            # What it read may be older than what is there now: another commit was checked out since it began.
-            self._hurry.set()
+        self._follower_run.wait(wait_seconds, progress or Silent())
+        if had_begun and not self._follower_run.running and self.follower_is_behind():
+            # It may have read an older state: another commit may have been checked out since it started.
+            self._stop_waiting.set()
             self._follow(at_once=True)
-            self._following.wait(max(0.0, deadline - time.monotonic()), progress or Silent())
-        failure = self._following.failure
-        return (f"Note: {self._following.name} could not be read ({failure.message}).",) if failure else ()
+            self._follower_run.wait(max(0.0, deadline - time.monotonic()), progress or Silent())
+        failure = self._follower_run.failure
+        return (f"Note: {self._follower_run.name} could not be updated ({failure.message}).",) if failure else ()
 
     def follower_is_behind(self) -> bool:
-        """Whether what follows the files is known as of an earlier state of the repository than it has now."""
+        """Whether the follower's data are of an earlier state of the repository."""
         follower = self._follower
         if follower is None or not has_checkout(self.project.root, self.store):
             return False
         return follower.is_behind(self.project, self.store, at_once=True)
 
     def listing(self) -> WalkedFiles:
-        """All files of the project, as fresh as an answer is."""
+        """Return all files of the project, as fresh as an answer."""
         was_compared = not self._watch.is_due() and not self._is_reindexing()
-        return list_files(self.project.root, self.store, stamps_hold=was_compared)
+        return list_files(self.project.root, self.store, stamps_are_current=was_compared)
 
     def close(self) -> None:
-        """Stop background work and close the file."""
-        self._hurry.set()
-        for run in (self._background, self._following):
+        """Stop background work and close the store."""
+        self._stop_waiting.set()
+        for run in (self._background, self._follower_run):
             if run is not None:
                 run.stop()
         self.store.close()
 
-    def _news(self, facts: IndexFacts) -> tuple[str, ...]:
-        """What happened to the index file itself and was not told yet, and what the list of files lacks."""
+    def _index_notes(self, facts: IndexFacts) -> tuple[str, ...]:
+        """Return notes on incomplete listings and, once, on a damaged index that was replaced."""
         lacking = (*facts.notes, *self.store.notes)
         aside = self.store.set_aside
-        if not aside or aside == self._told_of:
+        if not aside or aside == self._reported_set_aside:
             return lacking
-        self._told_of = aside
-        return (f"Note: the index was damaged; it was moved to {aside} and built anew.", *lacking)
+        self._reported_set_aside = aside
+        return (f"Note: the index was damaged; it was moved to {aside} and rebuilt.", *lacking)
 
     def _indexers(self, facts: IndexFacts) -> tuple[Indexer, ...]:
-        """Who writes: those that made the index, where it is to be kept as it is."""
-        return self._kept if self._kept and facts.indexers == versions(self._kept) else self._own_indexers
+        """Return the indexers to use: the previous ones if they made an index that is to be kept."""
+        return (
+            self._previous_indexers
+            if self._previous_indexers and facts.indexers == versions(self._previous_indexers)
+            else self._current_indexers
+        )
 
     def _index(self, progress: Progress, *, force: bool) -> SyncReport:
         with self._sole_indexer(progress) as held:
@@ -336,7 +345,7 @@ class ProjectIndex:
         facts = self.store.facts()
         is_first, indexers = not facts.is_complete, self._indexers(facts)
         if self.workers is not None and is_first:
-            warm_up(self.project.root, indexers, self.workers)  # it starts while the folder is walked
+            warm_up(self.project.root, indexers, self.workers)  # starts while the folder is listed
         if is_first and not self.store.meta("root"):
             self._record_root(str(self.project.root))
         try:
@@ -347,75 +356,76 @@ class ProjectIndex:
             raise
 
     def _record_root(self, root: str) -> None:
-        """Record whose first index this is, so that one which is interrupted can be seen and removed."""
+        """Record the folder of a first index, so that an interrupted one can be found and removed."""
         with self.store.writing() as writer:
             writer.set_meta({"root": root, "project_id": self.project.project_id})
 
     def _carry_out(self, plan: Plan, progress: Progress) -> SyncReport:
-        return carry_out(
+        return apply_plan(
             plan,
             self.project,
             self.store,
             self._indexers(self.store.facts()),
             progress=progress,
             workers=self.workers,
-            when_written=self._files_written.set,
+            on_files_written=self._files_written.set,
         )
 
     def _needs_sync(self, facts: IndexFacts) -> bool:
         return self._watch.sees_change(facts.synced_at) or facts.indexers != versions(self._indexers(facts))
 
-    def _absorb_changes(self, progress: Progress, wait_seconds: float) -> Freshness:
-        """Index few changes at once; many in the background, for which the answer waits a while."""
+    def _index_changes(self, progress: Progress, wait_seconds: float) -> Freshness:
+        """Index a few changes at once; many in the background, waiting a while for them."""
         with self._sole_indexer(progress, wait_seconds=OTHER_PROCESS_SECONDS) as held:
             if not held:
-                return self._fresh(self.store.facts(), _BEING_REINDEXED)
+                return self._fresh(self.store.facts(), _REINDEXING_ELSEWHERE)
             plan = self._plan()
-            # Within the call, so that an answer right after an edit already knows it.
+            # Within the call, so that an answer directly after an edit includes it.
             if len(plan.candidates) <= SMALL_CHANGE_FILES and plan.bytes <= SMALL_CHANGE_BYTES:
                 self._carry_out(plan, progress)
                 self._background = None
                 return self._fresh(self.store.facts())
         self._run_in_background()
-        self._await_changes(progress, wait_seconds)
+        self._wait_for_changes(progress, wait_seconds)
         return self._fresh(self.store.facts(), *self._background_notes())
 
-    def _await_changes(self, progress: Progress, seconds: float) -> None:
-        """Wait for a run in the background, until so long after it began: later calls do not wait for it again."""
+    def _wait_for_changes(self, progress: Progress, seconds: float) -> None:
+        """Wait for a background run until `seconds` after its start, so that later calls do not wait again."""
         if self._background is not None:
             self._background.wait(max(POLL_SECONDS, seconds - self._background.age_seconds), progress)
 
     @contextmanager
     def _sole_indexer(self, progress: Progress, *, wait_seconds: float = float("inf")) -> Iterator[bool]:
-        """Whether this thread could become the only one of all processes that indexes the project."""
+        """Yield whether this thread is the only one of all processes that indexes the project."""
         deadline = time.monotonic() + wait_seconds
 
-        def is_over() -> bool:
+        def is_timed_out() -> bool:
             return time.monotonic() >= deadline or progress.cancelled()
 
-        while not self._indexing.acquire(timeout=POLL_SECONDS):
-            if is_over():
+        while not self._index_lock.acquire(timeout=POLL_SECONDS):
+            if is_timed_out():
                 yield False
                 return
         try:
-            with self._lock_of_all_processes(is_over) as held:
+            with self._lock_across_processes(is_timed_out) as held:
                 yield held
         finally:
-            self._indexing.release()
+            self._index_lock.release()
 
     @contextmanager
-    def _lock_of_all_processes(self, is_over: Callable[[], bool]) -> Iterator[bool]:
+    def _lock_across_processes(self, is_timed_out: Callable[[], bool]) -> Iterator[bool]:
+        """Yield whether the project's lock of all processes was acquired in time."""
         while True:
-            with self.store.claim() as held:
-                if held or is_over():
+            with self.store.try_lock() as held:
+                if held or is_timed_out():
                     yield held
                     return
             time.sleep(POLL_SECONDS)
 
-    def _await_first_index(self, progress: Progress, wait_seconds: float, *, files_alone: bool) -> Freshness:
+    def _wait_for_first_index(self, progress: Progress, wait_seconds: float, *, files_only: bool) -> Freshness:
         background = self._run_in_background()
-        background.wait(wait_seconds, progress, until=self._files_written.is_set if files_alone else None)
-        if files_alone and self._files_written.is_set():
+        background.wait(wait_seconds, progress, until=self._files_written.is_set if files_only else None)
+        if files_only and self._files_written.is_set():
             background.wait(min(SETTLE_SECONDS, wait_seconds), progress)
         if background.failure is not None:
             raise background.failure
@@ -423,13 +433,11 @@ class ProjectIndex:
         if facts.is_complete:
             return self._fresh(facts)
         if self._files_written.is_set():
-            return self._fresh(facts, _FILES_AS_THEY_WERE if files_alone else _BEING_RESOLVED)
-        ready = self.store.file_count()
-        known = f"this answer knows {counted(ready, 'file')}. Ask again for the rest."
-        return self._fresh(facts, f"Note: the first index is still being built; {known}")
+            return self._fresh(facts, _RESOLVING_SNAPSHOT if files_only else _RESOLVING_REFERENCES)
+        return self._fresh(facts, first_index_running(counted(self.store.file_count(), "file")))
 
     def _run_in_background(self) -> BackgroundRun:
-        with self._starting:
+        with self._start_lock:
             if self._background is None or not self._background.running:
                 self._files_written.clear()
                 self._background = BackgroundRun(self._index_in_thread)
@@ -437,54 +445,55 @@ class ProjectIndex:
 
     def _index_in_thread(self, progress: Progress) -> None:
         try:
-            self.store.repairing(lambda: self._index(progress, force=False))
+            self.store.run_with_repair(lambda: self._index(progress, force=False))
         finally:
             self.store.release()
 
     def _follow(
         self, *, after_seconds: float = 0.0, at_once: bool = False, again: bool = False, is_complete: bool = False
     ) -> None:
-        """Let the follower catch up in the background where it is behind; files come first: `is_complete` where they
-        are known to be there."""
+        """Start the follower in the background if it is behind; not before files are indexed.
+
+        With `is_complete`, the caller knows that files are indexed.
+        """
         follower = self._follower
         if follower is None or not has_checkout(self.project.root, self.store):
             return
         if not is_complete and not self.store.facts().is_complete:
             return
-        with self._starting:
-            if self._following is not None and self._following.running:
+        with self._start_lock:
+            if self._follower_run is not None and self._follower_run.running:
                 return
             if not again and not follower.is_behind(self.project, self.store, at_once=at_once):
                 return
             if self._jobs is not None:
-                self._jobs.add(self._order())
+                self._jobs.add(self._job_order())
                 follower.leave(self.project, self.store)
                 return
 
             if after_seconds:
-                self._hurry.clear()
+                self._stop_waiting.clear()
 
             def work(progress: Progress) -> None:
-                self._hurry.wait(after_seconds)
+                self._stop_waiting.wait(after_seconds)
                 try:
                     if not progress.cancelled():
                         follower.catch_up(self.project, self.store, progress, again=again)
                 finally:
                     self.store.release()
 
-            self._following = BackgroundRun(with_confinement(work), name=follower.name, what="commits")
+            self._follower_run = BackgroundRun(with_confinement(work), name=follower.name, unit="commits")
 
     def _is_reindexing(self) -> bool:
         return self._background is not None and self._background.running
 
     def _background_notes(self) -> tuple[str, ...]:
-        """What a reader should know about changes that are not in the index yet."""
+        """Return notes on changes that are not in the index yet."""
         background = self._background
         if background is None:
             return ()
         if background.running:
-            count = f"{background.total} changed files are" if background.total else "many changed files are"
-            return (f"Note: {count} being re-indexed; until then this answer may miss what is new in them.",)
+            return (stale_files(f"{background.total:,} changed files" if background.total else "many changed files"),)
         if background.failure is not None:
-            return (f"Note: re-indexing failed ({background.failure}); recent changes may be missing.",)
+            return (stale_index(str(background.failure)),)
         return ()

@@ -1,4 +1,4 @@
-"""All projects that this process works with: each opened once, found by folder or by identity."""
+"""Registry of open projects: each index is opened once, found by folder or project id."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from deltos.confinement import check_folder, told
 from deltos.errors import BadArgument, BadRequest, NoSuchFolder
 from deltos.model import Project
-from deltos.workspace.identity import find_root, folder_number, identify
+from deltos.workspace.identity import find_root, folder_identity, identify
 from deltos.workspace.project_index import CHANGES_SECONDS, FIRST_INDEX_SECONDS, ProjectIndex
-from deltos.workspace.registry import root_of_project
+from deltos.workspace.project_lookup import find_project_root
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Projects:
-    """Opens project indexes on demand and keeps them."""
+    """Opens project indexes on demand and caches them."""
 
     def __init__(
         self,
@@ -39,9 +39,9 @@ class Projects:
         workspaces: WorkspaceRecords | None = None,
         jobs: Jobs | None = None,
     ) -> None:
-        """An index that `kept` indexers made is not made anew: they go on with it in place of the others.
+        """Indexes made by the `kept` indexers are not rebuilt: these indexers continue with them.
 
-        With `jobs`, what is to be indexed is queued for workers.
+        With `jobs`, indexing is queued for workers.
         """
         self._jobs = jobs
         self.stores = stores
@@ -57,30 +57,30 @@ class Projects:
         self._lock = threading.Lock()
 
     def at(self, folder: Path) -> ProjectIndex:
-        """The index of the project in `folder`."""
+        """Return the index of the project in `folder`."""
         check_folder(folder)
         with self._lock:
-            if (number := self._numbers.get(folder)) and number == folder_number(folder):
-                return self._open[folder]  # a real path already, as it was when it was opened
+            if (number := self._numbers.get(folder)) and number == folder_identity(folder):
+                return self._open[folder]  # unchanged since it was opened, so it is a real path
         root = self._root(folder)
         with self._lock:
             if root not in self._open:
                 self._open[root] = self._index(root)
-            self._numbers[root] = folder_number(root)
+            self._numbers[root] = folder_identity(root)
             return self._open[root]
 
     def find(self, project_id: str, default: Path) -> ProjectIndex:
-        """The project with this id, or the default one when the id is empty or its own."""
+        """Return the project with this id, or the default one if the id is empty or its own."""
         if not project_id or self.has_id(default, project_id):
             return self.at(default)
-        return self.at(root_of_project(self.stores.known(), project_id, self.is_there))
+        return self.at(find_project_root(self.stores.known(), project_id, self.is_there))
 
     def is_there(self, root: Path) -> bool:
-        """Whether an indexed project can be shown: its checkout is here, or its contents are kept."""
+        """Whether an indexed project is available: its checkout exists, or its contents are stored."""
         return self.stores.keep_contents or root.is_dir()
 
     def _root(self, folder: Path) -> Path:
-        """The folder's real path; where it is not here, that of an indexed project whose contents are kept."""
+        """Return the real path of a folder, or of an indexed project with stored contents."""
         try:
             return find_root(folder)
         except NoSuchFolder:
@@ -89,12 +89,12 @@ class Projects:
             raise
 
     def _known(self, root: Path) -> Project | None:
-        """The project that was indexed at a folder."""
+        """Return the indexed project of a folder, or None."""
         found = (Project(index.root, index.project_id) for index in self.stores.known() if index.root == root)
         return next(found, None)
 
     def close(self) -> None:
-        """Stop all background work and close all files."""
+        """Stop all background work and close all stores."""
         with self._lock:
             for index in self._open.values():
                 index.close()
@@ -122,7 +122,7 @@ class Projects:
         )
 
     def identified(self, folder: Path) -> Project:
-        """Who the project at a folder is; the index tells where its checkout is elsewhere."""
+        """Return the project at a folder; from the index if there is no checkout."""
         try:
             return identify(folder)
         except NoSuchFolder:
@@ -131,7 +131,7 @@ class Projects:
             raise
 
     def has_id(self, folder: Path, project_id: str) -> bool:
-        """Whether the project at a folder that the call may read has this id."""
+        """Whether the project at a readable folder has this id."""
         try:
             check_folder(folder)
             root = self._root(folder)

@@ -1,8 +1,9 @@
-"""A git repository on disk, as far as its files tell without git: where its folder is, what its settings and its index
-say. Whatever they say, nothing is started and nothing outside is believed: a link to a git folder counts only where
-that folder knows of it."""
+"""Git repositories on disk, read without git: location, settings and links between work trees.
 
-# Annotations are evaluated here: as texts, each field of a named tuple would be compiled whenever a hook starts.
+Nothing is started, and links are not trusted: a link to a git folder counts only if that folder links back.
+"""
+
+# Annotations are evaluated: as strings, each field of a named tuple would be compiled at every start of a hook.
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -17,26 +18,26 @@ _SHA256_BYTES = 32
 
 
 class Repository(NamedTuple):
-    """A work tree and its git folder; `common` is the folder that all work trees of the repository share."""
+    """A work tree and its git folder; `common` is shared by all work trees of the repository."""
 
     top: Path
     git_folder: Path
     common: Path
 
     def settings(self) -> list["Setting"]:
-        """What its own configuration says; includes are not followed."""
+        """Return the settings of its own configuration; includes are not followed."""
         return list(parse_settings(_text(self.common, "config", MAX_SETTINGS_BYTES)))
 
     @property
     def hash_bytes(self) -> int:
-        """How long the ids of its objects are."""
+        """Length of its object ids."""
         name = ("extensions", "", "objectformat")
         is_sha256 = any(setting.value == "sha256" for setting in self.settings() if setting[:3] == name)
         return _SHA256_BYTES if is_sha256 else _SHA1_BYTES
 
 
 class Setting(NamedTuple):
-    """One line of a git configuration; section and key in lower case."""
+    """One setting of a git configuration; section and key in lower case."""
 
     section: str
     subsection: str
@@ -45,7 +46,7 @@ class Setting(NamedTuple):
 
 
 def find_repository(folder: Path) -> Repository | None:
-    """The repository that a folder belongs to, looked for upwards; None when there is none that can be trusted."""
+    """Return the repository that contains a folder; None if there is none that can be trusted."""
     for place in (folder, *folder.parents):
         with FileTree(place) as tree:
             try:
@@ -57,17 +58,17 @@ def find_repository(folder: Path) -> Repository | None:
 
 
 def open_repository(top: Path) -> Repository | None:
-    """The repository whose work tree is `top`; None when what is called .git there is none."""
+    """Return the repository with the work tree `top`; None if its .git is not valid."""
     with FileTree(top) as tree:
         if tree.is_folder(".git"):
             return Repository(top, top / ".git", top / ".git") if _is_git_folder(tree, ".git/") else None
-    return _linked(top)
+    return _from_git_file(top)
 
 
 def parse_settings(text: str) -> Iterator[Setting]:
-    """The settings in a git configuration file, in their order; lines that make no sense are passed over."""
+    """Yield the settings in a git configuration file in order; invalid lines are skipped."""
     section = subsection = ""
-    for line in _joined(text):
+    for line in _joined_lines(text):
         if line.startswith("["):
             header, _, line = line[1:].partition("]")
             name, _, quoted = header.partition('"')
@@ -78,22 +79,22 @@ def parse_settings(text: str) -> Iterator[Setting]:
             yield Setting(section, subsection, key.strip().lower(), _value(value.strip()))
 
 
-def _joined(text: str) -> Iterator[str]:
-    """The lines of a configuration, those that end in a backslash joined with the next."""
-    begun = ""
+def _joined_lines(text: str) -> Iterator[str]:
+    """Yield the lines of a configuration; a line that ends in a backslash is joined with the next."""
+    continued = ""
     for line in text.split("\n"):
-        line = begun + line.strip()
+        line = continued + line.strip()
         backslashes = len(line) - len(line.rstrip("\\"))
-        begun = line[:-1] if backslashes % 2 else ""
-        if not begun and line and line[0] not in "#;":
+        continued = line[:-1] if backslashes % 2 else ""
+        if not continued and line and line[0] not in "#;":
             yield line
 
 
 def _value(text: str) -> str:
-    """A value without quotes, escapes and the comment after it."""
+    """Return a value without quotes, escapes and comment."""
     if not any(character in text for character in '"\\#;'):
         return text
-    written: list[str] = []
+    unquoted: list[str] = []
     is_quoted = False
     characters = iter(text)
     for character in characters:
@@ -101,27 +102,27 @@ def _value(text: str) -> str:
             is_quoted = not is_quoted
         elif character == "\\":
             following = next(characters, "")
-            written.append({"n": "\n", "t": "\t", "b": "\b"}.get(following, following))
+            unquoted.append({"n": "\n", "t": "\t", "b": "\b"}.get(following, following))
         elif character in "#;" and not is_quoted:
             break
         else:
-            written.append(character)
-    return "".join(written).strip()
+            unquoted.append(character)
+    return "".join(unquoted).strip()
 
 
 def _is_git_folder(tree: FileTree, prefix: str = "") -> bool:
     return tree.is_file(f"{prefix}HEAD") and tree.is_folder(f"{prefix}objects") and tree.is_folder(f"{prefix}refs")
 
 
-def _linked(top: Path) -> Repository | None:
-    """The repository behind a .git file, of a linked work tree or a submodule, if its git folder names this place."""
+def _from_git_file(top: Path) -> Repository | None:
+    """Return the repository behind a .git file of a linked work tree or submodule, if its git folder links back."""
     word, _, target = _text(top, ".git", _MAX_LINK_BYTES).partition(":")
     if word != "gitdir" or not target.strip():
         return None
     try:
         git_folder = (top / target.strip()).resolve()
         return _linked_work_tree(top, git_folder) or _submodule(top, git_folder)
-    except (OSError, RuntimeError, ValueError):  # a loop of links, a name that no system takes
+    except (OSError, RuntimeError, ValueError):  # a loop of links, an invalid name
         return None
 
 
@@ -135,7 +136,7 @@ def _linked_work_tree(top: Path, git_folder: Path) -> Repository | None:
 
 
 def _submodule(top: Path, git_folder: Path) -> Repository | None:
-    """Also a work tree whose git folder was put elsewhere, once `core.worktree` is set there."""
+    """Return the repository of a submodule, or of a separate git folder with `core.worktree`."""
     found = Repository(top, git_folder, git_folder)
     back = [setting.value for setting in found.settings() if setting[:3] == ("core", "", "worktree")]
     if not back or (git_folder / back[-1]).resolve() != top.resolve():

@@ -1,4 +1,4 @@
-"""Bring a project's index up to date: what changed, extract it, write it. The write path on one screen."""
+"""Update a project's index: find changed files, extract them, write them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from deltos.errors import Cancelled, DeltosError, NothingToIndex
 from deltos.store.project import FailedFile, FileRecord, SeenStamp, SkippedFile, StoredFile
 from deltos.workspace.admission import refuse_by_name
 from deltos.workspace.batches import extract_all
-from deltos.workspace.extract import Extracted, FileToRead, reason_of
-from deltos.workspace.failures import describe
+from deltos.workspace.extract import Extracted, FileToRead, describe_error
+from deltos.workspace.failure_messages import describe_failure
 from deltos.workspace.identity import find_root
 from deltos.workspace.indexer import SyncChanges
-from deltos.workspace.listing import list_files, remembered
+from deltos.workspace.listing import list_files, listing_state
 from deltos.workspace.walk import Stamp, WalkedFiles, is_newer, is_racy, walk
 
 if TYPE_CHECKING:
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectFiles, ProjectStore, ProjectWriter
     from deltos.workspace.indexer import Indexer
 
-# While an index is built for the first time, readers see it grow in steps of about this long.
+# Interval between commits while an index is built for the first time.
 COMMIT_EVERY_SECONDS = 1.5
 
 
 @dataclass(slots=True)
 class SyncReport:
-    """What one synchronisation did."""
+    """Result of one synchronisation."""
 
     written: set[str] = field(default_factory=set)
-    pieces_written: Counter[str] = field(default_factory=Counter)
+    units_written: Counter[str] = field(default_factory=Counter)
     removed: set[str] = field(default_factory=set)
     skipped_by_reason: dict[str, int] = field(default_factory=dict)
     failures: list[FailedFile] = field(default_factory=list)
@@ -46,28 +46,28 @@ class SyncReport:
 
     @property
     def files_written(self) -> int:
-        """How many files were parsed and stored."""
+        """Number of files parsed and stored."""
         return len(self.written)
 
     @property
     def files_removed(self) -> int:
-        """How many files are no longer in the index."""
+        """Number of files removed from the index."""
         return len(self.removed)
 
     @property
     def errors(self) -> list[str]:
-        """What could not be read, for a person."""
-        return [describe(failure) for failure in self.failures]
+        """Files that could not be read, one line each."""
+        return [describe_failure(failure) for failure in self.failures]
 
     @property
     def files_skipped(self) -> int:
-        """How many files of the project are not in the index, for whatever reason."""
+        """Number of files of the project that are not indexed, for any reason."""
         return sum(self.skipped_by_reason.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What has to be done to make the index equal to the disk. Valid while the project's lock is held."""
+    """The work to make the index equal to the disk; valid while the project's lock is held."""
 
     found: WalkedFiles
     candidates: list[FileToRead]
@@ -78,13 +78,13 @@ class Plan:
 
     @property
     def bytes(self) -> int:
-        """How much source has to be read; what its name or size alone refuses is not."""
+        """Total size of the source to read, without files skipped by name or size."""
         sizes = ((candidate.path, candidate.stamp.size) for candidate in self.candidates)
         return sum(size for path, size in sizes if not refuse_by_name(path, size))
 
 
 def make_plan(project: Project, store: ProjectFiles, indexers: Sequence[Indexer], *, force: bool = False) -> Plan:
-    """Compare the disk with the index."""
+    """Compare the disk with the index and return the work to do."""
     found = walk(project.root) if force else list_files(project.root, store)
     known, skipped = store.files(), store.skipped()
     if not found.files and not known:
@@ -95,7 +95,7 @@ def make_plan(project: Project, store: ProjectFiles, indexers: Sequence[Indexer]
     reread_all = force or versions(indexers) != store.meta("indexers")
     seen = {path: file.stamp for path, file in known.items()} | {path: file.stamp for path, file in skipped.items()}
     hashes = {path: file.hash for path, file in skipped.items()} | {path: file.hash for path, file in known.items()}
-    # Another version may read what this one could not.
+    # A new version of Deltos may read files that failed before.
     again = {failure.path for failure in store.failures()} if store.meta("version") != __version__ else set()
     candidates = [
         FileToRead(path, stamp, b"" if reread_all or path in again else hashes.get(path, b""), store.keeps_contents)
@@ -105,7 +105,7 @@ def make_plan(project: Project, store: ProjectFiles, indexers: Sequence[Indexer]
     return Plan(found, candidates, known, skipped, first_time=not store.meta("complete"), reread_all=reread_all)
 
 
-def carry_out(
+def apply_plan(
     plan: Plan,
     project: Project,
     store: ProjectStore,
@@ -113,35 +113,36 @@ def carry_out(
     *,
     progress: Progress,
     workers: Workers | None,
-    when_written: Callable[[], None] = lambda: None,
+    on_files_written: Callable[[], None] = lambda: None,
 ) -> SyncReport:
-    """Make the index equal to the disk: all of it or nothing, except a first index, which grows in steps.
+    """Make the index equal to the disk in one transaction; a first index commits in steps.
 
-    `when_written` is called when others can read every file of a first index, before what spans files is settled.
+    `on_files_written` is called when other processes can read every file of a first index, before data that span files
+    are computed.
     """
     with store.writing() as writer:
-        run = _Run(project, store, writer, indexers, plan, progress, workers, when_written)
+        run = _SyncRun(project, store, writer, indexers, plan, progress, workers, on_files_written)
         run.begin()
         run.extract_and_write()
         run.finish()
-    run.sum_up()
+    run.summarise()
     return run.report
 
 
 def is_stale(seen: SeenStamp, stamp: Stamp) -> bool:
-    """Whether a file must be read again: its stamp differs, was set back, or is too young to be trusted."""
+    """Whether a file must be read again: its stamp differs, was set back, or is too recent to be reliable."""
     if (seen.size, seen.mtime_ns) != (stamp.size, stamp.mtime_ns) or is_newer(stamp.ctime_ns, seen.seen_at_ns):
         return True
-    # What git calls racily clean: written so shortly before it was read that a later write may leave the same stamp.
+    # "Racily clean" in git: written so shortly before it was read that a later write may leave the same stamp.
     return is_racy(seen.mtime_ns, seen.seen_at_ns)
 
 
 def versions(indexers: Sequence[Indexer]) -> str:
-    """What wrote the index; an index of other versions is read again in full."""
+    """Return the versions of the indexers; an index of other versions is rebuilt."""
     return ",".join(f"{indexer.name}={indexer.version}" for indexer in indexers)
 
 
-class _Run:
+class _SyncRun:
     """One synchronisation in progress."""
 
     def __init__(
@@ -153,9 +154,9 @@ class _Run:
         plan: Plan,
         progress: Progress,
         workers: Workers | None,
-        when_written: Callable[[], None],
+        on_files_written: Callable[[], None],
     ) -> None:
-        self._when_written = when_written
+        self._when_written = on_files_written
         self._project = project
         self._store = store
         self._writer = writer
@@ -163,11 +164,11 @@ class _Run:
         self._plan = plan
         self._progress = progress
         self._workers = workers
-        self._unread: dict[str, set[str]] = {indexer.name: set() for indexer in indexers}
+        self._unextracted: dict[str, set[str]] = {indexer.name: set() for indexer in indexers}
         self.report = SyncReport()
 
     def begin(self) -> None:
-        """Record who writes, so that an interrupted first index can be gone on with; drop one that cannot."""
+        """Record the indexers, so that an interrupted first index can be continued; drop one of other versions."""
         if self._plan.first_time and self._plan.reread_all:
             for file in self._plan.known.values():
                 self._remove(file)
@@ -175,13 +176,13 @@ class _Run:
         self._writer.set_meta({"indexers": versions(self._indexers)})
 
     def extract_and_write(self) -> None:
-        """Extract all candidates and write them as they come; a first index commits in steps."""
+        """Extract all candidates and write the results; a first index commits in steps."""
         done, committed_at = 0, time.monotonic()
         candidates = self._plan.candidates
         with closing(extract_all(self._project.root, candidates, self._indexers, self._workers)) as batches:
             for batch in batches:
                 if self._progress.cancelled():
-                    raise Cancelled("Indexing was cancelled", hint="What was indexed before can still be searched.")
+                    raise Cancelled("Indexing was cancelled", hint="Files indexed before can still be searched.")
                 for item in batch:
                     self._write(item)
                 done += len(batch)
@@ -191,8 +192,8 @@ class _Run:
                     committed_at = time.monotonic()
 
     def finish(self) -> None:
-        """Remove what vanished, let each indexer settle what spans files, and mark the index complete."""
-        find_root(self._project.root)  # a project that vanished meanwhile keeps the index that it had
+        """Remove vanished files, let each indexer update data that span files, and mark the index complete."""
+        find_root(self._project.root)  # raises if the project vanished meanwhile, so that its index is kept
         found = self._plan.found
         for path, file in self._plan.known.items():
             if path not in found.files:
@@ -200,32 +201,32 @@ class _Run:
         self._writer.forget_skipped(self._plan.known_skipped.keys() - found.files.keys())
         self._writer.set_folders(found.folders)
         if self.report.written or self.report.removed or self._plan.first_time:
-            # An interrupted first index left files behind that no indexer has settled yet.
+            # An interrupted first index may have written files for which `finish` never ran.
             written = set(self._store.files()) if self._plan.first_time else self.report.written
             pending = self.report.written | self.report.removed
             if self._plan.first_time:
-                self._writer.commit_step()  # children that resolve read the file themselves: now they see all of it
+                self._writer.commit_step()  # so that child processes that resolve references see all files
                 self._when_written()
                 pending = set()
             for indexer in self._indexers:
-                unread = self._unread[indexer.name]
+                unread = self._unextracted[indexer.name]
                 self._settle(indexer, SyncChanges(written - unread, self.report.removed | unread, pending))
         self._record()
 
     def _settle(self, indexer: Indexer, changes: SyncChanges) -> None:
-        """Let one indexer settle what spans files; if it cannot, that is taken back, and the others go on."""
+        """Let one indexer update data that span files; an error is rolled back and recorded."""
         reason = ""
         try:
-            with self._writer.part():
+            with self._writer.savepoint():
                 indexer.finish(self._writer, changes, self._workers)
         except DeltosError:
             raise
-        except Exception as exc:  # noqa: BLE001 (each indexer fails alone, and is named)
-            reason = reason_of(exc)
+        except Exception as exc:  # noqa: BLE001 (the failure of one indexer is recorded)
+            reason = describe_error(exc)
         self._writer.set_unfinished(indexer.name, reason)
 
-    def sum_up(self) -> None:
-        """Report what could not be read, now or before, and how many files are not in the index, by reason."""
+    def summarise(self) -> None:
+        """Add failures and the numbers of skipped files by reason to the report."""
         self.report.failures = self._store.failures()
         reasons = dict(self._plan.found.refused)
         for reason, count in self._store.totals().skipped.items():
@@ -240,7 +241,7 @@ class _Run:
             "version": __version__,
             "synced_at": repr(time.time()),
             "notes": "\n".join(self._plan.found.notes),
-            "listing": remembered(self._plan.found),
+            "listing": listing_state(self._plan.found),
         }
         self._writer.set_meta(facts)
 
@@ -252,16 +253,16 @@ class _Run:
         elif item.facts is not None:
             self._replace(item, item.facts, known)
         elif known is not None:
-            self._writer.touch_file(known.id, _seen(item))
+            self._writer.touch_file(known.id, _seen_stamp(item))
         elif skipped is not None:
-            self._writer.set_skipped(replace(skipped, stamp=_seen(item)))
+            self._writer.set_skipped(replace(skipped, stamp=_seen_stamp(item)))
 
     def _skip(self, item: Extracted, known: StoredFile | None) -> None:
         if known:
             self._remove(known)
         if item.skip_reason != "vanished":
             skipped = SkippedFile(
-                item.path, item.skip_reason, _seen(item), item.hash if item.failure else b"", item.failure
+                item.path, item.skip_reason, _seen_stamp(item), item.hash if item.failure else b"", item.failure
             )
             self._writer.set_skipped(skipped)
 
@@ -272,24 +273,24 @@ class _Run:
         if item.path in self._plan.known_skipped:
             self._writer.forget_skipped([item.path])
         record = FileRecord(
-            item.path, item.language, item.lines, item.hash, _seen(item), item.content, item.is_generated
+            item.path, item.language, item.lines, item.hash, _seen_stamp(item), item.content, item.is_generated
         )
         file_id = self._writer.add_file(record)
         self._writer.add_failures(file_id, item.failures)
         for indexer, fact in zip(self._indexers, facts, strict=True):
             if fact is None or not self._store_facts(indexer, file_id, item.path, fact):
-                self._unread[indexer.name].add(item.path)
+                self._unextracted[indexer.name].add(item.path)
         self.report.written.add(item.path)
 
     def _store_facts(self, indexer: Indexer, file_id: int, path: str, fact: Any) -> bool:
-        """Whether one indexer could store what it read; if not, nothing of it stays, and the failure is recorded."""
+        """Return whether one indexer could store its facts; if not, they are removed and the failure is recorded."""
         try:
-            self.report.pieces_written[indexer.name] += indexer.write(self._writer, file_id, path, fact)
+            self.report.units_written[indexer.name] += indexer.write(self._writer, file_id, path, fact)
         except DeltosError:
             raise
-        except Exception as exc:  # noqa: BLE001 (each indexer fails alone, and is named)
+        except Exception as exc:  # noqa: BLE001 (the failure of one indexer is recorded)
             indexer.remove(self._writer, file_id)
-            self._writer.add_failures(file_id, [(indexer.name, reason_of(exc))])
+            self._writer.add_failures(file_id, [(indexer.name, describe_error(exc))])
             return False
         return True
 
@@ -300,5 +301,5 @@ class _Run:
         self.report.removed.add(file.path)
 
 
-def _seen(item: Extracted) -> SeenStamp:
+def _seen_stamp(item: Extracted) -> SeenStamp:
     return SeenStamp(item.stamp.size, item.stamp.mtime_ns, item.seen_at_ns)

@@ -1,5 +1,7 @@
-"""Which files a project has: those that git would list, found on the disk itself. git is not started, and no link is
-followed, so that whatever a repository says, only what lies below the root is listed."""
+"""List the files of a project as git would, by walking the disk without starting git.
+
+Links are not followed, so only files below the root are listed, regardless of the repository's contents.
+"""
 
 from __future__ import annotations
 
@@ -32,28 +34,30 @@ if TYPE_CHECKING:
 
     from deltos.files import Entry
     from deltos.workspace.repository import Repository
-    from deltos.workspace.sources import SourceTree
+    from deltos.workspace.source_tree import SourceTree
 
-# Folders that hold other people's or generated code, ignored even where nothing says so.
+# Folders with third-party or generated code, ignored even without an ignore rule.
 FOREIGN_FOLDERS = frozenset(
     """.git .hg .svn .bzr node_modules bower_components __pycache__ .venv venv .tox .nox .mypy_cache
     .ruff_cache .pytest_cache .hypothesis .gradle .idea .vs .terraform .next .nuxt .svelte-kit .turbo
     .parcel-cache .eggs site-packages .bundle .dart_tool .stack-work .cabal-sandbox elm-stuff _build""".split()
 )
 _VENV_MARK = "pyvenv.cfg"
-_MOST_NOTES = 3
+_MAX_NOTES = 3
 _SHOWN_CHARACTERS = 120
-# A folder that cannot be listed within this time is too large, or made to be.
+# A folder that takes longer to list is too large, or hostile.
 MAX_WALK_SECONDS = 120.0
-# What changed this shortly before we looked may change again without its stamp showing it.
+# A file changed this shortly before it was read may change again without a new stamp.
 RACY_NS = 50_000_000
-COARSE_RACY_NS = 2_000_000_000  # where the file system keeps whole seconds only
+COARSE_RACY_NS = 2_000_000_000  # for file systems with a resolution of one second
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What `stat` says about a file; a different stamp means that it may have changed. `ctime_ns` is when anything
-    about it last changed, which no program can set back; 0 where that is not known."""
+    """Size and times of a file; a different stamp means that it may have changed.
+
+    `ctime_ns` cannot be set back by a program; 0 if it is not known.
+    """
 
     size: int
     mtime_ns: int
@@ -62,10 +66,10 @@ class Stamp:
 
 @dataclass(slots=True)
 class WalkedFiles:
-    """The files found, relative to the root, the folders where more may appear, and what was refused and why.
+    """Files and folders found, relative to the root, with counts of refused files by reason.
 
-    `repositories` are the folders of submodules and nested repositories; the notes say what is missing, to a person;
-    `surroundings` stands for what else decided what was found, for `listing`.
+    `repositories` are the folders of submodules and nested repositories. `notes` describe missing parts.
+    `listing_inputs` is a digest of other inputs of the listing, see `listing`.
     """
 
     files: dict[str, Stamp] = field(default_factory=dict)
@@ -73,17 +77,17 @@ class WalkedFiles:
     refused: Counter[str] = field(default_factory=Counter)
     repositories: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
-    surroundings: str = ""
+    listing_inputs: str = ""
 
 
 def walk(root: Path, *, max_seconds: float = MAX_WALK_SECONDS) -> WalkedFiles:
-    """Every file of the project that may be indexed. Links are never followed: nothing outside the root is read."""
+    """Return every file of the project that may be indexed, without following links."""
     with FileTree(root) as tree:
         return _Walker(root, tree, time.monotonic() + max_seconds).walk()
 
 
 def stamp(tree: SourceTree, path: str) -> Stamp | None:
-    """The stamp of a regular file; None when it is gone, something else, or only reached through a link."""
+    """Return the stamp of a regular file; None if it is missing, another kind of file, or behind a link."""
     try:
         status = tree.status(path)
     except FileRefused:
@@ -92,26 +96,26 @@ def stamp(tree: SourceTree, path: str) -> Stamp | None:
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """The stamp of a file with this status."""
+    """Return the stamp of a file with this status."""
     return Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def is_racy(mtime_ns: int, seen_at_ns: int) -> bool:
-    """Whether something changed so shortly before it was looked at that its stamp proves nothing."""
+    """Whether a file changed so shortly before it was read that its stamp is not reliable."""
     racy_ns = RACY_NS if mtime_ns % 1_000_000_000 else COARSE_RACY_NS
     return abs(seen_at_ns - mtime_ns) < racy_ns
 
 
 def is_newer(ctime_ns: int, seen_at_ns: int) -> bool:
-    """Whether something about a file changed after it was looked at, though its time of change may have been set back.
+    """Whether a file changed after it was read, even if its modification time was set back.
 
-    A time that is still to come proves nothing: another machine's clock gave it.
+    A time in the future is ignored, because it comes from another machine's clock.
     """
     return 0 < seen_at_ns < ctime_ns <= time.time_ns()
 
 
 def folder_mtime_ns(path: str) -> int:
-    """When the folder's list of entries last changed; -1 when it is gone or has become something else."""
+    """Return the time of the last change of a folder's entries; -1 if it is not a folder any more."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -120,26 +124,27 @@ def folder_mtime_ns(path: str) -> int:
 
 
 class _Checkout:
-    """The work tree of a repository as far as the walk meets it: what is tracked there, whatever is ignored."""
+    """A work tree met by the walk, with its tracked files, which are listed even if ignored."""
 
     def __init__(self, repository: Repository, *, folder: str = "", above: str = "") -> None:
         self.repository = repository
-        self._folder = folder  # where its top is, below the root of the walk;
-        self._above = above  # or the way from its top down to the root
+        self._folder = folder  # path of its top below the root of the walk,
+        self._above = above  # or path from its top down to the root
         self.problem = ""
 
     def tracks(self, path: str) -> bool:
-        """Whether a path of the walk is tracked, or is a folder with something tracked in it."""
+        """Whether a path of the walk is tracked, or is a folder that contains a tracked file."""
         inside = path[len(self._folder) + 1 :] if self._folder else self._above + path
         return inside in self._tracked
 
     def tracks_any(self) -> bool:
-        """Whether anything below the root of the walk is tracked."""
+        """Whether any file below the root of the walk is tracked."""
         return self._above.rstrip("/") in self._tracked
 
     @cached_property
     def _tracked(self) -> set[str]:
-        """All tracked files and their folders. Read when first asked: a clean checkout never needs it."""
+        """All tracked files and their folders; read on first use, because a checkout without ignored files does not
+        need it."""
         try:
             found = {file.path for file in read_index(self.repository).files}
         except FileRefused as refused:
@@ -154,7 +159,7 @@ class _Checkout:
 
 
 class _FolderToList(NamedTuple):
-    """A folder still to be listed, and what holds there. In an ignored one only what is tracked counts."""
+    """A folder to be listed, with its rules; in an ignored folder only tracked files count."""
 
     folder: str
     checkout: _Checkout | None
@@ -164,7 +169,7 @@ class _FolderToList(NamedTuple):
 
 
 class _Walker:
-    """One walk: takes folders one after the other, each before the folders in it."""
+    """One walk; processes each folder before its subfolders."""
 
     def __init__(self, root: Path, tree: FileTree, deadline: float) -> None:
         self._root = root
@@ -175,12 +180,12 @@ class _Walker:
         self._notes: list[str] = []
 
     def walk(self) -> WalkedFiles:
-        """List everything."""
+        """List all files."""
         found = self._found
         pending = [self._start()]
         while pending:
             if time.monotonic() > self._deadline:
-                self._notes.append("Note: listing the files took too long and was stopped; some folders are missing.")
+                self._notes.append("Note: listing the files timed out; some folders are missing.")
                 break
             pending += self._list(pending.pop())
         found.files = dict(sorted(found.files.items()))
@@ -189,13 +194,13 @@ class _Walker:
             for checkout in self._checkouts
             if checkout.problem
         ]
-        found.notes = self._notes[:_MOST_NOTES]
-        if len(self._notes) > _MOST_NOTES:
-            found.notes.append(f"Note: {len(self._notes) - _MOST_NOTES} more like these.")
+        found.notes = self._notes[:_MAX_NOTES]
+        if len(self._notes) > _MAX_NOTES:
+            found.notes.append(f"Note: {len(self._notes) - _MAX_NOTES} more notes about listing the files.")
         return found
 
     def _start(self) -> _FolderToList:
-        """The root, and what holds there because of the folders above it in its repository."""
+        """Return the root, with the rules of the folders above it in its repository."""
         repository = find_repository(self._root)
         if repository is None:
             return _FolderToList("", None)
@@ -209,7 +214,7 @@ class _Walker:
                 ignores = ignores.inside(folder.rstrip("/"), self._rules(tree, folder + GIT_IGNORE_FILE))
                 is_ignored = is_ignored or ignores.exclude(folder + step, is_folder=True)
         if is_ignored and not checkout.tracks_any():
-            return _FolderToList("", checkout)  # ignored by the repository around it: walked as a folder of its own
+            return _FolderToList("", checkout)  # ignored by the outer repository: listed as an independent folder
         return _FolderToList("", checkout, ignores.seen_from("/".join(steps)), is_ignored=is_ignored)
 
     def _checkout(self, repository: Repository, *, folder: str = "", above: str = "") -> _Checkout:
@@ -217,7 +222,7 @@ class _Walker:
         return self._checkouts[-1]
 
     def _list(self, here: _FolderToList) -> list[_FolderToList]:
-        """Take in the files of a folder; the folders in it, last one first."""
+        """Add the files of a folder; return its subfolders, last one first."""
         seen_at_ns = time.time_ns()
         folder = here.folder
         try:
@@ -230,14 +235,16 @@ class _Walker:
             return []
         if _is_unicode(folder):
             self._found.folders[folder] = 0 if is_racy(status.st_mtime_ns, seen_at_ns) else status.st_mtime_ns
-        here = self._entered(here, names)
-        spoken_of = here.ignores.may_match(folder, names) | here.own_ignores.may_match(folder, names)
+        here = self._with_folder_rules(here, names)
+        possible_matches = here.ignores.may_match(folder, names) | here.own_ignores.may_match(folder, names)
         if here.is_ignored:
-            spoken_of = set(names)
-        return self._taken_in(here, entries, spoken_of)
+            possible_matches = set(names)
+        return self._add_entries(here, entries, possible_matches)
 
-    def _taken_in(self, here: _FolderToList, entries: Sequence[Entry], spoken_of: set[str]) -> list[_FolderToList]:
-        """Add the files among the entries, or count why not; the folders to go on with."""
+    def _add_entries(
+        self, here: _FolderToList, entries: Sequence[Entry], possible_matches: set[str]
+    ) -> list[_FolderToList]:
+        """Add the files among the entries or count the reason for skipping them; return the subfolders to list."""
         prefix = f"{here.folder}/" if here.folder else ""
         inner: list[_FolderToList] = []
         for entry in reversed(entries):
@@ -245,27 +252,27 @@ class _Walker:
             path = prefix + name
             is_folder = entry.is_folder
             is_ignored = False
-            if name in spoken_of:
+            if name in possible_matches:
                 verdict = self._verdict(here, path, is_folder=is_folder)
                 if verdict is None:
                     continue
                 is_ignored = verdict
             if not is_folder:
-                if name != ".git":  # that of a submodule or of a linked work tree
+                if name != ".git":  # link of a submodule or linked work tree
                     self._add(path, entry)
             elif name not in FOREIGN_FOLDERS:
                 inner.append(_FolderToList(path, here.checkout, here.ignores, here.own_ignores, is_ignored))
         return inner
 
     def _verdict(self, here: _FolderToList, path: str, *, is_folder: bool) -> bool | None:
-        """Whether a path is ignored, and taken in all the same because it is tracked; None where it is left out."""
+        """Return whether a path is ignored but listed because it is tracked; None if it is skipped."""
         is_ignored = here.is_ignored or here.ignores.exclude(path, is_folder=is_folder)
         if is_ignored and not (here.checkout and here.checkout.tracks(path)):
             return None
         return None if here.own_ignores.exclude(path, is_folder=is_folder) else is_ignored
 
-    def _entered(self, here: _FolderToList, names: Sequence[str]) -> _FolderToList:
-        """The folder with what its own files say: that it is a repository of its own, and what to ignore."""
+    def _with_folder_rules(self, here: _FolderToList, names: Sequence[str]) -> _FolderToList:
+        """Return the folder with its own ignore files, and as a repository of its own if it is one."""
         folder = here.folder
         if folder and ".git" in names and (repository := open_repository(self._root / folder)):
             self._found.repositories.add(folder)
@@ -282,14 +289,14 @@ class _Walker:
         return here
 
     def _rules(self, tree: FileTree, path: str) -> IgnoreRules:
-        """What an ignore file says; what it could not say is noted."""
+        """Return the rules of an ignore file; problems are added to the notes."""
         try:
             rules = rules_in(tree.read_head(path, MAX_IGNORE_BYTES + 1))
         except FileRefused as refused:
             if refused.reason != MISSING:
-                self._notes.append(f"Note: {_shown(path)} was not read: {refused.reason}.")
+                self._notes.append(f"Note: {_printable(path)} was not read: {refused.reason}.")
             return IgnoreRules()
-        self._notes += [f"Note: {_shown(path)} is too large: {note}." for note in rules.notes]
+        self._notes += [f"Note: {_printable(path)} is too large: {note}." for note in rules.notes]
         return rules
 
     def _add(self, path: str, entry: Entry) -> None:
@@ -301,13 +308,13 @@ class _Walker:
             self._found.files[path] = Stamp(entry.size_bytes, entry.mtime_ns, entry.ctime_ns)
 
 
-def _shown(path: str) -> str:
-    """A path as a note may name it."""
+def _printable(path: str) -> str:
+    """Return a path for a note, without unprintable characters."""
     return "".join(character if character.isprintable() else "?" for character in path[-_SHOWN_CHARACTERS:])
 
 
 def _is_unicode(path: str) -> bool:
-    """Whether a name can be stored and shown."""
+    """Whether a name can be stored and displayed."""
     if path.isascii():
         return True
     try:

@@ -1,4 +1,4 @@
-"""Notice cheaply that the disk differs from the index. Reads stamps, never content."""
+"""Detect cheaply that the disk differs from the index, by stamps only."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from deltos.store.project import ProjectFiles
 
-_FREE_SECONDS = 0.002
+_FREE_COMPARISON_SECONDS = 0.002
 
 
 class Watch:
-    """Remembers the stamps of all files and folders and compares them with the disk."""
+    """Caches the stamps of all files and folders and compares them with the disk."""
 
     def __init__(self, root: Path, store: ProjectFiles) -> None:
         self._prefix = f"{root}/"
@@ -26,25 +26,25 @@ class Watch:
         self._loaded = ""
         self._folders: list[tuple[str, int]] = []
         self._files: list[tuple[str, int, int, int]] = []
-        self._pace = DiskPace(_FREE_SECONDS)
+        self._pace = DiskPace(_FREE_COMPARISON_SECONDS)
 
     def is_due(self) -> bool:
-        """Whether the last comparison is long enough ago, given what it cost."""
+        """Whether the last comparison is long enough ago, given its cost."""
         return self._pace.is_due()
 
     def sees_change(self, synced_at: str) -> bool:
-        """Whether any known file or folder has another stamp than in the index that was written then."""
+        """Whether any known file or folder has another stamp than in the index written at `synced_at`."""
         with self._pace.comparing():
             self._load(synced_at)
             return self._folder_changed() or self._file_changed()
 
     def _load(self, synced_at: str) -> None:
-        """Read the stamps of the index, unless it is still the one that was read last."""
+        """Load the stamps of the index, unless they are loaded already."""
         if synced_at == self._loaded:
             return
         self._folders = [(self._prefix + path, mtime_ns) for path, mtime_ns in self._store.folders().items()]
         self._files = [
-            # No file has a size of -1: one whose stamp proves nothing always counts as changed.
+            # Size -1 never matches, so a file with an unreliable stamp always counts as changed.
             (
                 self._prefix + path,
                 -1 if is_racy(seen.mtime_ns, seen.seen_at_ns) else seen.size,

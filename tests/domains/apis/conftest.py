@@ -1,4 +1,4 @@
-"""A real library in a temporary folder, and a short way to put a description into it."""
+"""Fixtures: a real library in a temporary folder, and a function that adds a description to it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fuzz.here import Here
 
-from deltos.domains.apis.apis import Apis, open_apis
+from deltos.domains.apis.domain import Apis, open_apis
 from deltos.domains.apis.model import Api
 from deltos.store.sqlite.library import SqliteLibrary
 
@@ -21,7 +21,7 @@ Add = Callable[..., Api]
 
 @pytest.fixture
 def apis(tmp_path: Path) -> Iterator[Apis]:
-    """Parses in this process, so that coverage is measured; `test_api_limits` and `test_api_source` use children."""
+    """The API domain, parsing in this process so that coverage is measured; other tests use child processes."""
     database = SqliteLibrary(tmp_path / "home" / "library.db")
     yield open_apis(database, network=None, parser=Here(), clock=lambda: 1_700_000_000.0)
     database.close()
@@ -44,7 +44,7 @@ def add(apis: Apis, tmp_path: Path) -> Add:
 
 @pytest.fixture
 def shop() -> dict[str, Any]:
-    """A small shop in OpenAPI, with most of what real ones have."""
+    """OpenAPI description of a small shop with most features of real ones."""
     return {
         "openapi": "3.1.0",
         "info": {"title": "The Shop API", "version": "1.2", "description": "Sells things. And ships them."},

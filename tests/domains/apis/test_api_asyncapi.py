@@ -1,4 +1,4 @@
-"""AsyncAPI 2 and 3: channels, messages and who sends what."""
+"""Parsing of AsyncAPI 2 and 3: channels, messages and operations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.domains.apis.model import Api, ApiDescription
 
 if TYPE_CHECKING:
-    from deltos.domains.apis.apis import Apis
+    from deltos.domains.apis.domain import Apis
 
 Add = Callable[..., Api]
 
@@ -77,7 +77,7 @@ def read(text: str) -> ApiDescription:
     return read_description(ApiDocument(text.encode(), "async.yaml"))
 
 
-def test_version_3_operations_know_their_channel_and_messages() -> None:
+def test_version_3_operations_have_channel_and_messages() -> None:
     description = read(VERSION_3)
     receive, send = description.operations
     assert receive.key == "RECEIVE lights/{id}/measured"
@@ -91,7 +91,7 @@ def test_version_3_operations_know_their_channel_and_messages() -> None:
     assert description.overview.servers == ("mqtt://broker.example/q",)
 
 
-def test_messages_are_found_as_schemas_but_not_counted_as_such(apis: Apis, add: Add) -> None:
+def test_messages_are_searchable_but_not_counted_as_schemas(apis: Apis, add: Add) -> None:
     api = add(VERSION_3)
     assert api.schema_count == 1
     (first, *_) = apis.searcher.search("it is lit", api_name="lights", types=["schema"])
@@ -99,7 +99,7 @@ def test_messages_are_found_as_schemas_but_not_counted_as_such(apis: Apis, add: 
     assert "lumens: integer" in first.text
 
 
-def test_an_asyncapi_operation_is_shown_whole_without_a_curl(apis: Apis, add: Add) -> None:
+def test_asyncapi_operation_has_no_curl_example(apis: Apis, add: Add) -> None:
     add(VERSION_3)
     shown = show_endpoints(apis.library, "lights", Filter(method="receive"), page=1, token_budget=5_000).text
     assert "lumens: integer" in shown
@@ -107,7 +107,7 @@ def test_an_asyncapi_operation_is_shown_whole_without_a_curl(apis: Apis, add: Ad
     assert "curl" not in shown
 
 
-def test_version_2_channels_are_published_and_subscribed() -> None:
+def test_version_2_channels_become_publish_and_subscribe_operations() -> None:
     description = read(VERSION_2)
     publish, subscribe = description.operations
     assert publish.key == "PUBLISH chat/{room}"
@@ -121,13 +121,13 @@ def test_version_2_channels_are_published_and_subscribed() -> None:
     assert description.overview.servers == ("wss://old.example",)
 
 
-def test_channels_stand_for_operations_where_there_are_none() -> None:
+def test_channels_are_listed_if_there_are_no_operations() -> None:
     description = read("asyncapi: 3.0.0\nchannels:\n  one: {messages: {m: {payload: {type: string}}}}\n")
     assert [operation.key for operation in description.operations] == ["CHANNEL one"]
 
 
-def test_unknown_versions_and_emptiness_are_warnings() -> None:
+def test_warns_about_unknown_versions_and_missing_operations() -> None:
     assert read("asyncapi: 9.0.0\n").warnings == (
-        "AsyncAPI 9.0.0 is not a known version; it was read as 3.",
+        "AsyncAPI 9.0.0 is not a known version; it was parsed as version 3.",
         "The description has no operations.",
     )

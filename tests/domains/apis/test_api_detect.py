@@ -1,4 +1,4 @@
-"""Descriptions are told apart by what they say, never by what the file is called."""
+"""Formats of descriptions are detected by content, never by file name."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ PROTO = b'// hi\nsyntax = "proto3";\npackage a;\nservice S { rpc Get (A) returns
         (b"union Any = A | B\ntype Query { a: Any }\n", "graphql"),
     ],
 )
-def test_a_file_in_a_folder_is_recognised_by_its_content(data: bytes, kind: str | None) -> None:
+def test_detects_format_of_a_file_in_a_folder(data: bytes, kind: str | None) -> None:
     assert sniff(data, lax=False) == kind
 
 
-def test_a_named_file_may_be_a_part_of_a_graphql_schema() -> None:
+def test_named_file_may_be_part_of_a_graphql_schema() -> None:
     assert sniff(b"type User {\n  id: ID!\n}\n") == "graphql"
     assert sniff(b"type User {\n  id: ID!\n}\n", lax=False) is None
 
 
-def test_a_named_file_may_lack_its_version() -> None:
+def test_named_file_may_lack_its_version() -> None:
     assert sniff(b"info: {title: x}\npaths: {}\n") == "tree"
 
 
@@ -69,5 +69,5 @@ def test_a_named_file_may_lack_its_version() -> None:
         ("text", None),
     ],
 )
-def test_a_tree_is_recognised_by_its_keys(root: object, kind: str | None) -> None:
+def test_detects_format_of_a_tree_by_its_keys(root: object, kind: str | None) -> None:
     assert kind_of_tree(root) == kind

@@ -1,4 +1,4 @@
-"""Example calls: they parse as shell, go to the right place and carry no code of the author."""
+"""Example calls are valid shell commands, call the right address and run no code of the author."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from deltos.domains.apis.example import example_call
 from deltos.domains.apis.model import ApiParameter, Content, Operation, Overview, SecurityScheme
-from deltos.domains.apis.sample import sample, typed
+from deltos.domains.apis.sample import coerce_to_type, sample
 from deltos.domains.apis.shell_variable import shell_variable
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ OVERVIEW = Overview(
 
 
 def words(overview: Overview = OVERVIEW, folder: Path | None = None, **fields: Any) -> list[str]:
-    """What a real shell hands to curl when the variables hold their own names."""
+    """Return the words that a real shell passes to curl if variables contain their own names."""
     operation = Operation(**{"method": "GET", "path": "/a", "pointer": "#/x", **fields})
     call = example_call(operation, overview, lambda _: None)
     variables = {name: f"<{name}>" for name in re.findall(r"\$\{?([A-Z_0-9]+)", call)}
@@ -44,11 +44,11 @@ def words(overview: Overview = OVERVIEW, folder: Path | None = None, **fields: A
     return done.stdout.split("\0")[:-1]
 
 
-def test_a_path_without_a_slash_gets_one() -> None:
+def test_path_without_a_slash_gets_one() -> None:
     assert words(path="orders/broken") == ["https://t.example/v1/orders/broken"]
 
 
-def test_parameters_are_filled_with_examples_or_variables() -> None:
+def test_fills_parameters_with_examples_or_variables() -> None:
     parameters = (
         ApiParameter("id", "path", True, {"type": "string"}),
         ApiParameter("kind", "path", True, {"example": "a b"}),
@@ -61,7 +61,7 @@ def test_parameters_are_filled_with_examples_or_variables() -> None:
     ]
 
 
-def test_no_variable_is_called_as_one_that_shells_or_systems_set() -> None:
+def test_avoids_names_of_shell_and_system_variables() -> None:
     done = subprocess.run(["bash", "--norc", "-ic", "compgen -v"], env={}, capture_output=True, text=True, check=True)
     set_by_bash = {name for name in done.stdout.split() if name.isupper()}
     assert {"PATH", "IFS", "UID", "HOSTNAME", "RANDOM"} <= set_by_bash
@@ -69,7 +69,7 @@ def test_no_variable_is_called_as_one_that_shells_or_systems_set() -> None:
         assert shell_variable(name.lower()) == f"${name}_VALUE"
 
 
-def test_the_file_path_of_a_repository_is_not_the_path_of_the_shell() -> None:
+def test_path_parameter_does_not_use_the_shell_variable_path() -> None:
     assert words(path="/repos/{owner}/{repo}/contents/{path}", method="PUT")[2:] == [
         "https://t.example/v1/repos/<OWNER>/<REPO>/contents/<PATH_VALUE>"
     ]
@@ -80,19 +80,19 @@ def test_the_file_path_of_a_repository_is_not_the_path_of_the_shell() -> None:
     ]
 
 
-def test_a_variable_ends_where_its_parameter_does() -> None:
+def test_braces_separate_a_variable_from_following_text() -> None:
     assert words(path="/jobs/{id}:cancel/{a}{b}_x/{2fa}/{größe}/{id}.json") == [
         "https://t.example/v1/jobs/<ID>:cancel/<A><B>_x/<VALUE_2FA>/<GR_E>/<ID>.json"
     ]
 
 
 @pytest.mark.parametrize("given", ["{{PAGE_ID}}", "{id}", "<your-id>"])
-def test_what_an_author_wants_to_be_replaced_is_a_variable(given: str) -> None:
+def test_placeholders_become_variables(given: str) -> None:
     id_ = ApiParameter("id", "path", True, {"type": "string", "example": given})
     assert words(path="/pages/{id}", parameters=(id_,)) == ["https://t.example/v1/pages/<ID>"]
 
 
-def test_json_that_an_author_gives_for_a_parameter_is_sent() -> None:
+def test_sends_json_example_of_a_parameter() -> None:
     where = ApiParameter("where", "query", True, {"type": "string", "example": '{"a": 1}'})
     assert words(path="/rows", parameters=(where,)) == ["https://t.example/v1/rows?where=%7B%22a%22%3A%201%7D"]
 
@@ -108,30 +108,30 @@ def test_json_that_an_author_gives_for_a_parameter_is_sent() -> None:
         ("unknown", []),
     ],
 )
-def test_the_first_way_to_authenticate_is_used(scheme: str, expected: list[str]) -> None:
+def test_uses_the_first_authentication_scheme(scheme: str, expected: list[str]) -> None:
     assert words(security=((), (scheme,), ("bearer",)))[1:] == expected
 
 
-def test_a_key_in_the_query_joins_the_address() -> None:
+def test_adds_api_key_to_the_query_string() -> None:
     assert words(security=(("query",),))[0] == "https://t.example/v1/a?key=<API_KEY>"
 
 
-def test_json_is_preferred_and_sent_as_such() -> None:
+def test_prefers_json_bodies() -> None:
     bodies = (Content("application/xml", {}), Content("application/json", {"properties": {"a": {"type": "string"}}}))
     assert words(method="POST", bodies=bodies)[3:] == ["-H", "Content-Type: application/json", "-d", '{"a": "string"}']
 
 
 def posted(*bodies: Content) -> list[str]:
-    """What curl is given after the method and the address."""
+    """Return the arguments of curl after method and address."""
     return words(method="POST", bodies=bodies)[3:]
 
 
 def body_of(media_type: str, schema: Any, example: Any = None) -> Any:
-    """The JSON that an example sends."""
+    """Return the JSON that an example sends."""
     return json.loads(posted(Content(media_type, schema, (example,)))[-1])
 
 
-def test_a_written_example_is_used_unless_it_is_too_long() -> None:
+def test_uses_author_example_unless_it_is_too_long() -> None:
     names = [f"field_number_{number}" for number in range(400)]
     schema = {"properties": {"a": {"type": "integer"}}}
     assert body_of("application/json", schema, {"b": 2}) == {"b": 2}
@@ -143,13 +143,13 @@ def test_a_written_example_is_used_unless_it_is_too_long() -> None:
     assert posted(Content("application/json", wide))[-1] == "@body.json"
 
 
-def test_forms_are_sent_field_by_field() -> None:
+def test_sends_forms_field_by_field() -> None:
     schema = {"properties": {"a": {"type": "string"}, "b": {"type": "array", "items": {"type": "integer"}}}}
     assert posted(Content("multipart/form-data", schema)) == ["-F", "a=string", "-F", "b=1"]
     assert posted(Content(FORM, schema)) == ["--data-urlencode", "a=string", "--data-urlencode", "b=1"]
 
 
-def test_a_form_gives_each_item_of_a_list_a_field_and_inner_keys_brackets() -> None:
+def test_form_repeats_fields_for_lists_and_uses_brackets_for_inner_keys() -> None:
     items = {"type": "array", "minItems": 2, "items": {"type": "integer"}}
     inner = {"properties": {"city": {"type": "string"}}}
     schema = {"required": ["n", "to", "o"], "properties": {"n": items, "to": inner, "o": inner}}
@@ -161,12 +161,12 @@ def test_a_form_gives_each_item_of_a_list_a_field_and_inner_keys_brackets() -> N
     assert posted(content)[1::2] == ["lines[0][price]=string", "expand[0]=1", "expand[1]=2"]
 
 
-def test_every_required_field_of_a_form_is_sent() -> None:
+def test_sends_every_required_form_field() -> None:
     schema = {"required": list("abcdefgh"), "properties": {key: {"type": "string"} for key in "abcdefgh"}}
     assert len(posted(Content(FORM, schema))[1::2]) == 8
 
 
-def test_a_field_that_takes_a_file_gets_one_and_a_value_never_reads_one() -> None:
+def test_only_file_fields_upload_files() -> None:
     schema = {
         "required": ["file", "name"],
         "properties": {"file": {"type": "string", "format": "binary"}, "name": {"example": "@/etc/passwd"}},
@@ -188,7 +188,7 @@ def test_a_field_that_takes_a_file_gets_one_and_a_value_never_reads_one() -> Non
         ("POST", ["application/xml", "application/vnd.a+json"], "application/vnd.a+json"),
     ],
 )
-def test_the_media_type_is_one_that_the_server_takes(method: str, offered: list[str], sent: str) -> None:
+def test_sends_a_media_type_that_the_server_accepts(method: str, offered: list[str], sent: str) -> None:
     bodies = tuple(Content(media_type, {"type": "object"}) for media_type in offered)
     assert words(method=method, bodies=bodies)[3:5] == ["-H", f"Content-Type: {sent}"]
 
@@ -228,13 +228,13 @@ def test_the_media_type_is_one_that_the_server_takes(method: str, offered: list[
         ({"anyOf": [{"type": "null"}, {"type": "object", "properties": {"a": {"type": "integer"}}}]}, {"a": 1}),
     ],
 )
-def test_a_body_is_made_of_what_its_schema_demands(schema: Any, body: Any) -> None:
+def test_generates_body_with_required_fields(schema: Any, body: Any) -> None:
     if body is schema:
         body = {"n": 7, "ok": False}
     assert body_of("application/json", schema) == body
 
 
-def test_the_field_that_tells_alternatives_apart_names_the_chosen_one() -> None:
+def test_sets_discriminator_to_the_chosen_alternative() -> None:
     targets = {
         "#/Cat": {"required": ["kind"], "properties": {"kind": {"type": "string"}, "lives": {"type": "integer"}}},
         "#/Dog": {"required": ["kind"], "properties": {"kind": {"type": "string"}}},
@@ -246,17 +246,17 @@ def test_the_field_that_tells_alternatives_apart_names_the_chosen_one() -> None:
     assert sample(schema, targets.get)["kind"] == "cat"
 
 
-def test_a_written_example_that_does_not_fit_is_not_used() -> None:
+def test_ignores_author_example_that_does_not_fit_the_schema() -> None:
     schema = {"required": ["a"], "properties": {"a": {"type": "integer"}}}
     assert body_of("application/json", schema, {"b": 1}) == {"a": 1}
     assert body_of("application/json", schema, {"a": "12"}) == {"a": 12}
 
 
-def test_an_optional_body_is_not_sent_where_methods_have_none() -> None:
+def test_omits_optional_body_for_methods_without_one() -> None:
     assert words(method="DELETE", bodies=(Content("application/json", {}),))[2:] == ["https://t.example/v1/a"]
 
 
-def test_cookies_and_enumerated_parameters_are_filled() -> None:
+def test_fills_cookies_and_enum_parameters() -> None:
     parameters = (
         ApiParameter("state", "query", True, {"enum": ["open", "closed"]}),
         ApiParameter("all", "query", True, {"type": "boolean", "default": False}),
@@ -265,12 +265,12 @@ def test_cookies_and_enumerated_parameters_are_filled() -> None:
     assert words(parameters=parameters) == ["https://t.example/v1/a?state=open&all=false", "-b", "sid=<SID>"]
 
 
-def test_a_server_that_is_no_address_becomes_a_variable() -> None:
+def test_relative_server_becomes_a_variable() -> None:
     assert words(Overview("T", "1", "OpenAPI 3.0.0", servers=("/v2",)))[0] == "<BASE_URL>/v2/a"
     assert words(server="https://own.example")[0] == "https://own.example/a"
 
 
-def test_nothing_in_a_description_can_run_in_the_shell(tmp_path: Path) -> None:
+def test_description_cannot_inject_shell_commands(tmp_path: Path) -> None:
     evil = "`touch a`$(touch b)\";touch c;'\n&& touch d\\"
     given = words(
         folder=tmp_path,
@@ -285,16 +285,16 @@ def test_nothing_in_a_description_can_run_in_the_shell(tmp_path: Path) -> None:
     assert len(given) == 9
 
 
-def test_webhooks_have_no_call() -> None:
+def test_webhooks_have_no_example_call() -> None:
     assert words(webhook=True) == []
 
 
-def test_an_example_that_only_begins_like_a_list_stays_text() -> None:
+def test_invalid_json_example_stays_text() -> None:
     nested = "[" * 5_000
-    assert typed(nested, {"type": "array"}) == nested
+    assert coerce_to_type(nested, {"type": "array"}) == nested
 
 
-def test_what_tells_operations_of_one_path_apart_is_not_sent() -> None:
+def test_fragment_of_a_path_is_not_sent() -> None:
     parameters = (ApiParameter("fields", "query", True, {}),)
     assert words(path="/files/{id}#add_link", parameters=parameters) == [
         "https://t.example/v1/files/<ID>?fields=<FIELDS>"
@@ -306,27 +306,32 @@ MACHINE: dict[str, Any] = {
     "required": ["size"],
     "properties": {"size": {"type": "string", "example": "small"}, "backups": {"type": "boolean"}},
 }
-MANY: dict[str, Any] = {
+LARGE_ALTERNATIVE: dict[str, Any] = {
     "allOf": [{"properties": {"names": {"type": "array", "minItems": 2}}, "required": ["names", "zone"]}, MACHINE]
 }
-ONE: dict[str, Any] = {"allOf": [{"properties": {"name": {"type": "string"}}, "required": ["name"]}, MACHINE]}
+SMALL_ALTERNATIVE: dict[str, Any] = {
+    "allOf": [{"properties": {"name": {"type": "string"}}, "required": ["name"]}, MACHINE]
+}
 
 
-def test_of_alternatives_the_smallest_is_shown() -> None:
-    assert body_of("application/json", {"oneOf": [MANY, ONE]}) == {"name": "string", "size": "small"}
-    inner = {"required": ["machine"], "properties": {"machine": {"anyOf": [MANY, ONE]}}}
+def test_shows_the_smallest_alternative() -> None:
+    assert body_of("application/json", {"oneOf": [LARGE_ALTERNATIVE, SMALL_ALTERNATIVE]}) == {
+        "name": "string",
+        "size": "small",
+    }
+    inner = {"required": ["machine"], "properties": {"machine": {"anyOf": [LARGE_ALTERNATIVE, SMALL_ALTERNATIVE]}}}
     assert body_of("application/json", inner) == {"machine": {"name": "string", "size": "small"}}
 
 
-def test_of_several_written_examples_of_alternatives_the_smallest_is_shown_without_what_is_optional() -> None:
-    many = {"names": ["a", "b"], "zone": "z", "size": "l", "backups": True}
+def test_shows_the_smallest_author_example_without_optional_fields() -> None:
+    large = {"names": ["a", "b"], "zone": "z", "size": "l", "backups": True}
     one = {"name": "a", "size": "l", "backups": True}
-    shown = posted(Content("application/json", {"oneOf": [MANY, ONE]}, ({}, many, one)))[-1]
+    shown = posted(Content("application/json", {"oneOf": [LARGE_ALTERNATIVE, SMALL_ALTERNATIVE]}, ({}, large, one)))[-1]
     assert json.loads(shown) == {"name": "a", "size": "l"}
-    assert body_of("application/json", ONE, one) == one  # no alternatives: as it was written
+    assert body_of("application/json", SMALL_ALTERNATIVE, one) == one  # without alternatives, the example is unchanged
 
 
-def test_another_kind_of_request_is_no_smaller_alternative() -> None:
+def test_alternative_with_other_enum_value_is_not_equivalent() -> None:
     create = {"required": ["do", "value"], "properties": {"do": {"enum": ["create"]}, "value": {"type": "string"}}}
     delete = {"required": ["do"], "properties": {"do": {"enum": ["delete"]}}}
     schema = {"oneOf": [create, delete]}
@@ -335,6 +340,6 @@ def test_another_kind_of_request_is_no_smaller_alternative() -> None:
     assert json.loads(posted(Content("application/json", schema, written))[-1]) == written[0]
 
 
-def test_an_alternative_that_is_no_object_takes_the_place_of_none() -> None:
-    inner = {"required": ["tax"], "properties": {"tax": {"anyOf": [ONE, {"enum": [""]}]}}}
+def test_keeps_alternative_that_is_not_an_object() -> None:
+    inner = {"required": ["tax"], "properties": {"tax": {"anyOf": [SMALL_ALTERNATIVE, {"enum": [""]}]}}}
     assert body_of("application/json", inner) == {"tax": {"name": "string", "size": "small"}}

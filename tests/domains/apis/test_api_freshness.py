@@ -1,4 +1,4 @@
-"""Descriptions on this machine are compared with the disk when they are asked, and what changed is read again."""
+"""Local descriptions are compared with the disk before a search, and changed ones are re-read."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from fuzz.here import Here
 
 from deltos.domains.apis import freshness
-from deltos.domains.apis.apis import Apis, open_apis
-from deltos.domains.apis.index import Bringer
+from deltos.domains.apis.domain import Apis, open_apis
+from deltos.domains.apis.index import OwningSource
 from deltos.domains.apis.tools import api_tools
 from deltos.store.sqlite.library import SqliteLibrary
 from tests.calling import Desk
@@ -48,7 +48,7 @@ def endpoints(desk: Desk, name: str = "shop", **filters: Any) -> str:
     return desk.call("get_api_endpoints", api_name=name, **filters).text
 
 
-def test_a_changed_description_is_read_before_the_answer(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+def test_rereads_changed_description_before_answering(apis: Apis, desk: Desk, tmp_path: Path) -> None:
     path = write(tmp_path / "openapi.json", described("Shop", "/refunds"))
     apis.indexer.add(str(path), "shop")
     assert "/refunds" in endpoints(desk)
@@ -59,7 +59,7 @@ def test_a_changed_description_is_read_before_the_answer(apis: Apis, desk: Desk,
     assert "Note:" not in shown
 
 
-def test_a_refresh_tells_what_answers_have_read_meanwhile(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+def test_refresh_reports_changes_read_by_earlier_answers(apis: Apis, desk: Desk, tmp_path: Path) -> None:
     path = write(tmp_path / "openapi.json", described("Shop", "/refunds"))
     apis.indexer.add(str(path), "shop")
     for renamed in ("/paybacks", "/returns"):
@@ -78,7 +78,7 @@ def test_a_refresh_tells_what_answers_have_read_meanwhile(apis: Apis, desk: Desk
     assert [change.key for change in changes.changes] == ["POST /returns", "POST /refunds"]
 
 
-def test_what_was_undone_before_a_refresh_is_no_change(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+def test_reverted_change_is_not_reported(apis: Apis, desk: Desk, tmp_path: Path) -> None:
     path = write(tmp_path / "openapi.json", described("Shop", "/refunds"))
     apis.indexer.add(str(path), "shop")
     for renamed in ("/paybacks", "/refunds"):
@@ -88,17 +88,17 @@ def test_what_was_undone_before_a_refresh_is_no_change(apis: Apis, desk: Desk, t
     assert (changes.changes, changes.schemas_added, changes.schemas_removed) == ((), (), ())
 
 
-def test_a_refresh_tells_what_a_crawl_has_read_again(apis: Apis, tmp_path: Path) -> None:
+def test_refresh_reports_changes_read_by_a_crawl(apis: Apis, tmp_path: Path) -> None:
     path = write(tmp_path / "shop.json", described("Shop", "/refunds"))
-    bringer = Bringer("docs-1", "docs")
-    apis.indexer.add(str(path), "shop", brought_by=bringer)
+    bringer = OwningSource("docs-1", "docs")
+    apis.indexer.add(str(path), "shop", owner=bringer)
     write(path, described("Shop", "/paybacks"))
-    apis.indexer.add(str(path), "shop", brought_by=bringer)
+    apis.indexer.add(str(path), "shop", owner=bringer)
     (changes,) = apis.indexer.refresh("shop").changes
     assert [change.key for change in changes.changes] == ["POST /refunds", "POST /paybacks"]
 
 
-def test_a_description_that_did_not_change_is_not_read_again(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+def test_unchanged_description_is_not_reread(apis: Apis, desk: Desk, tmp_path: Path) -> None:
     apis.indexer.add(str(write(tmp_path / "openapi.json", described("Shop", "/refunds"))), "shop")
     (before,) = apis.library.rows()
     endpoints(desk)
@@ -106,7 +106,7 @@ def test_a_description_that_did_not_change_is_not_read_again(apis: Apis, desk: D
     assert apis.library.rows() == [before]
 
 
-def test_a_change_of_a_file_that_is_referred_to_counts(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+def test_detects_change_of_a_referenced_file(apis: Apis, desk: Desk, tmp_path: Path) -> None:
     parts = write(tmp_path / "parts.json", {"Refund": {"type": "object", "properties": {"reason": {"type": "string"}}}})
     api = described("Shop", "/refunds")
     content = {"application/json": {"schema": {"$ref": "parts.json#/Refund"}}}
@@ -117,7 +117,7 @@ def test_a_change_of_a_file_that_is_referred_to_counts(apis: Apis, desk: Desk, t
     assert "excuse" in endpoints(desk, method="post")
 
 
-def test_files_of_a_folder_come_change_and_go(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+def test_detects_new_changed_and_removed_files_of_a_folder(apis: Apis, desk: Desk, tmp_path: Path) -> None:
     write(tmp_path / "apis/shop.json", described("Shop", "/refunds"))
     gone = write(tmp_path / "apis/cellar.json", described("Cellar", "/bottles"))
     apis.indexer.add(str(tmp_path / "apis"))
@@ -129,20 +129,20 @@ def test_files_of_a_folder_come_change_and_go(apis: Apis, desk: Desk, tmp_path: 
     assert "Shop" in listed
 
 
-def test_what_cannot_be_read_again_answers_as_it_was_and_says_so(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+def test_unreadable_description_keeps_its_old_version_with_a_note(apis: Apis, desk: Desk, tmp_path: Path) -> None:
     path = write(tmp_path / "openapi.json", described("Shop", "/refunds"))
     apis.indexer.add(str(path), "shop")
     path.write_text("{ half of it")
     shown = endpoints(desk)
-    assert shown.startswith("Note: shop changed on disk and could not be read again (")
+    assert shown.startswith("Note: shop changed on disk but could not be re-read (")
     assert "/refunds" in shown
     path.unlink()
-    assert endpoints(desk).startswith("Note: the file of shop is gone; it answers as it was.")
+    assert endpoints(desk).startswith("Note: the file of shop no longer exists; showing its last version.")
 
 
-def test_a_comparison_without_time_is_told(
+def test_note_if_time_runs_out_before_checking_files(
     apis: Apis, desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     apis.indexer.add(str(write(tmp_path / "openapi.json", described("Shop", "/refunds"))), "shop")
     monkeypatch.setattr(freshness, "_COMPARE_SECONDS", -1.0)
-    assert "for lack of time: shop; recrawl_source reads what changed" in endpoints(desk)
+    assert "not checked for changes within the time limit: shop. recrawl_source updates them" in endpoints(desk)

@@ -1,4 +1,4 @@
-"""GraphQL in its own language and as introspection answers it: the same API comes out of both."""
+"""GraphQL schema language and introspection give the same API."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from deltos.domains.apis.parse.graphql_sdl import parse_sdl
 from deltos.errors import NotFound
 
 if TYPE_CHECKING:
-    from deltos.domains.apis.apis import Apis
+    from deltos.domains.apis.domain import Apis
 
 Add = Callable[..., Api]
 
@@ -61,7 +61,7 @@ def read(text: str) -> ApiDescription:
     return read_description(ApiDocument(text.encode(), "graph"))
 
 
-def test_root_fields_are_operations_and_everything_else_a_type() -> None:
+def test_root_fields_become_operations_and_others_types() -> None:
     description = read(SDL)
     assert [operation.key for operation in description.operations] == [
         "QUERY user",
@@ -76,7 +76,7 @@ def test_root_fields_are_operations_and_everything_else_a_type() -> None:
     assert description.warnings == ("1 type used but not defined, such as Missing.",)
 
 
-def test_arguments_keep_their_types_defaults_and_descriptions() -> None:
+def test_arguments_have_types_defaults_and_descriptions() -> None:
     user = read(SDL).operations[0]
     assert user.summary == "Finds a user"
     identifier, wanted, first = user.parameters
@@ -96,7 +96,7 @@ def test_types_become_schemas() -> None:
     assert schemas["Root"]["properties"]["users"]["deprecated"] is True
 
 
-def test_a_query_is_shown_with_a_call_that_selects_plain_fields(apis: Apis, add: Add) -> None:
+def test_example_query_selects_scalar_fields(apis: Apis, add: Add) -> None:
     add(SDL, "graph")
     shown = show_endpoints(apis.library, "graph", Filter(path="user", method="query"), page=1, token_budget=5_000).text
     assert "| id* | argument | ID |" in shown
@@ -107,13 +107,13 @@ def test_a_query_is_shown_with_a_call_that_selects_plain_fields(apis: Apis, add:
     assert 'removeUser(id: \\"ID\\") }' in removed
 
 
-def test_words_outside_definitions_are_skipped_with_a_warning() -> None:
+def test_warns_about_words_outside_definitions() -> None:
     description = read("type Query { a: Int }\nfragment F on Query { a }\n")
     assert len(description.operations) == 1
-    assert description.warnings[0] == "7 words skipped outside of any definition."
+    assert description.warnings[0] == "7 words outside of any definition skipped."
 
 
-def test_a_schema_without_roots_warns() -> None:
+def test_warns_about_schema_without_root_types() -> None:
     assert read("type User {\n  id: ID\n}\n").warnings == ("The schema has no queries or mutations.",)
 
 
@@ -131,12 +131,12 @@ def test_a_schema_without_roots_warns() -> None:
         "directive @a(",
     ],
 )
-def test_broken_schemas_end(text: str) -> None:
+def test_parser_terminates_on_invalid_schemas(text: str) -> None:
     assert parse_sdl(text) is not None
 
 
 @given(st.text(alphabet='{}()[]:!=|&@"#\n abtypequery1.,', max_size=200))
-def test_no_text_can_hold_the_parser(text: str) -> None:
+def test_parser_terminates_on_any_text(text: str) -> None:
     assert parse_sdl(f"type Query {{ {text}") is not None
 
 
@@ -191,7 +191,7 @@ INTROSPECTION = {
 
 
 @pytest.mark.parametrize("answer", [INTROSPECTION, INTROSPECTION["data"]])
-def test_an_introspection_answer_is_read_like_a_schema(answer: dict[str, Any]) -> None:
+def test_introspection_gives_the_same_result_as_schema_language(answer: dict[str, Any]) -> None:
     description = read(json.dumps(answer))
     (user,) = description.operations
     assert (user.key, user.deprecated, user.responses[0].description) == ("QUERY user", True, "[User!]")
@@ -200,10 +200,10 @@ def test_an_introspection_answer_is_read_like_a_schema(answer: dict[str, Any]) -
     assert description.schemas[3].schema["oneOf"] == [{"$ref": "#/User"}]
 
 
-def test_a_schema_has_no_roots_but_those_of_operations() -> None:
+def test_ignores_unknown_root_kinds() -> None:
     description = read("schema { query: Q " + "".join(f"r{n}: Q " for n in range(50)) + "} type Q { a: Int }")
     assert [operation.key for operation in description.operations] == ["QUERY a"]
-    assert "50 entries of `schema` name no kind of operation." in description.warnings
+    assert "50 entries of `schema` are not query, mutation or subscription." in description.warnings
 
 
 REVIEWS = """
@@ -232,7 +232,7 @@ def whole(apis: Apis, path: str) -> str:
     return show_endpoints(apis.library, "reviews", Filter(path=path), page=1, token_budget=5_000).text
 
 
-def test_the_fields_of_an_input_are_shown_the_required_first_then_those_of_few_values(apis: Apis, add: Add) -> None:
+def test_input_fields_are_ordered_required_then_enum_then_others(apis: Apis, add: Add) -> None:
     add(REVIEWS, "reviews")
     lines = [line for line in whole(apis, "addReview").splitlines() if line.startswith(("input:", "  "))]
     assert lines[:8] == [
@@ -247,19 +247,19 @@ def test_the_fields_of_an_input_are_shown_the_required_first_then_those_of_few_v
     ]
 
 
-def test_an_answer_is_shown_with_its_fields_and_theirs_and_no_deeper(apis: Apis, add: Add) -> None:
+def test_response_type_is_shown_two_levels_deep(apis: Apis, add: Add) -> None:
     add(REVIEWS, "reviews")
     shown = whole(apis, "addReview")
     assert "  review: Review\n    author: User\n    body: string" in shown
     assert "login" not in shown.partition("Response data")[2].partition("Auth:")[0]
 
 
-def test_a_call_asks_for_what_tells_things_apart_before_the_alphabet(apis: Apis, add: Add) -> None:
+def test_example_selects_identifying_fields_first(apis: Apis, add: Add) -> None:
     add(REVIEWS, "reviews")
     assert "pullRequest(number: 1) { id number title url state }" in whole(apis, "pullRequest")
 
 
-def test_the_name_of_a_type_shows_the_type(apis: Apis, add: Add) -> None:
+def test_path_with_a_type_name_shows_the_type(apis: Apis, add: Add) -> None:
     add(REVIEWS, "reviews")
     assert "AddReviewInput: object\n  pullRequestId*: ID" in whole(apis, "AddReviewInput")
     assert "MergeMethod: MERGE | SQUASH" in whole(apis, "mergemethod")
@@ -270,7 +270,7 @@ def test_the_name_of_a_type_shows_the_type(apis: Apis, add: Add) -> None:
     assert "AddReviewInput" in error.value.hint
 
 
-def test_found_mutations_say_what_their_input_takes(apis: Apis, add: Add) -> None:
+def test_mutation_results_list_input_fields(apis: Apis, add: Add) -> None:
     add(REVIEWS, "reviews")
     first, second = apis.searcher.search("add a review, merge", types=["endpoint"], brief=True, limit=2)
     assert "  event: ReviewEvent (APPROVE | COMMENT | REQUEST_CHANGES) = COMMENT" in first.text
@@ -280,13 +280,13 @@ def test_found_mutations_say_what_their_input_takes(apis: Apis, add: Add) -> Non
 
 
 @pytest.mark.parametrize("question", ["AddReviewInput", "addReviewinput", "what does AddReviewInput take?"])
-def test_a_type_that_is_called_by_its_name_comes_first(apis: Apis, add: Add, question: str) -> None:
+def test_type_named_in_the_query_comes_first(apis: Apis, add: Add, question: str) -> None:
     add(REVIEWS, "reviews")
     first = apis.searcher.search(question, api_name="reviews")[0]
     assert (first.title, first.is_clear) == ("AddReviewInput", True)
 
 
-def test_an_operation_that_is_called_by_its_name_comes_before_those_with_more_words(apis: Apis, add: Add) -> None:
+def test_operation_named_in_the_query_comes_first(apis: Apis, add: Add) -> None:
     add("""
     type Query { a: Int }
     type Mutation {
@@ -300,18 +300,18 @@ def test_an_operation_that_is_called_by_its_name_comes_before_those_with_more_wo
     assert apis.searcher.search("how is addReview called")[0].title.startswith("MUTATION addReview ")
 
 
-def test_the_case_of_a_name_tells_a_type_from_an_operation(apis: Apis, add: Add) -> None:
+def test_case_distinguishes_type_and_operation_names(apis: Apis, add: Add) -> None:
     add(REVIEWS, "reviews")
     assert apis.searcher.search("PullRequest")[0].title == "PullRequest"
     assert apis.searcher.search("pullRequest")[0].title.startswith("QUERY pullRequest ")
 
 
-def test_what_is_defined_twice_is_a_warning_unless_it_extends() -> None:
+def test_warns_about_duplicate_definitions_but_not_extensions() -> None:
     text = "type Query { a: A, a: Int }\ntype A { b: Int }\nextend type A { c: Int }\ninput I { x: Int }\ninput I { y: Int }"
     description = read(text)
     assert description.warnings == (
-        "'I' is defined twice; both were read.",
-        "'Query.a' is defined twice; both were read.",
+        "'I' is defined twice; both definitions were used.",
+        "'Query.a' is defined twice; both definitions were used.",
     )
     many = "\n".join(f"enum E{number} {{ A A }}" for number in range(12))
     assert read(f"type Query {{ a: Int }}\n{many}").warnings[-1] == "2 more are defined twice; all were read."

@@ -1,4 +1,4 @@
-"""Input made to be slow: long runs that a careless pattern would scan again and again. A hang is the failure."""
+"""Input designed to be slow: long runs that a careless pattern would scan repeatedly. A hang is a failure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from deltos.domains.apis.detect import sniff
 from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.domains.apis.parse.graphql_sdl import parse_sdl
 from deltos.domains.apis.parse.protobuf import parse_protobuf
-from deltos.domains.apis.prose import plain
+from deltos.domains.apis.spec_text import plain
 from deltos.errors import SourceError
 
 if TYPE_CHECKING:
-    from deltos.domains.apis.apis import Apis
+    from deltos.domains.apis.domain import Apis
 
 LONG = 300_000
 
@@ -36,18 +36,18 @@ LONG = 300_000
         b";" + b" " * LONG,
     ],
 )
-def test_long_runs_are_sniffed_at_once(data: bytes) -> None:
+def test_format_detection_is_fast_on_long_runs(data: bytes) -> None:
     assert sniff(data) in (None, "protobuf", "graphql", "tree")
 
 
 @pytest.mark.parametrize("text", ["/*" * LONG, '"' * LONG, "'" * LONG, "message A{" * 20_000, "\n" * LONG])
-def test_long_runs_are_parsed_at_once(text: str) -> None:
+def test_parsing_is_fast_on_long_runs(text: str) -> None:
     assert parse_protobuf(text, lambda _: None) is not None
     assert parse_sdl(text) is not None
 
 
 @pytest.mark.parametrize("run", ["<!--", "<a", "<", "&", "\n ", "a.", "{"])
-def test_long_runs_in_a_description_are_shown_at_once(apis: Apis, add: Any, run: str) -> None:
+def test_rendering_is_fast_on_long_runs(apis: Apis, add: Any, run: str) -> None:
     text = run * (LONG // 10)
     assert plain(text) is not None
     operation = {"description": text, "summary": text, "operationId": text}
@@ -57,7 +57,7 @@ def test_long_runs_in_a_description_are_shown_at_once(apis: Apis, add: Any, run:
     assert len(show_endpoints(apis.library, "runs", Filter(), page=1, token_budget=5_000).text) <= 20_000
 
 
-def test_a_question_of_a_hundred_thousand_words_is_answered(apis: Apis, add: Any) -> None:
+def test_answers_a_query_of_100000_words(apis: Apis, add: Any) -> None:
     add("openapi: 3.0.0\ninfo: {title: Q}\npaths: {/a: {get: {summary: Find word}}}\n")
     assert apis.searcher.search("word " * 1_000 + " ".join(f"w{number}" for number in range(100_000)))
 
@@ -69,7 +69,7 @@ def bomb(levels: int) -> str:
     return "\n".join(lines)
 
 
-def test_aliases_that_double_a_schema_are_shown_two_levels_deep_or_refused(apis: Apis, add: Any) -> None:
+def test_alias_bomb_is_truncated_or_refused(apis: Apis, add: Any) -> None:
     add(bomb(10))
     assert len(show_endpoints(apis.library, "bomb", Filter(path="/a"), page=1, token_budget=5_000).text) < 6_000
     with pytest.raises(SourceError, match="alias bomb"):

@@ -1,4 +1,4 @@
-"""Adding, refreshing and removing APIs: files, folders, names, bad input."""
+"""Adding, refreshing and removing APIs from files and folders, with names and invalid input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from deltos.errors import BadArgument, NotFound, NothingToIndex, SourceError
 from deltos.store.apis import NewUnit, WordsRow
 
 if TYPE_CHECKING:
-    from deltos.domains.apis.apis import Apis
+    from deltos.domains.apis.domain import Apis
 
 Add = Callable[..., Api]
 MINIMAL = "openapi: 3.0.0\ninfo: {title: TITLE, version: 'VERSION'}\npaths: {/a: {get: {summary: Get a}}}\n"
@@ -44,36 +44,36 @@ def minimal(title: str, version: str = "1") -> str:
         ("", ""),
     ],
 )
-def test_titles_become_short_names(title: str, name: str) -> None:
+def test_slug_shortens_titles(title: str, name: str) -> None:
     assert slug(title) == name
 
 
-def test_an_api_without_a_title_is_called_after_its_file(add: Add) -> None:
+def test_api_without_title_is_named_after_its_file(add: Add) -> None:
     assert add("type Query { a: Int }", file_name="shop.graphql").name == "shop"
     assert add("openapi: 3.0.0\npaths: {}", file_name="pets.openapi.yaml").name == "pets"
 
 
-def test_two_apis_of_one_title_get_two_names_and_a_warning(add: Add) -> None:
+def test_same_title_gives_two_names_and_a_warning(add: Add) -> None:
     assert add(minimal("Same"), file_name="one.yaml").name == "same"
     second = add(minimal("Same", "2"), file_name="two.yaml")
     assert second.name == "same-2"
-    assert "Another API is called 'same'" in second.warnings[0]
+    assert "Another API has the name 'same'" in second.warnings[0]
     assert add(minimal("Same", "2"), file_name="three.yaml").name == "same-3"
 
 
-def test_a_name_that_is_taken_is_refused(add: Add) -> None:
+def test_refuses_a_used_name(add: Add) -> None:
     add(minimal("One"), "mine", "one.yaml")
     with pytest.raises(BadArgument, match="already an API called 'Mine'"):
         add(minimal("Two"), "Mine", "two.yaml")
 
 
-def test_adding_the_same_file_again_replaces_it(apis: Apis, add: Add) -> None:
+def test_adding_a_file_again_replaces_it(apis: Apis, add: Add) -> None:
     add(minimal("One"))
     add(minimal("One", "2"))
     assert [(api.name, api.overview.version) for api in apis.library.apis()] == [("one", "2")]
 
 
-def test_a_folder_gives_every_description_in_it(apis: Apis, tmp_path: Path) -> None:
+def test_adds_every_description_of_a_folder(apis: Apis, tmp_path: Path) -> None:
     folder = tmp_path / "project"
     for name, text in {
         "api/openapi.yaml": minimal("First"),
@@ -100,14 +100,14 @@ def test_a_folder_gives_every_description_in_it(apis: Apis, tmp_path: Path) -> N
     assert "Not valid JSON" in failure.reason
 
 
-def test_a_folder_with_one_schema_file_is_called_after_it(apis: Apis, tmp_path: Path) -> None:
+def test_folder_with_one_schema_file_is_named_after_it(apis: Apis, tmp_path: Path) -> None:
     (tmp_path / "g").mkdir()
     (tmp_path / "g" / "shop.graphql").write_text("type Query {\n  a: Int\n}\n")
     (api,) = apis.indexer.add(str(tmp_path / "g")).apis
     assert (api.name, api.citation) == ("shop", "g/shop.graphql")
 
 
-def test_a_folder_without_descriptions_is_an_error(apis: Apis, tmp_path: Path) -> None:
+def test_folder_without_descriptions_is_an_error(apis: Apis, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(NothingToIndex, match="No API description"):
         apis.indexer.add(str(tmp_path / "empty"))
@@ -129,9 +129,7 @@ def test_a_folder_without_descriptions_is_an_error(apis: Apis, tmp_path: Path) -
         (b"\xff\xd8\xff\x00", "Not an API description"),
     ],
 )
-def test_what_is_no_description_is_refused_clearly(
-    apis: Apis, tmp_path: Path, content: str | bytes, message: str
-) -> None:
+def test_other_files_give_a_clear_error(apis: Apis, tmp_path: Path, content: str | bytes, message: str) -> None:
     path = tmp_path / "x"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(SourceError, match=message):
@@ -139,20 +137,20 @@ def test_what_is_no_description_is_refused_clearly(
     assert apis.library.apis() == []
 
 
-def test_a_missing_file_and_a_strange_address_are_refused(apis: Apis, tmp_path: Path) -> None:
+def test_refuses_missing_files_and_unsupported_addresses(apis: Apis, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no file or folder"):
         apis.indexer.add(str(tmp_path / "gone.yaml"))
     with pytest.raises(SourceError, match="no network"):
         apis.indexer.add("https://x.example/openapi.json")
 
 
-def test_a_pipe_is_refused_not_waited_for(apis: Apis, tmp_path: Path) -> None:
+def test_refuses_a_named_pipe_without_waiting(apis: Apis, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(SourceError, match="not a regular file"):
         apis.indexer.add(str(tmp_path / "pipe"))
 
 
-def test_a_file_beyond_the_limit_is_refused_unread(apis: Apis, tmp_path: Path) -> None:
+def test_refuses_too_large_file_without_reading_it(apis: Apis, tmp_path: Path) -> None:
     path = tmp_path / "large.json"
     with path.open("wb") as file:
         file.truncate(100_000_001)
@@ -162,7 +160,7 @@ def test_a_file_beyond_the_limit_is_refused_unread(apis: Apis, tmp_path: Path) -
         read_description(ApiDocument(b" " * 100_000_001, "x"))
 
 
-def test_deep_but_bearable_nesting_is_indexed_and_shown(apis: Apis, add: Add) -> None:
+def test_indexes_and_shows_deep_nesting_within_limits(apis: Apis, add: Add) -> None:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(150):
         schema = {"type": "object", "properties": {"in": schema}}
@@ -172,7 +170,7 @@ def test_deep_but_bearable_nesting_is_indexed_and_shown(apis: Apis, add: Add) ->
     assert "in: object" in hit.text
 
 
-def test_removing_forgets_everything(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+def test_remove_deletes_everything(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
     add(shop)
     assert apis.indexer.remove("Shop") == ("shop",)
     assert apis.library.apis() == []
@@ -182,7 +180,7 @@ def test_removing_forgets_everything(apis: Apis, add: Add, shop: dict[str, Any])
         apis.indexer.remove("shop")
 
 
-def test_a_source_of_several_apis_is_removed_by_its_name(apis: Apis, tmp_path: Path) -> None:
+def test_removes_all_apis_of_a_source_by_its_name(apis: Apis, tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "a.yaml").write_text(minimal("A1"))
     (tmp_path / "s" / "b.yaml").write_text(minimal("B1"))
@@ -190,14 +188,14 @@ def test_a_source_of_several_apis_is_removed_by_its_name(apis: Apis, tmp_path: P
     assert apis.indexer.remove("both") == ("both-a1", "both-b1")
 
 
-def test_what_a_crawl_found_is_indexed_under_its_address(apis: Apis) -> None:
+def test_description_found_by_a_crawl_is_indexed_under_its_address(apis: Apis) -> None:
     (api,) = apis.indexer.add_found(minimal("Found").encode(), "https://docs.example/openapi.yaml").apis
     assert (api.name, api.citation) == ("found", "https://docs.example/openapi.yaml")
     with pytest.raises(BadArgument):
         apis.indexer.add_found(b"{}", "https://other.example/x", "found")
 
 
-def test_references_of_a_found_description_are_not_followed_without_a_network(apis: Apis) -> None:
+def test_references_are_not_followed_without_a_network(apis: Apis) -> None:
     text = "openapi: 3.0.0\ninfo: {title: F}\npaths: {/a: {$ref: 'other.yaml'}}\n"
     (api,) = apis.indexer.add_found(text.encode(), "https://docs.example/openapi.yaml").apis
     assert "not followed" in api.warnings[0] or "not followed" in api.warnings[1]
@@ -210,11 +208,11 @@ def changes(apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any]) -> d
     return {change.key: (change.what, change.breaking) for change in found.changes}
 
 
-def test_an_unchanged_description_has_no_changes(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+def test_unchanged_description_has_no_changes(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
     assert changes(apis, add, shop, shop) == {}
 
 
-def test_operations_added_removed_and_changed_are_told_apart(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+def test_reports_added_removed_and_changed_operations(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
     new = json.loads(json.dumps(shop))
     new["paths"]["/new"] = {"get": {}}
     del new["paths"]["/health"]
@@ -226,7 +224,7 @@ def test_operations_added_removed_and_changed_are_told_apart(apis: Apis, add: Ad
     }
 
 
-def test_a_schema_deep_inside_counts_as_a_change_of_its_users(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+def test_change_of_a_nested_schema_changes_its_users(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
     new = json.loads(json.dumps(shop))
     del new["components"]["schemas"]["Customer"]["properties"]["born"]
     found = changes(apis, add, shop, new)
@@ -292,9 +290,7 @@ def _object(required: list[str], **properties: Any) -> dict[str, Any]:
         ({}, {"security": [{"key": []}]}, "now needs authentication"),
     ],
 )
-def test_what_breaks_callers_is_marked(
-    apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any], reason: str
-) -> None:
+def test_marks_breaking_changes(apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any], reason: str) -> None:
     assert changes(apis, add, _operation(**old), _operation(**new)) == {"POST /a": ("changed", (reason,))}
 
 
@@ -312,19 +308,19 @@ def test_what_breaks_callers_is_marked(
         ({}, {"security": [{"key": []}, {}]}),
     ],
 )
-def test_what_breaks_nobody_is_not_marked(apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any]) -> None:
+def test_does_not_mark_compatible_changes(apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any]) -> None:
     assert changes(apis, add, _operation(**old), _operation(**new)) == {"POST /a": ("changed", ())}
 
 
-def test_a_refresh_that_fails_keeps_the_old_index(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+def test_failed_refresh_keeps_the_old_index(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
     api = add(shop)
     Path(api.source).write_text('{"openapi": ')
-    with pytest.raises(SourceError, match="The old index was kept"):
+    with pytest.raises(SourceError, match="The old version was kept"):
         apis.indexer.refresh("shop")
     assert apis.library.apis() == [api]
 
 
-def test_a_folder_is_refreshed_api_by_api(apis: Apis, tmp_path: Path) -> None:
+def test_refresh_of_a_folder_reports_each_api(apis: Apis, tmp_path: Path) -> None:
     folder = tmp_path / "s"
     folder.mkdir()
     (folder / "a.yaml").write_text(minimal("A1"))
@@ -336,7 +332,7 @@ def test_a_folder_is_refreshed_api_by_api(apis: Apis, tmp_path: Path) -> None:
     assert found == {"both-a1": [], "both-b1": ["removed", "added"], "both-c1": ["added"]}
 
 
-def test_a_found_local_file_follows_its_neighbours(apis: Apis, tmp_path: Path) -> None:
+def test_local_file_resolves_references_to_neighbours(apis: Apis, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("get: {summary: From beside}")
     (tmp_path / "api.yaml").write_text("openapi: 3.0.0\ninfo: {title: L}\npaths: {/a: {$ref: a.yaml}}\n")
     (api,) = apis.indexer.add_found((tmp_path / "api.yaml").read_bytes(), str(tmp_path / "api.yaml"), "l").apis
@@ -347,9 +343,7 @@ def names(apis: Apis) -> list[str]:
     return [api.name for api in apis.library.apis()]
 
 
-def test_the_same_file_is_the_same_api_from_wherever_it_is_named(
-    apis: Apis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_same_file_by_another_path_is_the_same_api(apis: Apis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     (tmp_path / "one" / "svc.yaml").write_text(minimal("Svc"))
@@ -361,7 +355,7 @@ def test_the_same_file_is_the_same_api_from_wherever_it_is_named(
     assert names(apis) == ["svc"]
 
 
-def test_a_new_name_for_the_same_file_renames_its_api(apis: Apis, add: Add) -> None:
+def test_new_name_for_the_same_file_renames_its_api(apis: Apis, add: Add) -> None:
     add(minimal("Svc"))
     assert add(minimal("Svc"), "other").name == "other"
     assert add(minimal("Svc", "2")).name == "other"
@@ -370,7 +364,7 @@ def test_a_new_name_for_the_same_file_renames_its_api(apis: Apis, add: Add) -> N
         apis.library.row("svc")
 
 
-def test_a_folder_is_renamed_with_all_that_it_gave(apis: Apis, tmp_path: Path) -> None:
+def test_renaming_a_folder_renames_its_apis(apis: Apis, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / "f").mkdir(exist_ok=True)
         (tmp_path / "f" / f"{name}.yaml").write_text(minimal(name))
@@ -381,7 +375,7 @@ def test_a_folder_is_renamed_with_all_that_it_gave(apis: Apis, tmp_path: Path) -
     assert names(apis) == ["store-a", "store-b"]
 
 
-def test_a_package_that_joins_a_folder_takes_the_place_of_none(apis: Apis, tmp_path: Path) -> None:
+def test_new_package_in_a_folder_replaces_no_other(apis: Apis, tmp_path: Path) -> None:
     folder = tmp_path / "f"
     folder.mkdir()
 
@@ -397,7 +391,7 @@ def test_a_package_that_joins_a_folder_takes_the_place_of_none(apis: Apis, tmp_p
     assert names(apis) == ["zeta", "zeta-alpha"]
 
 
-def test_apis_that_were_added_twice_before_stay_usable(apis: Apis, tmp_path: Path) -> None:
+def test_duplicate_apis_of_older_versions_stay_usable(apis: Apis, tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / "svc.yaml").write_text(minimal("Svc"))
     (api,) = apis.indexer.add(str(tmp_path / "one" / "svc.yaml")).apis

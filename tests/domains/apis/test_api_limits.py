@@ -1,4 +1,4 @@
-"""Descriptions are read in child processes within limits: what exceeds them is named, and left until it changes."""
+"""Descriptions are parsed in child processes within limits; failures are reported and retried after a change."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 from fuzz.here import Here
 
-from deltos.domains.apis.apis import Apis, open_apis
-from deltos.domains.apis.index import MAX_UNREAD, MAX_WARNINGS, MOST_STOPPED
+from deltos.domains.apis.domain import Apis, open_apis
+from deltos.domains.apis.index import MAX_STOPPED_DOCUMENTS, MAX_UNREAD, MAX_WARNINGS
 from deltos.domains.apis.prepare import PreparedDocuments, RawDocument, StoredApi, changes_between, prepare
 from deltos.domains.apis.source import MAX_FILES
 from deltos.domains.apis.tools import render_list
 from deltos.errors import NothingToIndex, ReadingStopped, SourceError
 from deltos.guarded import GuardedParser
 from deltos.store.apis import UnreadRow
-from deltos.store.sqlite.apis import glance_unread
+from deltos.store.sqlite.apis import read_unread
 from deltos.store.sqlite.library import SqliteLibrary
 from tests.poison import PoisonedParser, short_limits
 
@@ -33,7 +33,7 @@ REASONS = {
     "poison-loop": f"reading it took more than 1 s of CPU time. {NOT_AGAIN}",
     "poison-devour": f"reading it took more than 300 MB of memory. {NOT_AGAIN}",
     "poison-die": f"the parser crashed (SIGSEGV). {NOT_AGAIN}",
-    "poison-raise": "It could not be understood (RecursionError: too deep)",
+    "poison-raise": "The document could not be parsed (RecursionError: too deep)",
 }
 
 
@@ -46,14 +46,14 @@ def proto(package: str, message: str = "M") -> str:
 
 
 def many_roots(number: int) -> str:
-    """A GraphQL schema of so many roots, each of which has so many fields: all pairs are operations."""
+    """Return a GraphQL schema with `number` root types of `number` fields each; every pair is an operation."""
     roots = "".join(f"r{index}: T\n" for index in range(number))
     fields = "".join(f"f{index}: T\n" for index in range(number))
     return f"schema {{\n{roots}}}\ntype T {{\n{fields}}}\n"
 
 
 def shared_path_item(number: int) -> str:
-    """An OpenAPI description of so many paths that share one item of so many parameters: each operation has them all."""
+    """Return an OpenAPI description with `number` paths that share one item of `number` parameters."""
     item = {"get": {"parameters": [{"name": f"a{index}", "in": "query"} for index in range(number)]}}
     paths = {f"/p{index}": {"$ref": "#/components/pathItems/Shared"} for index in range(number)}
     info = {"title": "slow"}
@@ -61,7 +61,7 @@ def shared_path_item(number: int) -> str:
 
 
 def long_package(parts: int) -> str:
-    """A file whose types are looked for in a scope of so many parts, each as long as all before it."""
+    """Return a file whose types are looked up in a package name of `parts` parts."""
     fields = "".join(f"X{index} f{index} = 1; " for index in range(20))
     return f'syntax = "proto3";\npackage {"a." * parts}a;\nmessage M {{ {fields} }}\n'
 
@@ -69,7 +69,7 @@ def long_package(parts: int) -> str:
 @pytest.fixture
 def parser(tmp_path: Path, workers: Workers) -> Iterator[PoisonedParser]:
     with closing(SqliteLibrary(tmp_path / "home" / "library.db")) as database:
-        parser = PoisonedParser(workers, database.stopped, limits=short_limits)
+        parser = PoisonedParser(workers, database.unreadable_content, limits=short_limits)
         parser.log = tmp_path / "hostile.log"
         yield parser
 
@@ -96,7 +96,7 @@ def unread(apis: Apis) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("poison", REASONS)
-def test_a_description_that_exceeds_its_limits_is_named_and_not_tried_again_until_it_changes(
+def test_description_over_limits_is_reported_and_retried_only_after_a_change(
     guarded: Apis, parser: PoisonedParser, shop: Path, poison: str
 ) -> None:
     (shop / "good.yaml").write_text(openapi("Good"))
@@ -107,7 +107,7 @@ def test_a_description_that_exceeds_its_limits_is_named_and_not_tried_again_unti
     tried = attempts(parser)
     (failure,) = guarded.indexer.refresh("shop").failures
     assert failure.document == "shop/bad.yaml"
-    if poison != "poison-raise":  # that costs nothing, and a parser that is mended meanwhile may read it
+    if poison != "poison-raise":  # retrying is cheap, and the parser may have been fixed
         assert attempts(parser) == tried
     assert "1 API; 1 document could not be read." in render_list(guarded.library, 5_000).text
     assert f"- not read: shop/bad.yaml: {REASONS[poison]}" in render_list(guarded.library, 5_000).text
@@ -117,35 +117,33 @@ def test_a_description_that_exceeds_its_limits_is_named_and_not_tried_again_unti
     assert "could not be read" not in render_list(guarded.library, 5_000).text
 
 
-def test_a_description_that_a_parser_fails_over_is_refused_in_words(guarded: Apis, shop: Path) -> None:
+def test_parser_failure_gives_a_readable_error(guarded: Apis, shop: Path) -> None:
     (shop / "bad.yaml").write_text(openapi("Bad", "poison-raise"))
-    with pytest.raises(SourceError, match=r"bad\.yaml: It could not be understood \(RecursionError: too deep\)"):
+    with pytest.raises(SourceError, match=r"bad\.yaml: The document could not be parsed \(RecursionError: too deep\)"):
         guarded.indexer.add(str(shop / "bad.yaml"))
 
 
-def test_a_description_that_turns_hostile_keeps_its_old_index_and_is_named(
-    guarded: Apis, shop: Path, tmp_path: Path
-) -> None:
+def test_hostile_update_keeps_the_old_index_and_is_reported(guarded: Apis, shop: Path, tmp_path: Path) -> None:
     path = shop / "openapi.yaml"
     path.write_text(openapi("Shop"))
     guarded.indexer.add(str(path))
     path.write_text(openapi("Shop", "poison-die"))
-    with pytest.raises(ReadingStopped, match=r"openapi\.yaml: the parser crashed .* The old index was kept"):
+    with pytest.raises(ReadingStopped, match=r"openapi\.yaml: the parser crashed .* The old version was kept"):
         guarded.indexer.refresh("shop")
     assert guarded.searcher.search("find things")
     assert unread(guarded) == {"openapi.yaml": REASONS["poison-die"]}
-    assert glance_unread(tmp_path / "home" / "library.db") == [
+    assert read_unread(tmp_path / "home" / "library.db") == [
         UnreadRow(str(path), "openapi.yaml", REASONS["poison-die"])
     ]
     guarded.indexer.remove("shop")
     assert unread(guarded) == {}
 
 
-def test_a_library_that_cannot_be_asked_names_nothing(tmp_path: Path) -> None:
-    assert glance_unread(tmp_path / "missing.db") == []
+def test_unavailable_library_lists_nothing(tmp_path: Path) -> None:
+    assert read_unread(tmp_path / "missing.db") == []
 
 
-def test_a_hostile_file_of_a_package_leaves_the_others_together(guarded: Apis, shop: Path) -> None:
+def test_hostile_file_of_a_package_does_not_affect_the_others(guarded: Apis, shop: Path) -> None:
     (shop / "a.proto").write_text(proto("shop.v1"))
     (shop / "b.proto").write_text('syntax = "proto3";\npackage shop.v1;\nmessage M { string poison_free = 1; }\n')
     (shop / "c.proto").write_text(proto("shop.v1", "PoisonDie") + "// poison-die\n")
@@ -154,9 +152,9 @@ def test_a_hostile_file_of_a_package_leaves_the_others_together(guarded: Apis, s
     assert unread(guarded) == {"shop/c.proto": REASONS["poison-die"]}
 
 
-def test_files_that_are_only_together_too_much_are_all_named(shop: Path, tmp_path: Path) -> None:
-    class AloneOnly(Here):
-        """Reads one description at a time."""
+def test_files_that_together_exceed_limits_are_all_reported(shop: Path, tmp_path: Path) -> None:
+    class SingleDocumentParser(Here):
+        """A parser that accepts one document at a time."""
 
         def run(self, function, *arguments, content):  # type: ignore[no-untyped-def]
             if function is prepare and len(arguments[0]) > 1:
@@ -166,27 +164,29 @@ def test_files_that_are_only_together_too_much_are_all_named(shop: Path, tmp_pat
     for name in ("a", "b"):
         (shop / f"{name}.proto").write_text(proto(f"shop.{name}"))
     with closing(SqliteLibrary(tmp_path / "library.db")) as database:
-        apis = open_apis(database, network=None, parser=AloneOnly(), clock=lambda: 0.0)
+        apis = open_apis(database, network=None, parser=SingleDocumentParser(), clock=lambda: 0.0)
         with pytest.raises(SourceError, match=r"a\.proto: too much"):
             apis.indexer.add(str(shop))
 
 
 @pytest.mark.parametrize("suffix", ["yaml", "proto"])
-def test_a_source_of_many_such_descriptions_is_given_up(
+def test_source_with_many_descriptions_over_limits_is_abandoned(
     guarded: Apis, parser: PoisonedParser, shop: Path, suffix: str
 ) -> None:
     (shop / "a.yaml").write_text(openapi("First"))
-    for number in range(MOST_STOPPED + 5):
+    for number in range(MAX_STOPPED_DOCUMENTS + 5):
         text = openapi(f"Bad {number}", "poison-die") if suffix == "yaml" else f"{proto(f'a{number}')} // poison-die"
         (shop / f"b{number:02}.{suffix}").write_text(text)
     report = guarded.indexer.add(str(shop), "many")
     assert [api.name for api in report.apis] == ["many"]
-    assert len(report.failures) == MOST_STOPPED + 1
-    assert report.failures[-1].reason == "20 documents could not be read within their limits; the rest was not tried."
-    assert attempts(parser) <= 3 * (MOST_STOPPED + 1)  # what dies in a used child is tried in a fresh one
+    assert len(report.failures) == MAX_STOPPED_DOCUMENTS + 1
+    assert report.failures[-1].reason == "20 documents exceeded their limits; the remaining documents were skipped."
+    assert attempts(parser) <= 3 * (
+        MAX_STOPPED_DOCUMENTS + 1
+    )  # a document that kills a reused child process is retried in a fresh one
 
 
-def test_of_very_many_unread_documents_the_first_are_named_and_the_others_counted(apis: Apis, shop: Path) -> None:
+def test_long_list_of_unread_documents_is_truncated_with_a_count(apis: Apis, shop: Path) -> None:
     (shop / "good.yaml").write_text(openapi("Good"))
     for number in range(MAX_UNREAD + 7):
         (shop / f"{number:03}.json").write_text('{"openapi": "3.0.0", "paths": ')
@@ -195,16 +195,16 @@ def test_of_very_many_unread_documents_the_first_are_named_and_the_others_counte
     assert unread(apis)["further documents"] == "7 more could not be read."
 
 
-def test_of_very_many_warnings_the_first_are_kept_and_the_others_counted(apis: Apis, shop: Path) -> None:
+def test_long_list_of_warnings_is_truncated_with_a_count(apis: Apis, shop: Path) -> None:
     odd = "".join(f"  /a{number}: {{get: 1}}\n" for number in range(15))
     twice = "".join(f"  /b{number}: {{get: {{}}}}\n  /b{number}: {{post: {{}}}}\n" for number in range(12))
     (shop / "a.yaml").write_text(f"openapi: 3.0.0\ninfo: {{title: A}}\npaths:\n{odd}{twice}")
     (api,) = apis.indexer.add(str(shop)).apis
-    assert api.warnings[10] == "2 more keys are given twice; all were read."
-    assert api.warnings[MAX_WARNINGS:] == ("6 more warnings were left out.",)
+    assert api.warnings[10] == "2 more keys occur twice; all were used."
+    assert api.warnings[MAX_WARNINGS:] == ("6 more warnings were omitted.",)
 
 
-# ---------------------------------------------------------------------- attacks on the parsers themselves
+# ---------------------------------------------------------------------- attacks on the parsers
 
 REFUSED = {
     "deep.json": '{"openapi": "3.0.0", "paths": ' + '{"a": ' * DEEP + "1" + "}" * DEEP + "}",
@@ -222,7 +222,7 @@ REFUSED = {
     + "".join(f"a{n}: &a{n} {{x{n}: *a{n - 1}, y{n}: *a{n - 1}, <<: *a{n - 1}}}\n" for n in range(1, 60)),
 }
 STOPPED = {"shared.json": shared_path_item(4_000)}
-# Each took minutes once.
+# Each of these used to take minutes.
 LINEAR = {"roots.graphql": many_roots(3_000), "scopes.proto": long_package(100_000)}
 READ = {
     "braces.proto": proto("a") + "message M {" * DEEP,
@@ -245,28 +245,26 @@ READ = {
 @pytest.fixture
 def short(tmp_path: Path, workers: Workers) -> Iterator[Apis]:
     with closing(SqliteLibrary(tmp_path / "short.db")) as database:
-        parser = GuardedParser(workers, database.stopped, limits=short_limits)
+        parser = GuardedParser(workers, database.unreadable_content, limits=short_limits)
         yield open_apis(database, network=None, parser=parser, clock=lambda: 0.0)
 
 
 @pytest.fixture
 def roomy(tmp_path: Path, workers: Workers) -> Iterator[Apis]:
     with closing(SqliteLibrary(tmp_path / "roomy.db")) as database:
-        parser = GuardedParser(workers, database.stopped)
+        parser = GuardedParser(workers, database.unreadable_content)
         yield open_apis(database, network=None, parser=parser, clock=lambda: 0.0)
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_nested_or_repeated_too_deeply_is_refused_in_words(roomy: Apis, shop: Path, name: str) -> None:
+def test_too_deep_nesting_or_repetition_gives_a_readable_error(roomy: Apis, shop: Path, name: str) -> None:
     (shop / name).write_text(REFUSED[name])
     with pytest.raises(SourceError, match=r"nested too deeply|alias bomb"):
         roomy.indexer.add(str(shop))
 
 
 @pytest.mark.parametrize("name", STOPPED)
-def test_a_small_description_that_takes_minutes_takes_no_longer_than_its_limit(
-    short: Apis, shop: Path, name: str
-) -> None:
+def test_slow_small_description_is_stopped_at_its_limit(short: Apis, shop: Path, name: str) -> None:
     (shop / name).write_text(STOPPED[name])
     for _ in range(2):
         with pytest.raises(ReadingStopped, match=rf"{name}: reading it took more than .* {NOT_AGAIN}"):
@@ -274,14 +272,14 @@ def test_a_small_description_that_takes_minutes_takes_no_longer_than_its_limit(
 
 
 @pytest.mark.parametrize("name", READ)
-def test_nesting_without_end_hides_nothing_that_comes_before_it(roomy: Apis, shop: Path, name: str) -> None:
+def test_endless_nesting_keeps_earlier_definitions(roomy: Apis, shop: Path, name: str) -> None:
     (shop / name).write_text(READ[name])
     (api,) = roomy.indexer.add(str(shop)).apis
     assert api.operation_count == 1
 
 
 @pytest.mark.parametrize("name", LINEAR)
-def test_many_roots_and_a_long_package_take_no_longer_than_their_size(roomy: Apis, shop: Path, name: str) -> None:
+def test_many_roots_and_long_packages_take_linear_time(roomy: Apis, shop: Path, name: str) -> None:
     (shop / name).write_text(LINEAR[name])
     (api,) = roomy.indexer.add(str(shop)).apis
     assert api.schema_count == 1
@@ -290,21 +288,21 @@ def test_many_roots_and_a_long_package_take_no_longer_than_their_size(roomy: Api
 # ---------------------------------------------------------------------- folders
 
 
-def test_a_folder_of_too_many_files_says_so(apis: Apis, shop: Path) -> None:
+def test_folder_with_too_many_files_reports_it(apis: Apis, shop: Path) -> None:
     (shop / "a.yaml").write_text(openapi("First"))
     (shop / "z.yaml").write_text(openapi("Last"))
-    for number in range(MAX_FILES):  # links are counted and not read
+    for number in range(MAX_FILES):  # links are counted but not read
         (shop / f"link{number}").symlink_to("nowhere")
     report = apis.indexer.add(str(shop))
     assert [api.name for api in report.apis] == ["first"]
-    assert "more than 50,000 files and folders; what comes after those was not looked at" in unread(apis)["shop"]
+    assert "more than 50,000 files and folders; the others were skipped" in unread(apis)["shop"]
     (shop / "a.yaml").unlink()
     (shop / "another").symlink_to("nowhere")
     with pytest.raises(NothingToIndex, match="among the first 50,000 files and folders of"):
         apis.indexer.add(str(shop))
 
 
-def test_a_description_of_a_folder_that_is_too_large_is_named(apis: Apis, shop: Path) -> None:
+def test_too_large_description_of_a_folder_is_reported(apis: Apis, shop: Path) -> None:
     (shop / "a.yaml").write_text(openapi("Small"))
     for name in ("large.json", "film.mp4"):
         with (shop / name).open("wb") as file:
@@ -314,30 +312,30 @@ def test_a_description_of_a_folder_that_is_too_large_is_named(apis: Apis, shop: 
     assert "100,000,001 bytes" in unread(apis)["shop/large.json"]
 
 
-def test_binary_files_go_to_no_child_and_wide_characters_do(apis: Apis, shop: Path) -> None:
+def test_skips_binary_files_but_not_utf_16(apis: Apis, shop: Path) -> None:
     (shop / "a.bin").write_bytes(b"openapi: 3.0.0\n\x00")
     (shop / "b.yaml").write_bytes(openapi("Wide").encode("utf-16"))
     assert [api.name for api in apis.indexer.add(str(shop)).apis] == ["wide"]
 
 
-def test_a_folder_whose_files_cannot_be_looked_at_names_them(shop: Path, tmp_path: Path) -> None:
-    class Broken(Here):
-        """Tells no kind."""
+def test_reports_files_whose_format_cannot_be_detected(shop: Path, tmp_path: Path) -> None:
+    class UndetectingParser(Here):
+        """A parser that cannot detect any format."""
 
         def run_all(self, tasks):  # type: ignore[no-untyped-def]
             return [reply._replace(error=ValueError("odd")) for reply in super().run_all(tasks)]
 
     (shop / "a.yaml").write_text(openapi("A"))
     with closing(SqliteLibrary(tmp_path / "library.db")) as database:
-        apis = open_apis(database, network=None, parser=Broken(), clock=lambda: 0.0)
-        with pytest.raises(SourceError, match=r"a\.yaml: It could not be understood \(ValueError: odd\)"):
+        apis = open_apis(database, network=None, parser=UndetectingParser(), clock=lambda: 0.0)
+        with pytest.raises(SourceError, match=r"a\.yaml: The document could not be parsed \(ValueError: odd\)"):
             apis.indexer.add(str(shop))
 
 
-# ---------------------------------------------------------------------- what a child does
+# ---------------------------------------------------------------------- child processes
 
 
-def test_a_child_names_the_neighbours_that_it_needs() -> None:
+def test_child_process_requests_missing_neighbours() -> None:
     document = RawDocument(b"openapi: 3.0.0\npaths: {/a: {$ref: 'paths/a.yaml'}}\n", "o.yaml", "o.yaml", refers=True)
     missing = prepare([document], {}, False)
     assert missing == ((((0, ("paths/a.yaml",)),)),)
@@ -347,10 +345,10 @@ def test_a_child_names_the_neighbours_that_it_needs() -> None:
     prepared = prepare([document], {(0, "paths/a.yaml"): neighbour, (0, "b.yaml"): "refused"}, True)
     assert isinstance(prepared, PreparedDocuments)
     (api,) = prepared.apis
-    assert (api.operations, api.warnings) == (1, ("1 outside references were not followed: b.yaml (refused).",))
+    assert (api.operations, api.warnings) == (1, ("1 external reference not followed: b.yaml (refused).",))
 
 
-def test_references_to_a_thousand_levels_of_documents_end(apis: Apis, shop: Path) -> None:
+def test_long_chain_of_document_references_ends(apis: Apis, shop: Path) -> None:
     for number in range(60):
         (shop / f"{number}.yaml").write_text(f"get: {{summary: '{number}'}}\nx: {{$ref: '{number + 1}.yaml'}}\n")
     (shop / "o.yaml").write_text("openapi: 3.0.0\ninfo: {title: Long}\npaths: {/a: {$ref: '0.yaml'}}\n")
@@ -358,7 +356,7 @@ def test_references_to_a_thousand_levels_of_documents_end(apis: Apis, shop: Path
     assert api.operation_count == 1
 
 
-def test_a_comparison_that_takes_too_long_is_told_and_the_new_reading_kept(
+def test_slow_comparison_is_reported_and_the_new_version_kept(
     guarded: Apis, parser: PoisonedParser, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = shop / "openapi.yaml"
@@ -373,18 +371,18 @@ def test_a_comparison_that_takes_too_long_is_told_and_the_new_reading_kept(
 
     monkeypatch.setattr(PoisonedParser, "_changed", changed)
     (found,) = guarded.indexer.refresh("shop").changes
-    assert found.note.startswith("It was read anew, but not compared with what was known: the parser crashed")
+    assert found.note.startswith("It was re-read, but could not be compared with the old version: the parser crashed")
     assert guarded.searcher.search("wombats")
 
 
-def test_two_stored_readings_are_compared() -> None:
+def test_compares_two_stored_versions() -> None:
     old = StoredApi((("GET /a", b'{"method":"GET","path":"/a","pointer":"#"}'),), (("#/A", b"{}"), ("#/A", b"1")))
     changes = changes_between(old, StoredApi((), (("#/B", b"{}"),)))
     assert [change.what for change in changes.operations] == ["removed"]
     assert (changes.schemas_added, changes.schemas_removed) == (("#/B",), ("#/A",))
 
 
-def test_what_could_not_be_read_is_stored_by_source(tmp_path: Path) -> None:
+def test_unread_documents_are_stored_by_source(tmp_path: Path) -> None:
     with closing(SqliteLibrary(tmp_path / "library.db")) as database:
         store = database.apis
         store.replace_unread("/a", [UnreadRow("/a", "x", "1"), UnreadRow("/a", "y", "2")])

@@ -1,4 +1,4 @@
-"""Descriptions with anything at all in the wrong place are read, listed, shown and searched; never an exception."""
+"""Descriptions with wrong values anywhere are parsed, listed, shown and searched without an exception."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deltos.errors import DeltosError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.domains.apis.apis import Apis
+    from deltos.domains.apis.domain import Apis
 
 _JUNK: list[Any] = [
     None,
@@ -138,7 +138,7 @@ def _use_everything(apis: Apis, path: Path) -> None:
 @pytest.mark.parametrize("kind", ["openapi", "swagger", "asyncapi", "postman", "introspection"])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
 @given(data=st.data())
-def test_junk_anywhere_is_survived(
+def test_survives_wrong_values_anywhere(
     apis: Apis, tmp_path: Path, shop: dict[str, Any], kind: str, data: st.DataObject
 ) -> None:
     roots = {

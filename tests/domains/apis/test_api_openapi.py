@@ -1,4 +1,4 @@
-"""OpenAPI 3 and Swagger 2.0, as they are found rather than as they should be."""
+"""Parsing of OpenAPI 3 and Swagger 2.0 as found in practice, including invalid documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.domains.apis.model import Api, ApiDescription, Operation
 
 if TYPE_CHECKING:
-    from deltos.domains.apis.apis import Apis
+    from deltos.domains.apis.domain import Apis
 
 Add = Callable[..., Api]
 
@@ -29,7 +29,7 @@ def whole(apis: Apis, name: str, path: str, method: str = "") -> str:
     return show_endpoints(apis.library, name, Filter(path=path, method=method), page=1, token_budget=5_000).text
 
 
-def test_operations_schemas_and_webhooks_are_counted_apart(add: Add, shop: dict[str, Any]) -> None:
+def test_counts_operations_schemas_and_webhooks_separately(add: Add, shop: dict[str, Any]) -> None:
     api = add(shop)
     assert (api.name, api.operation_count, api.schema_count, api.webhook_count) == ("shop", 5, 3, 1)
     assert api.overview.kind == "OpenAPI 3.1.0"
@@ -37,7 +37,7 @@ def test_operations_schemas_and_webhooks_are_counted_apart(add: Add, shop: dict[
     assert api.warnings == ()
 
 
-def test_an_operation_is_shown_with_all_it_takes_and_gives(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+def test_shows_operation_with_inputs_and_outputs(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
     add(shop)
     shown = whole(apis, "shop", "/orders", "GET")
     assert "| X-Trace* | header | string |" in shown
@@ -51,27 +51,27 @@ def test_an_operation_is_shown_with_all_it_takes_and_gives(apis: Apis, add: Add,
     assert "Auth: token (http bearer)" in shown
 
 
-def test_a_schema_that_holds_itself_is_cut_with_its_name(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+def test_recursive_schema_is_named_instead_of_expanded(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
     add(shop)
     shown = whole(apis, "shop", "/orders", "GET")
     assert "parent: Order" in shown
     assert shown.count("parent: Order") <= 2
 
 
-def test_html_in_descriptions_is_text(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+def test_removes_html_from_descriptions(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
     add(shop)
     assert "Buys something & ships it." in whole(apis, "shop", "/orders", "POST")
 
 
-def test_an_operation_without_security_needs_none(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+def test_operation_may_override_security_with_none(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
     add(shop)
     shown = whole(apis, "shop", "/orders/{id}", "DELETE")
-    assert "Auth: none stated" in shown
+    assert "Auth: not specified" in shown
     assert "(deprecated)" in shown
     assert "| id* | path | string |" in shown
 
 
-def test_missing_names_are_made_from_the_path() -> None:
+def test_derives_missing_names_from_the_path() -> None:
     operation = only("openapi: 3.0.0\npaths:\n  /v1/users/{userId}/pull-requests/{id}: {get: {}}\n")
     assert operation.name == "get_v1_users_userId_pull_requests_id"
     assert operation.summary == "Get pull requests of users by id"
@@ -79,12 +79,12 @@ def test_missing_names_are_made_from_the_path() -> None:
     assert only("openapi: 3.0.0\npaths:\n  /: {get: {}}\n").summary == "List /"
 
 
-def test_a_missing_summary_is_the_first_sentence_of_the_description() -> None:
+def test_missing_summary_is_the_first_sentence_of_the_description() -> None:
     operation = only("openapi: 3.0.0\npaths:\n  /a: {get: {description: '<p>Gets e.g. a thing. Then more.</p>'}}\n")
     assert operation.summary == "Gets e.g. a thing"
 
 
-def test_what_the_operation_says_wins_over_its_path() -> None:
+def test_operation_settings_override_path_settings() -> None:
     operation = only(
         "openapi: 3.0.0\npaths:\n  /a:\n    servers: [{url: https://two.example}]\n    summary: Path\n    parameters:\n"
         "      - {name: x, in: query, description: old}\n      - {name: y, in: query}\n"
@@ -97,7 +97,7 @@ def test_what_the_operation_says_wins_over_its_path() -> None:
     assert (operation.server, operation.summary) == ("https://two.example", "Path")
 
 
-def test_a_parameter_may_have_content_instead_of_a_schema() -> None:
+def test_parameter_may_have_content_instead_of_a_schema() -> None:
     operation = only(
         "openapi: 3.0.0\npaths:\n  /a:\n    get:\n      parameters:\n"
         "        - {name: f, in: query, content: {application/json: {schema: {type: object}}}}\n"
@@ -106,7 +106,7 @@ def test_a_parameter_may_have_content_instead_of_a_schema() -> None:
     assert [parameter.schema for parameter in operation.parameters] == [{"type": "object"}, {}]
 
 
-def test_nonsense_inside_a_document_is_passed_over() -> None:
+def test_ignores_invalid_parts_of_a_document() -> None:
     description = read(
         "openapi: 3.0.0\ninfo: text\ntags: [1, {name: t}]\nservers: {}\nsecurity: text\n"
         "components: {schemas: {A: text}}\npaths:\n  /a: text\n  x-internal: {get: {}}\n"
@@ -117,24 +117,24 @@ def test_nonsense_inside_a_document_is_passed_over() -> None:
     assert [schema.name for schema in description.schemas] == ["A"]
 
 
-def test_unknown_and_missing_versions_are_read_with_a_warning() -> None:
+def test_warns_about_unknown_and_missing_versions() -> None:
     assert "OpenAPI 4.0.0 is not a known version" in read("openapi: 4.0.0\npaths: {/a: {get: {}}}\n").warnings[0]
     assert "names no version" in read("paths: {/a: {get: {}}}\n").warnings[0]
     assert "Swagger 1.2 is not a known version" in read("swagger: 1.2\npaths: {/a: {get: {}}}\n").warnings[0]
 
 
-def test_a_description_without_operations_warns() -> None:
+def test_warns_about_description_without_operations() -> None:
     assert read("openapi: 3.0.0\n").warnings == ("The description has no operations.",)
     assert read("swagger: '2.0'\n").warnings == ("The description has no operations.",)
 
 
-def test_paths_that_differ_in_parameter_names_only_are_both_kept_with_a_warning() -> None:
+def test_keeps_equivalent_paths_with_a_warning() -> None:
     description = read("openapi: 3.0.0\npaths:\n  /a/{id}: {get: {}}\n  /a/{name}: {get: {}}\n")
     assert len(description.operations) == 2
     assert description.warnings == ("1 operation with the method and path shape of another, such as GET /a/{name}.",)
 
 
-def test_mistakes_in_paths_and_security_are_warnings() -> None:
+def test_warns_about_mistakes_in_paths_and_security() -> None:
     description = read(
         "openapi: 3.0.0\npaths:\n  orders/broken: {get: {security: [{nobody: []}, {key: []}]}}\n"
         "  /orders/{orderId}: {get: {parameters: [{name: id, in: path}]}}\n"
@@ -142,23 +142,23 @@ def test_mistakes_in_paths_and_security_are_warnings() -> None:
         "components: {securitySchemes: {key: {type: apiKey, in: header, name: k}}}\n"
     )
     assert description.warnings == (
-        "1 path without a slash at the beginning, such as 'orders/broken'.",
-        "1 path parameter that the path does not have, such as 'id' of GET /orders/{orderId}.",
-        "'nobody', which GET orders/broken needs, is not among the security schemes.",
+        "1 path without a leading slash, such as 'orders/broken'.",
+        "1 path parameter missing from the path, such as 'id' of GET /orders/{orderId}.",
+        "Security scheme 'nobody', used by GET orders/broken, is not defined.",
     )
     old = read("swagger: '2.0'\nsecurity: [{key: []}]\npaths: {a: {get: {}}}\n")
     assert old.warnings == (
-        "1 path without a slash at the beginning, such as 'a'.",
-        "'key', which GET a needs, is not among the security schemes.",
+        "1 path without a leading slash, such as 'a'.",
+        "Security scheme 'key', used by GET a, is not defined.",
     )
 
 
-def test_security_that_lies_elsewhere_is_no_mistake() -> None:
+def test_external_security_schemes_give_no_warning() -> None:
     elsewhere = "openapi: 3.2.0\nsecurity: [{'https://example.org/key': []}]\npaths: {/a: {get: {}}}\n"
     assert read(elsewhere).warnings == ()
 
 
-def test_examples_of_request_bodies_are_kept_when_small() -> None:
+def test_keeps_small_examples_of_request_bodies() -> None:
     text = (
         "openapi: 3.0.0\npaths:\n  /a:\n    post:\n      requestBody:\n        content:\n"
         "          a/one: {example: {x: 1}}\n          a/two: {examples: {first: {$ref: '#/components/examples/E'}}}\n"
@@ -202,7 +202,7 @@ definitions:
 """
 
 
-def test_swagger_bodies_forms_and_types_are_understood() -> None:
+def test_parses_swagger_bodies_forms_and_types() -> None:
     description = read(SWAGGER)
     get, put, post, patch = description.operations
     assert description.overview.servers == ("https://old.example/api",)
@@ -216,7 +216,7 @@ def test_swagger_bodies_forms_and_types_are_understood() -> None:
     assert put.parameters == ()
 
 
-def test_swagger_security_becomes_that_of_openapi(apis: Apis, add: Add) -> None:
+def test_converts_swagger_security_to_openapi(apis: Apis, add: Add) -> None:
     add(SWAGGER)
     shown = whole(apis, "old", "/things", "get")
     assert "Auth: basic (http basic) or key (apiKey in query 'k')" in shown
@@ -229,7 +229,7 @@ def test_swagger_without_a_host_keeps_its_base_path() -> None:
     assert read("swagger: '2.0'\npaths: {}\n").overview.servers == ()
 
 
-def test_methods_of_openapi_3_2_that_no_version_before_knew_are_operations() -> None:
+def test_parses_new_methods_of_openapi_3_2() -> None:
     found = read(
         "openapi: 3.2.0\ninfo: {title: A}\npaths:\n  /docs/{id}:\n    parameters: [{name: id, in: path}]\n"
         "    query: {summary: Ask}\n    additionalOperations:\n      COPY: {summary: Copy a document}\n"
@@ -240,7 +240,7 @@ def test_methods_of_openapi_3_2_that_no_version_before_knew_are_operations() -> 
     assert [parameter.name for parameter in copy.parameters] == ["id"]
 
 
-def test_a_stream_is_a_list_of_its_items() -> None:
+def test_stream_becomes_an_array_of_its_items() -> None:
     operation = only(
         "openapi: 3.2.0\ninfo: {title: A}\npaths:\n  /logs:\n    get:\n      responses:\n        '200':\n"
         "          content: {application/jsonl: {itemSchema: {type: object, properties: {line: {type: string}}}}}\n"
@@ -249,12 +249,12 @@ def test_a_stream_is_a_list_of_its_items() -> None:
     assert schema == {"type": "array", "items": {"type": "object", "properties": {"line": {"type": "string"}}}}
 
 
-def test_a_second_yaml_document_is_counted_and_named() -> None:
+def test_warns_about_further_yaml_documents() -> None:
     first = "openapi: 3.0.0\ninfo: {title: A}\npaths: {/a: {get: {}}}\n"
-    assert "1 further YAML document was not read: put each into a file of its own." in (
+    assert "1 further YAML document was ignored; put each into its own file." in (
         read(f"{first}---\nopenapi: 3.0.0\n").warnings
     )
-    assert "2 further YAML documents were not read: put each into a file of its own." in (
+    assert "2 further YAML documents were ignored; put each into its own file." in (
         read(f"{first}---\na: 1\n---\nb: 2\n").warnings
     )
     assert read(f"---\n{first}...\n").warnings == ()

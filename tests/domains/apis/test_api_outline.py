@@ -1,4 +1,4 @@
-"""Schemas as outlines, and example values of them."""
+"""Outlines and sample values of schemas."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def lines(schema: Any, **detail: Any) -> list[str]:
         (None, "any"),
     ],
 )
-def test_types_are_named_in_a_few_words(schema: Any, text: str) -> None:
+def test_labels_types_briefly(schema: Any, text: str) -> None:
     assert label(schema, TARGETS.get) == text
 
 
-def test_fields_show_need_default_and_description() -> None:
+def test_fields_show_required_default_and_description() -> None:
     schema = {
         "required": ["a"],
         "properties": {
@@ -84,27 +84,27 @@ def test_fields_show_need_default_and_description() -> None:
     assert lines(schema) == ["a*: string — First thing", "b: integer = 0 (deprecated)"]
 
 
-def test_a_type_inside_itself_is_named_not_opened_again() -> None:
+def test_recursive_type_is_named_not_expanded() -> None:
     shown = lines({"properties": {"head": {"$ref": "#/Node"}}}, depth=3)
     assert shown == ["head: Node", "  next*: Node", "    (cycle: Node, shown above)", "  value: integer"]
 
 
-def test_parts_that_belong_together_are_one_object() -> None:
+def test_all_of_parts_form_one_object() -> None:
     assert lines({"$ref": "#/Both"}) == ["lives: integer = 9", "name*: string"]
 
 
-def test_a_field_that_is_only_required_is_named() -> None:
+def test_field_listed_only_in_required_is_shown() -> None:
     assert lines({"required": ["token"], "properties": {"name": {"type": "string"}}}) == ["name: string", "token*: any"]
     assert lines({"allOf": [{"required": ["name"]}, {"$ref": "#/Dog"}]}) == ["name*: string"]
     assert lines({"required": ["a"], "additionalProperties": {"type": "integer"}}) == ["a*: integer"]
 
 
-def test_a_circle_of_references_has_no_fields() -> None:
+def test_reference_cycle_has_no_fields() -> None:
     assert lines({"$ref": "#/A"}) == []
     assert members_of({"$ref": "#/A"}, TARGETS.get) == []
 
 
-def test_alternatives_are_shown_one_by_one() -> None:
+def test_lists_alternatives_separately() -> None:
     assert lines({"oneOf": [{"$ref": "#/Cat"}, {"type": "string"}]}) == [
         "one of: Cat",
         "  lives: integer = 9",
@@ -112,21 +112,21 @@ def test_alternatives_are_shown_one_by_one() -> None:
     ]
 
 
-def test_map_values_are_opened() -> None:
+def test_expands_map_values() -> None:
     assert lines({"additionalProperties": {"$ref": "#/Cat"}}) == ["lives: integer = 9"]
 
 
-def test_too_many_fields_end_with_the_names_of_the_rest_required_first() -> None:
+def test_omitted_fields_are_named_after_required_ones() -> None:
     schema = {"required": ["z"], "properties": {name: {"type": "string"} for name in "abcdefz"}}
     assert lines(schema, lines=4) == ["z*: string", "a: string", "b: string", "… and 4 more: c, d, e, f"]
 
 
-def test_depth_gives_way_before_fields_do() -> None:
+def test_reduces_depth_before_omitting_fields() -> None:
     schema = {"properties": {"cat": {"$ref": "#/Cat"}, "dog": {"$ref": "#/Dog"}}}
     assert lines(schema, lines=2) == ["cat: Cat", "dog: Dog"]
 
 
-def test_what_room_is_left_opens_fields_the_required_first() -> None:
+def test_remaining_lines_expand_required_fields_first() -> None:
     inner = {"properties": {name: {"type": "string"} for name in "abcdefgh"}}
     schema = {"required": ["spec"], "properties": {"meta": inner, "spec": inner, "note": {"type": "string"}}}
     assert lines(schema, lines=11) == [
@@ -138,17 +138,17 @@ def test_what_room_is_left_opens_fields_the_required_first() -> None:
     ]
 
 
-def test_an_enum_behind_a_reference_lists_its_values() -> None:
+def test_referenced_enum_lists_its_values() -> None:
     targets = {"#/State": {"type": "string", "enum": ["open", "closed"]}}
     assert label({"$ref": "#/State"}, targets.get) == "State (open | closed)"
 
 
-def test_too_many_alternatives_are_cut() -> None:
+def test_truncates_many_alternatives() -> None:
     schema = {"oneOf": [{"$ref": "#/Cat"}, {"$ref": "#/Dog"}]}
     assert len(lines(schema, lines=2)) == 2
 
 
-def test_a_schema_is_rendered_within_its_room() -> None:
+def test_schema_is_rendered_within_its_budget() -> None:
     schema = {"properties": {f"field_{n}": {"type": "string", "description": "words " * 50} for n in range(300)}}
     text = render_schema("Wide", schema, TARGETS.get, description="About it. " * 500, characters=900)
     assert len(text) <= 900 + len("\n… (cut)")
@@ -173,7 +173,7 @@ def test_a_schema_is_rendered_within_its_room() -> None:
         ({"type": "object", "properties": {"a": {"type": "string"}}}, {"a": "string"}),
     ],
 )
-def test_samples_use_what_the_author_gave_else_the_type(schema: Any, value: Any) -> None:
+def test_samples_use_author_values_or_the_type(schema: Any, value: Any) -> None:
     assert sample(schema, TARGETS.get) == value
 
 
@@ -193,6 +193,6 @@ _schemas = st.recursive(
 
 
 @given(_schemas)
-def test_any_schema_has_an_outline_of_bounded_length_and_a_sample(schema: Any) -> None:
+def test_any_schema_has_a_bounded_outline_and_a_sample(schema: Any) -> None:
     assert len(lines(schema, depth=3, lines=20)) <= 20
     sample(schema, TARGETS.get)

@@ -1,4 +1,4 @@
-"""Postman collections: folders, variables, bodies by example."""
+"""Parsing of Postman collections: folders, variables, bodies by example."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.domains.apis.model import Api, ApiDescription
 
 if TYPE_CHECKING:
-    from deltos.domains.apis.apis import Apis
+    from deltos.domains.apis.domain import Apis
 
 Add = Callable[..., Api]
 
@@ -87,7 +87,7 @@ def read(collection: dict[str, Any]) -> ApiDescription:
     return read_description(ApiDocument(json.dumps(collection).encode(), "pets"))
 
 
-def test_requests_are_operations_in_folders() -> None:
+def test_requests_become_operations_grouped_by_folder() -> None:
     description = read(COLLECTION)
     assert [operation.key for operation in description.operations] == [
         "GET /dogs/:id",
@@ -108,7 +108,7 @@ def test_requests_are_operations_in_folders() -> None:
     assert description.overview.servers == ("{{baseUrl}}", "https://pets.example")
 
 
-def test_the_shape_of_a_body_is_read_off_its_example(apis: Apis, add: Add) -> None:
+def test_derives_body_schema_from_its_example(apis: Apis, add: Add) -> None:
     add(COLLECTION)
     shown = show_endpoints(apis.library, "pets", Filter(path="/dogs/:id"), page=1, token_budget=5_000).text
     assert "name: string" in shown
@@ -122,7 +122,7 @@ def test_the_shape_of_a_body_is_read_off_its_example(apis: Apis, add: Add) -> No
     assert "--data-urlencode a=b" in form
 
 
-def test_the_flat_first_version_is_read_too() -> None:
+def test_parses_flat_version_1_collections() -> None:
     description = read(
         {
             "name": "Old",
@@ -141,7 +141,7 @@ def test_the_flat_first_version_is_read_too() -> None:
     assert description.operations[1].bodies[0].schema == {"type": "array", "items": {"type": "number"}}
 
 
-def test_folders_nested_without_end_and_empty_collections_are_survived() -> None:
+def test_survives_endless_nesting_and_empty_collections() -> None:
     item: dict[str, Any] = {"name": "end", "request": {"url": "/deep"}}
     for _ in range(200):
         item = {"name": "folder", "item": [item]}

@@ -1,4 +1,4 @@
-"""Protocol Buffers: services, messages, comments and options of real files."""
+"""Parsing of Protocol Buffers: services, messages, comments and options of real files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from deltos.domains.apis.parse.protobuf import parse_protobuf
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.domains.apis.apis import Apis
+    from deltos.domains.apis.domain import Apis
     from deltos.domains.apis.model import ApiDescription
 
 Add = Callable[..., Api]
@@ -74,7 +74,7 @@ def read(text: str, **imports: str) -> ApiDescription:
     return parse_protobuf(text, lambda name: imports.get(name.rpartition("/")[2].partition(".")[0]))
 
 
-def test_methods_know_their_types_comments_and_http_rules() -> None:
+def test_methods_have_types_comments_and_http_rules() -> None:
     get, watch, gone = read(PROTO, common=COMMON).operations
     assert get.key == "RPC shop.orders.v1.Orders/GetOrder"
     assert get.summary == "Gets one order"
@@ -87,7 +87,7 @@ def test_methods_know_their_types_comments_and_http_rules() -> None:
     assert gone.responses[0].contents[0].schema == {"$ref": "#/shop.common.Money"}
 
 
-def test_messages_enums_and_nested_types_are_schemas() -> None:
+def test_messages_enums_and_nested_types_become_schemas() -> None:
     description = read(PROTO, common=COMMON)
     schemas = {schema.name.removeprefix("shop.orders.v1."): schema for schema in description.schemas}
     assert list(schemas) == ["GetOrderRequest", "Order", "Order.State", "Order.Line"]
@@ -105,11 +105,11 @@ def test_messages_enums_and_nested_types_are_schemas() -> None:
     assert "#/shop.common.Money" in description.fragments
 
 
-def test_a_file_without_services_warns() -> None:
+def test_warns_about_file_without_services() -> None:
     assert read(COMMON).warnings == ("The file declares no services.",)
 
 
-def test_a_method_is_shown_with_a_grpcurl_call(apis: Apis, add: Add) -> None:
+def test_method_has_a_grpcurl_example(apis: Apis, add: Add) -> None:
     api = add(PROTO, file_name="orders.proto")
     assert (api.name, api.overview.version) == ("shop.orders.v1", "v1")
     shown = show_endpoints(apis.library, api.name, Filter(path="GetOrder"), page=1, token_budget=5_000).text
@@ -137,7 +137,7 @@ message PublishResponse {}
 """
 
 
-def test_fields_that_are_required_are_marked_and_sent_and_no_message_is_empty(apis: Apis, add: Add) -> None:
+def test_required_fields_are_marked_and_sent_and_messages_are_not_empty(apis: Apis, add: Add) -> None:
     api = add(PUBLISHING, file_name="pubs.proto")
     shown = show_endpoints(apis.library, api.name, Filter(path="Publisher/"), page=1, token_budget=5_000).text
     assert "topic*: string — The topic." in shown
@@ -146,13 +146,13 @@ def test_fields_that_are_required_are_marked_and_sent_and_no_message_is_empty(ap
     assert """-d '{"name": "string"}' $API_HOST:443""" in shown
 
 
-def test_fields_that_proto2_requires_are_required() -> None:
+def test_proto2_required_fields_are_required() -> None:
     text = 'syntax = "proto2";\nmessage A { required B b = 1; optional int32 c = 2; }\nmessage B {}'
     required = {schema.name: schema.schema.get("required") for schema in read(text).schemas}
     assert required == {"A": ["b"], "B": None}
 
 
-def test_what_is_required_is_described_in_the_first_result_of_a_large_message_too(apis: Apis, add: Add) -> None:
+def test_first_result_describes_required_fields_of_a_large_message(apis: Apis, add: Add) -> None:
     fields = "\n".join(
         f"// {'Said of it at some length. ' * 4}\nstring field_{number} = {number + 2};" for number in range(40)
     )
@@ -163,7 +163,7 @@ def test_what_is_required_is_described_in_the_first_result_of_a_large_message_to
     assert len(first.text) <= 1_800
 
 
-def test_files_of_one_package_are_one_api_and_imports_lend_their_types(apis: Apis, tmp_path: Path) -> None:
+def test_files_of_a_package_form_one_api_and_imports_provide_types(apis: Apis, tmp_path: Path) -> None:
     folder = tmp_path / "protos" / "shop"
     (folder / "orders").mkdir(parents=True)
     (folder / "orders" / "orders.proto").write_text(PROTO)
@@ -177,7 +177,7 @@ def test_files_of_one_package_are_one_api_and_imports_lend_their_types(apis: Api
     assert "cents: integer(int64)" in shown
 
 
-def test_packages_without_services_are_kept_when_there_is_nothing_else(apis: Apis, tmp_path: Path) -> None:
+def test_keeps_packages_without_services_if_there_are_no_others(apis: Apis, tmp_path: Path) -> None:
     (tmp_path / "only").mkdir()
     (tmp_path / "only" / "common.proto").write_text(COMMON)
     (api,) = apis.indexer.add(str(tmp_path / "only")).apis
@@ -196,34 +196,34 @@ def test_packages_without_services_are_kept_when_there_is_nothing_else(apis: Api
         "service S { rpc A(B) returns (C) {",
     ],
 )
-def test_broken_files_end(text: str) -> None:
+def test_parser_terminates_on_invalid_files(text: str) -> None:
     assert read_description(ApiDocument(f'syntax = "proto3";\n{text}'.encode(), "x.proto")) is not None
 
 
 @given(st.text(alphabet='{}();=<>,[] \nmessage1enumrpc."/*', max_size=200))
-def test_no_text_can_hold_the_parser(text: str) -> None:
+def test_parser_terminates_on_any_text(text: str) -> None:
     assert read(f"message A {{ {text}") is not None
 
 
 @pytest.mark.parametrize(
     ("text", "warning"),
     [
-        (f"package {'a.' * 5_000}a;", "The package's name, of 10,001 characters, was left out."),
-        ("message A {" * 70, "Declarations nested more than 64 deep were left out."),
+        (f"package {'a.' * 5_000}a;", "The package name was ignored because it has 10,001 characters."),
+        ("message A {" * 70, "Declarations nested deeper than 64 levels were ignored."),
     ],
 )
-def test_what_a_limit_left_out_is_named(text: str, warning: str) -> None:
+def test_reports_what_limits_omitted(text: str, warning: str) -> None:
     assert warning in read(text).warnings
 
 
-def test_imports_beyond_the_limit_are_named() -> None:
+def test_warns_about_imports_beyond_the_limit() -> None:
     def read_next(name: str) -> str:
         return f'import "{int(name) + 1}";'
 
-    assert "Imports beyond 10,000 files were not read." in parse_protobuf('import "1";', read_next).warnings
+    assert "More than 10,000 imported files; the others were not read." in parse_protobuf('import "1";', read_next).warnings
 
 
-def test_files_of_a_folder_lend_each_other_types_by_the_ends_of_their_paths(apis: Apis, tmp_path: Path) -> None:
+def test_imports_within_a_folder_match_path_suffixes(apis: Apis, tmp_path: Path) -> None:
     root = tmp_path / "protos"
     for place, text in {
         "acme/type/money.proto": "package acme.type; message Money { string currency = 1; Coin coin = 2; } message Coin {}",

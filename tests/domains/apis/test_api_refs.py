@@ -1,4 +1,4 @@
-"""References: followed inside the tree of documents, refused outside, harmless in circles."""
+"""References are resolved across the allowed documents, refused elsewhere, and may be cyclic."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from deltos.errors import SourceError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.domains.apis.apis import Apis
+    from deltos.domains.apis.domain import Apis
 
 
-def test_references_are_found_in_json_and_yaml() -> None:
+def test_finds_references_in_json_and_yaml() -> None:
     data = b"""{"$ref": "#/a"} $ref: '#/b'\n$ref: c.yaml#/d\n- {$ref: "#/a"}\n$ref: #comment\n"""
     assert find_references(data) == ["#/a", "#/b", "c.yaml#/d"]
 
 
-def test_pointers_walk_mappings_lists_and_escapes() -> None:
+def test_pointers_resolve_mappings_lists_and_escapes() -> None:
     document = {"a/b": [{"c~d": 1}], "e f": 2}
     assert walk_pointer(document, "/a~1b/0/c~0d") == 1
     assert walk_pointer(document, "/e%20f") == 2
@@ -30,12 +30,12 @@ def test_pointers_walk_mappings_lists_and_escapes() -> None:
     assert walk_pointer(document, "") == document
 
 
-def test_a_circle_of_references_ends() -> None:
+def test_reference_cycle_ends() -> None:
     references = ReferenceFollower({"a": {"$ref": "#/b"}, "b": {"$ref": "#/a"}})
     assert references.follow({"$ref": "#/a"}) == {}
 
 
-def test_a_reference_that_leads_nowhere_is_named_once() -> None:
+def test_dangling_reference_is_reported_once() -> None:
     references = ReferenceFollower({})
     assert references.resolve("#/gone") == references.resolve("#/gone") == {}
     assert references.warnings() == ["1 reference without a target: #/gone."]
@@ -44,7 +44,7 @@ def test_a_reference_that_leads_nowhere_is_named_once() -> None:
 @pytest.mark.parametrize(
     "target", ["file:///etc/passwd", "https://elsewhere.example/x.yaml#/a", "//host/x", "/etc/passwd"]
 )
-def test_references_to_other_places_are_refused(target: str) -> None:
+def test_refuses_external_references(target: str) -> None:
     read: list[str] = []
 
     def reader(path: str) -> bytes:
@@ -57,7 +57,7 @@ def test_references_to_other_places_are_refused(target: str) -> None:
     assert "not followed" in references.warnings()[0]
 
 
-def test_an_unreadable_neighbour_is_named_with_the_reason() -> None:
+def test_unreadable_neighbour_is_reported_with_the_reason() -> None:
     def reader(path: str) -> bytes:
         raise SourceError("no such file")
 
@@ -78,7 +78,7 @@ def test_an_unreadable_neighbour_is_named_with_the_reason() -> None:
         ("#Anchor", "Anchor"),
     ],
 )
-def test_a_reference_is_named_by_its_last_token(target: str, name: str) -> None:
+def test_reference_name_is_its_last_token(target: str, name: str) -> None:
     assert reference_name(target) == name
 
 
@@ -111,7 +111,7 @@ def _write_tree(folder: Path) -> Path:
     return root
 
 
-def test_a_tree_of_files_is_followed_and_kept_whole(apis: Apis, tmp_path: Path) -> None:
+def test_references_between_files_are_resolved_and_stored(apis: Apis, tmp_path: Path) -> None:
     root = _write_tree(tmp_path / "spec")
     (api,) = apis.indexer.add(str(root)).apis
     assert (api.operation_count, api.warnings) == (1, ())
@@ -124,13 +124,13 @@ def test_a_tree_of_files_is_followed_and_kept_whole(apis: Apis, tmp_path: Path) 
     assert "500 bad (Error)" in shown
 
 
-def test_a_folder_with_a_tree_of_files_is_one_api(apis: Apis, tmp_path: Path) -> None:
+def test_folder_with_referenced_files_is_one_api(apis: Apis, tmp_path: Path) -> None:
     _write_tree(tmp_path / "spec")
     (api,) = apis.indexer.add(str(tmp_path / "spec")).apis
     assert (api.name, api.citation) == ("pets", "spec/openapi.yaml")
 
 
-def test_nothing_outside_the_allowed_folder_is_read(apis: Apis, tmp_path: Path) -> None:
+def test_reads_nothing_outside_the_allowed_folder(apis: Apis, tmp_path: Path) -> None:
     (tmp_path / "secret.yaml").write_text("Key: {type: string, description: TOP-SECRET}")
     inside = tmp_path / "inside"
     inside.mkdir()
@@ -145,11 +145,11 @@ def test_nothing_outside_the_allowed_folder_is_read(apis: Apis, tmp_path: Path) 
     (api,) = apis.indexer.add(str(inside / "api.yaml")).apis
     shown = show_endpoints(apis.library, "sly", Filter(path="/a"), page=1, token_budget=5_000).text
     assert "TOP-SECRET" not in shown
-    assert "3 outside references were not followed" in api.warnings[0]
+    assert "3 external references not followed" in api.warnings[0]
     assert "outside the allowed folder" in api.warnings[0]
 
 
-def test_a_wider_root_lets_references_reach_further(apis: Apis, tmp_path: Path) -> None:
+def test_wider_root_allows_references_above_the_folder(apis: Apis, tmp_path: Path) -> None:
     (tmp_path / "shared.yaml").write_text("Key: {type: object, properties: {deep: {type: string}}}")
     spec = tmp_path / "service" / "api.yaml"
     spec.parent.mkdir()
@@ -162,7 +162,7 @@ def test_a_wider_root_lets_references_reach_further(apis: Apis, tmp_path: Path) 
     assert "deep: string" in show_endpoints(apis.library, "wide", Filter(path="/a"), page=1, token_budget=5_000).text
 
 
-def test_a_tree_of_more_files_than_a_thousand_is_followed_whole(apis: Apis, tmp_path: Path) -> None:
+def test_resolves_references_across_more_than_a_thousand_files(apis: Apis, tmp_path: Path) -> None:
     folder = tmp_path / "tree"
     (folder / "resources" / "responses").mkdir(parents=True)
     paths = []

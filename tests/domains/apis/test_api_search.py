@@ -1,4 +1,4 @@
-"""Search over operations and schemas: the right one first, whatever the words."""
+"""Search over operations and schemas ranks the right one first for many wordings."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fuzz.here import Here
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deltos.domains.apis.apis import Apis, open_apis
-from deltos.domains.apis.intent import ACTIONS, action_of, wanted_of
+from deltos.domains.apis.domain import Apis, open_apis
+from deltos.domains.apis.intent import ACTIONS, action_of, requested_actions
 from deltos.domains.apis.model import Api, ApiChanges, OperationChange
-from deltos.domains.apis.query import parse_query, synonyms_in_index, without_opening
+from deltos.domains.apis.query import parse_query, strip_opening, synonyms_in_index
 from deltos.domains.apis.render import render_changes
-from deltos.embed.reading import api_reading_model
+from deltos.embed.embedders import api_embedder
 from deltos.errors import NotFound
 from deltos.meaning import Meaning
 from deltos.progress import Silent
@@ -80,7 +80,7 @@ paths:
         ("/v1/refunds/{id}/cancel", "POST /v1/refunds/{refund}/cancel"),
     ],
 )
-def test_the_right_operation_is_first(apis: Apis, add: Add, query: str, key: str) -> None:
+def test_ranks_the_right_operation_first(apis: Apis, add: Add, query: str, key: str) -> None:
     add(PAYMENTS)
     first = apis.searcher.search(query, api_name="payments", types=["endpoint"])[0]
     assert first.id == f"api:payments:{key}"
@@ -100,18 +100,18 @@ def test_the_right_operation_is_first(apis: Apis, add: Add, query: str, key: str
         ("which endpoint", "which endpoint"),
     ],
 )
-def test_what_opens_a_question_about_an_interface_is_no_part_of_what_is_asked(question: str, asked: str) -> None:
-    assert without_opening(question) == asked
+def test_strips_openings_of_questions_about_apis(question: str, asked: str) -> None:
+    assert strip_opening(question) == asked
 
 
 @pytest.mark.parametrize("query", ["refund money", "charge customer details", "the list of it"])
-def test_no_hit_is_surer_than_one_above_it(apis: Apis, add: Add, query: str) -> None:
+def test_confidence_never_rises_down_the_list(apis: Apis, add: Add, query: str) -> None:
     add(PAYMENTS)
     confidences = [hit.confidence for hit in apis.searcher.search(query, limit=20)]
     assert confidences == sorted(confidences, reverse=True)
 
 
-def test_an_address_that_is_not_there_is_answered_without_confidence(apis: Apis, add: Add) -> None:
+def test_unknown_address_has_low_confidence(apis: Apis, add: Add) -> None:
     add(PAYMENTS)
     gone, there = (apis.searcher.search(f"POST /v1/refunds/{{id}}/{name}")[0] for name in ("revoke", "cancel"))
     assert gone.confidence < 0.3 < there.confidence
@@ -119,7 +119,7 @@ def test_an_address_that_is_not_there_is_answered_without_confidence(apis: Apis,
     assert there.id == "api:payments:POST /v1/refunds/{refund}/cancel"
 
 
-def test_a_hit_cites_its_place_and_shows_its_text(apis: Apis, add: Add) -> None:
+def test_hit_has_citation_and_text(apis: Apis, add: Add) -> None:
     add(PAYMENTS, file_name="pay.yaml")
     hit = apis.searcher.search("create a refund", api_name="payments", types=["endpoint"])[0]
     path, pointer = hit.citation.split("#")
@@ -130,7 +130,7 @@ def test_a_hit_cites_its_place_and_shows_its_text(apis: Apis, add: Add) -> None:
     assert "curl -X POST" in hit.text
 
 
-def test_types_choose_what_is_searched(apis: Apis, add: Add) -> None:
+def test_types_restrict_the_search(apis: Apis, add: Add) -> None:
     add(PAYMENTS)
     assert {hit.type for hit in apis.searcher.search("refund", types=["schema"])} == {"schema"}
     assert {hit.type for hit in apis.searcher.search("refund", types=["schema", "endpoint"])} == {"schema", "endpoint"}
@@ -138,7 +138,7 @@ def test_types_choose_what_is_searched(apis: Apis, add: Add) -> None:
     assert apis.searcher.search("refund", types=["glossary"]) == []
 
 
-def test_overviews_and_tags_are_found_and_shown(apis: Apis, add: Add) -> None:
+def test_finds_overviews_and_tags(apis: Apis, add: Add) -> None:
     add(PAYMENTS)
     overview, *_ = apis.searcher.search("moves money", types=["overview"])
     assert "Servers: https://pay.example" in overview.text
@@ -149,7 +149,7 @@ def test_overviews_and_tags_are_found_and_shown(apis: Apis, add: Add) -> None:
     assert tag.section == "Payments > people"
 
 
-def test_all_apis_are_searched_unless_one_is_named(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+def test_searches_all_apis_unless_one_is_given(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
     add(PAYMENTS)
     add(shop, file_name="shop.json")
     assert apis.searcher.search("create an order")[0].api_name == "shop"
@@ -158,7 +158,7 @@ def test_all_apis_are_searched_unless_one_is_named(apis: Apis, add: Add, shop: d
         apis.searcher.search("order", api_name="nothing-like-it")
 
 
-def test_a_hit_is_fetched_by_its_id(apis: Apis, add: Add) -> None:
+def test_fetches_a_hit_by_its_id(apis: Apis, add: Add) -> None:
     add(PAYMENTS)
     for hit in apis.searcher.search("refund money", limit=20):
         assert apis.searcher.fetch(hit.id).title == hit.title
@@ -168,24 +168,24 @@ def test_a_hit_is_fetched_by_its_id(apis: Apis, add: Add) -> None:
         apis.searcher.fetch("api:gone:GET /v1/refunds")
 
 
-def test_nothing_in_common_finds_nothing(apis: Apis, add: Add) -> None:
+def test_no_shared_words_gives_no_results(apis: Apis, add: Add) -> None:
     add(PAYMENTS)
     assert apis.searcher.search("zebra") == []
     assert apis.searcher.search("?!") == []
     assert apis.searcher.count_searchable("payments") == apis.searcher.count_searchable() > 10
 
 
-def test_a_question_of_stop_words_is_still_asked() -> None:
+def test_query_of_stop_words_still_searches() -> None:
     assert [concept.word for concept in parse_query("how do I").concepts] == ["how", "do", "i"]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 @given(st.text(max_size=80))
-def test_no_query_text_can_become_query_syntax(apis: Apis, query: str) -> None:
+def test_query_text_is_never_query_syntax(apis: Apis, query: str) -> None:
     apis.searcher.search(query)
 
 
-def test_changes_are_told_with_the_breaking_ones_first() -> None:
+def test_lists_breaking_changes_first() -> None:
     changed = ApiChanges(
         "shop",
         "1",
@@ -204,7 +204,7 @@ def test_changes_are_told_with_the_breaking_ones_first() -> None:
     assert render_changes(ApiChanges("shop", "1", "1", many)).endswith("… and 50 more")
 
 
-def test_the_text_of_a_hit_is_plain_for_its_caller_to_fence(apis: Apis, add: Add) -> None:
+def test_hit_text_is_not_fenced(apis: Apis, add: Add) -> None:
     add(PAYMENTS)
     (first, *_) = apis.searcher.search("create a refund", api_name="payments", types=["endpoint"])
     assert "~~~" not in first.text
@@ -212,7 +212,7 @@ def test_the_text_of_a_hit_is_plain_for_its_caller_to_fence(apis: Apis, add: Add
     assert len(first.text) <= 2_400
 
 
-def test_a_reader_never_sees_half_of_a_replacement(apis: Apis, add: Add) -> None:
+def test_concurrent_reader_never_sees_a_partial_replacement(apis: Apis, add: Add) -> None:
     api = add(PAYMENTS)
     done = threading.Event()
 
@@ -229,15 +229,15 @@ def test_a_reader_never_sees_half_of_a_replacement(apis: Apis, add: Add) -> None
 
 
 @pytest.fixture
-def near_apis(tmp_path: Path) -> Iterator[Apis]:
-    """Searched by meaning as well."""
+def semantic_apis(tmp_path: Path) -> Iterator[Apis]:
+    """The API domain with an embedding model."""
     database = SqliteLibrary(tmp_path / "home" / "library.db")
-    meaning = Meaning(api_reading_model(), database.api_vectors)
+    meaning = Meaning(api_embedder(), database.api_vectors)
     yield open_apis(database, network=None, parser=Here(), clock=lambda: 1.0, meaning=lambda: meaning)
     database.close()
 
 
-STANDING_ORDERS = """
+RECURRING_PAYMENTS = """
 openapi: 3.0.0
 info: {title: Bank, version: "1"}
 components:
@@ -255,51 +255,49 @@ paths:
 """
 
 
-def test_who_asks_in_other_words_gets_an_operation_before_a_schema(near_apis: Apis, tmp_path: Path) -> None:
-    (tmp_path / "bank.yaml").write_text(STANDING_ORDERS)
-    near_apis.indexer.add(str(tmp_path / "bank.yaml"), "bank")
-    found = [hit.id for hit in near_apis.searcher.search("get rid of a standing order")]
+def test_query_in_other_words_ranks_operation_before_schema(semantic_apis: Apis, tmp_path: Path) -> None:
+    (tmp_path / "bank.yaml").write_text(RECURRING_PAYMENTS)
+    semantic_apis.indexer.add(str(tmp_path / "bank.yaml"), "bank")
+    found = [hit.id for hit in semantic_apis.searcher.search("get rid of a standing order")]
     assert found[0] == "api:bank:DELETE /schedule-payment/{id}"
-    assert near_apis.searcher.search("SchedulePaymentDelete")[0].id.endswith("SchedulePaymentDelete")
+    assert semantic_apis.searcher.search("SchedulePaymentDelete")[0].id.endswith("SchedulePaymentDelete")
 
 
-def test_an_operation_that_shares_no_word_is_found_by_meaning_and_marked(near_apis: Apis, tmp_path: Path) -> None:
+def test_finds_and_marks_semantic_match_without_shared_words(semantic_apis: Apis, tmp_path: Path) -> None:
     (tmp_path / "pay.yaml").write_text(PAYMENTS)
-    near_apis.indexer.add(str(tmp_path / "pay.yaml"), "pay")
-    near = near_apis.searcher.search("reimburse a shopper", types=["endpoint"])[0]
+    semantic_apis.indexer.add(str(tmp_path / "pay.yaml"), "pay")
+    near = semantic_apis.searcher.search("reimburse a shopper", types=["endpoint"])[0]
     assert "refund" in near.id
-    assert near.is_near
+    assert near.is_semantic_match
     assert not near.is_clear
-    said = near_apis.searcher.search("create a refund", types=["endpoint"])[0]
-    assert said.id.endswith("POST /v1/refunds")
-    assert said.is_clear
-    assert not said.is_near
+    word_match = semantic_apis.searcher.search("create a refund", types=["endpoint"])[0]
+    assert word_match.id.endswith("POST /v1/refunds")
+    assert word_match.is_clear
+    assert not word_match.is_semantic_match
 
 
 @pytest.mark.parametrize(
     "question",
     ["eine Zahlung zurückerstatten", "reembolsar un pago", "退款给客户", "返金する", "rembourser un paiement"],
 )
-def test_an_operation_is_found_by_a_question_of_another_language(
-    near_apis: Apis, tmp_path: Path, question: str
-) -> None:
+def test_finds_operation_by_query_in_another_language(semantic_apis: Apis, tmp_path: Path, question: str) -> None:
     (tmp_path / "pay.yaml").write_text(PAYMENTS)
-    near_apis.indexer.add(str(tmp_path / "pay.yaml"), "pay")
-    assert "refund" in near_apis.searcher.search(question, types=["endpoint"])[0].id
+    semantic_apis.indexer.add(str(tmp_path / "pay.yaml"), "pay")
+    assert "refund" in semantic_apis.searcher.search(question, types=["endpoint"])[0].id
 
 
-def test_units_of_an_api_that_goes_take_their_vectors_along(near_apis: Apis, tmp_path: Path) -> None:
+def test_removing_an_api_removes_its_vectors(semantic_apis: Apis, tmp_path: Path) -> None:
     (tmp_path / "pay.yaml").write_text(PAYMENTS)
-    near_apis.indexer.add(str(tmp_path / "pay.yaml"), "pay")
-    assert near_apis.searcher.search("reimburse a shopper")
-    near_apis.indexer.remove("pay")
-    assert near_apis.searcher.search("reimburse a shopper") == []
+    semantic_apis.indexer.add(str(tmp_path / "pay.yaml"), "pay")
+    assert semantic_apis.searcher.search("reimburse a shopper")
+    semantic_apis.indexer.remove("pay")
+    assert semantic_apis.searcher.search("reimburse a shopper") == []
 
 
-def test_nothing_is_found_where_nothing_is_near(near_apis: Apis, tmp_path: Path) -> None:
+def test_no_similar_unit_gives_no_results(semantic_apis: Apis, tmp_path: Path) -> None:
     (tmp_path / "pay.yaml").write_text(PAYMENTS)
-    near_apis.indexer.add(str(tmp_path / "pay.yaml"), "pay")
-    assert near_apis.searcher.search("xyzzy quux") == []
+    semantic_apis.indexer.add(str(tmp_path / "pay.yaml"), "pay")
+    assert semantic_apis.searcher.search("xyzzy quux") == []
 
 
 @pytest.mark.parametrize(
@@ -321,10 +319,10 @@ def test_nothing_is_found_where_nothing_is_near(near_apis: Apis, tmp_path: Path)
         ("", {"list"}),
     ],
 )
-def test_a_question_wants_something_done(question: str, wanted: set[str]) -> None:
-    likely = wanted_of(question)
-    assert sum(likely) == pytest.approx(1.0)
-    assert ACTIONS[likely.index(max(likely))] in wanted
+def test_predicts_the_requested_action(question: str, wanted: set[str]) -> None:
+    probabilities = requested_actions(question)
+    assert sum(probabilities) == pytest.approx(1.0)
+    assert ACTIONS[probabilities.index(max(probabilities))] in wanted
 
 
 @pytest.mark.parametrize(
@@ -346,11 +344,11 @@ def test_a_question_wants_something_done(question: str, wanted: set[str]) -> Non
         ("QUERY", "issues", "list"),
     ],
 )
-def test_an_operation_does_something(method: str, path: str, does: str) -> None:
+def test_predicts_the_action_of_an_operation(method: str, path: str, does: str) -> None:
     assert ACTIONS[action_of(method, path)] == does
 
 
-def test_words_are_compared_by_meaning_where_they_differ(near_apis: Apis, tmp_path: Path) -> None:
+def test_different_words_are_compared_by_similarity(semantic_apis: Apis, tmp_path: Path) -> None:
     resources = {"invoices": "invoice", "employees": "employee", "photos": "photo"}
     paths = {
         f"/{name}{tail}": {method: {"summary": f"{verb} {one}"} for method, verb in methods.items()}
@@ -361,19 +359,19 @@ def test_words_are_compared_by_meaning_where_they_differ(near_apis: Apis, tmp_pa
         )
     }
     (tmp_path / "firm.json").write_text(json.dumps({"openapi": "3.0.0", "info": {"title": "Firm"}, "paths": paths}))
-    near_apis.indexer.add(str(tmp_path / "firm.json"), "firm")
-    near_apis.searcher.read(Silent())
+    semantic_apis.indexer.add(str(tmp_path / "firm.json"), "firm")
+    semantic_apis.searcher.read(Silent())
     asked = {
         "throw a picture away": "DELETE /photos/{id}",
         "remove a bill": "DELETE /invoices/{id}",
         "upload a picture": "POST /photos",
         "all bills": "GET /invoices",
     }
-    found = {question: near_apis.searcher.search(question, types=["endpoint"])[0].id for question in asked}
+    found = {question: semantic_apis.searcher.search(question, types=["endpoint"])[0].id for question in asked}
     assert found == {question: f"api:firm:{key}" for question, key in asked.items()}
 
 
-def test_nothing_is_destroyed_above_what_was_asked_for(apis: Apis, add: Add) -> None:
+def test_delete_operations_do_not_outrank_the_requested_action(apis: Apis, add: Add) -> None:
     summaries = {"post": "Create a key", "get": "List keys"}
     by_id = {"delete": "Delete your ssh public key", "get": "Get an ssh public key"}
     paths = {
@@ -389,7 +387,7 @@ def test_nothing_is_destroyed_above_what_was_asked_for(apis: Apis, add: Add) -> 
     assert first.id == "api:cloud:DELETE /account/keys/{key}"
 
 
-def test_stable_versions_come_before_previews_and_older_ones(apis: Apis, add: Add) -> None:
+def test_ranks_stable_versions_before_previews_and_older_ones(apis: Apis, add: Add) -> None:
     paths: dict[str, Any] = {
         f"/apis/{version}/namespaces/{{ns}}/scales": {"get": {"summary": "Read the scale of a deployment"}}
         for version in ("v1", "v1beta1", "v2")
@@ -404,13 +402,13 @@ def test_stable_versions_come_before_previews_and_older_ones(apis: Apis, add: Ad
     assert found[1].startswith("v1/")
 
 
-def test_other_words_for_a_thing_are_known_by_the_words_of_the_index() -> None:
+def test_synonyms_use_index_terms() -> None:
     words = shared_words()
     for asked, other in (("purchase", "order"), ("organization", "org"), ("buyer", "customer")):
         assert words.of(other) in synonyms_in_index(words.of(asked))
 
 
-def test_an_operation_id_finds_its_operation_first(apis: Apis, add: Add) -> None:
+def test_operation_id_ranks_its_operation_first(apis: Apis, add: Add) -> None:
     paths = {
         "/issues/{number}/comments": {"post": {"operationId": "issues/create-comment", "summary": "Create an issue"}},
         "/repos/{repo}/issues": {"post": {"operationId": "issues/create", "summary": "Report what is broken"}},

@@ -1,4 +1,4 @@
-"""Descriptions over a real loopback server: fetched, introspected, and kept to one host."""
+"""Descriptions from a real loopback server: fetching, introspection, and restriction to one host."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.domains.apis.apis import Apis, open_apis
+from deltos.domains.apis.domain import Apis, open_apis
 from deltos.domains.apis.source import Fetched
 from deltos.errors import SourceError
 from deltos.guarded import GuardedParser
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from deltos.isolated.process import Workers
 
 SPEC = "openapi: 3.0.0\ninfo: {title: Remote}\npaths:\n  /a: {$ref: 'paths/a.yaml'}\n  /b: {$ref: 'moved.yaml'}\n"
-SPEC += "  /d: {$ref: '%2F%2F[x/d.yaml'}\n"  # no address at all
+SPEC += "  /d: {$ref: '%2F%2F[x/d.yaml'}\n"  # not an address
 SCHEMA = {
     "data": {
         "__schema": {"queryType": {"name": "Q"}, "types": [{"kind": "OBJECT", "name": "Q", "fields": [{"name": "me"}]}]}
@@ -63,11 +63,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Keep the test output clean."""
+        """Discard log lines."""
 
 
 class _Loopback:
-    """A network of this machine alone."""
+    """A network that reaches only this machine."""
 
     def get(self, url: str) -> Fetched:
         return self._open(urllib.request.Request(url))
@@ -95,12 +95,12 @@ def server() -> Iterator[str]:
 @pytest.fixture
 def online(tmp_path: Path, workers: Workers) -> Iterator[Apis]:
     database = SqliteLibrary(tmp_path / "library.db")
-    parser = GuardedParser(workers, database.stopped)
+    parser = GuardedParser(workers, database.unreadable_content)
     yield open_apis(database, network=_Loopback(), parser=parser, clock=lambda: 0.0)
     database.close()
 
 
-def test_a_description_is_fetched_with_its_neighbours_on_the_same_host(online: Apis, server: str) -> None:
+def test_fetches_description_with_neighbours_of_the_same_host(online: Apis, server: str) -> None:
     (api,) = online.indexer.add(f"{server}/spec/openapi.yaml").apis
     assert (api.name, api.citation) == ("remote", f"{server}/spec/openapi.yaml")
     assert online.searcher.search("another file")[0].title == "GET /a — From another file"
@@ -109,29 +109,29 @@ def test_a_description_is_fetched_with_its_neighbours_on_the_same_host(online: A
     assert "not a valid address" in api.warnings[0]
 
 
-def test_an_endpoint_is_asked_to_describe_itself(online: Apis, server: str) -> None:
+def test_introspects_a_graphql_endpoint(online: Apis, server: str) -> None:
     for path in ("/page/graphql", "/gone/graphql"):
         (api,) = online.indexer.add(f"{server}{path}", path.strip("/").replace("/", "-")).apis
         assert (api.overview.kind, api.operation_count) == ("GraphQL", 1)
 
 
-def test_an_endpoint_that_serves_its_schema_is_not_asked(online: Apis, server: str) -> None:
+def test_does_not_introspect_an_endpoint_that_serves_its_schema(online: Apis, server: str) -> None:
     (api,) = online.indexer.add(f"{server}/schema/graphql", "s").apis
     assert api.schema_count == 1
     assert online.library.store.units(online.library.row("s").id, ("operation",))[0].path == "a"
 
 
-def test_an_endpoint_that_will_not_tell_is_an_error(online: Apis, server: str) -> None:
+def test_endpoint_without_introspection_is_an_error(online: Apis, server: str) -> None:
     with pytest.raises(SourceError, match="did not answer an introspection query"):
         online.indexer.add(f"{server}/closed/graphql")
 
 
-def test_a_page_that_is_gone_is_an_error(online: Apis, server: str) -> None:
+def test_missing_page_is_an_error(online: Apis, server: str) -> None:
     with pytest.raises(SourceError, match="HTTP 404"):
         online.indexer.add(f"{server}/gone.yaml")
 
 
-def test_a_remote_description_is_refreshed(online: Apis, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refreshes_a_remote_description(online: Apis, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     online.indexer.add(f"{server}/spec/openapi.yaml")
     monkeypatch.setitem(FILES, "/spec/openapi.yaml", SPEC.replace("  /a:", "  /c:"))
     (changes,) = online.indexer.refresh("remote").changes

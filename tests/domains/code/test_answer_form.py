@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deltos.domains.code.head import about_file
+from deltos.domains.code.file_header import file_description
 from tests.domains.code.asking import LONG_FUNCTIONS, paths, search
 from tests.repositories import write_files
 
@@ -31,7 +31,7 @@ def lines_of(desk: Desk, query: str, **arguments: Any) -> list[str]:
     return desk.call("search_code", query=query, **arguments).text.split("\n")
 
 
-def test_the_excerpt_begins_with_the_definition_that_it_is_named_for(desk: Desk, project: Path) -> None:
+def test_the_excerpt_begins_with_its_definition(desk: Desk, project: Path) -> None:
     write_files(project, {"src/clauses.py": TWO_SHORT})
     for query in ("go_package", "how is a go package stripped"):
         lines = lines_of(desk, query)
@@ -48,7 +48,7 @@ def test_the_excerpt_keeps_decorators_and_comments_above_the_definition(desk: De
     assert text == "src/zebra.py:4-8 count_zebras\n" + "\n".join(source.split("\n")[3:8])
 
 
-def test_of_a_long_definition_the_lines_around_the_answer_are_shown_below_its_header(desk: Desk, project: Path) -> None:
+def test_a_long_definition_is_shown_as_its_header_and_the_lines_around_the_answer(desk: Desk, project: Path) -> None:
     steps = [f"    step_{number} = advance(step_{number - 1}, pace={number})" for number in range(1, 45)]
     steps[38] = '    raise Overflow("the larder is full")'
     write_files(project, {"src/larder.py": "def stow(step_0):\n" + "\n".join(steps) + "\n"})
@@ -59,7 +59,7 @@ def test_of_a_long_definition_the_lines_around_the_answer_are_shown_below_its_he
     assert len(first["content"]) <= 2_000
 
 
-def test_what_has_no_docstring_is_told_by_that_of_its_file(desk: Desk, project: Path) -> None:
+def test_a_definition_without_docstring_is_summarised_by_its_file(desk: Desk, project: Path) -> None:
     write_files(
         project,
         {
@@ -71,7 +71,7 @@ def test_what_has_no_docstring_is_told_by_that_of_its_file(desk: Desk, project: 
     assert "src/clauses.py:8 go_package(text) — Reads the import statements of a file." in text.split("\n")
 
 
-def test_the_docstring_of_the_next_definition_is_not_taken_for_that_of_a_variable(desk: Desk, project: Path) -> None:
+def test_a_variable_does_not_get_the_docstring_of_the_next_definition(desk: Desk, project: Path) -> None:
     source = 'most_walruses = 3\n\n\ndef feed(seal):\n    """Give a seal its fish."""\n    return seal\n'
     write_files(project, {"src/pool.py": source, "src/walrus.py": "def walrus(walruses):\n    return walruses\n"})
     text = desk.call("search_code", query="walrus walruses", concise=True).text
@@ -79,7 +79,7 @@ def test_the_docstring_of_the_next_definition_is_not_taken_for_that_of_a_variabl
     assert "Give a seal" not in text
 
 
-def test_documentation_is_told_without_its_tags_and_attributes(desk: Desk, project: Path) -> None:
+def test_documentation_is_shown_without_tags_and_attributes(desk: Desk, project: Path) -> None:
     csharp = "/// <summary>\n/// Weighs yaks, e.g. brown ones. Slowly.\n/// </summary>\npublic class YakScales\n{\n    int yak;\n}\n"
     rust = "/// Shears a yak.\n#[inline]\npub fn shear(&self, yak: Yak) -> Option<Wool> {\n    None\n}\n"
     python = 'def weigh_or_shear(yaks):\n    """Weigh or shear yaks, the whole herd."""\n    return yaks\n'
@@ -89,7 +89,7 @@ def test_documentation_is_told_without_its_tags_and_attributes(desk: Desk, proje
     assert "src/shear.rs:3 shear(yak: Yak) -> Option<Wool> — Shears a yak." in lines
 
 
-def test_a_second_place_of_the_first_file_leaves_the_first_places_to_other_files(desk: Desk, project: Path) -> None:
+def test_a_second_chunk_of_the_first_file_comes_after_other_files(desk: Desk, project: Path) -> None:
     body = "".join(f"    ledger.write({n})\n" for n in range(20))
     source = f"def open_quota(ledger):\n{body}\n\ndef close_quota(ledger):\n{body}"
     others = {f"src/other{n}.py": f"def ledger_quota_{n}():\n    pass\n" for n in range(4)}
@@ -100,7 +100,7 @@ def test_a_second_place_of_the_first_file_leaves_the_first_places_to_other_files
     assert {found[rank]["symbol"] for rank in own} == {"open_quota", "close_quota"}
 
 
-def test_code_comes_before_tests_and_prose_unless_they_are_asked_for(desk: Desk, project: Path) -> None:
+def test_code_comes_before_tests_and_prose_unless_requested(desk: Desk, project: Path) -> None:
     write_files(
         project,
         {
@@ -113,7 +113,7 @@ def test_code_comes_before_tests_and_prose_unless_they_are_asked_for(desk: Desk,
     assert paths(search(desk, "test that a parcel can be weighed"))[0] == "tests/test_parcel.py"
 
 
-def test_every_line_of_a_concise_answer_names_a_symbol_and_says_what_it_is(desk: Desk, project: Path) -> None:
+def test_every_line_of_a_concise_answer_has_a_symbol_and_a_summary(desk: Desk, project: Path) -> None:
     write_files(project, LONG_FUNCTIONS)
     lines = [line for line in lines_of(desk, "compute", concise=True) if line.startswith("many/")]
     assert len(lines) == 10
@@ -124,10 +124,10 @@ def test_every_line_of_a_concise_answer_names_a_symbol_and_says_what_it_is(desk:
         assert said or "()" in name
 
 
-def test_a_name_that_nothing_has_is_answered_with_names_that_are_near(desk: Desk) -> None:
+def test_an_undefined_name_is_answered_with_similar_names(desk: Desk) -> None:
     text = desk.call("search_code", query="claerCacheValue").text
-    assert text.startswith("Note: nothing named claerCacheValue is defined here; closest by words:")
-    assert "\nNear names: clear_cache, test_clear_cache.\n" in text
+    assert text.startswith("Note: no definition is named claerCacheValue; closest by words:")
+    assert "\nSimilar names: clear_cache, test_clear_cache.\n" in text
 
 
 def test_imports_around_an_answer_are_shown_in_part_only(desk: Desk, project: Path) -> None:
@@ -138,7 +138,7 @@ def test_imports_around_an_answer_are_shown_in_part_only(desk: Desk, project: Pa
     assert len(first["content"]) <= 500
 
 
-def test_a_line_of_an_answer_keeps_both_quotes_of_a_text_and_no_bracket_of_a_name(desk: Desk, project: Path) -> None:
+def test_a_summary_keeps_both_quotes_of_a_string_and_no_bracket_of_a_name(desk: Desk, project: Path) -> None:
     write_files(
         project,
         {
@@ -160,7 +160,7 @@ def test_a_line_of_an_answer_keeps_both_quotes_of_a_text_and_no_bracket_of_a_nam
         (r"/public \w+ Stow/", "public Shelf Stow"),
     ],
 )
-def test_every_concise_line_of_an_exact_search_shows_what_was_found(
+def test_every_concise_line_of_an_exact_search_shows_the_match(
     desk: Desk, project: Path, query: str, found: str
 ) -> None:
     room = "if (this.shelves.Where(shelf => shelf.HasRoomFor(jar)).Count() == 0)"
@@ -209,7 +209,7 @@ int wake_otters(int fish) {
 """
 
 
-def test_a_definition_is_told_by_no_sentence_of_something_else(desk: Desk, project: Path) -> None:
+def test_a_definition_is_not_summarised_by_an_unrelated_sentence(desk: Desk, project: Path) -> None:
     write_files(project, {"src/zoo.c": C_FILE, "src/otters.c": "int otters(int fish) {\n  return fish;\n}\n"})
     for name, told in {
         "feed_otters": "feed_otters(int fish)",
@@ -220,7 +220,7 @@ def test_a_definition_is_told_by_no_sentence_of_something_else(desk: Desk, proje
         assert line.endswith(f" {told}"), line
 
 
-def test_a_file_is_about_what_its_first_comment_says_or_that_of_its_type() -> None:
+def test_a_file_is_described_by_its_first_comment_or_that_of_its_type() -> None:
     java = [
         "package zoo;",
         "",
@@ -232,8 +232,10 @@ def test_a_file_is_about_what_its_first_comment_says_or_that_of_its_type() -> No
         "@Keeper",
         "public class Zoo {",
     ]
-    assert about_file(java, "Zoo.java") == "Feeds the seals."
-    assert about_file(["import zoo", "", "# Feeds the seals.", "def feed():"], "zoo.py") == ""
-    assert about_file(["# Feeds the seals.", "", "import zoo"], "zoo.py") == "Feeds the seals."
-    assert about_file(["#ifdef A", '# include "a zoo.h"', "#else", '# include "b zoo.h"', "#endif"], "zoo.c") == ""
-    assert about_file(["# include the seals", "", "import zoo"], "zoo.py") == "include the seals"
+    assert file_description(java, "Zoo.java") == "Feeds the seals."
+    assert file_description(["import zoo", "", "# Feeds the seals.", "def feed():"], "zoo.py") == ""
+    assert file_description(["# Feeds the seals.", "", "import zoo"], "zoo.py") == "Feeds the seals."
+    assert (
+        file_description(["#ifdef A", '# include "a zoo.h"', "#else", '# include "b zoo.h"', "#endif"], "zoo.c") == ""
+    )
+    assert file_description(["# include the seals", "", "import zoo"], "zoo.py") == "include the seals"

@@ -11,7 +11,7 @@ from deltos.app import App
 from deltos.config import Config
 from tests.calling import Desk
 from tests.domains.code.asking import paths, search
-from tests.domains.history.pasts import begin, commit
+from tests.domains.history.repositories import begin, commit
 from tests.repositories import git, write_files
 
 if TYPE_CHECKING:
@@ -59,14 +59,14 @@ def session(home: Path, root: Path, workers: Workers) -> Iterator[Desk]:
         ("portrait thumbnails", "part_s.py"),
     ],
 )
-def test_a_file_is_found_by_what_its_commits_say(
+def test_a_file_is_found_by_its_commit_messages(
     tmp_path: Path, repository: Path, question: str, path: str, workers: Workers
 ) -> None:
     with session(tmp_path / "home", repository, workers) as desk:
         assert paths(search(desk, question))[0] == path
 
 
-def test_what_commits_brought_is_marked_so(tmp_path: Path, repository: Path, workers: Workers) -> None:
+def test_files_found_by_commits_are_marked(tmp_path: Path, repository: Path, workers: Workers) -> None:
     with session(tmp_path / "home", repository, workers) as desk:
         answer = desk.call("search_code", query="impatient clients of the gateway")
         assert "part_q.py:1-2 q (by its commits)" in answer.text
@@ -79,7 +79,7 @@ def test_what_commits_brought_is_marked_so(tmp_path: Path, repository: Path, wor
         assert any("part_q.py" in title and title.endswith("(by its commits)") for title in titles)
 
 
-def test_what_changes_together_with_the_likeliest_file_comes_forward_for_an_issue(
+def test_files_that_change_together_with_the_best_file_are_raised_for_an_issue(
     tmp_path: Path, workers: Workers
 ) -> None:
     root = begin(tmp_path / "ledger")
@@ -102,7 +102,7 @@ def test_only_files_in_scope_are_found_by_their_commits(tmp_path: Path, reposito
         assert set(paths(search(desk, "impatient clients", directory="inner"))) == {"inner/part_x.py"}
 
 
-def test_a_commit_made_while_the_server_runs_counts_with_the_next_reading(
+def test_a_new_commit_is_used_after_the_next_history_update(
     tmp_path: Path, repository: Path, workers: Workers
 ) -> None:
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:

@@ -13,7 +13,7 @@ from deltos.config import Config, Embedding
 from deltos.embed.identity import model_identity
 from tests.calling import Desk
 from tests.domains.code.asking import paths, search
-from tests.domains.history.pasts import begin, commit
+from tests.domains.history.repositories import begin, commit
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ LIMIT = '''class TokenBucket:
 '''
 
 
-def test_what_shares_no_word_with_the_question_is_found_and_marked(desk: Desk, project: Path) -> None:
+def test_semantic_matches_are_found_and_marked(desk: Desk, project: Path) -> None:
     write_files(project, {"src/login.py": LOGIN, "src/bucket.py": LIMIT})
     answer = desk.call("search_code", query="authentication of credentials")
     assert "src/login.py:4-6 verify_password (near in meaning)" in answer.text
@@ -64,23 +64,23 @@ def test_a_question_of_another_language_finds_english_code(desk: Desk, project: 
     assert paths(search(desk, question))[0] == file
 
 
-def test_a_name_of_the_project_is_not_read_as_a_word_of_another_language(desk: Desk, project: Path) -> None:
+def test_a_name_in_the_project_is_not_translated(desk: Desk, project: Path) -> None:
     write_files(
         project, {"src/rede.py": "def rede():\n    return 1\n", "src/speech.py": "def speech():\n    return 2\n"}
     )
     answer = desk.call("search_code", query="rede")
     assert answer.text.startswith("src/rede.py")
-    assert "Read in English" not in answer.text
+    assert "Translated to English" not in answer.text
 
 
-def test_code_that_is_written_in_the_language_of_the_question_is_found_by_its_words(desk: Desk, project: Path) -> None:
+def test_code_in_the_language_of_the_question_is_found_by_its_words(desk: Desk, project: Path) -> None:
     steuer = 'def berechne_steuer(betrag):\n    """Die Steuer auf einen Betrag, auf ganze Cent gerundet."""\n'
     write_files(project, {"src/steuer.py": steuer, "src/login.py": LOGIN})
     answer = search(desk, "Wo wird die Steuer auf einen Betrag gerundet?")
     assert paths(answer)[0] == "src/steuer.py"
 
 
-def test_an_edit_changes_what_a_file_means(desk: Desk, project: Path) -> None:
+def test_an_edit_changes_the_vectors_of_a_file(desk: Desk, project: Path) -> None:
     write_files(project, {"src/thing.py": LOGIN})
     assert paths(search(desk, "authentication of credentials"))[0] == "src/thing.py"
     write_files(project, {"src/thing.py": LIMIT, "src/login.py": LOGIN})
@@ -90,20 +90,20 @@ def test_an_edit_changes_what_a_file_means(desk: Desk, project: Path) -> None:
     assert paths(search(desk, "throttling"))[0] == "src/thing.py"
 
 
-def test_a_file_that_is_far_from_the_question_is_not_shown(desk: Desk, project: Path) -> None:
+def test_a_dissimilar_file_is_not_shown(desk: Desk, project: Path) -> None:
     write_files(project, {"src/login.py": LOGIN, "src/bucket.py": LIMIT})
     for question in ("zebra", "sheet music", "volcanic rock"):
         assert not {"src/login.py", "src/bucket.py"} & set(paths(search(desk, question)))
 
 
-def test_of_a_near_file_the_part_that_defines_something_is_shown(desk: Desk, project: Path) -> None:
+def test_a_semantic_match_shows_a_definition(desk: Desk, project: Path) -> None:
     imports = "".join(f"import module_{number}\n" for number in range(30))
     write_files(project, {"src/login.py": f'"""Who may come in: passwords."""\n\n{imports}\n\n{LOGIN}'})
     results = search(desk, "authentication of credentials")["results"]
     assert next(hit["symbol"] for hit in results if hit["file_path"] == "src/login.py") == "verify_password"
 
 
-def test_without_a_model_words_alone_find(tmp_path: Path, project: Path, workers: Workers) -> None:
+def test_without_a_model_only_words_match(tmp_path: Path, project: Path, workers: Workers) -> None:
     write_files(project, {"src/login.py": LOGIN})
     with closing(App(replace(Config(tmp_path / "off"), embedding=Embedding("off")), workers=workers)) as app:
         off = Desk(app.tools(), project)
@@ -119,7 +119,7 @@ def vector_counts(app: App, root: Path) -> tuple[int, int]:
     return index.store.code.vector_count(model_identity()), index.store.history.vector_count(model_identity())
 
 
-def test_without_a_model_no_vectors_are_made_and_those_there_are_stay_whole(tmp_path: Path, workers: Workers) -> None:
+def test_without_a_model_no_vectors_are_added_and_existing_ones_stay(tmp_path: Path, workers: Workers) -> None:
     root = begin(tmp_path / "project")
     commit(root, "Let people in", {"src/login.py": LOGIN})
     home = Config(tmp_path / "home")
@@ -134,7 +134,7 @@ def test_without_a_model_no_vectors_are_made_and_those_there_are_stay_whole(tmp_
         assert paths(search(Desk(app.tools(), root), "authentication of credentials")) == []
 
 
-def test_what_has_no_name_is_told_by_a_line_that_says_something(desk: Desk, project: Path) -> None:
+def test_a_chunk_without_symbol_is_summarised_by_an_informative_line(desk: Desk, project: Path) -> None:
     states = "const (\n\tWaiting = iota\n\tDelivered\n)\n"
     settings = '{\n  "carriers": ["north", "south"],\n  "cutoff": "18:30"\n}\n'
     write_files(project, {"src/login.py": LOGIN, "track/status.go": f"package track\n\n{states}", "hub.json": settings})

@@ -55,7 +55,7 @@ def files(draw: st.DrawFn) -> tuple[list[str], list[Definition]]:
 
 
 @given(files())
-def test_chunks_cover_every_line_that_says_something_exactly_once(file: tuple[list[str], list[Definition]]) -> None:
+def test_chunks_cover_every_non_blank_line_exactly_once(file: tuple[list[str], list[Definition]]) -> None:
     lines, definitions = file
     chunks = chunk_lines(lines, definitions)
     assert_covered(lines, chunks)
@@ -68,7 +68,7 @@ def test_chunks_cover_every_line_that_says_something_exactly_once(file: tuple[li
     st.sampled_from([x for x in LANGUAGES if x.grammar]),
 )
 @settings(max_examples=50)
-def test_text_in_any_language_however_broken_is_covered(text: str, language: object) -> None:
+def test_invalid_source_in_any_language_is_covered(text: str, language: object) -> None:
     data = text.encode()
     lines = lines_of(data)
     file = parse_file("x", Admitted(data, language))  # type: ignore[arg-type]
@@ -105,13 +105,13 @@ def test_each_function_is_a_chunk_with_its_symbol_signature_and_doc() -> None:
     assert first.names == ("first",)
 
 
-def test_small_neighbours_share_a_chunk_that_names_them_all() -> None:
+def test_adjacent_small_definitions_share_a_chunk_with_all_names() -> None:
     [chunk] = chunks_of("a.py", "\n".join(function(name, 4) for name in ("one", "two", "three")))
     assert (chunk.start_line, chunk.end_line) == (1, 14)
     assert chunk.names == ("one", "two", "three")
 
 
-def test_a_long_class_is_cut_along_its_methods() -> None:
+def test_a_long_class_is_split_along_its_methods() -> None:
     methods = "".join("    " + line + "\n" for n in range(4) for line in function(f"method_{n}", 20).splitlines())
     chunks = chunks_of("a.py", f'import os\n\nclass Long:\n    """All of it."""\n\n{methods}')
     symbols = [chunk.symbol for chunk in chunks]
@@ -119,7 +119,7 @@ def test_a_long_class_is_cut_along_its_methods() -> None:
     assert chunks[1].kind == "method"
 
 
-def test_a_long_function_is_cut_into_windows_that_keep_its_name_and_signature() -> None:
+def test_a_long_function_is_split_into_windows_with_its_name_and_signature() -> None:
     chunks = chunks_of("a.py", function("long", 130))
     assert len(chunks) == 3
     assert {chunk.symbol for chunk in chunks} == {"long"}
@@ -127,7 +127,7 @@ def test_a_long_function_is_cut_into_windows_that_keep_its_name_and_signature() 
     assert [chunk.names for chunk in chunks] == [("long",), (), ()]
 
 
-def test_windows_end_at_a_blank_line_where_there_is_one_near() -> None:
+def test_windows_end_at_a_nearby_blank_line() -> None:
     lines = ["word"] * 40 + [""] + ["word"] * 40
     assert places(chunk_lines(lines, [])) == [(1, 40, ""), (42, 81, "")]
 
@@ -138,7 +138,7 @@ def test_long_lines_make_short_windows() -> None:
     assert places(chunk_lines(["x" * 100_000], [])) == [(1, 1, "")]
 
 
-def test_a_file_in_an_unknown_language_is_cut_by_lines() -> None:
+def test_a_file_in_an_unknown_language_is_split_by_lines() -> None:
     chunks = chunks_of("notes.unknown", "\n".join(f"line {n}" for n in range(120)))
     assert places(chunks) == [(1, 50, ""), (51, 100, ""), (101, 120, "")]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_indexing_tells_what_was_indexed_and_skipped(desk: Desk, project: Path) -> None:
+def test_indexing_reports_indexed_and_skipped_files(desk: Desk, project: Path) -> None:
     write_files(project, {"photo.png": b"x", "empty.py": ""})
     answer = desk.call("index_repository")
     data = answer.structured
@@ -59,18 +59,18 @@ def test_a_concise_answer_about_indexing_is_at_most_half_as_long(desk: Desk) -> 
 
 
 @pytest.mark.parametrize("path", ["missing", "src/cache.py"])
-def test_a_path_that_is_no_folder_is_an_error(desk: Desk, path: str) -> None:
+def test_a_path_that_is_not_a_folder_is_an_error(desk: Desk, path: str) -> None:
     with pytest.raises(NotFound):
         desk.call("index_repository", repo_path=path)
 
 
 @pytest.mark.parametrize("path", ["  ", "a\0b", "x" * 10_000])
-def test_a_path_that_can_be_none_is_an_error(desk: Desk, path: str) -> None:
+def test_an_invalid_path_is_an_error(desk: Desk, path: str) -> None:
     with pytest.raises(BadArgument):
         desk.call("index_repository", repo_path=path)
 
 
-def test_a_repository_with_nothing_in_it_is_an_error(desk: Desk, tmp_path: Path) -> None:
+def test_an_empty_repository_is_an_error(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     desk.root = tmp_path / "empty"
     with pytest.raises(NothingToIndex, match="No files to index"):
@@ -79,14 +79,14 @@ def test_a_repository_with_nothing_in_it_is_an_error(desk: Desk, tmp_path: Path)
         desk.call("search_code", query="anything")
 
 
-def test_a_repository_without_code_says_what_it_has_instead(desk: Desk, tmp_path: Path) -> None:
+def test_a_repository_without_code_reports_skipped_files(desk: Desk, tmp_path: Path) -> None:
     desk.root = write_files(tmp_path / "photos", {"a.png": b"x", "b.png": b"x", "c.csv": "1,2\n"})
     assert desk.data("index_repository")["files_skipped"] == 3
     text = desk.call("search_code", query="sunset").text
     assert "nothing in this project could be indexed; skipped: binary 2, data 1" in text
 
 
-def test_many_errors_are_shown_in_part_and_counted(tmp_path: Path) -> None:
+def test_many_errors_are_truncated_and_counted(tmp_path: Path) -> None:
     class Failing(CodeIndexer):
         def extract(self, file: object) -> Any:
             raise ValueError("no")

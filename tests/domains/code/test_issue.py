@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.domains.code.issue import read_issue
+from deltos.domains.code.issue import parse_issue
 from deltos.domains.code.query import MAX_TERMS, parse_query
 from deltos.text.words import shared_words
 from tests.domains.code.asking import paths, search
@@ -45,7 +45,7 @@ def terms_of(text: str) -> set[str]:
     return set(parse_query(text, shared_words()).terms)
 
 
-def test_an_issue_is_read_by_title_names_and_prose_and_never_by_its_template() -> None:
+def test_an_issue_is_parsed_without_its_template() -> None:
     query = parse_query(ISSUE, shared_words())
     assert query.is_issue
     assert query.text == "Total is wrong after a coupon is applied"
@@ -66,37 +66,37 @@ def test_an_issue_is_read_by_title_names_and_prose_and_never_by_its_template() -
         ("Bug:", "Bug:"),
     ],
 )
-def test_labels_of_a_tracker_and_links_are_no_part_of_the_title(line: str, title: str) -> None:
-    assert read_issue(f"{line}\n\nsome prose").title == title
+def test_labels_and_links_are_removed_from_the_title(line: str, title: str) -> None:
+    assert parse_issue(f"{line}\n\nsome prose").title == title
 
 
 LEDGER = "Rounding of the ledger is wrong\n\n" + "The ledger rounds sums down where it should round them up. " * 6
 
 
-def test_what_the_likeliest_file_imports_comes_before_what_nothing_leads_to(desk: Desk, project: Path) -> None:
+def test_imports_of_the_best_file_come_before_unrelated_files(desk: Desk, project: Path) -> None:
     ledger = "from r.part import up\n\n\ndef round_ledger(sums):\n    return [up(each) for each in sums]\n"
     part = 'def up(sums):\n    """Rounds sums of the ledger."""\n    return sums\n'
     write_files(project, {"ledger.py": ledger, "p/part.py": part, "q/part.py": part, "r/part.py": part})
     assert paths(search(desk, LEDGER))[:2] == ["ledger.py", "r/part.py"]
 
 
-def test_a_comment_that_never_ends_hides_the_rest_only() -> None:
-    assert read_issue("A title\n\nsome prose\n<!-- and so on\nfor ever").prose == ["some prose"]
+def test_an_unclosed_comment_hides_only_the_rest() -> None:
+    assert parse_issue("A title\n\nsome prose\n<!-- and so on\nfor ever").prose == ["some prose"]
 
 
-def test_a_short_query_or_one_line_is_no_issue() -> None:
+def test_a_short_or_one_line_query_is_not_an_issue() -> None:
     assert not parse_query("where is the cache\ncleared", shared_words()).is_issue
     assert not parse_query("where is the cache cleared " * 30, shared_words()).is_issue
 
 
-def test_a_long_text_in_quotes_is_looked_for_as_it_stands() -> None:
+def test_a_long_quoted_text_is_a_literal() -> None:
     text = "\n".join(f"\tline {number} of it" for number in range(30))
     query = parse_query(f'"{text}"', shared_words())
     assert (query.kind, query.text) == ("literal", text)
     assert parse_query(f"/{text}/", shared_words()).kind == "pattern"
 
 
-def test_the_terms_of_a_long_issue_are_few() -> None:
+def test_the_number_of_terms_of_a_long_issue_is_limited() -> None:
     text = "Title of it\n" + "\n".join(f"word{n} other_{n}.name{n}() and `quoted_{n}`" for n in range(2_000))
     query = parse_query(text, shared_words())
     assert len(query.terms) <= MAX_TERMS
@@ -119,16 +119,16 @@ def test_the_terms_of_a_long_issue_are_few() -> None:
         ("The loop in shop/basket.py is slow.", "shop/basket.py", 0),
     ],
 )
-def test_stack_frames_of_many_languages_are_places(frame: str, path: str, line: int) -> None:
-    [place] = read_issue(f"It crashes\n\n```\n{frame}\n```\n").places
+def test_stack_frames_of_many_languages_are_parsed(frame: str, path: str, line: int) -> None:
+    [place] = parse_issue(f"It crashes\n\n```\n{frame}\n```\n").mentions
     assert (place.path.lstrip("/"), place.line) == (path.lstrip("/"), line)
 
 
-def test_the_innermost_frame_is_the_nearest() -> None:
+def test_the_innermost_frame_has_the_highest_weight() -> None:
     python = 'Crash\n\n  File "a/outer.py", line 1, in f\n    g()\n  File "a/inner.py", line 2, in g\n    1/0\n'
     script = "Crash\n\n    at g (a/inner.js:2:1)\n    at f (a/outer.js:1:1)\n"
     for text in (python, script):
-        nearest = max(read_issue(text).places, key=lambda place: place.nearness)
+        nearest = max(parse_issue(text).mentions, key=lambda place: place.frame_weight)
         assert "inner" in nearest.path
 
 
@@ -148,7 +148,7 @@ def test_a_stack_frame_in_the_project_is_a_candidate_by_itself(desk: Desk, proje
     assert first["start_line"] <= 70 <= first["end_line"]
 
 
-def test_a_frame_of_a_library_is_no_candidate(desk: Desk, project: Path) -> None:
+def test_a_frame_of_a_library_is_not_a_candidate(desk: Desk, project: Path) -> None:
     write_files(project, {"deep/inside/levels.py": "def one():\n    return 1\n"})
     found = [hit for hit in search(desk, TRACE)["results"] if hit["file_path"] == "deep/inside/levels.py"]
     assert all(hit.get("near_in_meaning") for hit in found), (
@@ -156,7 +156,7 @@ def test_a_frame_of_a_library_is_no_candidate(desk: Desk, project: Path) -> None
     )
 
 
-def test_templates_and_changelogs_and_tests_come_after_the_code_they_speak_of(desk: Desk, project: Path) -> None:
+def test_templates_changelogs_and_tests_come_after_code(desk: Desk, project: Path) -> None:
     prose = "Total is wrong after a coupon is applied. apply_coupon subtracts the discount twice. basket total\n"
     code = "def apply_coupon(basket, discount):\n    basket.total -= discount\n"
     write_files(
@@ -250,7 +250,7 @@ def test_a_frame_of_another_version_is_found_by_its_function_and_its_source(
     assert (first["file_path"], first["start_line"], first["symbol"]) == ("stock/levels.py", line, symbol)
 
 
-def test_a_frame_of_go_is_the_method_of_the_type_that_it_names(desk: Desk, project: Path) -> None:
+def test_a_go_frame_is_located_at_the_method_of_its_type(desk: Desk, project: Path) -> None:
     source = "package shop\n\nfunc (b *Bag) Next() {\n\tgo()\n}\n\nfunc (c *Cart) Next() {\n\tgo()\n}\n"
     write_files(project, {"cart.go": source})
     trace = (

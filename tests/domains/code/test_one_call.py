@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.domains.code.issue import frames_of
-from deltos.domains.code.parts import parts_of
+from deltos.domains.code.compound_questions import split_question
+from deltos.domains.code.issue import parse_frames
 from tests.domains.code.asking import paths, search
 from tests.repositories import write_files
 
@@ -39,7 +39,7 @@ def shop(project: Path) -> Path:
 
 
 @pytest.mark.usefixtures("shop")
-def test_a_name_is_answered_with_its_definition_and_how_much_it_is_used(desk: Desk) -> None:
+def test_a_name_is_answered_with_its_definition_and_its_number_of_references(desk: Desk) -> None:
     text = desk.call("search_code", query="redeem").text.split("\n")
     assert text[0].startswith("redeem: used in 4 places of 2 files (find_references lists them)")
     assert text[1:4] == [
@@ -49,7 +49,7 @@ def test_a_name_is_answered_with_its_definition_and_how_much_it_is_used(desk: De
     ]
 
 
-def test_a_name_that_a_package_re_exports_leads_to_its_definition_and_counts_as_use(desk: Desk, project: Path) -> None:
+def test_a_re_exported_name_leads_to_its_definition_and_counts_as_reference(desk: Desk, project: Path) -> None:
     write_files(
         project,
         {
@@ -78,7 +78,7 @@ def test_the_code_that_defines_a_name_comes_before_a_heading_of_that_name(desk: 
 @pytest.mark.parametrize(
     "place", ["shop/coupon.py:5", "coupon.py:5", "./shop/coupon.py:5-9", "/srv/app/shop/coupon.py:5"]
 )
-def test_a_place_is_answered_with_the_definition_around_it_alone(desk: Desk, place: str) -> None:
+def test_a_file_and_line_is_answered_with_only_its_definition(desk: Desk, place: str) -> None:
     answer = search(desk, place)
     [only] = answer["results"]
     assert (only["file_path"], only["symbol"], only["start_line"]) == ("shop/coupon.py", "redeem", 4)
@@ -86,7 +86,7 @@ def test_a_place_is_answered_with_the_definition_around_it_alone(desk: Desk, pla
 
 
 @pytest.mark.usefixtures("shop")
-def test_a_place_that_there_is_not_is_searched_by_words(desk: Desk) -> None:
+def test_an_unknown_file_and_line_is_searched_by_words(desk: Desk) -> None:
     assert "shop/coupon.py" in paths(search(desk, "other/coupon_redeem.py:5"))
 
 
@@ -99,15 +99,15 @@ def test_a_stack_trace_is_answered_with_its_frames_in_the_project_innermost_firs
     assert "decoder.py" not in text
 
 
-def test_frames_of_other_languages_come_innermost_first_and_prose_has_none() -> None:
+def test_frames_are_sorted_innermost_first_and_prose_has_none() -> None:
     javascript = "Error: no such port\n    at listen (/srv/web/server.ts:12:5)\n    at main (web/index.ts:3:1)"
-    assert [(frame.path, frame.line) for frame in frames_of(javascript)] == [
+    assert [(frame.path, frame.line) for frame in parse_frames(javascript)] == [
         ("/srv/web/server.ts", 12),
         ("web/index.ts", 3),
     ]
     prose = "The total is wrong.\nWe saw it on Monday.\nAnd on Tuesday.\nSee shop/till.py:5 for details."
-    assert frames_of(prose) == []
-    assert frames_of("what happens in till.py when the drawer is open") == []
+    assert parse_frames(prose) == []
+    assert parse_frames("what happens in till.py when the drawer is open") == []
 
 
 def test_a_question_of_two_parts_shows_the_code_for_both(desk: Desk, shop: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_question_of_two_parts_shows_the_code_for_both(desk: Desk, shop: Path)
         assert code in text
 
 
-def test_the_second_place_is_for_the_part_that_the_first_hit_does_not_answer(desk: Desk, project: Path) -> None:
+def test_the_second_hit_answers_the_other_part_of_the_question(desk: Desk, project: Path) -> None:
     jars = {
         f"web/{kind}_cookies.py": f'class {kind.title()}Cookies:\n    """Cookies that are stored in a {kind}."""\n\n'
         f"    def store(self, cookies):\n        self.{kind}.cookies.append(cookies)\n"
@@ -149,5 +149,5 @@ def test_the_second_place_is_for_the_part_that_the_first_hit_does_not_answer(des
         ("parse and store a query", []),
     ],
 )
-def test_only_what_is_plainly_two_questions_is_taken_for_two(question: str, parts: list[str]) -> None:
-    assert parts_of(question) == parts
+def test_only_clearly_compound_questions_are_split(question: str, parts: list[str]) -> None:
+    assert split_question(question) == parts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltos.domains.code.paths import is_aside, is_built, is_settings, path_words, telling_stem
+from deltos.domains.code.paths import is_aside, is_built, is_settings, meaningful_stem, path_words
 from deltos.text.words import Words
 
 
@@ -21,15 +21,15 @@ from deltos.text.words import Words
         ("a/b.test.ts", "b", ["a"]),
     ],
 )
-def test_the_telling_part_of_a_path_is_found(path: str, stem: str, folders: list[str]) -> None:
-    assert telling_stem(path) == (stem, folders)
+def test_the_meaningful_stem_of_a_path_is_found(path: str, stem: str, folders: list[str]) -> None:
+    assert meaningful_stem(path) == (stem, folders)
 
 
-def test_a_path_gives_the_words_of_its_stem_and_of_its_folders_from_the_nearest_on() -> None:
+def test_path_words_are_those_of_the_stem_and_the_folders_from_innermost_outwards() -> None:
     assert path_words("web/apis/rateLimits.ts", Words()) == ("rate limit ratelimits", "api web")
 
 
-def test_examples_built_files_and_settings_are_told_by_their_path() -> None:
+def test_examples_built_files_and_settings_are_recognised_by_path() -> None:
     assert is_aside("examples/a.py")
     assert not is_aside("src/example.py")
     assert is_built("dist/a.js")

@@ -12,7 +12,7 @@ from deltos.config import Config
 from deltos.model import COMMITS_MARK
 from tests.calling import Desk
 from tests.domains.code.asking import paths, search
-from tests.domains.history.pasts import begin, commit
+from tests.domains.history.repositories import begin, commit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,15 +59,15 @@ def desk(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator
         ("how do I run the tests", "README.md", "Shop.Developing"),
     ],
 )
-def test_what_no_code_says_is_found_in_texts_for_people(desk: Desk, query: str, path: str, symbol: str) -> None:
+def test_prose_is_found_if_code_does_not_cover_the_query(desk: Desk, query: str, path: str, symbol: str) -> None:
     first = search(desk, query)["results"][0]
     assert (first["file_path"], first["symbol"]) == (path, symbol)
 
 
-def test_code_comes_before_a_list_of_changes_that_has_its_words(desk: Desk) -> None:
+def test_code_comes_before_a_changelog_with_its_words(desk: Desk) -> None:
     assert paths(search(desk, "rounded price"))[0] == "api/prices.py"
 
 
-def test_a_commit_that_touched_everything_speaks_for_no_file(desk: Desk) -> None:
+def test_a_commit_that_touched_all_files_supports_none(desk: Desk) -> None:
     """The only commit is about deploying, and touched every file: none of them is about it for that."""
     assert COMMITS_MARK not in desk.call("search_code", query="deploy the first shop", limit=20).text

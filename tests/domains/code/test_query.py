@@ -42,7 +42,7 @@ def test_the_last_part_of_a_dotted_name_is_looked_up_too() -> None:
         ("read the file", ()),
     ],
 )
-def test_names_inside_a_question_are_noticed(text: str, names: tuple[str, ...]) -> None:
+def test_names_inside_a_question_are_found(text: str, names: tuple[str, ...]) -> None:
     query = ask(text)
     assert query.kind == "words"
     assert set(names) <= set(query.names)
@@ -53,7 +53,7 @@ def test_names_inside_a_question_are_noticed(text: str, names: tuple[str, ...]) 
     ("text", "literal"),
     [('"not found"', "not found"), ("'x = 1'", "x = 1"), ("`a && b`", "a && b"), ('  "("  ', "("), ('"日本"', "日本")],
 )
-def test_a_quoted_text_is_meant_literally(text: str, literal: str) -> None:
+def test_a_quoted_text_is_a_literal(text: str, literal: str) -> None:
     assert ask(text) == CodeQuery(literal, "literal")
 
 
@@ -98,17 +98,17 @@ def test_question_words_stop_words_and_the_verbs_of_commits_are_dropped() -> Non
     assert ask("where is it").terms != ()
 
 
-def test_neighbouring_words_are_tried_as_one() -> None:
+def test_adjacent_words_are_joined() -> None:
     assert {"ratelimit", "limitmiddleware", "ratelimitmiddleware"} <= set(ask("rate limit middleware").joined)
 
 
-def test_a_query_about_tests_is_noticed() -> None:
+def test_a_query_about_tests_is_recognised() -> None:
     assert ask("tests of the parser").about_tests
     assert not ask("parser").about_tests
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t", "\0\x01\x1b"])
-def test_an_empty_query_is_a_named_error(text: str) -> None:
+def test_an_empty_query_raises(text: str) -> None:
     with pytest.raises(BadArgument, match="query is empty"):
         ask(text)
 
@@ -117,7 +117,7 @@ def test_control_characters_are_read_as_spaces() -> None:
     assert ask("rate\0limit\x1b").terms == ask("rate limit").terms
 
 
-def test_a_very_long_query_is_cut_to_what_can_matter() -> None:
+def test_a_very_long_query_is_truncated() -> None:
     query = ask("some words that repeat and repeat " * 300)
     assert len(query.text) <= MAX_QUERY_CHARACTERS
     many = ask(" ".join(f"word{n}x" for n in range(2_000)))
@@ -126,7 +126,7 @@ def test_a_very_long_query_is_cut_to_what_can_matter() -> None:
 
 
 @given(st.text(max_size=60))
-def test_any_text_is_understood_or_refused_by_name(text: str) -> None:
+def test_any_text_is_parsed_or_rejected_with_an_error(text: str) -> None:
     try:
         query = ask(text)
     except BadArgument:
@@ -135,5 +135,5 @@ def test_any_text_is_understood_or_refused_by_name(text: str) -> None:
     assert query.text
 
 
-def test_everything_can_be_read_as_words() -> None:
+def test_any_text_can_be_parsed_as_words() -> None:
     assert parse_query('"raise .*Error"', WORDS, exact=False).kind == "words"

@@ -41,7 +41,7 @@ def test_a_folder_outside_the_project_is_refused(root: Path) -> None:
             scope_of(root, directory, "")
 
 
-def test_what_is_no_folder_is_refused_with_the_folders_there_are(root: Path) -> None:
+def test_a_missing_folder_is_an_error_that_lists_folders(root: Path) -> None:
     with pytest.raises(NotFound, match=r"missing, not a folder.*Top-level folders: docs, src\."):
         scope_of(root, "lib", "")
     with pytest.raises(NotFound, match="is a file, not a folder"):
@@ -52,8 +52,8 @@ def test_what_is_no_folder_is_refused_with_the_folders_there_are(root: Path) -> 
 
 
 @pytest.mark.parametrize("directory", ["zero\0byte", "x" * 10_000])
-def test_what_can_be_no_path_is_refused(root: Path, directory: str) -> None:
-    with pytest.raises(BadArgument, match="is no path"):
+def test_an_invalid_path_is_rejected(root: Path, directory: str) -> None:
+    with pytest.raises(BadArgument, match="is not a valid path"):
         scope_of(root, directory, "")
 
 
@@ -81,11 +81,11 @@ def test_a_file_type_may_be_written_in_many_ways(root: Path, file_type: str, suf
     ("file_type", "suffix"),
     [("python", ".pyi"), ("C++", ".hpp"), ("c#", ".cs"), ("golang", ".go"), ("dockerfile", "Dockerfile")],
 )
-def test_a_language_stands_for_all_its_files(root: Path, file_type: str, suffix: str) -> None:
+def test_a_language_selects_all_its_file_types(root: Path, file_type: str, suffix: str) -> None:
     assert suffix in scope_of(root, "", file_type).suffixes
 
 
 @pytest.mark.parametrize("file_type", ["x" * 10_000, "py," * 0 + ",".join(f"t{n}" for n in range(1_000))])
-def test_too_much_of_a_file_type_is_refused(root: Path, file_type: str) -> None:
+def test_too_many_file_types_are_rejected(root: Path, file_type: str) -> None:
     with pytest.raises(BadArgument, match="file types"):
         scope_of(root, "", file_type)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from deltos.app import App
 from deltos.config import Config
 from deltos.errors import BadArgument, NotFound
+from deltos.wording import weak_match
 from tests.calling import Desk
 from tests.domains.code.asking import LONG_FUNCTIONS, paths, search
 from tests.domains.code.conftest import FILES
@@ -53,7 +54,7 @@ def test_the_first_search_indexes_and_finds(desk: Desk) -> None:
         ("test of the cache", "tests/test_cache.py", "test_clear_cache"),
     ],
 )
-def test_code_is_found_by_name_and_by_meaning(desk: Desk, query: str, path: str, symbol: str) -> None:
+def test_code_is_found_by_name_and_by_description(desk: Desk, query: str, path: str, symbol: str) -> None:
     first = search(desk, query)["results"][0]
     assert (first["file_path"], first["symbol"]) == (path, symbol)
 
@@ -71,12 +72,12 @@ def test_a_method_is_found_when_its_class_is_named(desk: Desk, project: Path, qu
     assert "def push(self):" in first["content"]
 
 
-def test_text_names_place_and_symbol_and_shows_the_code(desk: Desk) -> None:
+def test_the_text_shows_location_symbol_and_code(desk: Desk) -> None:
     text = desk.call("search_code", query="startServer", limit=1).text
     assert text == f"web/server.ts:1-3 startServer\n{str(FILES['web/server.ts']).rstrip()}"
 
 
-def test_the_first_result_shows_its_code_and_the_others_a_line_with_signature_and_sentence(
+def test_the_first_result_has_code_and_the_others_a_summary_line(
     desk: Desk, project: Path
 ) -> None:
     write_files(
@@ -101,7 +102,7 @@ def test_the_first_result_shows_its_code_and_the_others_a_line_with_signature_an
 
 
 @pytest.mark.parametrize("query", ["clear cache", '"clear_cache_"', "/clear_cache_.\\(/"])
-def test_the_total_counts_results_whatever_the_limit_and_the_form(desk: Desk, project: Path, query: str) -> None:
+def test_the_total_is_independent_of_limit_and_form(desk: Desk, project: Path, query: str) -> None:
     write_files(project, {f"many/f{n}.py": f"def clear_cache_{n}():\n    pass\n" for n in range(45)})
     answers = [
         desk.call("search_code", query=query, limit=limit, concise=concise)
@@ -115,11 +116,11 @@ def test_the_total_counts_results_whatever_the_limit_and_the_form(desk: Desk, pr
         shown = len(data["results"])
         first_line = answer.text.splitlines()[0]
         noun = "results" if query == "clear cache" else "lines"
-        assert first_line == f"showing {shown}/{total} {noun} (raise limit for more)" or shown == total
+        assert first_line == f"Showing {shown} of {total} {noun} (raise limit for more)." or shown == total
         assert not answer.truncated
 
 
-def test_a_total_that_is_not_known_is_said_to_be_the_least(desk: Desk, project: Path) -> None:
+def test_an_incomplete_total_is_marked_as_a_lower_bound(desk: Desk, project: Path) -> None:
     write_files(project, {f"many/f{n}.py": f"def clear_cache_{n}():\n    pass\n" for n in range(80)})
     totals = set()
     for limit in (3, 50):
@@ -127,21 +128,21 @@ def test_a_total_that_is_not_known_is_said_to_be_the_least(desk: Desk, project: 
         assert answer.structured is not None
         totals.add(answer.structured["total_count"])
         assert answer.structured["total_is_least"] is True
-        assert answer.text.startswith(f"showing {limit} of at least {answer.structured['total_count']} results")
+        assert answer.text.startswith(f"Showing {limit} of at least {answer.structured['total_count']} results")
     assert len(totals) == 1
 
 
-def test_a_weak_best_match_is_said(desk: Desk) -> None:
+def test_a_weak_best_match_is_reported(desk: Desk) -> None:
     weak = desk.call("search_code", query="where the moon rises over the value of mountains and rivers")
     assert weak.structured is not None
     assert weak.structured["results"][0]["similarity_score"] < 0.5
-    assert "Note: a weak match: confidence 0." in weak.text
+    assert "Note: weak match (confidence 0." in weak.text
     assert "Not in this project: moon, rises, mountains, rivers. Try other words, a name or grep." in weak.text
     assert "weak match" in weak.structured["notes"][-1]
     assert "weak" not in desk.call("search_code", query="clear_cache").text
 
 
-def test_a_result_that_is_cut_shows_the_lines_around_the_answer(
+def test_a_truncated_result_shows_the_lines_around_the_answer(
     tmp_path: Path, project: Path, workers: Workers
 ) -> None:
     lines = [f"    step_{number}(state)" for number in range(45)]
@@ -156,7 +157,7 @@ def test_a_result_that_is_cut_shows_the_lines_around_the_answer(
         assert "… (cut)" in shown
 
 
-def test_a_quoted_text_is_found_as_it_stands(desk: Desk) -> None:
+def test_a_quoted_text_is_found_literally(desk: Desk) -> None:
     assert paths(search(desk, "\"'0.0.0.0'\"")) == ["web/server.ts"]
     assert paths(search(desk, '"def helper():"')) == ["src/cache.py"]
     assert paths(search(desk, '"消去"')) == ["web/名前.js"]
@@ -168,18 +169,18 @@ def test_a_regular_expression_is_found(desk: Desk) -> None:
     assert paths(search(desk, "/^import/")) == ["src/cache.py"]
 
 
-def test_what_is_not_found_exactly_is_searched_by_words_and_says_so(desk: Desk) -> None:
+def test_an_exact_query_without_match_is_searched_by_words_with_a_note(desk: Desk) -> None:
     answer = desk.call("search_code", query='"clear the cache"')
     assert "No exact match for literal 'clear the cache' in 8 files; closest by words:" in answer.text
     assert answer.structured is not None
     assert "src/cache.py" in paths(answer.structured)
 
 
-def test_a_name_that_is_not_found_exactly_is_said_to_be_missing_once(desk: Desk) -> None:
+def test_a_missing_name_is_reported_once(desk: Desk) -> None:
     text = desk.call("search_code", query='"clearCaches"').text
     assert text.count("closest by words") == 1
-    assert "nothing named" not in text
-    assert "Near names: clear_cache" in text
+    assert "no definition" not in text
+    assert "Similar names: clear_cache" in text
 
 
 @pytest.mark.parametrize("query", ["/(a+)+$/", "/(x|x)*y/", "/.*.*.*=.*/"])
@@ -203,7 +204,7 @@ def test_results_can_be_limited_to_kinds_of_files_and_folders(desk: Desk) -> Non
     assert paths(search(desk, '"cache"', directory="docs")) == ["docs/guide.md"]
 
 
-def test_a_folder_is_not_mistaken_for_another_that_begins_alike(desk: Desk, project: Path) -> None:
+def test_a_folder_is_not_confused_with_another_with_the_same_prefix(desk: Desk, project: Path) -> None:
     write_files(
         project,
         {"src_old/cache.py": "def clear_cache():\n    pass\n", "s%c/cache.py": "def clear_cache():\n    pass\n"},
@@ -260,7 +261,7 @@ def test_no_query_can_break_the_search(desk: Desk, query: str) -> None:
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(query=st.text(max_size=40), file_type=st.text(max_size=8), limit=st.integers())
-def test_any_arguments_are_answered_or_refused_by_name(desk: Desk, query: str, file_type: str, limit: int) -> None:
+def test_any_arguments_are_answered_or_rejected_with_an_error(desk: Desk, query: str, file_type: str, limit: int) -> None:
     with suppress(BadArgument):
         assert desk.call("search_code", query=query, file_type=file_type, limit=limit).text
 
@@ -271,21 +272,21 @@ def test_a_bad_directory_is_an_error(desk: Desk, directory: str) -> None:
         desk.call("search_code", query="cache", directory=directory)
 
 
-def test_nothing_found_says_what_was_searched_and_what_is_near(desk: Desk) -> None:
+def test_an_empty_result_reports_searched_files_and_similar_names(desk: Desk) -> None:
     answer = desk.call("search_code", query="claer_cahce")
     assert answer.text.startswith("No results found for query: claer_cahce\nSearched 8 files.")
-    assert "clear_cache" in answer.text.split("Near names:")[1]
+    assert "clear_cache" in answer.text.split("Similar names:")[1]
     assert answer.structured is not None
     assert answer.structured["results"] == []
     assert answer.structured["notes"] == [answer.text.splitlines()[-1]]
 
 
-def test_no_file_of_a_kind_says_which_kinds_there_are(desk: Desk) -> None:
+def test_a_file_type_without_files_lists_existing_languages(desk: Desk) -> None:
     text = desk.call("search_code", query="cache", file_type="rs", directory="src").text
     assert "no indexed file below src that ends in .rs; the project has python 4" in text
 
 
-def test_context_shows_what_stands_before_and_after(desk: Desk) -> None:
+def test_context_shows_the_lines_before_and_after(desk: Desk) -> None:
     [first] = search(desk, "clear_cache", limit=1)["results"]
     assert first["content"].startswith("    def clear_cache(self, name):\n")
     assert first["context_before"].endswith("\n        self.values[name] = (value, time.time())")
@@ -304,7 +305,7 @@ def test_the_middle_of_a_long_function_keeps_its_header(desk: Desk) -> None:
     assert head["content"].startswith("def assemble_everything(parts):\n    part_0")
 
 
-def test_a_bare_name_that_is_called_further_down_is_not_taken_for_the_header(desk: Desk, project: Path) -> None:
+def test_a_call_of_a_bare_name_is_not_taken_for_the_header(desk: Desk, project: Path) -> None:
     steps = "".join(f"    const step{n} = next({n});\n" for n in range(60))
     method = f"  visit(node) {{\n{steps}    if (node.last) return visit(node.child);\n  }}\n"
     write_files(project, {"web/walk.js": f"class Walker {{\n{method}}}\n"})
@@ -317,14 +318,14 @@ def test_lines_of_windows_are_shown_without_their_carriage_returns(desk: Desk) -
     assert (first["content"], first["end_line"]) == ("def on_windows(path):\n    return path", 2)
 
 
-def test_a_name_that_nothing_has_is_said_not_to_be_defined(desk: Desk) -> None:
+def test_an_undefined_name_is_reported(desk: Desk) -> None:
     answer = desk.call("search_code", query="CacheRebuilder")
-    assert answer.text.startswith("Note: nothing named CacheRebuilder is defined here; closest by words:")
+    assert answer.text.startswith("Note: no definition is named CacheRebuilder; closest by words:")
     assert "Note" not in desk.call("search_code", query="clear_cache").text
     assert "Note" not in desk.call("search_code", query="cache").text
 
 
-def test_a_concise_answer_shows_the_line_that_was_asked_for(desk: Desk, project: Path) -> None:
+def test_a_concise_answer_shows_the_requested_line(desk: Desk, project: Path) -> None:
     lines = [f"    step_{number}(state)" for number in range(60)]
     lines[40] = '    raise Overflow("the pantry is full")'
     (project / "src/pantry.py").write_text("def stow(state):\n" + "\n".join(lines) + "\n")
@@ -361,7 +362,7 @@ def small_desk(tmp_path: Path, project: Path, token_budget: int, workers: Worker
 
 
 @pytest.mark.parametrize("concise", [False, True])
-def test_an_answer_fits_the_budget_and_says_what_was_cut(
+def test_an_answer_fits_the_budget_and_reports_truncation(
     tmp_path: Path, project: Path, concise: bool, workers: Workers
 ) -> None:
     write_files(project, LONG_FUNCTIONS)
@@ -375,16 +376,16 @@ def test_an_answer_fits_the_budget_and_says_what_was_cut(
     assert answer.structured["original_size_chars"] > 4_000
     first_line = answer.text.splitlines()[0]
     shown = answer.text.count("many/f")
-    assert first_line.startswith(f"showing {shown}/40 results (the token budget is full")
+    assert first_line.startswith(f"Showing {shown} of 40 results (token budget reached")
     best = answer.structured["results"][0]["similarity_score"]
-    weak = f"Note: a weak match: confidence {best:.2f} of 1. Try other words, a name or grep."
+    weak = weak_match(best, "Try other words.")
     assert answer.structured["notes"] == [first_line, weak]
     assert (len(answer.structured["results"]), answer.structured["total_count"]) == (shown, 40)
     assert answer.original_characters > len(answer.text)
 
 
 @pytest.mark.parametrize("token_budget", [200, 1_000, 5_000])
-def test_one_giant_result_is_cut_to_the_budget(
+def test_one_giant_result_is_truncated_to_the_budget(
     tmp_path: Path, project: Path, token_budget: int, workers: Workers
 ) -> None:
     write_files(
@@ -395,7 +396,7 @@ def test_one_giant_result_is_cut_to_the_budget(
     assert answer.structured["truncated"] is True
     assert len(answer.text) + len(json.dumps(answer.structured, ensure_ascii=False)) <= token_budget * 4
     assert "gigantic" in answer.text
-    assert answer.text.splitlines()[0].startswith("showing 1/1")
+    assert answer.text.splitlines()[0].startswith("Showing 1 of 1 ")
 
 
 MANY = {
@@ -405,24 +406,24 @@ MANY = {
 
 
 @pytest.mark.parametrize("query", ['"needle("', r"/needle\(\d/"])
-def test_every_line_that_matches_is_counted_and_can_be_shown(desk: Desk, project: Path, query: str) -> None:
+def test_every_matching_line_is_counted_and_can_be_shown(desk: Desk, project: Path, query: str) -> None:
     write_files(project, MANY)
     answer = search(desk, query, limit=50, concise=True)
     assert answer["total_count"] == 10
     shown = {(each["file_path"], each["start_line"]) for each in answer["results"]}
     assert shown == {*(("a.py", 4 * n + 2) for n in range(8)), ("b.py", 1), ("b.py", 4)}
     text = desk.call("search_code", query=query, limit=3).text
-    assert text.startswith("showing 3/10 lines (raise limit for more)\n")
+    assert text.startswith("Showing 3 of 10 lines (raise limit for more).\n")
 
 
-def test_matches_on_blank_lines_are_counted_apart(desk: Desk, project: Path) -> None:
+def test_matches_on_blank_lines_are_counted_separately(desk: Desk, project: Path) -> None:
     write_files(project, MANY)
     text = desk.call("search_code", query="/^/", directory=".", file_type="py", limit=50).text
-    assert "the most at a time: narrow the query, directory or file_type" in text
+    assert "maximum per call: narrow the query, directory or file_type" in text
     assert "more matching lines not shown: blank" in text
 
 
-def test_what_is_not_found_where_files_were_skipped_says_so(desk: Desk, project: Path) -> None:
+def test_an_empty_result_lists_skipped_files(desk: Desk, project: Path) -> None:
     write_files(project, {"big.py": "hidden_needle = 1\n" * 300_000, "small.lock": "hidden_needle\n"})
     aside = "(not searched: 1 too large, 1 data: big.py)"
     text = desk.call("search_code", query='"hidden_needle"').text
@@ -436,13 +437,13 @@ def test_what_is_not_found_where_files_were_skipped_says_so(desk: Desk, project:
 def test_the_name_of_a_file_is_answered_with_the_file(desk: Desk, query: str) -> None:
     answer = desk.call("search_code", query=query)
     assert f"Note: {query} is a file: src/cache.py" in answer.text
-    assert "Near names" not in answer.text
+    assert "Similar names" not in answer.text
     assert answer.structured is not None
     assert paths(answer.structured)[0] == "src/cache.py"
 
 
-def test_a_name_that_is_defined_outside_of_the_folder_is_said_to_be_there(desk: Desk) -> None:
+def test_a_definition_outside_the_folder_is_reported(desk: Desk) -> None:
     text = desk.call("search_code", query="clear_cache", directory="docs").text
-    assert "nothing named clear_cache is defined below docs" in text
+    assert "no definition is named clear_cache below docs" in text
     assert "Defined elsewhere: src/cache.py:17." in text
-    assert "Near names" not in text
+    assert "Similar names" not in text

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltos.workspace.indexer import ParsedFile
 
 
-def test_an_edit_a_new_file_and_a_deletion_are_seen_at_once(desk: Desk, project: Path) -> None:
+def test_edits_new_files_and_deletions_take_effect_at_once(desk: Desk, project: Path) -> None:
     assert paths(search(desk, "quicksilver"))[:1] != ["src/cache.py"]
     write_files(project, {"src/cache.py": "\n\n\ndef quicksilver():\n    return 42\n"})
     [first, *_] = search(desk, "quicksilver")["results"]
@@ -44,7 +44,7 @@ def test_an_edit_a_new_file_and_a_deletion_are_seen_at_once(desk: Desk, project:
     assert "lib/metal.py" not in paths(search(desk, "mercury_alloy"))
 
 
-def test_many_changes_are_answered_with_a_note_or_whole(desk: Desk, project: Path) -> None:
+def test_many_changes_are_answered_completely_or_with_a_note(desk: Desk, project: Path) -> None:
     search(desk, "cache")
     write_files(project, {f"many/f{n}.py": f"def added_{n}():\n    pass\n" for n in range(SMALL_CHANGE_FILES + 60)})
     answer = desk.call("search_code", query="added_77")
@@ -65,19 +65,19 @@ class GatedIndexer(CodeIndexer):
         return super().extract(file)
 
 
-def test_a_first_search_that_cannot_wait_says_that_it_is_not_complete(tmp_path: Path, project: Path) -> None:
+def test_a_first_search_without_waiting_notes_that_it_is_incomplete(tmp_path: Path, project: Path) -> None:
     indexer = GatedIndexer()
     with closing(Projects(SqliteProjects(tmp_path / "home"), [indexer], first_index_seconds=0.0)) as projects:
         desk = Desk(code_tools(projects, token_budget=5_000), project)
         answer = desk.call("search_code", query="clear_cache")
-        assert "first index is still being built; this answer knows 0 files" in answer.text
+        assert "being indexed for the first time; this answer covers 0 files" in answer.text
         assert "No results found" in answer.text
         indexer.gate.set()
         desk.call("index_repository")
         assert desk.call("search_code", query="clear_cache").text.startswith("src/cache.py")
 
 
-def test_a_damaged_index_is_rebuilt_within_the_search_and_the_answer_says_so(
+def test_a_damaged_index_is_rebuilt_within_the_search_with_a_note(
     tmp_path: Path, project: Path, workers: Workers
 ) -> None:
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
@@ -93,7 +93,7 @@ def test_a_damaged_index_is_rebuilt_within_the_search_and_the_answer_says_so(
     assert len(list((tmp_path / "home" / "projects").glob("*.corrupt-*"))) >= 1
 
 
-def test_a_garbage_index_is_rebuilt_by_indexing_and_the_answer_says_so(
+def test_an_invalid_index_file_is_rebuilt_by_indexing_with_a_note(
     tmp_path: Path, project: Path, workers: Workers
 ) -> None:
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
@@ -119,7 +119,7 @@ def test_the_working_directory_is_the_project_of_later_calls(desk: Desk, tmp_pat
 
 
 @pytest.mark.parametrize("directory", ["missing", "src/cache.py", "", "/", "~"])
-def test_a_working_directory_that_is_no_project_is_refused_and_changes_nothing(
+def test_an_invalid_working_directory_is_rejected_and_changes_nothing(
     desk: Desk, project: Path, directory: str
 ) -> None:
     with pytest.raises((BadArgument, NotFound)):
@@ -139,7 +139,7 @@ def test_another_project_is_searched_by_its_id(desk: Desk, tmp_path: Path) -> No
         search(desk, "x", project_id="nonsense")
 
 
-def test_code_that_was_shown_in_full_is_afterwards_named_by_id_and_lines(desk: Desk, project: Path) -> None:
+def test_code_that_was_shown_is_afterwards_referenced_by_id_and_lines(desk: Desk, project: Path) -> None:
     agent = Desk(desk.tools.values(), project, repeat=False)
     first = agent.call("search_code", query="clear the cache", limit=1)
     again = agent.call("search_code", query="forget the cache, clear it", limit=1)
@@ -153,7 +153,7 @@ def test_code_that_was_shown_in_full_is_afterwards_named_by_id_and_lines(desk: D
     assert "context_before" not in named
 
 
-def test_a_question_that_is_asked_again_shows_its_code_again(desk: Desk, project: Path) -> None:
+def test_a_repeated_query_shows_its_code_again(desk: Desk, project: Path) -> None:
     agent = Desk(desk.tools.values(), project, repeat=False)
     first, second = (agent.call("search_code", query="clear the cache").text for _ in range(2))
     assert first == second
@@ -184,14 +184,14 @@ def test_code_that_changed_is_shown_again(desk: Desk, project: Path) -> None:
     assert "return 1 + 1" in agent.call("search_code", query="quokka", limit=1).text
 
 
-def test_concise_answers_and_sessions_that_want_it_repeat_code(desk: Desk, project: Path) -> None:
+def test_concise_answers_and_opted_out_sessions_repeat_code(desk: Desk, project: Path) -> None:
     agent = Desk(desk.tools.values(), project, repeat=False)
     for _ in range(2):
         assert "shown before" not in agent.call("search_code", query="clear the cache", concise=True).text
         assert "shown before" not in desk.call("search_code", query="clear the cache").text
 
 
-def test_code_that_was_cut_does_not_count_as_shown(tmp_path: Path, workers: Workers) -> None:
+def test_truncated_code_does_not_count_as_shown(tmp_path: Path, workers: Workers) -> None:
     root = write_files(tmp_path / "long", {"a.py": f"def compute_all():\n{BODY}"})
     with closing(App(Config(tmp_path / "home", token_budget=200), workers=workers)) as app:
         agent = Desk(app.tools(), root, repeat=False)

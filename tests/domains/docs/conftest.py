@@ -135,7 +135,7 @@ def desk(tmp_path: Path, workers: Workers) -> Iterator[Desk]:
     time, descriptions = Time(), Descriptions()
     store = SqliteLibrary(tmp_path / "home" / "library.db", now=time.now)
     clock = Clock(now=time.now, monotonic=time.now, sleep=time.sleep)
-    parser = PoisonedParser(workers, store.stopped, limits=short_limits)
+    parser = PoisonedParser(workers, store.unreadable_content, limits=short_limits)
     parser.log = tmp_path / "hostile.log"
     docs = open_docs(
         store,

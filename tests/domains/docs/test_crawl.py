@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.domains.docs.background import Crawls
+from deltos.domains.docs.background_crawls import BackgroundCrawls
 from deltos.domains.docs.crawl import Frontier
 from deltos.domains.docs.domain import open_docs
 from deltos.errors import BadArgument, NotFound, StoreUnwritable
@@ -63,7 +63,7 @@ def test_a_crawl_never_runs_twice_at_once(desk: Desk, site: Site) -> None:
     chain(site, 1)
     source_id = desk.begin(f"{site.url}/0.html")
     crawls = desk.docs.library.crawls
-    with crawls.store.claim(source_id) as held:
+    with crawls.store.try_lock(source_id) as held:
         assert held
         assert not crawls.run(source_id)
         assert desk.docs.library.status(source_id).state == "CRAWLING"
@@ -315,7 +315,7 @@ def test_recrawling_while_crawling_is_refused(desk: Desk, site: Site) -> None:
     chain(site, 1)
     source_id = desk.begin(f"{site.url}/0.html")
     with (
-        desk.docs.library.crawls.store.claim(source_id),
+        desk.docs.library.crawls.store.try_lock(source_id),
         pytest.raises(BadArgument, match="being crawled already"),
     ):
         desk.docs.library.recrawl("site", full=False)
@@ -414,4 +414,4 @@ def test_the_store_refuses_what_belongs_to_no_source(desk: Desk) -> None:
     index.discard("nothing")
     with pytest.raises(sqlite3.Error):
         desk.store.database.read().execute("INSERT INTO docs_place VALUES ('nothing', 'u', 0, 'queued', 0, '', '', '')")
-    assert isinstance(desk.docs.library.crawls, Crawls)
+    assert isinstance(desk.docs.library.crawls, BackgroundCrawls)

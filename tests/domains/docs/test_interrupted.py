@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.loopback import Site
 
 COMMAND = [sys.executable, "-c", "import sys; from deltos.cli.main import main; sys.exit(main(sys.argv[1:]))"]
-SERVE = [sys.executable, "-c", "import sys; from deltos.server.front import main; sys.exit(main(sys.argv[1:]))"]
+SERVE = [sys.executable, "-c", "import sys; from deltos.server.startup import main; sys.exit(main(sys.argv[1:]))"]
 ALLOWED = {"DELTOS_ALLOW_PRIVATE_HOSTS": "127.0.0.1", "DELTOS_EMBED": "off"}
 
 
@@ -105,7 +105,7 @@ def test_a_killed_crawl_is_named_and_goes_on_only_when_asked_to(site: Site, home
     assert library.crawls.resume() == []
     assert not library.crawls.run(status.source.id)
     recrawl = library.recrawl("site", full=False)
-    assert recrawl.goes_on
+    assert recrawl.is_continued
     assert library.status("site").state == "WAITING"
     assert library.crawls.run(recrawl.source.id)
     assert (library.status("site").state, library.status("site").pages) == ("READY", 5)
@@ -152,7 +152,7 @@ def test_a_full_recrawl_shows_nothing_of_the_crawl_that_was_left_unfinished(desk
     crawls._stop.clear()
     assert desk.docs.library.status(source_id).state == "WAITING"
     site.html("/", page("Start", "Welcome."))
-    assert not desk.docs.library.recrawl("site", full=True).goes_on
+    assert not desk.docs.library.recrawl("site", full=True).is_continued
     assert desk.crawl(source_id).pages == 1
     assert desk.search("alpha") == []
 

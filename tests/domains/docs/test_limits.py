@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.domains.docs.crawl import MOST_STOPPED
+from deltos.domains.docs.crawl import MAX_STOPPED_PAGES
 from deltos.errors import ReadingStopped
 from deltos.guarded import GuardedParser, limits_for
 from tests.domains.docs.test_website import page
@@ -115,13 +115,13 @@ def test_a_small_pdf_file_that_takes_minutes_takes_no_longer_than_its_limit(desk
 
 
 def test_a_source_of_many_such_pages_is_given_up(desk: Desk, site: Site) -> None:
-    names = [f"{number}.html" for number in range(MOST_STOPPED + 10)]
+    names = [f"{number}.html" for number in range(MAX_STOPPED_PAGES + 10)]
     site.html("/", page("Start", "Welcome.", *names))
     for name in names:
         site.html(f"/{name}", page(name, f"poison-die {name}"))
     status = desk.add(site.url)
     assert (status.state, status.reason) == ("FAILED", "20 of its pages could not be read within their limits")
-    assert len(status.failures) == MOST_STOPPED
+    assert len(status.failures) == MAX_STOPPED_PAGES
 
 
 @pytest.mark.parametrize("file", ["web_kit/__init__.py", "web_kit/client.py"])
@@ -145,7 +145,7 @@ def test_a_module_of_a_package_that_exceeds_its_limits_is_named(desk: Desk, file
 def test_what_another_version_could_not_read_is_tried_again(
     desk: Desk, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stopped = desk.store.stopped
+    stopped = desk.store.unreadable_content
     data = b"poison-die"
     with pytest.raises(ReadingStopped):
         desk.parser.run(len, data, content=(data,))

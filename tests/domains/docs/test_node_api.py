@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.domains.docs.node_api import PublicNames, describe_declarations
-from deltos.domains.docs.node_comment import apart
-from deltos.domains.docs.node_imports import ImportedName
+from deltos.domains.docs.node_comment import split_comment
+from deltos.domains.docs.node_imports import PackageImport
 from deltos.markup.model import Trait
 from tests.domains.docs.test_packages import npm_install
 
@@ -77,7 +77,7 @@ def described(source: str, public: PublicNames | None = None) -> dict[str, Secti
     ("source", "name", "traits"),
     [
         ("/** Told. */\nexport declare function f(): void;", "f", Trait(0)),
-        ("export declare function f(): void;", "f", Trait.BARE),
+        ("export declare function f(): void;", "f", Trait.UNDOCUMENTED),
         ("/** Told. */\nexport interface Options { a: 1 }", "Options", Trait.TYPE),
         ("/** Told. @deprecated Use g. */\nexport declare function f(): void;", "f", Trait.DEPRECATED),
         ("/** Told. @internal */\nexport declare function f(): void;", "f", Trait.INTERNAL),
@@ -114,7 +114,7 @@ def test_a_declaration_is_shown_to_the_end_of_its_brackets() -> None:
     ],
 )
 def test_a_comment_loses_its_marks_and_keeps_its_examples(source: str, comment: str, code: str) -> None:
-    told, lines = apart(source.split("\n"))
+    told, lines = split_comment(source.split("\n"))
     assert (told, "\n".join(lines)) == (comment, code)
 
 
@@ -128,7 +128,7 @@ def test_links_in_a_comment_are_their_words_and_what_it_hides_is_left_out() -> N
  * ```
  */
 export declare function other(): void;"""
-    told, lines = apart(source.split("\n"))
+    told, lines = split_comment(source.split("\n"))
     assert told == (
         "See add, the zone and the site;\n[Options](https://example.org/options).\n```html\n<!-- {@link kept} -->\n```"
     )
@@ -181,7 +181,7 @@ def test_a_definition_that_is_also_passed_on_under_an_old_name_is_called_by_its_
     )
     public = PublicNames(
         {"BadOption": ["WrongOption"], "Inner": ["Outer"]},
-        {"BadOption": ImportedName("kit", "", "BadOption"), "Inner": ImportedName("kit", "", "Outer")},
+        {"BadOption": PackageImport("kit", "", "BadOption"), "Inner": PackageImport("kit", "", "Outer")},
     )
     found = described(source, public)
     assert found["BadOption"].path[-1] == "BadOption"

@@ -9,7 +9,7 @@ import pytest
 from fuzz.here import Here
 
 from deltos.domains.docs.dependencies import direct_dependencies
-from deltos.domains.docs.installed import distribution_of, find_python
+from deltos.domains.docs.installed_packages import distribution_of, find_python
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.python_names import module_name
 from deltos.domains.docs.python_package import find_definition

@@ -34,8 +34,8 @@ def test_what_a_module_defines_is_what_it_has_once_it_is_imported(source: str, n
 def test_names_for_type_checkers_are_passed_on_only_where_they_are_listed() -> None:
     source = 'from .a import A\nif TYPE_CHECKING:\n    from .b import B\n    from .c import C as C\n__all__ = ["B"]\n'
     assert reexports("kit", source) == [
-        Reexport("kit.a", "A", "kit.A", is_meant=False),
-        Reexport("kit.b", "B", "kit.B", is_meant=True),
+        Reexport("kit.a", "A", "kit.A", is_explicit=False),
+        Reexport("kit.b", "B", "kit.B", is_explicit=True),
     ]
 
 

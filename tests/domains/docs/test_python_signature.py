@@ -9,11 +9,11 @@ import pytest
 
 from deltos.domains.docs.python_api import describe_module
 from deltos.domains.docs.python_names import DocumentedModule
-from deltos.domains.docs.python_signature import Shown, show_class, show_function
+from deltos.domains.docs.python_signature import DefinitionText, show_class, show_function
 from deltos.markup.model import Trait
 
 
-def shown(source: str) -> Shown:
+def shown(source: str) -> DefinitionText:
     """The last definition of a source; functions of the same name before it are its overloads."""
     source = dedent(source).strip() + "\n"
     *others, node = ast.parse(source).body
@@ -118,7 +118,7 @@ def test_attributes_that_are_told_where_they_are_made_are_fields_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "is_bare"),
+    ("source", "is_undocumented"),
     [
         ("def f(a): ...", True),
         ('def f(a): "Told."', False),
@@ -128,8 +128,8 @@ def test_attributes_that_are_told_where_they_are_made_are_fields_too() -> None:
         ("class A:\n    def __init__(self, x): ...", False),
     ],
 )
-def test_bare_is_what_nobody_tells_about(source: str, is_bare: bool) -> None:
-    assert shown(source).is_bare is is_bare
+def test_bare_is_what_nobody_tells_about(source: str, is_undocumented: bool) -> None:
+    assert shown(source).is_undocumented is is_undocumented
 
 
 def test_a_value_that_is_nested_too_deeply_is_left_out() -> None:
@@ -145,6 +145,6 @@ def test_definitions_that_nobody_tells_about_are_bare_and_a_form_feed_moves_no_l
     }
     assert found == {
         "m.told": (Trait(0), "```python\ndef told():\n```"),
-        "m.untold": (Trait.BARE, "```python\ndef untold(a):\n```"),
+        "m.untold": (Trait.UNDOCUMENTED, "```python\ndef untold(a):\n```"),
         "m.told_last": (Trait(0), "```python\n@overload\ndef told_last(a: int):\ndef told_last(a):\n```"),
     }

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import deltos.clones.files
+import deltos.clones.commit_files
 from deltos.clones.address import RepositoryAddress, file_address, parse_repository
+from deltos.clones.commit_files import CommitFiles, find_local
 from deltos.clones.fetching import FetchLimits, Reference, Remote, choose_reference, find_reference, prepare_folder
-from deltos.clones.files import CommitFiles, find_local
-from deltos.clones.shelf import Clones
-from deltos.domains.docs.repository import documents
+from deltos.clones.storage import Clones
+from deltos.domains.docs.repository import select_documents
 from deltos.domains.docs.source import parse_address
 from deltos.errors import AddressRefused, BadArgument, Cancelled, FetchFailed, NotFound, SourceError
 from deltos.fetch.http import HttpClient
@@ -119,18 +119,18 @@ def test_no_redirect_leads_git_to_another_host(served: GitSite, tmp_path: Path) 
         moved = (302, {"Location": f"{elsewhere.url}/shop/info/refs?service=git-upload-pack"}, b"")
         served.intercept = lambda _path, headers: moved if headers["user-agent"].startswith("deltos (") else None
         with pytest.raises((AddressRefused, NotFound)):
-            clones.bring("a", f"{served.url}/shop", "", None)
+            clones.fetch_commit("a", f"{served.url}/shop", "", None)
         elsewhere.asked.clear()
         served.intercept = lambda _path, headers: None if headers["user-agent"].startswith("deltos (") else moved
         with pytest.raises(FetchFailed, match="could not be fetched"):
-            clones.bring("a", f"{served.url}/shop", "", None)
+            clones.fetch_commit("a", f"{served.url}/shop", "", None)
         assert not elsewhere.asked
         dumb = (200, {"Content-Type": "text/plain"}, b"")
         served.intercept = lambda _path, _headers: dumb
         with pytest.raises(SourceError, match="No git repository answers"):
-            clones.bring("a", f"{served.url}/shop", "", None)
+            clones.fetch_commit("a", f"{served.url}/shop", "", None)
     with pytest.raises(AddressRefused, match="private network"):
-        shelf(tmp_path / "clones", private_hosts=NO_PRIVATE_HOSTS).bring("a", f"{served.url}/shop", "", None)
+        shelf(tmp_path / "clones", private_hosts=NO_PRIVATE_HOSTS).fetch_commit("a", f"{served.url}/shop", "", None)
     assert list((tmp_path / "clones").iterdir()) == []
 
 
@@ -150,7 +150,7 @@ def test_what_is_too_large_is_named_and_nothing_of_it_stays(
 ) -> None:
     make_repository(served.folder / "large", {"README.md": os.urandom(400_000)})
     with pytest.raises(SourceError, match="fetched more than 0 MB"):
-        shelf(tmp_path / "clones", max_bytes=100_000).bring("a", f"{served.url}/large", "", None)
+        shelf(tmp_path / "clones", max_bytes=100_000).fetch_commit("a", f"{served.url}/large", "", None)
     assert list((tmp_path / "clones").iterdir()) == []
     bomb = make_repository(served.folder / "bomb", {"README.md": "# Bomb\n"})
     tree = git(bomb, "rev-parse", "HEAD^{tree}")
@@ -159,10 +159,10 @@ def test_what_is_too_large_is_named_and_nothing_of_it_stays(
     docs = git(bomb, "rev-parse", "HEAD^{tree}")
     tree = git(bomb, "mktree", text=f"040000 tree {tree}\tbomb\n040000 tree {docs}\tdocs\n")
     git(bomb, "update-ref", "refs/heads/main", git(bomb, "commit-tree", tree, "-m", "bomb"))
-    monkeypatch.setattr(deltos.clones.files, "MAX_LISTED_BYTES", 1_000_000)
+    monkeypatch.setattr(deltos.clones.commit_files, "MAX_LISTED_BYTES", 1_000_000)
     status = desk.add(f"git+{served.url}/bomb")
     assert status.state == "FAILED"
-    assert "too many (git answered more than 1 MB" in status.reason
+    assert "too many (git printed more than 1 MB" in status.reason
     assert "Add a folder of it" in status.reason
     repository = find_local(bomb)
     assert repository
@@ -206,7 +206,7 @@ def test_a_login_goes_to_the_repository_alone_and_stays_nowhere(
         ("http", "127.0.0.1", int(served.url.rpartition(":")[2])), (("Authorization", "Bearer s3cret-of-git"),)
     )
     assert "s3cret" not in repr(login)
-    shelf(tmp_path / "clones").bring("a", f"{served.url}/shop", "", login)
+    shelf(tmp_path / "clones").fetch_commit("a", f"{served.url}/shop", "", login)
     kept = b"".join(path.read_bytes() for path in (tmp_path / "clones").rglob("*") if path.is_file())
     assert b"s3cret" not in kept
 
@@ -292,7 +292,7 @@ def test_manual_pages_and_files_without_a_suffix_are_documentation_by_their_name
         "src/notes.md": "# Notes\n",
     }
     shop = make_repository(desk.root / "shop", files)
-    assert documents(dict.fromkeys(files)) == [  # type: ignore[arg-type]
+    assert select_documents(dict.fromkeys(files)) == [  # type: ignore[arg-type]
         "README", "CHANGES", "docs/a.md", "man/shop.1", "lib/libshop.so.1"
     ]  # fmt: skip
     status = desk.add(f"file://{shop}")

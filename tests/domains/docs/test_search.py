@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.domains.docs.domain import open_docs
-from deltos.domains.docs.query import choose_terms, parse_query
+from deltos.domains.docs.query import parse_query, terms_to_look_up
 from deltos.domains.docs.rank import WEIGHTS, WEIGHTS_FILE, DocsFeatures, features, order, ranker_for
 from deltos.domains.docs.render import render_passages
 from deltos.domains.docs.search import DocsRequest, merge
-from deltos.domains.docs.types import DOCUMENTATION_TYPES
+from deltos.domains.docs.section_types import DOCUMENTATION_TYPES
 from deltos.domains.docs.versions import same_version, version_key
-from deltos.embed.reading import docs_reading_model
+from deltos.embed.embedders import docs_embedder
 from deltos.embed.remote import Endpoint, RemoteModel
 from deltos.embed.static import shared_model
 from deltos.errors import NotFound
-from deltos.fetch.configured import ask
+from deltos.fetch.configured_endpoint import ask
 from deltos.meaning import Meaning
 from deltos.store.documents import CandidateChunk
 from deltos.text.words import Words
@@ -270,9 +270,9 @@ def test_what_was_searched_is_told_when_nothing_is_found(desk: Desk) -> None:
 
 
 def test_only_telling_words_are_looked_up() -> None:
-    assert choose_terms({"rare": 1, "common": 900, "some": 50}, 1000) == ["rare", "some"]
-    assert choose_terms({"common": 900}, 1000) == ["common"]
-    assert len(choose_terms({f"w{n}": n + 1 for n in range(40)}, 10_000)) == 12
+    assert terms_to_look_up({"rare": 1, "common": 900, "some": 50}, 1000) == ["rare", "some"]
+    assert terms_to_look_up({"common": 900}, 1000) == ["common"]
+    assert len(terms_to_look_up({f"w{n}": n + 1 for n in range(40)}, 10_000)) == 12
 
 
 def test_a_release_is_of_its_version() -> None:
@@ -329,7 +329,7 @@ def test_features_say_what_speaks_for_a_candidate() -> None:
     found = features(asked, CANDIDATE, 0.5)
     stored = json.loads(WEIGHTS_FILE.read_text())
     assert [tuple(stored[which]) for which in WEIGHTS] == [DocsFeatures._fields] * 2
-    assert (found.exact_name, found.source_named, found.page, found.secondary) == (1.0, 1.0, 0.5, 0.0)
+    assert (found.unique_project_name, found.source_named, found.page, found.secondary) == (1.0, 1.0, 0.5, 0.0)
     assert found.heading_answered == 0.5
     news = replace(CANDIDATE, page_id=2, url="https://x/whats-new/3.html", body_words="", heading_words="", position=0)
     assert features(asked, news, 0.0).secondary == 1.0
@@ -376,7 +376,7 @@ def test_of_a_definition_that_is_asked_for_by_its_name_the_part_with_its_head_le
 def test_a_question_without_neighbours_or_names_has_no_phrases() -> None:
     asked = parse_query("file", ["file"], {"file": 1}, 10)
     found = features(asked, CANDIDATE, 0.0)
-    assert (found.phrases, found.exact_name) == (0.0, 0.0)
+    assert (found.phrases, found.unique_project_name) == (0.0, 0.0)
 
 
 def test_a_section_in_other_words_is_found_by_meaning(desk: Desk) -> None:
@@ -478,7 +478,7 @@ def test_a_short_section_is_found_by_meaning_and_marked(desk: Desk, question: st
 )
 def test_passages_are_found_by_what_is_read_in_them_as_a_whole(desk: Desk, question: str, anchor: str) -> None:
     write(desk, handbook=HANDBOOK)
-    docs = open_docs(desk.store, meaning=compared_by(desk, docs_reading_model(), docs_reading_model().words_alone))
+    docs = open_docs(desk.store, meaning=compared_by(desk, docs_embedder(), docs_embedder().words_only))
     docs.library.crawls.keep_up()
     assert docs.library.crawls.wait_for_meaning(60.0)
     assert docs.search.search(DocsRequest(question)).passages[0].citation.endswith(f"handbook.md#{anchor}")
@@ -486,8 +486,8 @@ def test_passages_are_found_by_what_is_read_in_them_as_a_whole(desk: Desk, quest
 
 def test_until_passages_are_read_they_are_compared_by_their_words_and_that_is_said(desk: Desk) -> None:
     write(desk, handbook=HANDBOOK)
-    docs = open_docs(desk.store, meaning=compared_by(desk, docs_reading_model(), docs_reading_model().words_alone))
-    with desk.store.vectors.claim() as is_held:  # another process reads
+    docs = open_docs(desk.store, meaning=compared_by(desk, docs_embedder(), docs_embedder().words_only))
+    with desk.store.vectors.try_lock() as is_held:  # another process reads
         assert is_held
         docs.library.crawls.keep_up()
         assert docs.library.crawls.wait_for_meaning(60.0)
@@ -495,13 +495,13 @@ def test_until_passages_are_read_they_are_compared_by_their_words_and_that_is_sa
         assert first.citation.endswith("handbook.md#holidays")
         assert first.is_near
         passages = docs.library.status("manual").chunks
-        assert docs.library.reading_note().startswith(f"0 of {passages} passages are read so far")
+        assert docs.library.embedding_note().startswith(f"0 of {passages} passages are read so far")
         told = docs.search.search(DocsRequest("vacation")).full_note
         assert told.count("Only 0% of the passages that were searched are read by meaning so far") == 1
     docs.library.crawls.keep_up()
     assert docs.library.crawls.wait_for_meaning(60.0)
-    assert docs.library.passages_read() == (passages, passages)
-    assert docs.library.reading_note() == ""
+    assert docs.library.embedded_counts() == (passages, passages)
+    assert docs.library.embedding_note() == ""
     assert "read by meaning" not in docs.search.search(DocsRequest("vacation")).full_note
 
 
@@ -509,12 +509,12 @@ def test_how_much_is_read_is_told_of_the_sources_that_are_asked(desk: Desk) -> N
     for name, text in (("manual", HANDBOOK), ("rota", "# Rota\n\nWho works on which day.\n")):
         (desk.root / name).mkdir()
         (desk.root / name / "page.md").write_text(text)
-    docs = open_docs(desk.store, meaning=compared_by(desk, docs_reading_model(), docs_reading_model().words_alone))
+    docs = open_docs(desk.store, meaning=compared_by(desk, docs_embedder(), docs_embedder().words_only))
     desk.add("manual", name="manual")
     docs.library.crawls.keep_up()
     assert docs.library.crawls.wait_for_meaning(60.0)
     desk.add("rota", name="rota")
-    with desk.store.vectors.claim() as is_held:  # another process reads
+    with desk.store.vectors.try_lock() as is_held:  # another process reads
         assert is_held
         for source, is_told in (("manual", False), ("rota", True), ("", False)):
             told = docs.search.search(DocsRequest("holidays", source=source)).full_note

@@ -129,7 +129,7 @@ def test_nothing_found_says_what_was_searched(agent: Agent) -> None:
     write(agent.desk, guide="# Guide\n\nwombat")
     source_id = agent.desk.begin(".", name="manual")
     agent.desk.docs.library._changes_seconds = 0.1
-    with agent.desk.store.sources.claim(source_id):
+    with agent.desk.store.sources.try_lock(source_id):
         waiting = agent.text("search_docs", query="quokka")
     assert waiting.startswith(
         "No results found for query: quokka\nNothing to search in manual: CRAWLING, with no passages yet."

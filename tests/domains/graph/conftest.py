@@ -1,4 +1,4 @@
-"""Projects for the tests of the graph."""
+"""Fixtures of the graph tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def project(tmp_path: Path, workers: Workers) -> Iterator[SmallProject]:
-    """An empty project."""
+    """Yield an empty project."""
     project = SmallProject(tmp_path, workers)
     yield project
     project.close()

@@ -1,4 +1,4 @@
-"""A project of a few files, indexed for real, and questions to its graph."""
+"""A small project that is indexed on disk, and helpers to query its graph."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MARK = re.compile(r"#\s*(def|ref|maybe)\b")
 
 
 class SmallProject:
-    """Files on disk, an application of its own, and the graph of the files."""
+    """Files on disk with their own application and graph."""
 
     def __init__(self, folder: Path, workers: Workers) -> None:
         self.root = folder / "project"
@@ -27,7 +27,7 @@ class SmallProject:
         self.app = App(Config(home=folder / "home"), workers=workers)
 
     def write(self, files: dict[str, str]) -> SmallProject:
-        """Write files; an empty text deletes one."""
+        """Write files; an empty text deletes the file."""
         for path, text in files.items():
             file = self.root / path
             if text:
@@ -38,22 +38,22 @@ class SmallProject:
         return self
 
     def index(self) -> ProjectIndex:
-        """The index, brought up to date."""
+        """Return the up-to-date index."""
         index = self.app.domains.projects.at(self.root)
         index.index()
         return index
 
     def graph(self) -> GraphSearch:
-        """The graph, brought up to date."""
+        """Return the up-to-date graph."""
         return self.app.graph_search(self.index())
 
     def close(self) -> None:
-        """Let go of all files."""
+        """Close the application."""
         self.app.close()
 
 
 def marked(files: dict[str, str], mark: str) -> set[str]:
-    """The lines that carry a comment `# def`, `# ref` or `# maybe`, as `file:line`."""
+    """Return the lines with a comment `# def`, `# ref` or `# maybe`, as `file:line`."""
     return {
         f"{path}:{number}"
         for path, text in files.items()
@@ -63,10 +63,10 @@ def marked(files: dict[str, str], mark: str) -> set[str]:
 
 
 def places(references: FoundReferences) -> set[str]:
-    """Where a target is certainly referred to."""
+    """Return the places of the certain references."""
     return {f"{row.path}:{row.line}" for row in (*references.certain, *references.aliased)}
 
 
 def possible_places(references: FoundReferences) -> set[str]:
-    """Where it may be."""
+    """Return the places of the possible references."""
     return {f"{row.path}:{row.line}" for row in references.possible}

@@ -1,4 +1,4 @@
-"""Numbers of arguments, read from a header and from a line."""
+"""Argument counts read from a signature and from a call."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from deltos.store.symbols import Symbol
         ("A.java", "void make(int a,", None),
     ],
 )
-def test_a_definition_takes_so_many_arguments(path: str, signature: str, count: int | None) -> None:
+def test_parameters_of_a_signature_are_counted(path: str, signature: str, count: int | None) -> None:
     assert parameter_count(Symbol("make", "make", "method", 1, 1, signature, path=path)) == count
 
 
@@ -44,5 +44,5 @@ def test_a_definition_takes_so_many_arguments(path: str, signature: str, count: 
         ("it.maker(1)", None),
     ],
 )
-def test_a_call_gives_so_many_arguments(line: str, count: int | None) -> None:
+def test_arguments_of_a_call_are_counted(line: str, count: int | None) -> None:
     assert argument_count(line, "make") == count

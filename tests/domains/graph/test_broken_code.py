@@ -1,4 +1,4 @@
-"""Code that cannot be parsed: the names in it are possible uses, of members as well, and nothing is lost in silence."""
+"""Code with syntax errors: the names in it are possible uses, also of members."""
 
 from __future__ import annotations
 
@@ -48,15 +48,16 @@ CONFLICT = CHECKOUT.replace(
 UNCLOSED_LIST = CHECKOUT.replace("    order = (", "    order = [(")
 
 
-def asked(project: SmallProject, checkout: str) -> Desk:
+def desk_with(project: SmallProject, checkout: str) -> Desk:
+    """Write the shop with a version of `checkout.py` and return its tools."""
     project.write({"shop/__init__.py": "# a package\n", "shop/orders.py": ORDERS, "shop/checkout.py": checkout})
     return Desk(project.app.tools(), project.root)
 
 
 @pytest.mark.parametrize("checkout", [UNCLOSED_PARAMETERS, UNCLOSED_CALL, CONFLICT, UNCLOSED_LIST])
 @pytest.mark.parametrize("symbol", ["OrderStore.put", "Postman.notify", "receipt"])
-def test_uses_beside_a_syntax_error_are_not_lost(project: SmallProject, checkout: str, symbol: str) -> None:
-    desk = asked(project, checkout)
+def test_uses_near_a_syntax_error_are_listed(project: SmallProject, checkout: str, symbol: str) -> None:
+    desk = desk_with(project, checkout)
     name = symbol.rpartition(".")[2]
     lines = checkout.splitlines()
     places = {number for number, line in enumerate(lines, 1) if f"{name}(" in line}
@@ -64,25 +65,26 @@ def test_uses_beside_a_syntax_error_are_not_lost(project: SmallProject, checkout
     assert all(f"\n {place} " in text for place in places)
     impact = desk.call("get_impact", symbol=symbol).text
     assert "nothing in the project refers to it" not in impact
-    assert "possible use" in impact or "checkout.py" in impact
+    assert "possible reference" in impact or "checkout.py" in impact
 
 
-def test_what_stands_in_an_error_is_told_as_such(project: SmallProject) -> None:
-    text = asked(project, UNCLOSED_PARAMETERS).call("find_references", symbol="Postman.notify").text
+def test_uses_in_an_error_are_marked_as_unparsed(project: SmallProject) -> None:
+    text = desk_with(project, UNCLOSED_PARAMETERS).call("find_references", symbol="Postman.notify").text
     assert "0 references in 0 files, 1 possible" in text
     assert (
-        "--- possible: in code that cannot be parsed ---\nshop/checkout.py\n 7 unparsed postman.notify(address)" in text
-    )
+        "--- 1 possible reference (in code that cannot be parsed) ---\n"
+        "shop/checkout.py\n 7 unparsed postman.notify(address)"
+    ) in text
 
 
-def test_a_plain_name_in_an_error_is_no_member(project: SmallProject) -> None:
-    desk = asked(project, UNCLOSED_CALL.replace("address", "total"))
+def test_a_plain_name_in_an_error_is_not_a_use_of_a_member(project: SmallProject) -> None:
+    desk = desk_with(project, UNCLOSED_CALL.replace("address", "total"))
     assert "checkout.py:7" not in desk.call("find_references", symbol="Basket.total").text
     assert " 7 " not in desk.call("find_references", symbol="Basket.total").text
 
 
 def test_code_that_parses_has_no_unparsed_names(project: SmallProject) -> None:
-    asked(project, CHECKOUT)
+    desk_with(project, CHECKOUT)
     graph = project.graph()
     (target,) = graph.targets("OrderStore.put")
     found = graph.references(target)
@@ -90,17 +92,18 @@ def test_code_that_parses_has_no_unparsed_names(project: SmallProject) -> None:
     assert not [row for row in graph.reader.mentions("put") if row.kind == UNPARSED]
 
 
-def test_mending_the_error_makes_them_certain_again(project: SmallProject) -> None:
-    desk = asked(project, UNCLOSED_CALL)
+def test_uses_are_certain_again_once_the_error_is_fixed(project: SmallProject) -> None:
+    desk = desk_with(project, UNCLOSED_CALL)
     assert "1 possible" in desk.call("find_references", symbol="OrderStore.put").text
-    desk = asked(project, CHECKOUT)
+    desk = desk_with(project, CHECKOUT)
     assert (
-        "1 reference in 1 file, no test files; complete" in desk.call("find_references", symbol="OrderStore.put").text
+        "1 reference in 1 file; no test files. No other uses"
+        in desk.call("find_references", symbol="OrderStore.put").text
     )
 
 
-def test_a_member_of_a_name_that_nothing_defines_is_possible(project: SmallProject) -> None:
-    desk = asked(project, CHECKOUT + "\n\ndef later():\n    nobody.put(3)\n")
+def test_a_call_on_an_undefined_name_is_a_possible_use(project: SmallProject) -> None:
+    desk = desk_with(project, CHECKOUT + "\n\ndef later():\n    nobody.put(3)\n")
     text = desk.call("find_references", symbol="OrderStore.put").text
     assert "1 possible" in text
     assert "12 call nobody.put(3)  later" in text
@@ -116,7 +119,7 @@ CONFLICTS = {
 }
 
 
-def test_members_behind_the_markers_of_a_conflict_are_not_lost(project: SmallProject) -> None:
+def test_uses_after_merge_conflict_markers_are_listed(project: SmallProject) -> None:
     desk = Desk(project.write(CONFLICTS).app.tools(), project.root)
     found = {name: desk.call("find_references", symbol=name).text for name in ("put", "inform", "Till.fill")}
     assert "Checkout.java\n 4" in found["put"]
@@ -124,4 +127,4 @@ def test_members_behind_the_markers_of_a_conflict_are_not_lost(project: SmallPro
     assert "Checkout.java\n 8" in found["inform"]
     assert "0 references in 0 files, 1 possible" in found["inform"]
     assert "src/lib.rs\n 8,10" in found["Till.fill"]
-    assert "possible use" in desk.call("get_impact", symbol="Till.fill").text
+    assert "possible reference" in desk.call("get_impact", symbol="Till.fill").text

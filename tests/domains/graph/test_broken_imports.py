@@ -1,4 +1,4 @@
-"""A name that is imported from where it is not is a possible use of what has that name now, and never a silent zero."""
+"""A name imported from a module that does not define it is a possible use of the definition elsewhere."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ MOVED = "def apply_voucher(code):\n    return code\n"
 
 
 def possible(project: SmallProject, symbol: str = "apply_voucher") -> list[tuple[str, int, tuple[str, ...]]]:
+    """Return path, line and kinds of the possible uses; there are no certain ones."""
     graph = project.graph()
     found = graph.references(graph.targets(symbol)[0])
     assert not found.certain
     groups = grouped_uses(found)
-    assert all("imported from where it is not" in group.title for group in groups)
+    assert all("imported from a module that does not define it" in group.title for group in groups)
     return [(use.path, use.line, use.kinds) for group in groups for use in group.uses]
 
 
@@ -131,7 +132,7 @@ def test_the_import_of_a_module_that_was_deleted_is_unresolved(
     assert project.graph().reader.counts().unresolved_imports == 0
 
 
-def test_a_name_that_a_package_may_get_at_run_time_is_not_unresolved(project: SmallProject) -> None:
+def test_a_name_that_a_package_may_define_at_run_time_is_not_unresolved(project: SmallProject) -> None:
     project.write(
         {
             "lazy/__init__.py": "def __getattr__(name):\n    return 1\n",
@@ -143,7 +144,7 @@ def test_a_name_that_a_package_may_get_at_run_time_is_not_unresolved(project: Sm
     assert project.graph().reader.counts().unresolved_imports == 0
 
 
-def test_a_moved_module_that_comes_back_is_used_for_certain(project: SmallProject) -> None:
+def test_uses_are_certain_again_once_a_moved_module_is_restored(project: SmallProject) -> None:
     project.write({"api/coupons.py": MOVED, "a.py": "from api.vouchers import apply_voucher\n\napply_voucher(1)\n"})
     assert len(possible(project)) == 2
     project.write({"api/vouchers.py": "from api.coupons import apply_voucher\n"})
@@ -153,7 +154,7 @@ def test_a_moved_module_that_comes_back_is_used_for_certain(project: SmallProjec
     assert {row.path for row in found.certain} >= {"a.py", "api/vouchers.py"}
 
 
-def test_nothing_is_called_complete_while_an_import_of_the_name_leads_nowhere(tmp_path: Path, workers: Workers) -> None:
+def test_no_answer_is_complete_while_an_import_of_the_name_is_broken(tmp_path: Path, workers: Workers) -> None:
     broken = "from api.vouchers import apply_voucher\n\napply_voucher(1)\n"
     root = write_files(tmp_path / "shop", {"api/coupons.py": MOVED, "api/server.py": broken, "tests/test_a.py": broken})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
@@ -161,8 +162,8 @@ def test_nothing_is_called_complete_while_an_import_of_the_name_leads_nowhere(tm
         references = desk.call("find_references", symbol="apply_voucher").text
         impact = desk.call("get_impact", symbol="apply_voucher").text
         stats = desk.call("get_stats").text
-    assert "0 references in 0 files, 4 possible, 2 in tests; imports of it that lead nowhere" in references
-    assert "--- possible: imported from where it is not ---" in references
-    assert "complete" not in references
-    assert "4 possible uses in 2 files" in impact
+    assert "0 references in 0 files, 4 possible; 2 of 4 in tests. Some possible references import" in references
+    assert "--- 4 possible references (imported from a module that does not define it) ---" in references
+    assert "No other uses" not in references
+    assert "4 possible references in 2 files" in impact
     assert "0 external, 2 unresolved" in stats

@@ -1,4 +1,4 @@
-"""Circular imports, by when they take effect."""
+"""Circular imports, by import mode."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deltos.domains.graph.budgeted_lines import BudgetedLines
 from deltos.domains.graph.cycles import components, find_cycles
-from deltos.domains.graph.page import BudgetedLines
 from deltos.domains.graph.render import render_cycles
 from deltos.store.graph import ImportRow
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def imports(*arrows: str) -> list[ImportRow]:
-    """`a b` imports at run time, `a b type` for types, `a b deferred` inside a function."""
+    """Return import rows: `a b` at run time, `a b type` for types, `a b deferred` inside a function."""
     rows = [arrow.split() for arrow in arrows]
     return [ImportRow(row[0], row[1], 1, row[2] if len(row) > 2 else "runtime") for row in rows]
 
@@ -26,11 +26,11 @@ def test_a_straight_line_has_no_cycle() -> None:
     assert find_cycles(imports("a b", "b c", "a c")) == []
 
 
-def test_a_file_that_imports_itself_is_no_cycle() -> None:
+def test_a_file_that_imports_itself_is_not_a_cycle() -> None:
     assert find_cycles(imports("a a")) == []
 
 
-def test_a_rust_module_and_its_own_submodules_are_no_cycle() -> None:
+def test_a_rust_module_and_its_submodules_are_not_a_cycle() -> None:
     inside = ["src/lib.rs src/a.rs", "src/a.rs src/lib.rs", "src/a.rs src/a/b.rs", "src/a/b.rs src/a.rs"]
     folder = ["src/c/mod.rs src/c/d.rs", "src/c/d.rs src/c/mod.rs", "src/c/d.rs src/lib.rs", "src/lib.rs src/c/mod.rs"]
     assert find_cycles(imports(*inside, *folder)) == []
@@ -38,7 +38,7 @@ def test_a_rust_module_and_its_own_submodules_are_no_cycle() -> None:
     assert component.cycle == ("src/a/b.rs", "src/c/d.rs")
 
 
-def test_a_package_and_submodules_that_take_each_other_from_it_are_no_cycle(project: SmallProject) -> None:
+def test_submodules_imported_from_their_package_in_one_direction_are_not_a_cycle(project: SmallProject) -> None:
     project.write(
         {
             "shop/__init__.py": "from . import basket\n",
@@ -61,7 +61,7 @@ def test_submodules_that_import_each_other_from_their_package_are_a_cycle(projec
     assert component.cycle == ("shop/a.py", "shop/b.py")
 
 
-def test_one_shortest_cycle_stands_for_a_component() -> None:
+def test_a_component_is_shown_by_one_shortest_cycle() -> None:
     (component,) = find_cycles(imports("a b", "b c", "c d", "d a", "c b"))
     assert component.files == ("a", "b", "c", "d")
     assert component.cycle == ("b", "c")
@@ -88,14 +88,14 @@ def test_a_component_that_grows_with_type_imports_is_shown_again() -> None:
     assert "type-only, 3 files, 2 of them above: c -> a -> b -> c" in text
 
 
-def test_a_chain_of_thousands_is_no_recursion() -> None:
+def test_a_cycle_of_thousands_of_files_does_not_exceed_the_recursion_limit() -> None:
     chain = imports(*[f"{number} {number + 1}" for number in range(2_000)], "2000 0")
     (component,) = find_cycles(chain)
     assert len(component.files) == len(component.cycle) == 2_001
 
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=30))
-def test_components_are_exactly_what_reaches_each_other(arrows: list[tuple[int, int]]) -> None:
+def test_components_are_the_sets_of_nodes_that_reach_each_other(arrows: list[tuple[int, int]]) -> None:
     graph: dict[str, list[str]] = {str(node): [] for node in range(9)}
     for source, target in arrows:
         graph[str(source)].append(str(target))
@@ -105,6 +105,7 @@ def test_components_are_exactly_what_reaches_each_other(arrows: list[tuple[int, 
 
 
 def reachable(graph: dict[str, list[str]], start: str) -> set[str]:
+    """Return all nodes reachable from `start`."""
     found: set[str] = set()
     pending = [start]
     while pending:

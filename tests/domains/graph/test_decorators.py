@@ -1,4 +1,4 @@
-"""What a decorator may hand on is never called complete: what calls it then is not in the code."""
+"""References of a definition with an unknown decorator are never complete: a framework may call it."""
 
 from __future__ import annotations
 
@@ -69,12 +69,13 @@ ELSEWHERE = {
 }
 
 
-def asked(project: SmallProject, files: dict[str, str], tool: str, symbol: str) -> str:
+def answer(project: SmallProject, files: dict[str, str], tool: str, symbol: str) -> str:
+    """Write files and return the answer of a graph tool."""
     return Desk(project.write(files).app.tools(), project.root).call(tool, symbol=symbol).text
 
 
 @pytest.mark.parametrize(
-    ("symbol", "told"),
+    ("symbol", "decorator"),
     [
         ("buy", "@route (line 7)"),
         ("requeue", "@command (line 12)"),
@@ -82,24 +83,24 @@ def asked(project: SmallProject, files: dict[str, str], tool: str, symbol: str) 
         ("Item.listen", "@web.hook (line 40)"),
     ],
 )
-def test_a_decorator_that_may_hand_a_definition_on_is_told(project: SmallProject, symbol: str, told: str) -> None:
-    references = asked(project, {"shop.py": SHOP}, "find_references", symbol)
-    assert f"; {told} may hand it on: what calls it then is not known" in references
-    assert "complete" not in references
-    impact = asked(project, {}, "get_impact", symbol)
-    assert f"{told} may hand it on" in impact
+def test_unknown_decorators_are_named(project: SmallProject, symbol: str, decorator: str) -> None:
+    references = answer(project, {"shop.py": SHOP}, "find_references", symbol)
+    assert f". {decorator} may register it with a framework, whose calls are not known." in references
+    assert "No other uses" not in references
+    impact = answer(project, {}, "get_impact", symbol)
+    assert f"{decorator} may register it" in impact
     assert "nothing in the project refers to it" not in impact
 
 
 @pytest.mark.parametrize("symbol", ["plain_one", "plain_two", "computed", "Item.size"])
-def test_what_leaves_a_definition_as_it_is_is_not_told(project: SmallProject, symbol: str) -> None:
-    text = asked(project, {"shop.py": SHOP}, "find_references", symbol)
-    assert "hand it on" not in text
-    assert "complete" in text
+def test_transparent_decorators_are_not_named(project: SmallProject, symbol: str) -> None:
+    text = answer(project, {"shop.py": SHOP}, "find_references", symbol)
+    assert "may register it" not in text
+    assert "No other uses" in text
 
 
 @pytest.mark.parametrize(
-    ("symbol", "told"),
+    ("symbol", "annotation"),
     [
         ("CatController", "@Controller (line 3)"),
         ("CatController.findAll", "@Get (line 7)"),
@@ -114,7 +115,7 @@ def test_what_leaves_a_definition_as_it_is_is_not_told(project: SmallProject, sy
         ("Page.idle", ""),
     ],
 )
-def test_annotations_of_other_languages_are_told_alike(project: SmallProject, symbol: str, told: str) -> None:
-    text = asked(project, ELSEWHERE, "find_references", symbol)
-    assert ("hand it on" in text) == bool(told)
-    assert told in text
+def test_unknown_annotations_of_other_languages_are_named(project: SmallProject, symbol: str, annotation: str) -> None:
+    text = answer(project, ELSEWHERE, "find_references", symbol)
+    assert ("may register it" in text) == bool(annotation)
+    assert annotation in text

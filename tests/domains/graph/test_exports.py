@@ -1,4 +1,4 @@
-"""What `__all__` lists is told beside the uses: it is none, but others may import what is listed."""
+"""Entries of `__all__` are reported separately: they are not uses, but other files may import the names."""
 
 from __future__ import annotations
 
@@ -18,24 +18,25 @@ SHOP = {
 }
 
 
-def asked(project: SmallProject, tool: str, symbol: str) -> str:
+def answer(project: SmallProject, tool: str, symbol: str) -> str:
+    """Return the answer of a graph tool for the shop."""
     return Desk(project.write(SHOP).app.tools(), project.root).call(tool, symbol=symbol).text
 
 
-def test_what_all_lists_is_told_and_complete(project: SmallProject) -> None:
-    text = asked(project, "find_references", "shop.cart.Cart")
-    assert "; listed in __all__: shop/cart.py:2, shop/__init__.py:3, shop/every.py:3; complete" in text
-    assert "other/" not in text.partition("listed in")[2].partition(";")[0]
-    assert "listed in __all__: shop/cart.py:5, shop/__init__.py:3; complete" in asked(
+def test_entries_of_all_are_reported_and_keep_the_answer_complete(project: SmallProject) -> None:
+    text = answer(project, "find_references", "shop.cart.Cart")
+    assert ". Listed in __all__ at shop/cart.py:2, shop/__init__.py:3, shop/every.py:3. No other uses" in text
+    assert "other/" not in text.partition("Listed in")[2].partition(". ")[0]
+    assert "Listed in __all__ at shop/cart.py:5, shop/__init__.py:3. No other uses" in answer(
         project, "find_references", "Price"
     )
 
 
-def test_nothing_that_refers_to_it_is_said_together_with_what_lists_it(project: SmallProject) -> None:
-    text = asked(project, "get_impact", "later")
-    assert "listed in __all__: shop/cart.py:6\nno use of it is known" in text
+def test_entries_of_all_are_reported_for_an_unused_symbol(project: SmallProject) -> None:
+    text = answer(project, "get_impact", "later")
+    assert "Listed in __all__ at shop/cart.py:6.\nNo use found" in text
 
 
-def test_a_member_of_the_name_is_not_listed(project: SmallProject) -> None:
+def test_entries_of_all_are_not_reported_for_members(project: SmallProject) -> None:
     project.write({"shop/box.py": "__all__ = ['Box', 'close']\n\n\nclass Box:\n    def close(self):\n        pass\n"})
-    assert "__all__" not in asked(project, "find_references", "Box.close")
+    assert "__all__" not in answer(project, "find_references", "Box.close")

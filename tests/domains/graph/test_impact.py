@@ -1,4 +1,4 @@
-"""What a change affects: what is told of it is what is shown, and what is unsure is told too."""
+"""Impact of a change: dependants, tests and possible uses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tests.domains.graph.small_project import SmallProject
 
 
-def test_uses_that_are_only_possible_are_told(project: SmallProject) -> None:
+def test_possible_uses_are_listed_separately(project: SmallProject) -> None:
     project.write(
         {
             "store.py": "class Store:\n    def flush_all(self):\n        pass\n",
@@ -23,7 +23,7 @@ def test_uses_that_are_only_possible_are_told(project: SmallProject) -> None:
     assert [use.place for use in impact.possible] == [("user.py", 2)]
 
 
-def test_a_member_that_calls_what_it_overrides_depends_on_itself_through_nothing(project: SmallProject) -> None:
+def test_a_member_that_calls_the_overridden_one_is_not_its_own_dependant(project: SmallProject) -> None:
     project.write(
         {
             "m.py": "class Base:\n    def run(self): ...\n\n\nclass Sub(Base):\n    def run(self):\n        super().run()\n"
@@ -34,7 +34,7 @@ def test_a_member_that_calls_what_it_overrides_depends_on_itself_through_nothing
     assert (impact.levels, impact.through) == ((), frozenset())
 
 
-def test_a_file_is_no_dependant_beside_its_own_definitions(project: SmallProject) -> None:
+def test_a_file_is_not_listed_next_to_its_own_dependent_definitions(project: SmallProject) -> None:
     project.write(
         {
             "store.py": "def load():\n    pass\n",
@@ -47,7 +47,7 @@ def test_a_file_is_no_dependant_beside_its_own_definitions(project: SmallProject
     assert [(row.path, row.key) for row in impact.levels[0]] == [("only.py", ""), ("user.py", "use")]
 
 
-def test_every_opening_of_a_ruby_module_is_the_same_symbol(project: SmallProject) -> None:
+def test_reopened_ruby_modules_are_one_symbol(project: SmallProject) -> None:
     project.write(
         {
             "a.rb": "module Acme\n  def self.go\n  end\nend\n",
@@ -58,11 +58,11 @@ def test_every_opening_of_a_ruby_module_is_the_same_symbol(project: SmallProject
     graph = project.graph()
     (target,) = graph.targets("Acme")
     assert len(target.node_ids) == 2
-    for asked in (target, graph.at("a.rb:1"), graph.at("b.rb:1")):
-        assert "c.rb:3" in places(graph.references(asked))
+    for part in (target, graph.at("a.rb:1"), graph.at("b.rb:1")):
+        assert "c.rb:3" in places(graph.references(part))
 
 
-def test_impact_through_an_exported_object_follows_the_member_alone(project: SmallProject) -> None:
+def test_impact_through_an_exported_object_follows_only_the_member(project: SmallProject) -> None:
     project.write(
         {
             "utils.js": "function isForm(x) {}\nfunction other(x) {}\nexport default { isForm, other }\n",

@@ -1,4 +1,4 @@
-"""After any edit the graph equals one that is built from nothing."""
+"""After any edit, the graph equals one that is built from scratch."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TABLES = {
 
 
 def state(index: ProjectIndex) -> dict[str, list[tuple[object, ...]]]:
-    """Everything that the graph says, free of ids."""
+    """Return the contents of the graph without ids."""
     connection = project_database(index).read()
     return {name: sorted(connection.execute(sql).fetchall(), key=repr) for name, sql in _TABLES.items()}
 
@@ -75,7 +75,7 @@ EDITS: tuple[Callable[[Path, random.Random], None], ...] = (
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_graph_after_edits_equals_one_built_from_nothing(seed: int, tmp_path: Path, workers: Workers) -> None:
+def test_the_graph_after_edits_equals_one_built_from_scratch(seed: int, tmp_path: Path, workers: Workers) -> None:
     project = SmallProject(tmp_path / "edited", workers)
     for name in ("store", "workspace"):
         shutil.copytree(PACKAGE / name, project.root / name, ignore=shutil.ignore_patterns("__pycache__", "sqlite"))
@@ -94,7 +94,7 @@ def test_the_graph_after_edits_equals_one_built_from_nothing(seed: int, tmp_path
     project.close()
 
 
-def test_moved_lines_are_never_stale(project: SmallProject) -> None:
+def test_line_numbers_follow_moved_code(project: SmallProject) -> None:
     project.write({"a.py": "def f():\n    pass\n", "b.py": "from a import f\n\nf()\n"}).index()
     project.write({"a.py": "# moved\n\n\ndef f():\n    pass\n"})
     graph = project.graph()
@@ -103,7 +103,7 @@ def test_moved_lines_are_never_stale(project: SmallProject) -> None:
     assert places(graph.references(target)) == {"b.py:1", "b.py:3"}
 
 
-def test_a_definition_that_moves_to_another_file_takes_its_references_along(project: SmallProject) -> None:
+def test_references_follow_a_definition_to_another_file(project: SmallProject) -> None:
     project.write({"a.py": "def f():\n    pass\n", "b.py": "from a import *\n\nf()\n"}).index()
     project.write({"a.py": "from c import f\n", "c.py": "def f():\n    pass\n"})
     graph = project.graph()
@@ -112,7 +112,7 @@ def test_a_definition_that_moves_to_another_file_takes_its_references_along(proj
     assert places(graph.references(target)) == {"a.py:1", "b.py:3"}
 
 
-def test_a_file_that_appears_resolves_imports_that_were_in_vain(project: SmallProject) -> None:
+def test_a_new_file_resolves_imports_that_failed_before(project: SmallProject) -> None:
     project.write({"b.py": "from a import f\n\nf()\n"}).index()
     project.write({"a.py": "def f():\n    pass\n"})
     graph = project.graph()

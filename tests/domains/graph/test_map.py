@@ -1,4 +1,4 @@
-"""Somebody new to a repository gets a map of it, of a folder or of a file, within the budget."""
+"""Maps of a repository, a folder or a file within the token budget."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from deltos.app import App
 from deltos.budget import estimate_tokens
 from deltos.config import Config
 from deltos.errors import BadArgument, NotFound
-from deltos.languages.opening import opening_sentence
+from deltos.languages.file_summary import summarise_file
 from tests.calling import Desk
-from tests.domains.graph.test_source_text import tools_of
+from tests.domains.graph.test_source_lines import tools_of
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
@@ -36,11 +36,12 @@ FILES = {
 
 @pytest.fixture
 def desk(project: SmallProject) -> Desk:
+    """Return the graph tools of the shop."""
     return tools_of(project.write(FILES))
 
 
 @pytest.mark.parametrize("symbol", ["", ".", "./"])
-def test_without_a_symbol_context_is_the_map_of_the_project(desk: Desk, symbol: str) -> None:
+def test_context_without_a_symbol_is_the_map_of_the_project(desk: Desk, symbol: str) -> None:
     text = desk.call("get_context", symbol=symbol).text
     assert text.startswith("map of project: 7 files (python 6, markdown 1) — A shop that sells things to people.\n")
     assert "src/shop/ 5 — What is sold, and how.\n" in text
@@ -48,10 +49,10 @@ def test_without_a_symbol_context_is_the_map_of_the_project(desk: Desk, symbol: 
     assert "src/shop/\n core.py — The core of it. [Cart:4, helper:11]\n pay.py — Payments. [pay:8]\n" in text
     assert " silent.py — quiet: Says nothing aloud. [quiet:1]" in text
     assert text.index("src/shop/web/\n view.py — Pages.") < text.index("tests/\n test_pay.py")
-    assert "showing" not in text
+    assert "Showing" not in text
 
 
-def test_a_map_has_every_module_where_all_of_them_fit(project: SmallProject) -> None:
+def test_a_map_has_every_module_if_all_of_them_fit(project: SmallProject) -> None:
     names = ["basket", "coupon", "mail", "order", "pricing", "report", "stock", "till", "zone"]
     files = {f"shop/{name}.py": f'"""The {name}."""\n\n\ndef {name}_main():\n    return 1\n' for name in names}
     desk = tools_of(project.write({**files, "shop/__init__.py": '"""The shop."""\n'}))
@@ -70,13 +71,13 @@ def test_the_map_of_a_folder_begins_with_its_own_modules(desk: Desk) -> None:
     assert desk.call("get_context", symbol="src/shop/").text == text
 
 
-def test_a_folder_by_its_bare_name_unless_a_symbol_has_it(desk: Desk) -> None:
+def test_a_folder_can_be_given_by_its_name_unless_a_symbol_has_it(desk: Desk) -> None:
     assert desk.call("get_context", symbol="tests").text.startswith("map of tests/: 1 file")
     assert desk.call("get_context", symbol="pay").text.startswith("def pay src/shop/pay.py:8-9")
 
 
 @pytest.mark.parametrize("symbol", ["src/shop/core.py", "./src/shop/core.py", "core.py", "shop.core"])
-def test_the_map_of_a_file_is_its_outline_with_who_uses_what(desk: Desk, symbol: str) -> None:
+def test_the_map_of_a_file_is_its_outline_with_importers_and_uses(desk: Desk, symbol: str) -> None:
     assert desk.call("get_context", symbol=symbol).text == (
         "src/shop/core.py python — The core of it.\n"
         "imported by 2 files: src/shop/pay.py, src/shop/web/view.py\n"
@@ -87,7 +88,7 @@ def test_the_map_of_a_file_is_its_outline_with_who_uses_what(desk: Desk, symbol:
     )
 
 
-def test_a_map_that_does_not_fit_says_how_much_it_shows_and_how_to_go_deeper(tmp_path: Path, workers: Workers) -> None:
+def test_a_truncated_map_states_its_size_and_how_to_list_the_rest(tmp_path: Path, workers: Workers) -> None:
     files = {f"pkg{n}/mod{m}.py": f'"""Part {m} of {n}: {"words " * 9}"""\n' for n in range(12) for m in range(20)}
     root = write_files(tmp_path / "large", files)
     with closing(App(Config(home=tmp_path / "home", token_budget=600), workers=workers)) as app:
@@ -95,7 +96,7 @@ def test_a_map_that_does_not_fit_says_how_much_it_shows_and_how_to_go_deeper(tmp
         text = desk.call("get_context").text
         inside = desk.call("get_context", symbol="pkg3").text
     shown = text.count(".py — Part")
-    assert text.splitlines()[0] == f"showing {shown}/240 modules (ask for a folder, such as pkg0)"
+    assert text.splitlines()[0] == f"Showing {shown} of 240 modules (ask for a folder, such as pkg0)."
     assert all(f"pkg{n}/ 20" in text for n in range(12))
     assert "\n and 12 more modules: mod16.py, mod17.py, mod18.py" in text
     assert estimate_tokens(text) <= 600
@@ -105,7 +106,7 @@ def test_a_map_that_does_not_fit_says_how_much_it_shows_and_how_to_go_deeper(tmp
     assert inside.count(".py — Part") == 20
 
 
-def test_the_outline_of_a_long_file_tells_less_of_each_before_it_is_cut(tmp_path: Path, workers: Workers) -> None:
+def test_the_outline_of_a_long_file_drops_sentences_before_definitions(tmp_path: Path, workers: Workers) -> None:
     body = "".join(f'def name_{n}(a: int):\n    """Does {n} {"and more " * 8}."""\n\n\n' for n in range(60))
     root = write_files(tmp_path / "long", {"long.py": body})
     with closing(App(Config(home=tmp_path / "home", token_budget=700), workers=workers)) as app:
@@ -129,7 +130,7 @@ def test_maps_work_in_languages_without_docstrings(project: SmallProject) -> Non
     assert " c.java — Keeps C. [C:4]" in text
 
 
-def test_what_is_no_file_folder_or_symbol_is_an_error(desk: Desk) -> None:
+def test_an_unknown_file_or_folder_is_an_error(desk: Desk) -> None:
     with pytest.raises(NotFound):
         desk.call("get_context", symbol="src/nothing")
     with pytest.raises(BadArgument):
@@ -154,11 +155,11 @@ def test_what_is_no_file_folder_or_symbol_is_an_error(desk: Desk) -> None:
         ("a.py", '"""' + "x" * 100_000, "x" * 397),
     ],
 )
-def test_a_file_is_told_by_its_first_sentence(path: str, head: str, sentence: str) -> None:
-    assert opening_sentence(path, head) == sentence
+def test_a_file_is_described_by_its_first_sentence(path: str, head: str, sentence: str) -> None:
+    assert summarise_file(path, head) == sentence
 
 
-def test_files_that_are_no_code_are_counted_as_such(project: SmallProject) -> None:
+def test_files_without_code_are_counted_separately(project: SmallProject) -> None:
     project.write(
         {**FILES, "a.yaml": "x: 1\n", "b.yaml": "y: 1\n", "data.unheardof": "Free.\n", "src/shop/notes.md": "# Notes\n"}
     )

@@ -1,4 +1,4 @@
-"""What an agent gets from the six tools of the graph."""
+"""Answers and errors of the six graph tools."""
 
 from __future__ import annotations
 
@@ -45,9 +45,11 @@ class Tools:
         self.by_name = self._desk.tools
 
     def call(self, name: str, **given: Any) -> str:
+        """Return the text of an answer."""
         return self._desk.call(name, **given).text
 
     def error(self, name: str, **given: Any) -> str:
+        """Return the message of an error."""
         with pytest.raises(DeltosError) as caught:
             self.call(name, **given)
         return str(caught.value)
@@ -55,6 +57,7 @@ class Tools:
 
 @pytest.fixture
 def tools(project: SmallProject) -> Tools:
+    """Return the graph tools of the shop."""
     return Tools(project.write(FILES))
 
 
@@ -73,13 +76,13 @@ def test_find_symbol_names_every_definition(tools: Tools) -> None:
     assert "def total shop/other.py:1-2 function ()" in text
 
 
-def test_errors_tell_what_answers_tell_of_the_index(
+def test_errors_have_the_notes_about_the_index_that_answers_have(
     tools: Tools, project: SmallProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(project_index, "OTHER_PROCESS_SECONDS", 0.1)
     tools.call("find_symbol", symbol="total")
     (project.root / "shop/late.py").write_text("def late():\n    return 1\n")
-    with project.app.domains.projects.at(project.root).store.claim() as held:
+    with project.app.domains.projects.at(project.root).store.try_lock() as held:
         assert held
         for name in ("find_symbol", "find_references", "get_impact", "get_context"):
             assert "another call or process is re-indexing" in tools.error(name, symbol="late")
@@ -102,9 +105,9 @@ def test_find_symbol_takes_dotted_names_and_patterns(tools: Tools) -> None:
     assert "No symbol matches" in tools.error("find_symbol", symbol="(a+)+$")
 
 
-def test_a_cut_list_says_so_in_its_first_line(tools: Tools) -> None:
+def test_a_truncated_list_states_it_in_the_first_line(tools: Tools) -> None:
     first = tools.call("find_symbol", symbol=".*", limit=2).splitlines()[0]
-    assert first.startswith("showing 2/")
+    assert first.startswith("Showing 2 of ")
     assert "increase limit" in first
 
 
@@ -116,13 +119,13 @@ def test_references_are_grouped_by_file_with_their_kind(tools: Tools) -> None:
     assert "tests/test_cart.py" in text
 
 
-def test_references_of_an_ambiguous_name_tell_the_candidates_apart(tools: Tools) -> None:
+def test_an_ambiguous_name_is_answered_with_qualified_candidates(tools: Tools) -> None:
     text = tools.call("find_references", symbol="total")
     assert "shop.price.total" in text
     assert "shop.other.total" in text
 
 
-def test_impact_goes_by_distance_and_names_tests_apart(tools: Tools) -> None:
+def test_impact_is_ordered_by_distance_with_tests_listed_separately(tools: Tools) -> None:
     text = tools.call("get_impact", symbol="Cart.add")
     assert "test" in text
     text = tools.call("get_impact", symbol="tax")
@@ -130,13 +133,13 @@ def test_impact_goes_by_distance_and_names_tests_apart(tools: Tools) -> None:
     assert "shop/price.py" in text
 
 
-def test_circular_imports_are_split_by_when_they_happen(tools: Tools) -> None:
+def test_circular_imports_are_grouped_by_mode(tools: Tools) -> None:
     text = tools.call("detect_circular")
     assert text.startswith("2 circular components: 1 at run time")
     assert "shop/price.py -> shop/tax.py -> shop/price.py" in text
 
 
-def test_context_shows_definition_and_neighbourhood(tools: Tools) -> None:
+def test_context_shows_the_definition_and_its_neighbours(tools: Tools) -> None:
     text = tools.call("get_context", symbol="Order")
     assert "shop/order.py" in text
     assert "Express" in text
@@ -145,7 +148,7 @@ def test_context_shows_definition_and_neighbourhood(tools: Tools) -> None:
     assert "add" in text
 
 
-def test_repeated_definitions_are_told_apart_by_their_lines(project: SmallProject) -> None:
+def test_repeated_definitions_are_distinguished_by_their_lines(project: SmallProject) -> None:
     both = "import os\n\nif os.name == 'nt':\n    def lock():\n        pass\nelse:\n    def lock():\n        pass\n"
     project.write({"shop/lock.py": both + "\n\ndef hold():\n    lock()\n"})
     tools = Tools(project)
@@ -156,7 +159,7 @@ def test_repeated_definitions_are_told_apart_by_their_lines(project: SmallProjec
     assert "#" not in tools.call("get_context", symbol="hold")
 
 
-def test_stats_tell_how_much_is_resolved(tools: Tools) -> None:
+def test_stats_state_how_much_is_resolved(tools: Tools) -> None:
     text = tools.call("get_stats")
     assert "python" in text
     assert "unresolved" in text
@@ -182,7 +185,7 @@ def test_a_path_outside_the_project_is_refused(tools: Tools) -> None:
     assert "outside" in tools.error("find_symbol", symbol="Cart", path="../..")
 
 
-def test_a_folder_without_code_is_an_error_that_says_so(project: SmallProject) -> None:
+def test_a_folder_without_code_is_a_clear_error(project: SmallProject) -> None:
     assert "No files to index" in Tools(project).error("get_stats")
 
 
@@ -193,7 +196,7 @@ def test_another_project_can_be_named(tools: Tools, tmp_path: Path) -> None:
     assert "z.py:1" in tools.call("find_symbol", symbol="zed", project_path=str(other))
 
 
-def test_ten_symbols_fit_200_tokens_and_beat_json(project: SmallProject) -> None:
+def test_ten_symbols_fit_200_tokens_and_are_shorter_than_json(project: SmallProject) -> None:
     project.write({f"m{n}.py": f"def thing_{n}(a, b):\n    return a\n" for n in range(10)})
     text = Tools(project).call("find_symbol", symbol="thing_.*")
     rows = project.graph().find("thing_.*")

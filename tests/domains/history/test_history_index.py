@@ -1,4 +1,4 @@
-"""The history that is kept is the repository's: all of it, whatever it holds, and nothing that is gone."""
+"""The indexed history always equals the repository's history."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deltos.progress import Silent
 from deltos.store.history import HISTORY_SUMMARY
 from deltos.workspace.commits import parse_log
 from deltos.workspace.git import GitFailed
-from tests.domains.history.pasts import START, begin, commit, opened, read_history, subjects
+from tests.domains.history.repositories import START, begin, commit, opened, read_history, subjects
 from tests.repositories import git, write_files
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def store(tmp_path: Path, root: Path) -> Iterator[ProjectStore]:
         yield store
 
 
-def test_commits_are_kept_with_message_author_time_and_files(root: Path, store: ProjectStore) -> None:
+def test_stores_commits_with_message_author_time_and_files(root: Path, store: ProjectStore) -> None:
     commit(root, "Begin\n", {"a.py": "1"})
     made = commit(root, "Retry payments twice\n\nThe bank drops the first call.\n", {"pay.py": "1", "a.py": "2"}, day=3)
     read_history(store, root)
@@ -49,18 +49,18 @@ def test_commits_are_kept_with_message_author_time_and_files(root: Path, store: 
     assert store.history.of_files(["a.py"])["a.py"].changes == 2
 
 
-def test_only_new_commits_are_read_when_there_are_new_ones(root: Path, store: ProjectStore) -> None:
+def test_indexes_only_new_commits(root: Path, store: ProjectStore) -> None:
     commit(root, "one", {"a.py": "1"})
     read_history(store, root)
     first = store.history.commits_in([], limit=1)[0]
     commit(root, "two", {"a.py": "2"}, day=1)
     read_history(store, root)
     assert subjects(store) == ["two", "one"]
-    assert store.history.commits_named(first.hash, limit=2) == [first]  # the same row: it was not written again
+    assert store.history.commits_by_hash(first.hash, limit=2) == [first]  # the same row, so it was not rewritten
     assert store.history.of_files(["a.py"])["a.py"].words == "two one"
 
 
-def test_an_amended_commit_takes_the_place_of_the_former(root: Path, store: ProjectStore) -> None:
+def test_amended_commit_replaces_the_original(root: Path, store: ProjectStore) -> None:
     commit(root, "one", {"a.py": "1"})
     commit(root, "wrong words", {"a.py": "2"}, day=1)
     read_history(store, root)
@@ -72,7 +72,7 @@ def test_an_amended_commit_takes_the_place_of_the_former(root: Path, store: Proj
     assert store.history.of_files(["a.py"])["a.py"].words == "right word one"
 
 
-def test_after_many_removed_commits_all_are_read_anew(root: Path, store: ProjectStore) -> None:
+def test_many_removed_commits_trigger_a_rebuild(root: Path, store: ProjectStore) -> None:
     commit(root, "one", {"a.py": "1"})
     commit(root, "two", {"a.py": "2"}, day=1)
     read_history(store, root)
@@ -84,7 +84,7 @@ def test_after_many_removed_commits_all_are_read_anew(root: Path, store: Project
             writer.set_meta({"history/removed": "200"})
 
 
-def test_a_rewritten_history_is_read_anew(root: Path, store: ProjectStore) -> None:
+def test_rewritten_history_triggers_a_rebuild(root: Path, store: ProjectStore) -> None:
     commit(root, "one", {"a.py": "1"})
     commit(root, "two", {"a.py": "2"}, day=1)
     read_history(store, root)
@@ -98,7 +98,7 @@ def test_a_rewritten_history_is_read_anew(root: Path, store: ProjectStore) -> No
     assert store.history.totals().commits == 1
 
 
-def test_another_branch_has_its_own_history(root: Path, store: ProjectStore) -> None:
+def test_checkout_of_another_branch_switches_the_history(root: Path, store: ProjectStore) -> None:
     commit(root, "one", {"a.py": "1"})
     git(root, "checkout", "--quiet", "-b", "side")
     commit(root, "aside", {"b.py": "1"}, day=1)
@@ -110,7 +110,7 @@ def test_another_branch_has_its_own_history(root: Path, store: ProjectStore) -> 
     assert set(store.history.of_files(["a.py", "b.py", "c.py"])) == {"a.py", "c.py"}
 
 
-def test_a_merge_is_found_by_its_subject(root: Path, store: ProjectStore) -> None:
+def test_finds_merge_by_its_subject(root: Path, store: ProjectStore) -> None:
     commit(root, "one", {"a.py": "1"})
     git(root, "checkout", "--quiet", "-b", "side")
     commit(root, "aside", {"b.py": "1"}, day=1)
@@ -123,7 +123,7 @@ def test_a_merge_is_found_by_its_subject(root: Path, store: ProjectStore) -> Non
     assert sorted(subjects(store)) == ["Merge the side", "ahead", "aside", "one"]
 
 
-def test_a_shallow_clone_says_so_and_its_last_commit_brought_no_files(
+def test_shallow_clone_is_reported_and_its_boundary_commit_has_no_files(
     root: Path, store: ProjectStore, tmp_path: Path
 ) -> None:
     for number in range(4):
@@ -141,7 +141,7 @@ def test_a_shallow_clone_says_so_and_its_last_commit_brought_no_files(
         assert "shallow" not in kept.meta(HISTORY_SUMMARY)
 
 
-def test_a_repository_without_commits_has_no_history(root: Path, store: ProjectStore) -> None:
+def test_repository_without_commits_has_no_history(root: Path, store: ProjectStore) -> None:
     read_history(store, root)
     assert subjects(store) == []
     commit(root, "one", {"a.py": "1"})
@@ -149,7 +149,7 @@ def test_a_repository_without_commits_has_no_history(root: Path, store: ProjectS
     assert subjects(store) == ["one"]
 
 
-def test_a_folder_without_git_has_none_either_and_loses_what_it_had(root: Path, store: ProjectStore) -> None:
+def test_folder_that_lost_its_repository_loses_its_history(root: Path, store: ProjectStore) -> None:
     commit(root, "one", {"a.py": "1"})
     read_history(store, root)
     (root / ".git").rename(root.parent / "elsewhere")
@@ -157,9 +157,7 @@ def test_a_folder_without_git_has_none_either_and_loses_what_it_had(root: Path, 
     assert (subjects(store), store.meta(HISTORY_SUMMARY)) == ([], "")
 
 
-def test_without_the_git_program_the_reason_is_kept(
-    root: Path, store: ProjectStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_git_program_is_recorded(root: Path, store: ProjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
     commit(root, "one", {"a.py": "1"})
     monkeypatch.setenv("PATH", "")
     with pytest.raises(GitFailed, match="not installed"):
@@ -167,7 +165,7 @@ def test_without_the_git_program_the_reason_is_kept(
     assert "git is not installed" in store.meta(HISTORY_SUMMARY)
 
 
-def test_when_git_is_back_the_history_goes_on_in_the_same_process_and_in_another(
+def test_indexing_resumes_when_git_is_available_again(
     root: Path, store: ProjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit(root, "one", {"a.py": "1"})
@@ -178,15 +176,15 @@ def test_when_git_is_back_the_history_goes_on_in_the_same_process_and_in_another
             without.setenv("PATH", "")
             with pytest.raises(GitFailed, match="not installed"):
                 indexer.catch_up(project, store, Silent())
-        told = store.meta(HISTORY_SUMMARY)
-        assert "Commits made since may be missing: git is not installed." in told
+        summary = store.meta(HISTORY_SUMMARY)
+        assert "Recent commits may be missing: git is not installed." in summary
         assert reader.is_behind(project, store, at_once=True)
         reader.catch_up(project, store, Silent())
         assert "git is not installed" not in store.meta(HISTORY_SUMMARY)
         assert not reader.is_behind(project, store, at_once=True)
 
 
-def test_a_message_of_a_megabyte_is_cut_and_the_next_commit_is_read(root: Path, store: ProjectStore) -> None:
+def test_huge_message_is_truncated_and_indexing_continues(root: Path, store: ProjectStore) -> None:
     commit(root, "before", {"a.py": "1"})
     commit(root, "x" * 500_000 + "\n\n" + "many words " * 50_000, {"a.py": "2"}, day=1)
     commit(root, "after", {"a.py": "3"}, day=2)
@@ -197,7 +195,7 @@ def test_a_message_of_a_megabyte_is_cut_and_the_next_commit_is_read(root: Path, 
     assert len(rows[1].body) <= 2_000
 
 
-def test_what_a_message_holds_does_nothing(root: Path, store: ProjectStore) -> None:
+def test_message_content_is_treated_as_text(root: Path, store: ProjectStore) -> None:
     hostile = "\x1b[2J\x1b]0;owned\x07 M\tx.py \u202eevil\n\nM\nx.py\n\x9b31m ${HOME} $(touch owned) %H%x00 \ufffd"
     commit(root, "one", {"a.py": "1"})
     commit(root, hostile.encode() + b"\xff\xfe", {"a.py": "2"}, day=1, author="Eve \x1b[31m")
@@ -212,7 +210,7 @@ def test_what_a_message_holds_does_nothing(root: Path, store: ProjectStore) -> N
     assert rows[0].file_count == 1
 
 
-def test_a_file_may_have_any_name(root: Path, store: ProjectStore) -> None:
+def test_handles_any_file_name(root: Path, store: ProjectStore) -> None:
     names = ["M", "R100", "a b\tc.py", "new\nline.py", "-rf", ":(top)x", 'quo"te.py', "ünï.py", "a" * 40]
     commit(root, "odd names", dict.fromkeys(names, "1"))
     (root / "more.py").write_text("1")
@@ -225,7 +223,7 @@ def test_a_file_may_have_any_name(root: Path, store: ProjectStore) -> None:
     assert store.history.commits_in([], limit=1)[0].file_count == 2
 
 
-def test_a_commit_of_thousands_of_files_counts_for_none_of_them(root: Path, store: ProjectStore) -> None:
+def test_sweeping_commit_is_ignored_for_its_files(root: Path, store: ProjectStore) -> None:
     commit(root, "everything", {f"many/{number}.py": str(number) for number in range(5_000)})
     commit(root, "one of them", {"many/7.py": "other"}, day=1)
     read_history(store, root)
@@ -235,9 +233,7 @@ def test_a_commit_of_thousands_of_files_counts_for_none_of_them(root: Path, stor
     assert "1 of them changed more than 30 files" in store.meta(HISTORY_SUMMARY)
 
 
-def test_a_renamed_file_keeps_its_past_whether_it_was_read_before_or_after(
-    root: Path, store: ProjectStore, tmp_path: Path
-) -> None:
+def test_renamed_file_keeps_its_history(root: Path, store: ProjectStore, tmp_path: Path) -> None:
     commit(root, "invent billing", {"bill.py": "one\ntwo\nthree\n"})
     read_history(store, root)
     git(root, "mv", "bill.py", "invoice.py")
@@ -252,7 +248,7 @@ def test_a_renamed_file_keeps_its_past_whether_it_was_read_before_or_after(
             assert kept.history.of_files(["bill.py", "invoice.py"]) == {}
 
 
-def test_a_deleted_file_is_forgotten(root: Path, store: ProjectStore) -> None:
+def test_deleted_file_is_removed(root: Path, store: ProjectStore) -> None:
     commit(root, "two", {"a.py": "1", "b.py": "1"})
     read_history(store, root)
     commit(root, "less", removed=("b.py",), day=1)
@@ -260,7 +256,7 @@ def test_a_deleted_file_is_forgotten(root: Path, store: ProjectStore) -> None:
     assert set(store.history.of_files(["a.py", "b.py"])) == {"a.py"}
 
 
-def test_a_project_that_is_a_folder_of_a_repository_knows_only_what_touched_it(root: Path, tmp_path: Path) -> None:
+def test_subfolder_project_has_only_its_own_commits(root: Path, tmp_path: Path) -> None:
     commit(root, "both", {"api/a.py": "1", "web/b.py": "1"})
     commit(root, "web alone", {"web/b.py": "2"}, day=1)
     commit(root, "api alone", {"api/a.py": "2"}, day=2)
@@ -272,7 +268,7 @@ def test_a_project_that_is_a_folder_of_a_repository_knows_only_what_touched_it(r
         assert store.history.match_commits(["web"], limit=5) == []
 
 
-def test_older_commits_than_the_limit_are_left_out_and_counted(root: Path, store: ProjectStore) -> None:
+def test_commits_beyond_the_limit_are_omitted_and_counted(root: Path, store: ProjectStore) -> None:
     for number in range(7):
         commit(root, f"step {number}", {"a.py": str(number)}, day=number)
     read_history(store, root, HistoryIndexer(max_commits=5))
@@ -280,9 +276,9 @@ def test_older_commits_than_the_limit_are_left_out_and_counted(root: Path, store
     assert "2 older ones" in store.meta(HISTORY_SUMMARY)
 
 
-def test_a_reading_that_was_stopped_goes_on_where_it_ended(root: Path, store: ProjectStore) -> None:
+def test_interrupted_indexing_resumes(root: Path, store: ProjectStore) -> None:
     for number in range(6):
-        # Longer than what git prints at once, so that one comes after the other.
+        # Longer than one chunk of git output, so that commits arrive in several chunks.
         commit(root, f"step {number}\n\n{'word ' * 40_000}", {"a.py": str(number)}, day=number)
 
     class Impatient:
@@ -304,7 +300,7 @@ def test_a_reading_that_was_stopped_goes_on_where_it_ended(root: Path, store: Pr
     assert subjects(store) == [f"step {number}" for number in range(6, -1, -1)]
 
 
-def test_what_is_settled_is_not_looked_at_again_until_head_moves(root: Path, store: ProjectStore) -> None:
+def test_indexed_checkout_is_not_checked_again_until_head_moves(root: Path, store: ProjectStore) -> None:
     commit(root, "one", {"a.py": "1"})
     indexer, project = HistoryIndexer(), Project(root.resolve(), "test")
     assert indexer.is_behind(project, store, at_once=True)
@@ -316,7 +312,7 @@ def test_what_is_settled_is_not_looked_at_again_until_head_moves(root: Path, sto
     assert indexer.is_behind(project, store, at_once=True)
 
 
-def test_files_that_usually_change_together_are_known(root: Path, store: ProjectStore) -> None:
+def test_finds_files_that_change_together(root: Path, store: ProjectStore) -> None:
     for number in range(4):
         commit(root, f"pair {number}", {"a.py": str(number), "b.py": str(number)}, day=number)
     commit(root, "alone", {"a.py": "x"}, day=5)
@@ -326,9 +322,7 @@ def test_files_that_usually_change_together_are_known(root: Path, store: Project
     assert [(each.path, each.together, each.changes) for each in found] == [("b.py", 4, 5)]
 
 
-def test_what_comes_before_a_damaged_commit_is_kept_and_the_rest_is_said_to_be_missing(
-    root: Path, store: ProjectStore
-) -> None:
+def test_commits_after_a_damaged_one_are_reported_as_missing(root: Path, store: ProjectStore) -> None:
     for number in range(8):
         commit(root, f"step {number}", {"a.py": str(number)}, day=number)
     tree = git(root, "rev-parse", "HEAD~5^{tree}")
@@ -336,18 +330,16 @@ def test_what_comes_before_a_damaged_commit_is_kept_and_the_rest_is_said_to_be_m
     read_history(store, root)
     assert subjects(store)[:3] == ["step 7", "step 6", "step 5"]
     assert "step 1" not in subjects(store)
-    assert "could be read: git has no answer" in store.meta(HISTORY_SUMMARY)
+    assert "could be read: git failed with exit status" in store.meta(HISTORY_SUMMARY)
 
 
 @given(st.lists(st.binary(max_size=60), max_size=40))
-def test_any_output_of_git_is_read_without_an_error(fields: list[bytes]) -> None:
+def test_parses_any_git_output_without_an_error(fields: list[bytes]) -> None:
     for found in parse_log(b"marker", (), "src/", b"\0marker\0".join(fields)):
         assert len(found.files) <= found.file_count
 
 
-def test_what_one_process_has_read_another_does_not_look_at_until_something_is_committed(
-    root: Path, store: ProjectStore
-) -> None:
+def test_other_process_skips_an_indexed_checkout_until_the_next_commit(root: Path, store: ProjectStore) -> None:
     commit(root, "one", {"a.py": "1"})
     read_history(store, root)
     project = Project(root.resolve(), "test")

@@ -1,4 +1,4 @@
-"""A memory in a temporary folder, with a clock that tests set."""
+"""Fixtures: a memory in a temporary folder, with a clock that tests set."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Clock:
-    """Tells the time it was told."""
+    """A clock that returns the time set by the test."""
 
     def __init__(self) -> None:
         self.now = datetime(2025, 5, 14, 12, 0, tzinfo=UTC)  # a Wednesday
@@ -28,12 +28,12 @@ class Clock:
         return self.now
 
     def pass_time(self, **amount: float) -> None:
-        """Let time go by; backwards with negative amounts."""
+        """Advance the clock; negative amounts turn it back."""
         self.now += timedelta(**amount)
 
 
 class Notes:
-    """Short words for what tests do most: keep a text, ask a question."""
+    """Shortcuts for remembering a text and for searching."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
@@ -41,15 +41,15 @@ class Notes:
     def keep(
         self, text: str, *, kind: str = "finding", project: str = "p", session: str | None = None, source: str = ""
     ) -> str:
-        """Remember a text; its id."""
+        """Remember a text and return its id."""
         return self.memory.remember(Draft(text, kind, source), ObservationOrigin(project, None, session)).id
 
     def ask(self, query: str, *, project: str = "p", limit: int = 10) -> list[str]:
-        """The texts found for a question, best first."""
+        """Return the texts found for a query, best first."""
         return [hit.observation.text for hit in self.memory.search(query, project, limit=limit).hits]
 
     def texts(self) -> list[str]:
-        """Every text that is kept, forgotten or not."""
+        """Return all stored texts, including forgotten ones."""
         return [row.text for row in self.memory.store.all()]
 
 

@@ -1,4 +1,4 @@
-"""What each agent's hooks tell, and what of it is kept."""
+"""Capture: hook events of each agent, and the observations extracted from them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from deltos.budget import estimate_tokens
-from deltos.domains.memory.admit import error_excerpt
 from deltos.domains.memory.capture import capture, project_root
-from deltos.domains.memory.commands import Effect, effect_of
+from deltos.domains.memory.extract import error_excerpt
 from deltos.domains.memory.model import PERSONAL, Draft, ObservationOrigin
-from deltos.domains.memory.payload import LARGEST_INPUT
+from deltos.domains.memory.payload import MAX_INPUT_BYTES
+from deltos.domains.memory.shell_commands import Effect, effect_of
 from deltos.errors import BadArgument
 from deltos.hook_settings import CONTEXT_TOKENS
 
@@ -30,36 +30,36 @@ class Agent:
         self.memory = memory
         self.root = root
 
-    def tell(self, event: str, **fields: Any) -> str:
-        """What the hook prints for an event."""
+    def send_event(self, event: str, **fields: Any) -> str:
+        """Send an event and return the output of the hook."""
         payload = {"session_id": "s1", "cwd": str(self.root), "hook_event_name": event, **fields}
-        return self.send(event, json.dumps(payload).encode())
+        return self.send_raw(event, json.dumps(payload).encode())
 
-    def send(self, event: str, raw: bytes) -> str:
-        """What the hook prints for raw input."""
+    def send_raw(self, event: str, raw: bytes) -> str:
+        """Send raw input and return the output of the hook."""
         return capture(self.memory, event, raw, folder=self.root, identify=lambda root: f"id:{root.name}")
 
     def run(self, command: str, output: str = "", *, fails: bool = False, session: str = "s1") -> str:
-        """A shell command of Claude Code."""
+        """Send a shell command of Claude Code."""
         tool = {"session_id": session, "tool_name": "Bash", "tool_input": {"command": command}}
         if fails:
-            return self.tell("PostToolUseFailure", **tool, error=f"Exit code 1\n{output}")
-        return self.tell("PostToolUse", **tool, tool_response={"stdout": output, "stderr": ""})
+            return self.send_event("PostToolUseFailure", **tool, error=f"Exit code 1\n{output}")
+        return self.send_event("PostToolUse", **tool, tool_response={"stdout": output, "stderr": ""})
 
     def edit(self, path: str, old: str, new: str, *, session: str = "s1") -> str:
-        """An edit of Claude Code."""
+        """Send an edit of Claude Code."""
         changed = {"file_path": path, "old_string": old, "new_string": new}
-        return self.tell("PostToolUse", session_id=session, tool_name="Edit", tool_input=changed)
+        return self.send_event("PostToolUse", session_id=session, tool_name="Edit", tool_input=changed)
 
     def open_errors(self, session: str) -> str:
-        """The errors that a session is told when it starts."""
-        told = self.tell("SessionStart", session_id=session, source="startup")
-        context = json.loads(told)["hookSpecificOutput"]["additionalContext"] if told else ""
+        """Return the open errors in the context of a new session."""
+        output = self.send_event("SessionStart", session_id=session, source="startup")
+        context = json.loads(output)["hookSpecificOutput"]["additionalContext"] if output else ""
         _, _, errors = str(context).partition("Open errors:\n")
         return "\n".join(line for line in errors.splitlines() if " error (quoted" in line)
 
-    def kept(self) -> list[tuple[str, str]]:
-        """Kind and text of all that was kept."""
+    def stored(self) -> list[tuple[str, str]]:
+        """Return kind and text of all observations."""
         return [(row.kind, row.text) for row in self.memory.store.all()]
 
 
@@ -71,87 +71,87 @@ def agent(memory: Memory, tmp_path: Path) -> Agent:
     return Agent(memory, root)
 
 
-class TestAdmission:
-    """Edits, failures, changes of state, decisions and pages are kept; looking around is not."""
+class TestExtraction:
+    """Edits, failures, changes of state, decisions and pages are stored; reading is not."""
 
-    def test_an_edit_is_kept_as_what_it_changed(self, agent: Agent) -> None:
+    def test_an_edit_is_stored_with_its_changed_lines(self, agent: Agent) -> None:
         path = str(agent.root / "src" / "a.py")
-        agent.tell(
+        agent.send_event(
             "PostToolUse",
             tool_name="Edit",
             tool_input={"file_path": path, "old_string": "x = 1", "new_string": "x = 2"},
         )
-        assert agent.kept() == [("change", "Edited src/a.py\n- x = 1\n+ x = 2")]
+        assert agent.stored() == [("change", "Edited src/a.py\n- x = 1\n+ x = 2")]
         [row] = agent.memory.store.all()
         assert row.files == ("src/a.py",)
         assert row.session_id == "s1"
         assert agent.memory.store.anchors([row.place])
 
-    def test_a_long_edit_is_cut(self, agent: Agent) -> None:
+    def test_a_long_edit_is_truncated(self, agent: Agent) -> None:
         content = "\n".join(f"line {number}" for number in range(50))
-        agent.tell("PostToolUse", tool_name="Write", tool_input={"file_path": "src/b.py", "content": content})
-        [(_, text)] = agent.kept()
+        agent.send_event("PostToolUse", tool_name="Write", tool_input={"file_path": "src/b.py", "content": content})
+        [(_, text)] = agent.stored()
         assert text.endswith("… 42 more lines")
 
-    def test_an_edit_that_failed_is_an_error(self, agent: Agent) -> None:
-        agent.tell(
+    def test_a_failed_edit_is_an_error(self, agent: Agent) -> None:
+        agent.send_event(
             "PostToolUseFailure",
             tool_name="Edit",
             tool_input={"file_path": "src/a.py"},
             error="String not found",
         )
-        assert agent.kept() == [("error", "Editing src/a.py failed: String not found")]
+        assert agent.stored() == [("error", "Editing src/a.py failed: String not found")]
 
-    def test_a_command_that_failed_is_kept_with_its_error(self, agent: Agent) -> None:
+    def test_a_failed_command_is_stored_with_its_error(self, agent: Agent) -> None:
         agent.run("pytest -q", "E  assert 1 == 2", fails=True)
-        assert agent.kept() == [("error", "`pytest -q` failed:\nExit code 1\nE  assert 1 == 2")]
+        assert agent.stored() == [("error", "`pytest -q` failed:\nExit code 1\nE  assert 1 == 2")]
 
-    def test_a_command_that_changed_state_is_kept(self, agent: Agent) -> None:
+    def test_a_command_that_changes_something_is_stored(self, agent: Agent) -> None:
         agent.run("git commit -m 'Fix the lexer'", "[main 1a2b3c] Fix the lexer")
-        assert agent.kept() == [("change", "Ran `git commit -m 'Fix the lexer'`\n[main 1a2b3c] Fix the lexer")]
+        assert agent.stored() == [("change", "Ran `git commit -m 'Fix the lexer'`\n[main 1a2b3c] Fix the lexer")]
 
     @pytest.mark.parametrize(
         "command", ["ls -la", "cat a.py", "git status", "cd src && rg foo | head", "pytest -q", "npm test"]
     )
-    def test_looking_and_passing_tests_are_not_kept(self, agent: Agent, command: str) -> None:
+    def test_reading_commands_and_passing_tests_are_not_stored(self, agent: Agent, command: str) -> None:
         agent.run(command, "fine")
-        assert agent.kept() == []
+        assert agent.stored() == []
 
-    def test_looking_that_fails_is_not_kept(self, agent: Agent) -> None:
+    def test_a_failed_reading_command_is_not_stored(self, agent: Agent) -> None:
         agent.run("ls nowhere", "No such file", fails=True)
-        assert agent.kept() == []
+        assert agent.stored() == []
 
-    def test_an_error_that_was_fixed_is_no_open_error(self, agent: Agent, clock: Clock) -> None:
+    def test_a_fixed_error_is_not_open(self, agent: Agent, clock: Clock) -> None:
         agent.run("make", "error: no rule", fails=True)
         agent.run("pytest -q", "E  NameError: foo", fails=True)
         clock.pass_time(minutes=1)
         agent.run("pytest -q", "3 passed")
-        context = agent.tell("SessionStart", source="startup")
+        context = agent.send_event("SessionStart", source="startup")
         _, _, open_errors = context.partition("Open errors:")
         assert "`make` failed" in open_errors
         assert "`pytest -q` failed" not in open_errors
         clock.pass_time(minutes=1)
         agent.run("pytest -q", "E  TypeError: bar", fails=True)
-        assert "TypeError" in agent.tell("SessionStart", source="startup").partition("Open errors:")[2]
+        assert "TypeError" in agent.send_event("SessionStart", source="startup").partition("Open errors:")[2]
 
-    def test_an_error_is_kept_with_its_fix(self, agent: Agent) -> None:
+    def test_an_error_is_stored_with_its_fix(self, agent: Agent) -> None:
         agent.run("pytest -q", "E  NameError: foo", fails=True)
-        agent.tell(
+        agent.send_event(
             "PostToolUse",
             tool_name="Edit",
             tool_input={"file_path": "src/a.py", "old_string": "foo", "new_string": "bar"},
         )
         agent.run("pytest -q", "3 passed")
         agent.run("pytest -q", "3 passed")
-        kind, text = agent.kept()[-1]
+        kind, text = agent.stored()[-1]
         assert kind == "finding"
         assert text.startswith(
             "Fixed: `pytest -q` works now.\nFixed by: Edited src/a.py: - foo + bar\nIt had failed with: "
         )
         assert "NameError" in text
-        assert len(agent.kept()) == 3
+        assert len(agent.stored()) == 3
 
-    def test_a_failure_that_came_again_in_another_session_is_closed_by_the_success_there(
+    def test_a_failure_repeated_in_another_session_is_closed_by_a_success_there(
         self, agent: Agent, clock: Clock
     ) -> None:
         output = "error[E0382]: borrow of moved value: `x`\nerror: could not compile `foo`"
@@ -165,7 +165,7 @@ class TestAdmission:
         clock.pass_time(minutes=1)
         agent.run("cargo test", "test result: ok. 5 passed; 0 failed", session="s2")
         assert agent.open_errors("s3") == ""
-        [text] = [text for kind, text in agent.kept() if kind == "finding"]
+        [text] = [text for kind, text in agent.stored() if kind == "finding"]
         assert text.startswith(
             "Fixed: `cargo test` works now.\nFixed by: Edited src/a.py: - self.size = size + self.size = str(size)\n"
             "It had failed with: Exit code 1\nerror[E0382]"
@@ -184,7 +184,7 @@ class TestAdmission:
             clock.pass_time(minutes=1)
         assert "`make` failed" in agent.open_errors("s4")
         assert "pnpm" not in agent.open_errors("s4")
-        fixes = [text for kind, text in agent.kept() if kind == "finding"]
+        fixes = [text for kind, text in agent.stored() if kind == "finding"]
         assert len(fixes) == 1
         assert "Fixed by" not in fixes[0]
         assert "ERR_PNPM_FETCH_404" in fixes[0]
@@ -198,7 +198,7 @@ class TestAdmission:
             clock.pass_time(minutes=1)
             assert agent.open_errors("looks") == ""
 
-    def test_an_error_stays_closed_however_much_was_found_since(self, agent: Agent, notes: Notes, clock: Clock) -> None:
+    def test_an_error_stays_closed_after_many_later_findings(self, agent: Agent, notes: Notes, clock: Clock) -> None:
         agent.run("cargo test", "error[E0382]: borrow of moved value: `x`", fails=True)
         agent.run("cargo test", "test result: ok. 5 passed; 0 failed")
         for number in range(100):
@@ -206,12 +206,12 @@ class TestAdmission:
             notes.keep(f"Queue {number} drains within {number} seconds", project="id:app")
         assert agent.open_errors("s2") == ""
 
-    def test_a_fix_names_the_command_that_made_it(self, agent: Agent) -> None:
+    def test_a_fix_names_the_command_that_fixed_it(self, agent: Agent) -> None:
         agent.run("pytest -q 2>&1 | tail -5", "E  ModuleNotFoundError: No module named 'zod'\n1 error in 0.1s")
         for package in ("a", "b", "c", "zod"):
             agent.run(f"pip install {package}", "Successfully installed")
         agent.run("pytest -q", "3 passed in 0.1s")
-        _, text = agent.kept()[-1]
+        _, text = agent.stored()[-1]
         assert text.splitlines()[:5] == [
             "Fixed: `pytest -q` works now.",
             "Fixed by: `pip install zod`",
@@ -220,56 +220,56 @@ class TestAdmission:
             "and 1 changes before",
         ]
         assert "No module named 'zod'" in text
-        assert "Open errors" not in agent.tell("SessionStart", source="startup")
+        assert "Open errors" not in agent.send_event("SessionStart", source="startup")
 
-    def test_a_fix_keeps_what_a_changing_command_printed_at_last(self, agent: Agent) -> None:
+    def test_a_fix_keeps_the_last_output_of_a_changing_command(self, agent: Agent) -> None:
         agent.run("terraform apply", "│ Error: region is not enabled", fails=True)
         agent.run("aws account enable-region --region-name eu-central-2")
         agent.run("terraform apply", 'Apply complete!\nhost = "pgb.internal"')
-        _, text = agent.kept()[-1]
+        _, text = agent.stored()[-1]
         assert "Fixed by: `aws account enable-region --region-name eu-central-2`" in text
         assert 'It printed: Apply complete!\nhost = "pgb.internal"\nIt had failed with: ' in text
 
     @pytest.mark.parametrize(
         "command", ["hyperfine 'curl -s localhost'", "go test -bench=. ./...", "npm run bench:api"]
     )
-    def test_what_was_measured_is_a_finding(self, agent: Agent, command: str) -> None:
+    def test_a_measurement_is_a_finding(self, agent: Agent, command: str) -> None:
         agent.run(command, "mean 11.8 ms")
-        assert agent.kept() == [("finding", f"Measured with `{command}`\nmean 11.8 ms")]
+        assert agent.stored() == [("finding", f"Measured with `{command}`\nmean 11.8 ms")]
 
-    def test_a_load_test_whose_threshold_is_crossed_has_measured_all_the_same(self, agent: Agent) -> None:
+    def test_a_load_test_over_its_threshold_is_still_a_measurement(self, agent: Agent) -> None:
         agent.run(
             "k6 run load.js", "ERRO[0012] thresholds have been crossed\nhttp_req_duration: p(95)=1.9s", fails=True
         )
         agent.run("k6 run missing.js", "ERRO[0000] The moduleSpecifier couldn't be found", fails=True)
-        assert [kind for kind, _ in agent.kept()] == ["finding", "error"]
+        assert [kind for kind, _ in agent.stored()] == ["finding", "error"]
 
-    def test_the_line_with_the_cause_stays_whole(self, agent: Agent) -> None:
+    def test_the_line_with_the_cause_is_not_truncated(self, agent: Agent) -> None:
         cause = "E   TypeError: " + "unsupported operand " * 20 + "at the very end"
         noise = "\n".join(f"test_{number} PASSED with a long description of it" for number in range(90))
         agent.run("pytest", f"{noise}\n{cause}\n{noise}\n1 failed", fails=True)
-        [(_, text)] = agent.kept()
+        [(_, text)] = agent.stored()
         assert cause in text
 
-    def test_our_own_tools_and_unknown_ones_are_not_kept(self, agent: Agent) -> None:
-        agent.tell("PostToolUse", tool_name="mcp__deltos__search", tool_input={"query": "x"})
-        agent.tell("PostToolUse", tool_name="Read", tool_input={"file_path": "src/a.py"}, tool_response="x = 2")
-        assert agent.kept() == []
+    def test_deltos_tools_and_unknown_tools_are_not_stored(self, agent: Agent) -> None:
+        agent.send_event("PostToolUse", tool_name="mcp__deltos__search", tool_input={"query": "x"})
+        agent.send_event("PostToolUse", tool_name="Read", tool_input={"file_path": "src/a.py"}, tool_response="x = 2")
+        assert agent.stored() == []
 
     def test_a_fetched_page_is_a_reference(self, agent: Agent) -> None:
-        agent.tell(
+        agent.send_event(
             "PostToolUse",
             tool_name="WebFetch",
             tool_input={"url": "https://x.dev/a", "prompt": "?"},
             tool_response="Use v2",
         )
-        agent.tell(
+        agent.send_event(
             "PostToolUse",
             tool_name="WebSearch",
             tool_input={"query": "sqlite wal"},
             tool_response={"result": "docs"},
         )
-        assert agent.kept() == [
+        assert agent.stored() == [
             ("reference", "Fetched https://x.dev/a\nUse v2"),
             ("reference", "Searched the web for: sqlite wal\ndocs"),
         ]
@@ -284,67 +284,67 @@ class TestAdmission:
             ("Why does the parser hang on empty input?", "request"),
         ],
     )
-    def test_prompts_are_kept_by_what_they_are(self, agent: Agent, prompt: str, kind: str) -> None:
-        agent.tell("UserPromptSubmit", prompt=prompt)
-        assert agent.kept() == [(kind, prompt)]
+    def test_prompts_are_stored_with_their_kind(self, agent: Agent, prompt: str, kind: str) -> None:
+        agent.send_event("UserPromptSubmit", prompt=prompt)
+        assert agent.stored() == [(kind, prompt)]
 
     @pytest.mark.parametrize("prompt", ["yes", "continue", "/clear now please", "ok go", ""])
-    def test_trivial_prompts_are_not(self, agent: Agent, prompt: str) -> None:
-        agent.tell("UserPromptSubmit", prompt=prompt)
-        assert agent.kept() == []
+    def test_trivial_prompts_are_not_stored(self, agent: Agent, prompt: str) -> None:
+        agent.send_event("UserPromptSubmit", prompt=prompt)
+        assert agent.stored() == []
 
-    def test_an_answer_leaves_its_decisions_and_findings(self, agent: Agent) -> None:
-        agent.tell(
+    def test_decisions_and_findings_of_an_answer_are_stored(self, agent: Agent) -> None:
+        agent.send_event(
             "Stop",
             last_assistant_message="Done. The root cause was a stale lock file in the cache folder.\n"
             "I decided to delete it at start.\n```\nbecause = 1 # code is left out\n```\nAnything else?",
         )
-        [(kind, text)] = agent.kept()
-        assert kind == "finding"  # what the agent chose on the way is not a decision of the project
+        [(kind, text)] = agent.stored()
+        assert kind == "finding"  # a choice of the agent is not a decision of the project
         assert text == "The root cause was a stale lock file in the cache folder.\nI decided to delete it at start."
 
     def test_an_answer_that_only_explains_is_a_finding(self, agent: Agent) -> None:
-        agent.tell("Stop", last_assistant_message="It fails because the port is taken by another process.")
-        agent.tell("Stop", last_assistant_message="All done, have a nice day my friend!")
-        assert [kind for kind, _ in agent.kept()] == ["finding"]
+        agent.send_event("Stop", last_assistant_message="It fails because the port is taken by another process.")
+        agent.send_event("Stop", last_assistant_message="All done, have a nice day my friend!")
+        assert [kind for kind, _ in agent.stored()] == ["finding"]
 
-    def test_compaction_leaves_its_summary_and_its_instructions(self, agent: Agent) -> None:
-        agent.tell("PreCompact", trigger="auto", custom_instructions="")
-        agent.tell("PreCompact", trigger="manual", custom_instructions="keep the API design")
-        agent.tell("PostCompact", trigger="auto", compact_summary="We rewrote the lexer.")
-        assert agent.kept() == [("request", "keep the API design"), ("summary", "We rewrote the lexer.")]
+    def test_summary_and_instructions_of_a_compaction_are_stored(self, agent: Agent) -> None:
+        agent.send_event("PreCompact", trigger="auto", custom_instructions="")
+        agent.send_event("PreCompact", trigger="manual", custom_instructions="keep the API design")
+        agent.send_event("PostCompact", trigger="auto", compact_summary="We rewrote the lexer.")
+        assert agent.stored() == [("request", "keep the API design"), ("summary", "We rewrote the lexer.")]
 
-    def test_a_session_knows_its_agent_and_its_end(self, agent: Agent) -> None:
-        agent.tell("SessionStart", source="startup")
-        agent.tell("SessionEnd", reason="exit")
+    def test_a_session_has_its_agent_and_end(self, agent: Agent) -> None:
+        agent.send_event("SessionStart", source="startup")
+        agent.send_event("SessionEnd", reason="exit")
         [session] = agent.memory.store.sessions()
         assert (session.agent, session.session_id) == ("claude", "s1")
         assert session.ended_at is not None
 
-    def test_secret_files_and_secrets_never_enter(self, agent: Agent) -> None:
-        agent.tell("PostToolUse", tool_name="Write", tool_input={"file_path": ".env", "content": "A=b"})
+    def test_secrets_and_secret_files_are_not_stored(self, agent: Agent) -> None:
+        agent.send_event("PostToolUse", tool_name="Write", tool_input={"file_path": ".env", "content": "A=b"})
         agent.run("cp .env.production /tmp/x", "DB_PASSWORD=hunter2")
         agent.run("source .env && make", "boom", fails=True)
         agent.run("git push https://bot:abc123@host/r.git", "done")
-        assert [text for _, text in agent.kept()] == [
+        assert [text for _, text in agent.stored()] == [
             "Ran `git push https://bot:[redacted:connection-string]@host/r.git`\ndone"
         ]
 
-    def test_a_prompt_that_is_all_private_leaves_nothing(self, agent: Agent) -> None:
-        agent.tell("UserPromptSubmit", prompt="<private>my salary is ten times yours</private>")
-        assert agent.kept() == []
+    def test_an_entirely_private_prompt_is_not_stored(self, agent: Agent) -> None:
+        agent.send_event("UserPromptSubmit", prompt="<private>my salary is ten times yours</private>")
+        assert agent.stored() == []
 
-    def test_an_event_repeated_is_kept_once(self, agent: Agent) -> None:
+    def test_a_repeated_event_is_stored_once(self, agent: Agent) -> None:
         for _ in range(3):
             agent.run("pytest -q", "E  assert 1 == 2", fails=True)
-        assert len(agent.kept()) == 1
+        assert len(agent.stored()) == 1
 
 
 class TestAgents:
-    """Codex, Gemini CLI and Cursor tell the same things in their own words."""
+    """Codex, Gemini CLI and Cursor send the same events in their own formats."""
 
     def test_codex(self, agent: Agent) -> None:
-        agent.tell(
+        agent.send_event(
             "PostToolUse",
             turn_id="t",
             tool_name="shell",
@@ -352,14 +352,14 @@ class TestAgents:
             tool_response={"output": "error: expected `;`", "metadata": {"exit_code": 101}},
         )
         patch = "*** Begin Patch\n*** Update File: src/a.py\n-x = 1\n+x = 2\n*** End Patch"
-        agent.tell(
+        agent.send_event(
             "PostToolUse",
             turn_id="t",
             tool_name="apply_patch",
             tool_input={"input": patch},
             tool_response="ok",
         )
-        assert agent.kept() == [
+        assert agent.stored() == [
             ("error", "`cargo build` failed:\nerror: expected `;`"),
             ("change", "Edited src/a.py\n- x = 1\n+ x = 2"),
         ]
@@ -372,14 +372,14 @@ class TestAgents:
             "cwd": str(agent.root),
             "last-assistant-message": "The fix was easy: the cache.",
         }
-        agent.send("", json.dumps(raw).encode())
+        agent.send_raw("", json.dumps(raw).encode())
         [row] = agent.memory.store.all()
         assert row.session_id == "t9"
 
     def test_gemini(self, agent: Agent) -> None:
         stamp = {"timestamp": "2025-05-14T12:00:00Z"}
-        agent.tell("BeforeAgent", **stamp, prompt="Never touch the generated files")
-        agent.tell(
+        agent.send_event("BeforeAgent", **stamp, prompt="Never touch the generated files")
+        agent.send_event(
             "AfterTool",
             **stamp,
             tool_name="run_shell_command",
@@ -389,20 +389,20 @@ class TestAgents:
                 "returnDisplay": "",
             },
         )
-        agent.tell(
+        agent.send_event(
             "AfterTool",
             **stamp,
             tool_name="replace",
             tool_input={"file_path": "src/a.py", "old_string": "1", "new_string": "2"},
         )
-        agent.tell(
+        agent.send_event(
             "AfterAgent",
             **stamp,
             prompt="?",
             prompt_response="As agreed, we keep the old parser instead of rewriting it.",
         )
-        agent.tell("PreCompress", **stamp, trigger="auto")
-        assert [kind for kind, _ in agent.kept()] == ["preference", "error", "change", "decision"]
+        agent.send_event("PreCompress", **stamp, trigger="auto")
+        assert [kind for kind, _ in agent.stored()] == ["preference", "error", "change", "decision"]
         assert agent.memory.store.sessions()[0].agent == "gemini"
 
     def test_cursor(self, agent: Agent) -> None:
@@ -413,81 +413,81 @@ class TestAgents:
             "session_id": None,
             "cwd": "",
         }
-        agent.tell("beforeSubmitPrompt", **base, prompt="Rename the config module please")
-        agent.tell("afterShellExecution", **base, command="npm install zod", output="added 1 package")
-        agent.tell(
+        agent.send_event("beforeSubmitPrompt", **base, prompt="Rename the config module please")
+        agent.send_event("afterShellExecution", **base, command="npm install zod", output="added 1 package")
+        agent.send_event(
             "afterFileEdit",
             **base,
             file_path=str(agent.root / "src/a.py"),
             edits=[{"old_string": "1", "new_string": "2"}],
         )
-        agent.tell("afterAgentResponse", **base, text="It broke because two modules had the same name.")
-        agent.tell("stop", **base, status="completed")
-        assert [kind for kind, _ in agent.kept()] == ["request", "change", "change", "finding"]
+        agent.send_event("afterAgentResponse", **base, text="It broke because two modules had the same name.")
+        agent.send_event("stop", **base, status="completed")
+        assert [kind for kind, _ in agent.stored()] == ["request", "change", "change", "finding"]
         [session] = agent.memory.store.sessions()
         assert (session.agent, session.session_id) == ("cursor", "c1")
 
-    def test_cursor_gets_its_context_in_its_own_form(self, agent: Agent) -> None:
-        agent.tell("UserPromptSubmit", prompt="Always write tests first")
-        answer = agent.tell("sessionStart", conversation_id="c2", cursor_version="2")
+    def test_cursor_gets_the_context_in_its_own_format(self, agent: Agent) -> None:
+        agent.send_event("UserPromptSubmit", prompt="Always write tests first")
+        answer = agent.send_event("sessionStart", conversation_id="c2", cursor_version="2")
         assert "write tests first" in json.loads(answer)["additional_context"]
 
     @pytest.mark.parametrize("response", [None, [], [{"text": "ok"}], {"success": False, "error": "denied"}, 5])
-    def test_answers_of_any_shape_are_read(self, agent: Agent, response: object) -> None:
-        agent.tell("PostToolUse", tool_name="Bash", tool_input={"command": "make deploy"}, tool_response=response)
-        assert len(agent.kept()) == 1
+    def test_tool_responses_of_any_type_are_read(self, agent: Agent, response: object) -> None:
+        agent.send_event("PostToolUse", tool_name="Bash", tool_input={"command": "make deploy"}, tool_response=response)
+        assert len(agent.stored()) == 1
 
 
 class TestBadInput:
-    """Nothing that arrives can do harm."""
+    """Invalid input does no harm."""
 
     @pytest.mark.parametrize("raw", [b"{", b"[1]", b"null", b"\xff\xfe", b"[" * 100_000])
-    def test_input_that_is_no_object_is_an_error(self, agent: Agent, raw: bytes) -> None:
+    def test_input_that_is_not_an_object_is_an_error(self, agent: Agent, raw: bytes) -> None:
         with pytest.raises(BadArgument, match="input is not"):
-            agent.send("PostToolUse", raw)
+            agent.send_raw("PostToolUse", raw)
 
-    def test_huge_input_is_refused(self, agent: Agent) -> None:
+    def test_huge_input_is_rejected(self, agent: Agent) -> None:
         with pytest.raises(BadArgument, match="bytes"):
-            agent.send("PostToolUse", b" " * (LARGEST_INPUT + 1))
+            agent.send_raw("PostToolUse", b" " * (MAX_INPUT_BYTES + 1))
 
     def test_unknown_events_and_empty_input_are_ignored(self, agent: Agent) -> None:
-        assert agent.tell("TeammateIdle") == ""
-        assert agent.send("", b"") == ""
-        assert agent.tell("PostToolUse") == ""
-        assert agent.kept() == []
+        assert agent.send_event("TeammateIdle") == ""
+        assert agent.send_raw("", b"") == ""
+        assert agent.send_event("PostToolUse") == ""
+        assert agent.stored() == []
 
     def test_fields_of_the_wrong_type_are_ignored(self, agent: Agent) -> None:
-        agent.tell(
+        agent.send_event(
             "PostToolUse",
             tool_name=7,
             tool_input="x",
             tool_response={"stdout": {"a": 1}},
             workspace_roots=[1],
         )
-        agent.tell("PostToolUse", tool_name="Edit", tool_input={"file_path": ["x"], "edits": [1, {}]})
-        agent.tell("UserPromptSubmit", prompt={"text": "hello there you"})
-        assert agent.kept() == []
+        agent.send_event("PostToolUse", tool_name="Edit", tool_input={"file_path": ["x"], "edits": [1, {}]})
+        agent.send_event("UserPromptSubmit", prompt={"text": "hello there you"})
+        assert agent.stored() == []
 
-    def test_a_folder_that_is_gone_falls_back_to_the_current_one(self, agent: Agent) -> None:
-        agent.tell("UserPromptSubmit", cwd="/nowhere/at/all", prompt="Always be kind to users")
+    def test_a_missing_folder_falls_back_to_the_current_one(self, agent: Agent) -> None:
+        agent.send_event("UserPromptSubmit", cwd="/nowhere/at/all", prompt="Always be kind to users")
         assert [project.project_id for project in agent.memory.store.projects()] == ["id:app"]
 
 
 class TestContext:
-    """What an agent reads when a session starts."""
+    """The context at the start of a session."""
 
     def context(self, agent: Agent) -> str:
-        answer = agent.tell("SessionStart", source="startup")
+        answer = agent.send_event("SessionStart", source="startup")
         return str(json.loads(answer)["hookSpecificOutput"]["additionalContext"]) if answer else ""
 
-    def test_an_empty_memory_says_nothing(self, agent: Agent) -> None:
-        assert agent.tell("SessionStart", source="startup") == ""
+    def test_an_empty_memory_has_no_context(self, agent: Agent) -> None:
+        assert agent.send_event("SessionStart", source="startup") == ""
 
-    def test_decisions_findings_and_personal_preferences_are_told(self, agent: Agent, notes: Notes) -> None:
+    def test_decisions_findings_and_personal_preferences_are_shown(self, agent: Agent, notes: Notes) -> None:
         notes.keep("We use WAL mode", kind="decision", project="id:app")
         notes.keep("I like short answers", kind="preference", project=PERSONAL)
         notes.keep("Elsewhere", kind="decision", project="other")
-        agent.tell("PostCompact", compact_summary="The lexer was rewritten")
+        agent.send_event("PostCompact", compact_summary="The lexer was rewritten")
         text = self.context(agent)
         assert "We use WAL mode" in text
         assert "I like short answers" in text
@@ -504,7 +504,7 @@ class TestContext:
         assert estimate_tokens(text) <= CONTEXT_TOKENS
         assert "`search` finds more" in text
 
-    def test_code_that_changed_since_is_marked(self, agent: Agent) -> None:
+    def test_changed_code_is_marked(self, agent: Agent) -> None:
         agent.memory.remember(
             Draft("Keep it small", "decision", files=("src/a.py",)), ObservationOrigin("id:app", agent.root)
         )
@@ -512,12 +512,12 @@ class TestContext:
         assert "Keep it small (code changed since)" in self.context(agent)
 
 
-def test_a_decision_is_tied_to_the_code_that_was_edited_upon_it(agent: Agent) -> None:
+def test_a_decision_is_anchored_to_the_code_edited_after_it(agent: Agent) -> None:
     path = agent.root / "src" / "limits.py"
     path.write_text("LIMIT_PER_SECOND = 50\nOTHER = 1\n")
-    agent.tell("UserPromptSubmit", prompt="We decided to allow 50 rps per API key on the public search routes.")
+    agent.send_event("UserPromptSubmit", prompt="We decided to allow 50 rps per API key on the public search routes.")
     edit = {"file_path": str(path), "old_string": "LIMIT_PER_SECOND = 9", "new_string": "LIMIT_PER_SECOND = 50"}
-    agent.tell("PostToolUse", tool_name="Edit", tool_input=edit)
+    agent.send_event("PostToolUse", tool_name="Edit", tool_input=edit)
     [decision] = [row for row in agent.memory.store.all() if row.kind == "decision"]
     roots = {decision.project_id: agent.root}
     path.write_text("LIMIT_PER_SECOND = 50\nOTHER = 2\n")
@@ -526,25 +526,25 @@ def test_a_decision_is_tied_to_the_code_that_was_edited_upon_it(agent: Agent) ->
     assert agent.memory.changed_places([decision], roots)
 
 
-def test_a_short_answer_is_kept_with_what_its_reason_is_the_reason_of(agent: Agent) -> None:
+def test_all_statements_of_a_short_answer_with_a_reason_are_stored(agent: Agent) -> None:
     answer = "Found it! The total comes from the footer partial. The problem is that quotes share it. Shall I go on?"
-    agent.tell("Stop", last_assistant_message=answer)
-    [(_, text)] = agent.kept()
+    agent.send_event("Stop", last_assistant_message=answer)
+    [(_, text)] = agent.stored()
     assert text == "The total comes from the footer partial.\nThe problem is that quotes share it."
 
 
-def test_the_steps_of_a_plan_in_an_answer_are_kept_as_a_note(agent: Agent) -> None:
+def test_the_steps_of_a_plan_in_an_answer_are_stored_as_a_note(agent: Agent) -> None:
     plan = "Move the queue to Postgres\n1. Add the table\n2. Write to both\n3. Drain the list"
-    agent.tell("Stop", last_assistant_message=plan)
-    assert agent.kept() == [("note", plan)]
+    agent.send_event("Stop", last_assistant_message=plan)
+    assert agent.stored() == [("note", plan)]
 
 
 @pytest.mark.parametrize(
     "prompt", ["have a nice weekend!", "lovely, thanks", "谢谢", "danke dir, bis morgen", "vale, gracias"]
 )
-def test_small_talk_is_not_kept(agent: Agent, prompt: str) -> None:
-    agent.tell("UserPromptSubmit", prompt=prompt)
-    assert agent.kept() == []
+def test_small_talk_is_not_stored(agent: Agent, prompt: str) -> None:
+    agent.send_event("UserPromptSubmit", prompt=prompt)
+    assert agent.stored() == []
 
 
 @pytest.mark.parametrize(
@@ -555,9 +555,9 @@ def test_small_talk_is_not_kept(agent: Agent, prompt: str) -> None:
         ("ポートが使用中のため、コンテナが起動しません。", "finding"),
     ],
 )
-def test_reasons_are_kept_in_other_languages(agent: Agent, answer: str, kind: str) -> None:
-    agent.tell("Stop", last_assistant_message=answer)
-    assert agent.kept() == [(kind, answer)]
+def test_reasons_in_other_languages_are_stored(agent: Agent, answer: str, kind: str) -> None:
+    agent.send_event("Stop", last_assistant_message=answer)
+    assert agent.stored() == [(kind, answer)]
 
 
 def test_the_project_root_is_the_checkout_around_a_folder(tmp_path: Path) -> None:
@@ -569,16 +569,16 @@ def test_the_project_root_is_the_checkout_around_a_folder(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("command", "effect"),
     [
-        ("ls", Effect.LOOKS),
-        ("cat a | grep b | sort", Effect.LOOKS),
-        ("git -C x log --oneline", Effect.LOOKS),
-        ("FOO=1 sudo cat x", Effect.LOOKS),
-        ("grep 'a > b' file", Effect.LOOKS),
-        ("ls 2>/dev/null", Effect.LOOKS),
-        ("", Effect.LOOKS),
-        ("pytest && ls", Effect.TRIES),
-        ("python -m pytest", Effect.TRIES),
-        ("make", Effect.TRIES),
+        ("ls", Effect.READ_ONLY),
+        ("cat a | grep b | sort", Effect.READ_ONLY),
+        ("git -C x log --oneline", Effect.READ_ONLY),
+        ("FOO=1 sudo cat x", Effect.READ_ONLY),
+        ("grep 'a > b' file", Effect.READ_ONLY),
+        ("ls 2>/dev/null", Effect.READ_ONLY),
+        ("", Effect.READ_ONLY),
+        ("pytest && ls", Effect.UNKNOWN),
+        ("python -m pytest", Effect.UNKNOWN),
+        ("make", Effect.UNKNOWN),
         ("cat > a.py <<EOF\nls\nEOF", Effect.CHANGES),
         ("echo x >> log.txt", Effect.CHANGES),
         ("sed -i s/a/b/ f", Effect.CHANGES),
@@ -589,11 +589,11 @@ def test_the_project_root_is_the_checkout_around_a_folder(tmp_path: Path) -> Non
         ("/usr/bin/git commit -m x", Effect.CHANGES),
     ],
 )
-def test_what_a_command_does(command: str, effect: Effect) -> None:
+def test_effects_of_commands(command: str, effect: Effect) -> None:
     assert effect_of(command) is effect
 
 
-def test_the_first_error_of_a_compiler_is_kept_however_many_follow() -> None:
+def test_the_first_error_of_a_compiler_is_kept_among_many() -> None:
     lines = ["main.c:3:5: error: unknown type name 'strng'"]
     lines += [f"main.c:{number}:1: error: something that follows from it, number {number}" for number in range(90)]
     cut = error_excerpt("\n".join(lines), characters=400)
@@ -602,7 +602,7 @@ def test_the_first_error_of_a_compiler_is_kept_however_many_follow() -> None:
     assert len(cut) <= 420
 
 
-def test_long_output_is_cut_around_its_errors() -> None:
+def test_long_output_is_truncated_around_its_errors() -> None:
     lines = [f"compiling module {number}" for number in range(500)]
     lines[250] = "error: cannot find symbol Foo"
     cut = error_excerpt("\n".join(lines), characters=400)
@@ -617,13 +617,11 @@ def test_short_output_is_kept_whole() -> None:
     assert error_excerpt("") == ""
 
 
-def test_a_short_answer_to_a_question_is_kept_as_a_note_and_found_by_the_words_of_the_question(
-    agent: Agent, notes: Notes
-) -> None:
-    agent.tell("UserPromptSubmit", prompt="how do i flash the second board again, the one with the blue sticker?")
+def test_a_short_answer_is_stored_as_a_note_and_found_by_the_question(agent: Agent, notes: Notes) -> None:
+    agent.send_event("UserPromptSubmit", prompt="how do i flash the second board again, the one with the blue sticker?")
     answer = "With probe-rs: `probe-rs run --chip STM32L072`, after holding BOOT while plugging it in."
-    agent.tell("Stop", last_assistant_message=answer)
-    assert agent.kept()[1:] == [("note", answer)]
+    agent.send_event("Stop", last_assistant_message=answer)
+    assert agent.stored()[1:] == [("note", answer)]
     assert answer in notes.ask("How do I flash the board with the blue sticker?", project="id:app")
 
 
@@ -636,40 +634,40 @@ def test_a_short_answer_to_a_question_is_kept_as_a_note_and_found_by_the_words_o
         ("rename the lexer to scanner in all files", "The lexer is now called scanner in all files."),
     ],
 )
-def test_what_answers_no_question_or_knows_nothing_is_not_kept(agent: Agent, prompt: str, answer: str) -> None:
-    agent.tell("UserPromptSubmit", prompt=prompt)
-    agent.tell("Stop", last_assistant_message=answer)
-    assert all(text != answer for _, text in agent.kept())
+def test_messages_that_answer_nothing_are_not_stored(agent: Agent, prompt: str, answer: str) -> None:
+    agent.send_event("UserPromptSubmit", prompt=prompt)
+    agent.send_event("Stop", last_assistant_message=answer)
+    assert all(text != answer for _, text in agent.stored())
 
 
-def test_an_answer_that_comes_after_work_is_no_answer_to_the_question(agent: Agent) -> None:
-    agent.tell("UserPromptSubmit", prompt="which port does the gateway listen on?")
+def test_a_message_after_work_is_not_an_answer_to_the_question(agent: Agent) -> None:
+    agent.send_event("UserPromptSubmit", prompt="which port does the gateway listen on?")
     agent.run("git commit -m 'Port 8080'", "[main 1a2b3c4] Port 8080\n 1 file changed, 2 insertions(+)")
-    agent.tell("Stop", last_assistant_message="Done and committed, tell me if more is needed.")
-    assert [kind for kind, _ in agent.kept()] == ["request", "change"]
+    agent.send_event("Stop", last_assistant_message="Done and committed, tell me if more is needed.")
+    assert [kind for kind, _ in agent.stored()] == ["request", "change"]
 
 
-def test_a_commit_is_kept_without_the_count_of_its_lines(agent: Agent) -> None:
+def test_a_commit_is_stored_without_its_line_counts(agent: Agent) -> None:
     agent.run("git commit -am 'Port 8080'", "[main 1a2b3c4] Port 8080\n 3 files changed, 2 insertions(+)")
-    assert agent.kept() == [("change", "Ran `git commit -am 'Port 8080'`\n[main 1a2b3c4] Port 8080")]
+    assert agent.stored() == [("change", "Ran `git commit -am 'Port 8080'`\n[main 1a2b3c4] Port 8080")]
 
 
-def test_the_start_of_a_session_does_not_count_what_was_forgotten(agent: Agent) -> None:
+def test_the_session_context_does_not_count_forgotten_observations(agent: Agent) -> None:
     for text in ("The pool has 8 threads", "Twelve workers are enough for any queue"):
         last = agent.memory.remember(Draft(text), ObservationOrigin("id:app")).id
     agent.memory.forget([last])
-    assert "holds 1 observation from" in agent.tell("SessionStart", source="startup")
+    assert "holds 1 observation from" in agent.send_event("SessionStart", source="startup")
 
 
 @pytest.mark.parametrize("command", ["opam install otoml", "raco uninstall sicp", "spack reinstall jq"])
-def test_what_a_package_manager_installed_is_kept_whichever_it_is(agent: Agent, command: str) -> None:
+def test_installations_by_any_package_manager_are_stored(agent: Agent, command: str) -> None:
     agent.run(command, "done, version 1.0.5")
-    assert agent.kept() == [("change", f"Ran `{command}`\ndone, version 1.0.5")]
+    assert agent.stored() == [("change", f"Ran `{command}`\ndone, version 1.0.5")]
 
 
-def test_the_version_that_a_program_says_it_is_is_kept(agent: Agent) -> None:
+def test_the_version_of_a_program_is_stored(agent: Agent) -> None:
     agent.run("opam exec -- ocamlfind ocamlopt -version", "5.2.1\n")
-    assert agent.kept() == [("note", "Ran `opam exec -- ocamlfind ocamlopt -version`\n5.2.1")]
+    assert agent.stored() == [("note", "Ran `opam exec -- ocamlfind ocamlopt -version`\n5.2.1")]
 
 
 @pytest.mark.parametrize(
@@ -681,16 +679,16 @@ def test_the_version_that_a_program_says_it_is_is_kept(agent: Agent) -> None:
         ("cat .env --version", "1.0"),
     ],
 )
-def test_other_answers_to_looking_are_not(agent: Agent, command: str, output: str) -> None:
+def test_other_output_of_reading_commands_is_not_stored(agent: Agent, command: str, output: str) -> None:
     agent.run(command, output)
-    assert agent.kept() == []
+    assert agent.stored() == []
 
 
-def test_an_edit_that_changes_the_case_of_a_name_is_not_the_edit_before(agent: Agent) -> None:
+def test_an_edit_that_changes_only_case_is_not_a_duplicate(agent: Agent) -> None:
     for old, new in (("", "rl.EnableWaiting();"), ("rl.EnableWaiting();", "rl.enableWaiting();")):
         edit = {"file_path": "src/main.zig", "old_string": old, "new_string": new}
-        agent.tell("PostToolUse", tool_name="Edit", tool_input=edit)
-    assert [text for _, text in agent.kept()] == [
+        agent.send_event("PostToolUse", tool_name="Edit", tool_input=edit)
+    assert [text for _, text in agent.stored()] == [
         "Edited src/main.zig\n+ rl.EnableWaiting();",
         "Edited src/main.zig\n- rl.EnableWaiting();\n+ rl.enableWaiting();",
     ]
@@ -698,19 +696,19 @@ def test_an_edit_that_changes_the_case_of_a_name_is_not_the_edit_before(agent: A
 
 def test_a_german_date_does_not_end_a_sentence(agent: Agent) -> None:
     answer = "Nein. Die letzte vollständige Sicherung auf dem alten Rechner stammt vom 19. September. Seither nichts."
-    agent.tell("Stop", last_assistant_message=answer)
-    [(_, text)] = agent.kept()
+    agent.send_event("Stop", last_assistant_message=answer)
+    [(_, text)] = agent.stored()
     assert "stammt vom 19. September." in text
 
 
-def test_a_long_statement_of_an_agent_is_kept_and_a_report_of_work_is_not(agent: Agent) -> None:
-    agent.tell(
+def test_a_long_statement_of_an_agent_is_stored_and_a_work_report_is_not(agent: Agent) -> None:
+    agent.send_event(
         "Stop", last_assistant_message="I changed the handler and its tests as you asked, and everything passes."
     )
-    assert agent.kept() == []
-    said = (
+    assert agent.stored() == []
+    statement = (
         "On that day the password of the repository was renewed in the vault, and the file of the job still uses the "
         "old one; every nightly run has failed from then on."
     )
-    agent.tell("Stop", last_assistant_message=said)
-    assert [text for _, text in agent.kept()] == [said]
+    agent.send_event("Stop", last_assistant_message=statement)
+    assert [text for _, text in agent.stored()] == [statement]

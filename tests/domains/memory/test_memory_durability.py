@@ -1,4 +1,4 @@
-"""Acknowledged means on disk: many processes at once, killed at any moment, on damaged files and full disks."""
+"""Durability: acknowledged writes survive concurrent processes, kills, damaged files and full disks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.domains.memory.check import Checked, check
+from deltos.domains.memory.check import CheckReport, check
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.render import checked_text
@@ -46,7 +46,7 @@ def now() -> datetime:
 
 
 def write_all(path: Path, name: str, count: int, kills: int, acknowledged: list[str]) -> None:
-    """Write `count` notes from a process that is killed `kills` times and started again."""
+    """Write `count` notes from a process that is killed `kills` times and restarted."""
     chance = random.Random(name)
     done = 0
     while done < count:
@@ -64,7 +64,7 @@ def write_all(path: Path, name: str, count: int, kills: int, acknowledged: list[
                 process.send_signal(signal.SIGKILL)
                 kills -= 1
                 break
-        for line in process.stdout:  # what it had said before it died counts as well
+        for line in process.stdout:  # output from before the kill counts, too
             done = int(line) + 1
             acknowledged.append(f"writer {name} note {int(line)}")
         process.stdout.close()
@@ -88,7 +88,7 @@ def test_nothing_acknowledged_is_lost_when_writers_are_killed(tmp_path: Path) ->
     store.close()
 
 
-def test_threads_of_one_process_write_at_once(notes: Notes, memory: Memory) -> None:
+def test_threads_of_one_process_write_concurrently(notes: Notes, memory: Memory) -> None:
     threads = [threading.Thread(target=notes.keep, args=(f"note number {n} of many",)) for n in range(12)]
     for thread in threads:
         thread.start()
@@ -97,7 +97,7 @@ def test_threads_of_one_process_write_at_once(notes: Notes, memory: Memory) -> N
     assert len(notes.texts()) == 12
 
 
-def test_a_full_disk_is_an_error_and_what_was_kept_stays(tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     code = f"""
 import resource, signal, sys
@@ -125,13 +125,13 @@ except StoreUnwritable as exc:
     store.close()
 
 
-def checked(path: Path) -> Checked:
+def checked(path: Path) -> CheckReport:
     with closing(SqliteObservations(path)) as store:
         return check(Memory(store, clock=now))
 
 
 class TestCheck:
-    """`check` verifies and repairs; nothing is ever deleted."""
+    """`check` verifies and repairs, and deletes nothing."""
 
     @pytest.fixture
     def path(self, notes: Notes, memory: Memory) -> Path:
@@ -142,11 +142,11 @@ class TestCheck:
         memory.store.close()
         return memory_file(memory)
 
-    def test_a_sound_file_is_all_well(self, path: Path) -> None:
+    def test_an_undamaged_file_has_no_problems(self, path: Path) -> None:
         done = checked(path)
         assert (done.observations, done.problems, done.repaired, done.set_aside) == (300, (), False, ())
 
-    def test_a_word_index_out_of_step_is_rebuilt(self, path: Path) -> None:
+    def test_an_inconsistent_word_index_is_rebuilt(self, path: Path) -> None:
         store = SqliteObservations(path)
         with store.writing() as writer:
             writer._connection.execute("INSERT INTO word (word) VALUES ('delete-all')")
@@ -157,7 +157,7 @@ class TestCheck:
         assert len(Memory(SqliteObservations(path), clock=now).search("w77", "p", limit=5).hits) > 0
         assert not checked(path).repaired
 
-    def test_a_damaged_page_costs_only_what_was_on_it(self, path: Path) -> None:
+    def test_a_damaged_page_loses_only_its_own_observations(self, path: Path) -> None:
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             page_size = connection.execute("PRAGMA page_size").fetchone()[0]
@@ -170,10 +170,10 @@ class TestCheck:
         assert 100 < done.observations < 300
         assert done.saved == done.observations
         assert (path.parent / done.set_aside[0].name).exists()
-        assert "what stood on damaged pages is lost" in checked_text(done)
+        assert "the contents of damaged pages are lost" in checked_text(done)
         again = checked(path)
         assert (again.problems, again.saved) == ((), 0)
-        assert "all well" not in checked_text(again)
+        assert "no problems found" not in checked_text(again)
 
     def test_a_file_that_is_no_database_is_set_aside(self, path: Path) -> None:
         path.write_bytes(b"nonsense" * 1000)
@@ -182,9 +182,9 @@ class TestCheck:
         assert len(done.set_aside) == 1
         assert (path.parent / done.set_aside[0].name).read_bytes().startswith(b"nonsense")
         assert done.unreadable == done.set_aside
-        assert "nothing can be read there; what it held is lost" in checked_text(done)
+        assert "nothing in it is readable; its observations are lost" in checked_text(done)
 
-    def test_a_destroyed_file_costs_what_came_after_the_last_snapshot(self, path: Path) -> None:
+    def test_a_destroyed_file_loses_only_observations_after_the_last_snapshot(self, path: Path) -> None:
         with closing(SqliteObservations(path)) as store:
             memory = Memory(store, clock=now)
             assert memory.keep_snapshot()
@@ -195,5 +195,5 @@ class TestCheck:
         done = checked(path)
         assert (done.observations, done.saved, len(done.unreadable)) == (300, 300, 1)
         text = checked_text(done)
-        assert f"what was kept after {path.name}.daily-{now():%Y-%m-%d} is lost" in text
-        assert "300 brought back from this snapshot" in text
+        assert f"observations added after {path.name}.daily-{now():%Y-%m-%d} are lost" in text
+        assert "300 observations recovered from this snapshot" in text

@@ -1,4 +1,4 @@
-"""Two machines exchange their memories through files, in any order, and come to the same."""
+"""Two machines exchange memories through files in any order and reach the same state."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 
 
 class Machine:
-    """A memory with a clock of its own."""
+    """A memory with its own clock."""
 
     def __init__(self, home: Path) -> None:
         self.clock = Clock()
         self.memory = Memory(SqliteObservations(home / "memory.db"), clock=self.clock)
-        self.told = 0
+        self.exported_up_to = 0
 
     def keep(self, text: str, kind: str = "finding") -> str:
         self.clock.pass_time(seconds=1)
         return self.memory.remember(Draft(text, kind), ObservationOrigin("p", None, "s1")).id
 
     def state(self) -> list[str]:
-        """Everything, in an order that does not depend on which came first; where a project lies is each one's own."""
+        """Return all exported lines except projects, sorted; project roots differ between machines."""
         return sorted(line for line in export(self.memory) if '"type":"project"' not in line)
 
-    def tell(self, other: Machine) -> tuple[int, int]:
-        """Give another machine what changed since the last time; how many it added and changed."""
+    def send_changes(self, other: Machine) -> tuple[int, int]:
+        """Export the changes since the last call to another machine; return how many it added and updated."""
         upto = self.memory.store.last_change()
-        lines = list(export_changes(self.memory, after=self.told))
-        self.told = upto
+        lines = list(export_changes(self.memory, after=self.exported_up_to))
+        self.exported_up_to = upto
         done = import_lines(other.memory, lines, project_id="unused")
         assert done.failed == 0, done.problems
         return done.added, done.updated
@@ -58,12 +58,12 @@ def machines(tmp_path: Path) -> Iterator[Callable[[str], Machine]]:
         machine.memory.store.close()
 
 
-def test_edits_on_both_meet_and_a_third_exchange_changes_nothing(machines: Callable[[str], Machine]) -> None:
+def test_edits_on_two_machines_converge(machines: Callable[[str], Machine]) -> None:
     laptop, desk = machines("laptop"), machines("desk")
     rule = laptop.keep("We use tabs in the Makefile", "decision")
     old = laptop.keep("The limit is 50 requests a second", "decision")
     wrong = laptop.keep("The cache lives in Redis")
-    laptop.tell(desk)
+    laptop.send_changes(desk)
     desk.clock.pass_time(minutes=5)
     new = desk.keep("The limit is 20, not 50", "decision")
     desk.memory.supersede(old, new)
@@ -71,50 +71,50 @@ def test_edits_on_both_meet_and_a_third_exchange_changes_nothing(machines: Calla
     laptop.clock.pass_time(minutes=6)
     laptop.memory.pin([rule])
     laptop.keep("Deploys go through the staging cluster")
-    desk.tell(laptop)
-    laptop.tell(desk)
+    desk.send_changes(laptop)
+    laptop.send_changes(desk)
     assert laptop.state() == desk.state()
     assert [row.id for row in laptop.memory.store.all() if row.superseded_by] == [old]
     assert {row.id for row in desk.memory.store.all() if row.deleted_at} == {wrong}
     assert {row.id for row in desk.memory.store.all() if row.pinned_at} == {rule}
-    assert (desk.tell(laptop), laptop.tell(desk)) == ((0, 0), (0, 0))
+    assert (desk.send_changes(laptop), laptop.send_changes(desk)) == ((0, 0), (0, 0))
     assert laptop.state() == desk.state()
 
 
-def test_what_was_brought_back_later_is_not_forgotten_again(machines: Callable[[str], Machine]) -> None:
+def test_a_later_restore_wins_over_an_earlier_forget(machines: Callable[[str], Machine]) -> None:
     laptop, desk = machines("laptop"), machines("desk")
     note = laptop.keep("The build needs Node 22")
-    laptop.tell(desk)
+    laptop.send_changes(desk)
     laptop.memory.forget([note])
-    laptop.tell(desk)
+    laptop.send_changes(desk)
     desk.clock.pass_time(hours=1)
     desk.memory.forget([note], restore=True)
     before_it_was_restored = list(export(laptop.memory))
-    desk.tell(laptop)
+    desk.send_changes(laptop)
     import_lines(desk.memory, before_it_was_restored, project_id="unused")
     assert [row.deleted_at for machine in (laptop, desk) for row in machine.memory.store.all()] == [None, None]
     assert laptop.state() == desk.state()
 
 
-def test_unpinning_and_holding_again_travel_too(machines: Callable[[str], Machine]) -> None:
+def test_unpinning_and_restoring_are_exchanged(machines: Callable[[str], Machine]) -> None:
     laptop, desk = machines("laptop"), machines("desk")
     one, two = laptop.keep("Ports begin at 8000"), laptop.keep("Queues are named after their consumers")
     laptop.memory.pin([one])
     laptop.memory.supersede(one, two)
-    laptop.tell(desk)
+    laptop.send_changes(desk)
     desk.clock.pass_time(hours=1)
     desk.memory.forget([one], restore=True)
     desk.memory.pin([two], unpin=True)
-    desk.tell(laptop)
+    desk.send_changes(laptop)
     rows = {str(row.id): row for row in laptop.memory.store.all()}
     assert (rows[one].superseded_by, rows[two].pinned_at) == (None, None)
     assert laptop.state() == desk.state()
 
 
-def test_what_one_machine_purged_does_not_come_back_from_another(machines: Callable[[str], Machine]) -> None:
+def test_purged_observations_do_not_return_from_another_machine(machines: Callable[[str], Machine]) -> None:
     laptop, desk = machines("laptop"), machines("desk")
     note = laptop.keep("A customer's name that should not be here")
-    laptop.tell(desk)
+    laptop.send_changes(desk)
     laptop.memory.forget([note])
     laptop.clock.pass_time(seconds=1)
     laptop.memory.purge()
@@ -122,18 +122,18 @@ def test_what_one_machine_purged_does_not_come_back_from_another(machines: Calla
     assert (done.added, done.purged, list(laptop.memory.store.all())) == (0, 1, [])
 
 
-def test_a_third_machine_learns_all_through_the_second(machines: Callable[[str], Machine]) -> None:
+def test_a_third_machine_receives_everything_through_the_second(machines: Callable[[str], Machine]) -> None:
     laptop, desk, server = machines("laptop"), machines("desk"), machines("server")
     desk.keep("Known long before")
-    desk.tell(server)
+    desk.send_changes(server)
     laptop.keep("Said on the laptop")
-    laptop.tell(desk)
-    assert desk.tell(server) == (1, 0)
+    laptop.send_changes(desk)
+    assert desk.send_changes(server) == (1, 0)
     assert server.state() == desk.state()
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_whatever_is_done_on_three_machines_they_end_up_equal(machines: Callable[[str], Machine], seed: int) -> None:
+def test_random_changes_on_three_machines_converge(machines: Callable[[str], Machine], seed: int) -> None:
     chance = random.Random(seed)
     three = [machines(name) for name in ("a", "b", "c")]
     marks: list[Callable[[Memory, str, str], object]] = [
@@ -167,30 +167,30 @@ def _is_free(memory: Memory, older: str, newer: str) -> bool:
     return len(lookup.found) == 2 and lookup.found[1].superseded_by != older
 
 
-def test_a_project_stays_where_it_lies_on_each_machine(machines: Callable[[str], Machine], tmp_path: Path) -> None:
+def test_each_machine_keeps_its_own_project_root(machines: Callable[[str], Machine], tmp_path: Path) -> None:
     laptop, desk = machines("laptop"), machines("desk")
     for machine, folder in ((laptop, "src"), (desk, "work")):
         (tmp_path / folder).mkdir()
         machine.memory.remember(Draft(f"Kept in {folder}"), ObservationOrigin("host/app", tmp_path / folder))
-    laptop.tell(desk)
-    desk.tell(laptop)
+    laptop.send_changes(desk)
+    desk.send_changes(laptop)
     assert [row.root for machine in (laptop, desk) for row in machine.memory.store.projects()] == [
         str(tmp_path / "src"),
         str(tmp_path / "work"),
     ]
 
 
-def test_another_repository_in_the_same_folder_elsewhere_stays_another_project(
+def test_different_repositories_with_the_same_path_stay_separate(
     machines: Callable[[str], Machine], tmp_path: Path
 ) -> None:
     laptop, desk = machines("laptop"), machines("desk")
     laptop.memory.remember(Draft("Of the one"), ObservationOrigin("path:1", tmp_path))
     desk.memory.remember(Draft("Of the other"), ObservationOrigin("host/other", tmp_path))
-    laptop.tell(desk)
+    laptop.send_changes(desk)
     assert {row.project_id for row in desk.memory.store.projects()} == {"path:1", "host/other"}
 
 
-def test_lines_without_an_id_are_taken_once(machines: Callable[[str], Machine]) -> None:
+def test_lines_without_an_id_are_imported_once(machines: Callable[[str], Machine]) -> None:
     memory = machines("one").memory
     lines = [json.dumps({"text": f"note {number}"}) for number in (1, 2, 1)]
     assert import_lines(memory, lines, project_id="p").added == 2
@@ -198,7 +198,7 @@ def test_lines_without_an_id_are_taken_once(machines: Callable[[str], Machine]) 
     assert (again.added, again.updated, again.unchanged) == (0, 0, 3)
 
 
-def test_a_clock_in_the_future_does_not_win_for_ever(machines: Callable[[str], Machine]) -> None:
+def test_a_time_in_the_future_does_not_win_forever(machines: Callable[[str], Machine]) -> None:
     desk = machines("desk")
     note = desk.keep("Timeouts are 30 seconds")
     ahead = desk.clock.now.replace(year=2099).isoformat()

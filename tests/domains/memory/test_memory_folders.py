@@ -1,4 +1,4 @@
-"""Inside one repository, a token for one folder sees what was remembered there, and nothing of the other folders."""
+"""A token confined to one folder of a repository sees only the observations of that folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from deltos.store.sqlite.database import split_statements
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.memory.schema import MIGRATIONS
 from deltos.tool import Call
-from deltos.workspace.identity import folder_in_checkout, identify, memories_of
+from deltos.workspace.identity import folder_in_checkout, identify, memory_scopes
 from tests.calling import Desk
 from tests.repositories import make_repository
 
@@ -42,7 +42,7 @@ FILES = {
 
 @dataclass(slots=True)
 class Mono:
-    """A repository with two folders, each with a desk that stands in it."""
+    """A repository with two folders, and tools called from inside them."""
 
     app: App
     root: Path
@@ -52,7 +52,7 @@ class Mono:
 
     def only(self, *folders: str) -> Confinement:
         roots = tuple((self.root / folder).resolve() for folder in folders)
-        return Confinement(roots, memories_of(roots))
+        return Confinement(roots, memory_scopes(roots))
 
     def keep(self, folder: str, text: str) -> str:
         identifier: str = self.desk(folder).data("remember", text=text)["id"]
@@ -85,7 +85,7 @@ def test_a_token_for_one_folder_finds_nothing_of_the_others(mono: Mono) -> None:
     hidden = [mono.keep("b", "Folder b uses PostgreSQL 15"), mono.keep("", "The repository chose PostgreSQL")]
     identity = identify(mono.root).project_id
     desk = mono.desk("a")
-    assert found(desk, "PostgreSQL") == {own, deep, *hidden}  # nobody is confined
+    assert found(desk, "PostgreSQL") == {own, deep, *hidden}  # without confinement
     with confined(mono.only("a")):
         for project_id in ("", "all", identity):
             assert found(desk, "PostgreSQL", project_id=project_id) == {own, deep}
@@ -107,7 +107,7 @@ def test_a_token_for_one_folder_finds_nothing_of_the_others(mono: Mono) -> None:
         assert found(desk, "PostgreSQL") == {own, deep, *hidden}
 
 
-def test_counts_and_hints_tell_nothing_of_the_other_folders(mono: Mono) -> None:
+def test_counts_and_hints_reveal_nothing_of_the_other_folders(mono: Mono) -> None:
     mono.keep("a", "Apples are stored in crates")
     for number in range(7):
         mono.keep("b", f"Bananas number {number} are stored in boxes of {number * 11}")
@@ -123,7 +123,7 @@ def test_counts_and_hints_tell_nothing_of_the_other_folders(mono: Mono) -> None:
         assert "Bananas" not in shown
 
 
-def test_what_a_token_remembers_joins_nothing_of_the_other_folders(mono: Mono) -> None:
+def test_a_confined_token_does_not_merge_with_other_folders(mono: Mono) -> None:
     text = "Deploys go through the staging cluster first, then to production on Mondays"
     theirs = mono.keep("b", text)
     with confined(mono.only("a")):
@@ -141,7 +141,7 @@ def test_a_token_cannot_write_into_another_folder(mono: Mono) -> None:
                 mono.desk(folder).call("remember", text="planted")
 
 
-def test_what_hooks_capture_belongs_to_the_folder_that_the_agent_worked_in(mono: Mono) -> None:
+def test_captured_observations_belong_to_the_folder_of_the_agent(mono: Mono) -> None:
     mono.hook("a", "please add a retry to the uploader in folder a", "s1")
     mono.hook("a/deep", "now the same retry in the deep folder please", "s1")
     mono.hook("b", "please add a retry to the downloader in folder b", "s2")
@@ -157,17 +157,17 @@ def test_what_hooks_capture_belongs_to_the_folder_that_the_agent_worked_in(mono:
             with pytest.raises(NotFound):
                 desk.call("timeline", session_id=session_id)
     sessions = {(session.session_id, session.folder) for session in mono.app.domains.memory.store.sessions()}
-    assert sessions == {("s1", "a"), ("s2", "b"), ("s3", "")}  # one that goes deeper stays where it began
+    assert sessions == {("s1", "a"), ("s2", "b"), ("s3", "")}  # entering a subfolder keeps the first folder
 
 
-def test_a_session_that_leaves_its_folder_does_not_take_what_it_sees_along(mono: Mono) -> None:
+def test_a_session_in_two_folders_does_not_mix_their_observations(mono: Mono) -> None:
     mono.hook("a", "please rename the uploader class in this folder", "s1")
     mono.hook("b", "please rename the downloader class in this folder", "s1")
     with confined(mono.only("a")):
         assert "downloader" not in mono.desk("a").call("timeline", session_id="s1").text
 
 
-def test_the_context_of_a_new_session_speaks_of_the_whole_repository(mono: Mono) -> None:
+def test_the_session_context_covers_the_whole_repository(mono: Mono) -> None:
     mono.keep("b", "Folder b is written in Rust")
     payload = json.dumps({"session_id": "new", "cwd": str(mono.root / "a"), "source": "startup"}).encode()
     shown = capture(
@@ -180,7 +180,7 @@ def test_the_context_of_a_new_session_speaks_of_the_whole_repository(mono: Mono)
     assert "written in Rust" in shown
 
 
-def test_memories_from_before_folders_were_told_apart_are_the_whole_repositorys(tmp_path: Path, mono: Mono) -> None:
+def test_observations_older_than_folder_support_belong_to_the_whole_repository(tmp_path: Path, mono: Mono) -> None:
     path, identity = tmp_path / "old.db", identify(mono.root).project_id
     with closing(sqlite3.connect(path)) as old:
         old.execute("CREATE TABLE migration (position INTEGER PRIMARY KEY, name TEXT, applied_at REAL)")
@@ -202,7 +202,7 @@ def test_memories_from_before_folders_were_told_apart_are_the_whole_repositorys(
     memory.store.close()
 
 
-def test_folders_go_out_and_in_again(tmp_path: Path, mono: Mono) -> None:
+def test_folders_survive_export_and_import(tmp_path: Path, mono: Mono) -> None:
     kept = mono.keep("a", "Folder a uses PostgreSQL").removeprefix("obs:")
     copy = Memory(SqliteObservations(tmp_path / "copy.db"))
     lines = list(export(mono.app.domains.memory))
@@ -215,7 +215,7 @@ def test_folders_go_out_and_in_again(tmp_path: Path, mono: Mono) -> None:
     copy.store.close()
 
 
-def test_a_repository_that_gets_a_remote_keeps_the_memories_of_all_its_folders_apart(mono: Mono) -> None:
+def test_a_repository_that_gets_a_remote_keeps_its_folders_separate(mono: Mono) -> None:
     mono.keep("a", "Folder a uses PostgreSQL")
     mono.keep("b", "Folder b uses MySQL")
     config = mono.root / ".git" / "config"
@@ -226,7 +226,7 @@ def test_a_repository_that_gets_a_remote_keeps_the_memories_of_all_its_folders_a
         assert len(found(mono.desk("b"), "uses MySQL PostgreSQL remote")) == 1
 
 
-def test_folders_compare_by_whole_names(tmp_path: Path) -> None:
+def test_folders_are_compared_by_whole_names(tmp_path: Path) -> None:
     assert is_inside("a/x", "a")
     assert is_inside("a", "")
     assert not is_inside("ab", "a")

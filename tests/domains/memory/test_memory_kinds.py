@@ -1,4 +1,4 @@
-"""What of prompts and answers is kept as decision or preference: judged by form, with a score; the unsure is a note."""
+"""Classification of prompts and answers as decision, preference, note or neither."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from benchmarks.memory_kinds import QUESTIONS, REGISTERS, TRAINING, labelled, measure_right
+from benchmarks.memory_kinds import QUESTIONS, REGISTERS, TRAINING, label_source, measure_right
 
 from deltos.domains.memory.capture import capture
 from deltos.domains.memory.kinds import DECISION, NOTE, PREFERENCE, count_words, judge, language_of
@@ -34,16 +34,16 @@ ORDINARY = (
 )
 
 
-def keep(memory: Memory, root: Path, event: str, **fields: str) -> None:
+def run_hook(memory: Memory, root: Path, event: str, **fields: str) -> None:
     raw = json.dumps({"session_id": "s1", "cwd": str(root), **fields}).encode()
     capture(memory, event, raw, folder=root, identify=lambda _: "p")
 
 
-def kept(memory: Memory) -> list[Observation]:
+def stored(memory: Memory) -> list[Observation]:
     return memory.in_session("s1", limit=100)
 
 
-def told_at_start(memory: Memory, root: Path) -> str:
+def start_context(memory: Memory, root: Path) -> str:
     raw = json.dumps({"session_id": "s2", "source": "startup", "cwd": str(root)}).encode()
     return capture(memory, "SessionStart", raw, folder=root, identify=lambda _: "p")
 
@@ -70,7 +70,7 @@ def told_at_start(memory: Memory, root: Path) -> str:
         ("Should we go with Redis?", ""),
     ],
 )
-def test_the_plainest_rules_are_rules_and_their_twins_are_not(text: str, kind: str) -> None:
+def test_unambiguous_rules_are_recognised_and_similar_sentences_are_not(text: str, kind: str) -> None:
     assert judge(text).kind == kind
     among_others = judge(f"{text}\nAnd please fix the failing test.").kind
     assert (among_others if among_others in (DECISION, PREFERENCE) else "") == kind
@@ -92,18 +92,18 @@ def test_the_plainest_rules_are_rules_and_their_twins_are_not(text: str, kind: s
         ("コミットメッセージは必ず英語で、命令形で書いてください", PREFERENCE),
     ],
 )
-def test_choices_and_standing_rules_are_told_apart_in_five_languages(text: str, kind: str) -> None:
+def test_decisions_and_lasting_rules_are_distinguished_in_five_languages(text: str, kind: str) -> None:
     assert judge(text).kind == kind
 
 
-def test_a_rule_that_names_no_scope_is_a_note_unless_it_is_as_sure_as_one_that_does() -> None:
+def test_a_rule_without_scope_scores_lower_and_is_a_note() -> None:
     judgement = judge("We always use tabs here")
     assert judgement.kind == NOTE
     assert judgement.score < judge("We always use tabs in this repository, never spaces.").score
 
 
 @pytest.mark.parametrize("text", ORDINARY)
-def test_ordinary_talk_with_the_words_of_rules_is_neither(text: str) -> None:
+def test_ordinary_sentences_with_words_of_rules_are_neither(text: str) -> None:
     assert judge(text).kind not in (DECISION, PREFERENCE)
 
 
@@ -115,75 +115,77 @@ def test_ordinary_talk_with_the_words_of_rules_is_neither(text: str) -> None:
         f'A reviewer wrote: "{RULE}" Is that true for us?',
     ],
 )
-def test_what_others_wrote_is_not_the_writers_rule(text: str) -> None:
+def test_quoted_rules_are_not_the_writers_rules(text: str) -> None:
     assert judge(text).kind not in (DECISION, PREFERENCE)
 
 
-def test_the_choice_of_an_agent_on_the_way_is_no_decision() -> None:
+def test_an_agents_own_choice_is_not_a_decision() -> None:
     assert judge("I used a map instead of a list here since order does not matter.", is_agent=True).kind != DECISION
 
 
-def test_ten_ordinary_prompts_do_not_push_a_rule_out_of_the_start_of_a_session(memory: Memory, tmp_path: Path) -> None:
-    keep(memory, tmp_path, "UserPromptSubmit", prompt=RULE)
+def test_ordinary_prompts_do_not_displace_a_rule_from_the_session_context(memory: Memory, tmp_path: Path) -> None:
+    run_hook(memory, tmp_path, "UserPromptSubmit", prompt=RULE)
     for prompt in ORDINARY:
-        keep(memory, tmp_path, "UserPromptSubmit", prompt=prompt)
-    assert [row.text for row in kept(memory) if row.kind in (DECISION, PREFERENCE)] == [RULE]
-    told = told_at_start(memory, tmp_path)
-    section = told.partition("Preferences and decisions:")[2].partition("\\n")[2].partition(":\\n")[0]
+        run_hook(memory, tmp_path, "UserPromptSubmit", prompt=prompt)
+    assert [row.text for row in stored(memory) if row.kind in (DECISION, PREFERENCE)] == [RULE]
+    context = start_context(memory, tmp_path)
+    section = context.partition("Preferences and decisions:")[2].partition("\\n")[2].partition(":\\n")[0]
     assert "raw SQL" in section
     assert all(prompt[:30] not in section for prompt in ORDINARY)
 
 
-def test_the_score_of_a_judged_kind_is_kept_and_shown(memory: Memory, tmp_path: Path) -> None:
-    keep(memory, tmp_path, "UserPromptSubmit", prompt=RULE)
-    [row] = kept(memory)
+def test_the_confidence_of_a_classified_kind_is_stored_and_shown(memory: Memory, tmp_path: Path) -> None:
+    run_hook(memory, tmp_path, "UserPromptSubmit", prompt=RULE)
+    [row] = stored(memory)
     assert row.score is not None
     assert 0.5 < row.score <= 1
-    assert f"preference ({row.score:.2f})" in told_at_start(memory, tmp_path)
+    assert f"preference ({row.score:.2f})" in start_context(memory, tmp_path)
 
 
-def test_what_is_unsure_is_a_note_and_not_told_at_the_start(memory: Memory, tmp_path: Path) -> None:
-    texts = [item.text for item in labelled(TRAINING, part="open") if item.role == "user"]
+def test_an_uncertain_statement_is_a_note_and_not_in_the_session_context(memory: Memory, tmp_path: Path) -> None:
+    texts = [item.text for item in label_source(TRAINING, part="open") if item.role == "user"]
     unsure = next(text for text in texts if judge(text).kind == NOTE)
-    keep(memory, tmp_path, "UserPromptSubmit", prompt=unsure)
-    [row] = kept(memory)
+    run_hook(memory, tmp_path, "UserPromptSubmit", prompt=unsure)
+    [row] = stored(memory)
     assert row.kind == NOTE
-    assert told_at_start(memory, tmp_path) == ""
+    assert start_context(memory, tmp_path) == ""
 
 
-def test_prompts_that_an_earlier_version_took_for_rules_are_not_told(memory: Memory, tmp_path: Path) -> None:
+def test_prompts_misclassified_by_an_earlier_version_are_not_in_the_session_context(
+    memory: Memory, tmp_path: Path
+) -> None:
     origin = ObservationOrigin("p", tmp_path, "s0")
     for text in ORDINARY:
         memory.remember(Draft(text, kind=PREFERENCE, source="user"), origin)
     memory.remember(Draft("Port names in lower case", kind=PREFERENCE, source="Ada"), origin)
-    told = told_at_start(memory, tmp_path)
-    assert "Port names" in told
-    assert all(text[:30] not in told for text in ORDINARY)
+    context = start_context(memory, tmp_path)
+    assert "Port names" in context
+    assert all(text[:30] not in context for text in ORDINARY)
 
 
-def test_the_sentence_that_decides_comes_first_in_what_is_kept_of_a_long_prompt(memory: Memory, tmp_path: Path) -> None:
+def test_the_deciding_sentence_of_a_long_prompt_comes_first(memory: Memory, tmp_path: Path) -> None:
     prompt = (
         "Hi, I'd like a CSV import for contacts. Users upload a file, map the columns, see a preview of ten rows, "
         "and confirm. Duplicates by email are merged. Max 5 MB for a start. All long-running work in this project "
         "goes into a job, never into the request. The design is in Figma, ask Tom for access."
     )
-    keep(memory, tmp_path, "UserPromptSubmit", prompt=prompt)
-    [row] = kept(memory)
+    run_hook(memory, tmp_path, "UserPromptSubmit", prompt=prompt)
+    [row] = stored(memory)
     assert row.kind == PREFERENCE
     assert row.text.startswith("All long-running work in this project")
     assert prompt in row.text
 
 
 @pytest.mark.parametrize("prompt", ["为什么服务总是重启？", "なぜサービスがいつも再起動するのでしょうか"])
-def test_prompts_without_spaces_are_long_enough(memory: Memory, tmp_path: Path, prompt: str) -> None:
-    keep(memory, tmp_path, "UserPromptSubmit", prompt=prompt)
-    assert [(row.kind, row.text) for row in kept(memory)] == [("request", prompt)]
+def test_prompts_in_scripts_without_spaces_are_long_enough(memory: Memory, tmp_path: Path, prompt: str) -> None:
+    run_hook(memory, tmp_path, "UserPromptSubmit", prompt=prompt)
+    assert [(row.kind, row.text) for row in stored(memory)] == [("request", prompt)]
 
 
 @pytest.mark.parametrize("prompt", ["继续", "続けて", "weiter"])
-def test_a_word_alone_is_not_kept_in_any_script(memory: Memory, tmp_path: Path, prompt: str) -> None:
-    keep(memory, tmp_path, "UserPromptSubmit", prompt=prompt)
-    assert kept(memory) == []
+def test_a_single_word_is_not_stored_in_any_script(memory: Memory, tmp_path: Path, prompt: str) -> None:
+    run_hook(memory, tmp_path, "UserPromptSubmit", prompt=prompt)
+    assert stored(memory) == []
 
 
 def test_words_are_counted_in_scripts_without_spaces() -> None:
@@ -201,34 +203,34 @@ def test_words_are_counted_in_scripts_without_spaces() -> None:
         ("", "en"),
     ],
 )
-def test_the_language_is_known_by_its_small_words_and_letters(text: str, language: str) -> None:
+def test_the_language_is_detected_by_function_words_and_letters(text: str, language: str) -> None:
     assert language_of(text) == language
 
 
 @pytest.mark.parametrize(
     "unit", ["„", '"', ". ", "？", "we decided ", "always never ", "```\n", "我们决定", "\n> ", "a: "]
 )
-def test_hostile_texts_are_judged_in_linear_time(unit: str) -> None:
+def test_hostile_texts_are_classified_in_linear_time(unit: str) -> None:
     start = time.process_time()
     judge(unit * (1_000_000 // len(unit)))
     assert time.process_time() - start < 20  # a quadratic reader would need minutes
 
 
-def test_a_quotation_stays_in_the_sentence_that_is_kept() -> None:
+def test_a_quotation_stays_in_the_stored_sentence() -> None:
     text = 'In this repository we never write "the system could not do it" in a message, always the cause.'
     assert judge(text).sentence == text
 
 
-def test_an_answer_is_cut_into_sentences_as_it_is_judged(memory: Memory, tmp_path: Path) -> None:
+def test_an_answer_is_split_into_sentences_like_the_classifier_does(memory: Memory, tmp_path: Path) -> None:
     answer = "I read the handler. The fix: e.g. `close()` was missing because of an early return.\n```\nbecause x\n```\nDone!"
-    keep(memory, tmp_path, "Stop", last_assistant_message=answer)
-    assert [row.text for row in kept(memory)] == ["The fix: e.g. `close()` was missing because of an early return."]
+    run_hook(memory, tmp_path, "Stop", last_assistant_message=answer)
+    assert [row.text for row in stored(memory)] == ["The fix: e.g. `close()` was missing because of an early return."]
 
 
-def test_the_weights_are_precise_on_the_texts_they_were_learned_from() -> None:
-    items = [item for path in (QUESTIONS, REGISTERS, TRAINING) for item in labelled(path, part="open")]
-    told = [(item, judge(item.text, is_agent=item.is_agent).kind) for item in items]
-    positive = [(item, kind) for item, kind in told if kind in (DECISION, PREFERENCE)]
+def test_the_weights_are_precise_on_the_development_set() -> None:
+    items = [item for path in (QUESTIONS, REGISTERS, TRAINING) for item in label_source(path, part="open")]
+    context = [(item, judge(item.text, is_agent=item.is_agent).kind) for item in items]
+    positive = [(item, kind) for item, kind in context if kind in (DECISION, PREFERENCE)]
     either = sum(item.label != "none" for item, _ in positive)
     right = sum(measure_right(item, kind) for item, kind in positive)
     assert either / len(positive) > 0.98

@@ -1,4 +1,4 @@
-"""What shares no word with a question is found by meaning, marked as such, and leaves nothing behind when it goes."""
+"""Semantic matches: they are found, marked, and their vectors are deleted with the observations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from deltos import meaning
 from deltos.domains.memory.memory import Memory
-from deltos.embed.reading import memory_reading_model
+from deltos.embed.embedders import memory_embedder
 from deltos.meaning import Meaning
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from tests.files_of import memory_file
@@ -29,7 +29,7 @@ RETRIES = "The payment client waits twice as long after every failed attempt"
 @pytest.fixture
 def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
     store = SqliteObservations(tmp_path / "home" / "memory.db")
-    compared = Meaning(memory_reading_model(), store.vectors)
+    compared = Meaning(memory_embedder(), store.vectors)
     yield Memory(store, clock=clock, meaning=lambda: compared)
     store.close()
 
@@ -43,12 +43,12 @@ def notes(memory: Memory) -> Notes:
 
 
 def vectors(memory: Memory) -> list[tuple[str, int]]:
-    """The model and the size of each stored vector."""
+    """Return model and size of each stored vector."""
     with closing(sqlite3.connect(memory_file(memory))) as connection:
         return connection.execute("SELECT model, length(data) FROM observation_vector").fetchall()
 
 
-def test_what_shares_no_word_with_the_question_is_found_and_marked(memory: Memory, notes: Notes) -> None:
+def test_a_semantic_match_is_found_and_marked(memory: Memory, notes: Notes) -> None:
     hit = memory.search("exponential backoff", "p", limit=3).hits[0]
     assert hit.observation.text == RETRIES
     assert hit.is_near
@@ -64,7 +64,7 @@ def test_what_shares_no_word_with_the_question_is_found_and_marked(memory: Memor
         ("combien de temps attend le client après un échec", RETRIES),
     ],
 )
-def test_a_question_of_another_language_finds_what_was_said_in_english(
+def test_a_query_in_another_language_finds_english_observations(
     memory: Memory, notes: Notes, question: str, text: str
 ) -> None:
     assert memory.search(question, "p", limit=3).hits[0].observation.text == text
@@ -82,39 +82,39 @@ def test_a_question_of_another_language_finds_what_was_said_in_english(
         ("画像はアップロード時に縮小して保存する。", "are pictures resized"),
     ],
 )
-def test_what_was_said_in_another_language_is_found_in_english(
+def test_an_english_query_finds_observations_in_another_language(
     memory: Memory, notes: Notes, text: str, question: str
 ) -> None:
     notes.keep(text)
     assert memory.search(question, "p", limit=3).hits[0].observation.text == text
 
 
-def test_what_is_written_short_is_found_by_the_long_word(memory: Memory, notes: Notes) -> None:
+def test_an_abbreviation_is_found_by_its_long_form(memory: Memory, notes: Notes) -> None:
     hit = memory.search("authentication", "p", limit=3).hits[0]
     assert hit.observation.text == LOGIN  # OAuth
     assert not hit.is_near
 
 
-def test_what_shares_its_words_comes_first_and_is_not_marked(memory: Memory, notes: Notes) -> None:
+def test_a_term_match_comes_first_and_is_not_marked(memory: Memory, notes: Notes) -> None:
     hit = memory.search("which job makes invoices", "p", limit=3).hits[0]
     assert hit.observation.text == INVOICES
     assert not hit.is_near
 
 
-def test_other_projects_are_not_found_by_meaning_either(notes: Notes) -> None:
+def test_semantic_matches_are_limited_to_the_project(notes: Notes) -> None:
     assert notes.ask("authentication", project="another") == []
 
 
-def test_nothing_is_shown_where_nothing_is_near(notes: Notes) -> None:
+def test_an_unrelated_query_finds_nothing(notes: Notes) -> None:
     assert notes.ask("xylophone zebra") == []
 
 
-def test_one_word_that_nobody_wrote_finds_only_what_is_near(notes: Notes) -> None:
+def test_an_unknown_word_finds_nothing_unrelated(notes: Notes) -> None:
     for name in ("redis", "elasticsearch", "kubernetes"):
         assert notes.ask(name) == []
 
 
-def test_what_is_forgotten_loses_its_vector_and_gets_it_back(memory: Memory, notes: Notes) -> None:
+def test_a_forgotten_observation_loses_its_vector_until_it_is_restored(memory: Memory, notes: Notes) -> None:
     before = notes.ask("authentication")
     assert len(vectors(memory)) == 3
     ids = [row.id for row in memory.store.all() if row.text == LOGIN]
@@ -137,21 +137,21 @@ def test_a_purged_observation_leaves_no_vector_in_any_file(memory: Memory, notes
     assert vector[:64] not in raw
 
 
-def test_vectors_are_made_of_text_without_secrets(memory: Memory, notes: Notes) -> None:
+def test_vectors_are_computed_from_redacted_text(memory: Memory, notes: Notes) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     notes.keep(f"The deploy token is {secret}")
     assert all(secret not in thing.text for thing in memory.store.vectors.unembedded("none", after=-1, limit=10))
 
 
-def test_vectors_of_another_model_are_made_anew(memory: Memory, notes: Notes) -> None:
+def test_vectors_of_another_model_are_replaced(memory: Memory, notes: Notes) -> None:
     with closing(sqlite3.connect(memory_file(memory))) as connection:
         connection.execute("UPDATE observation_vector SET model = 'older', data = x'00'")
         connection.commit()
     assert notes.ask("authentication")[0] == LOGIN
-    assert vectors(memory) == [(memory_reading_model().identity, 512)] * 3
+    assert vectors(memory) == [(memory_embedder().identity, 512)] * 3
 
 
-def test_a_text_that_changed_is_compared_as_it_is_now(memory: Memory, notes: Notes) -> None:
+def test_a_changed_text_is_embedded_again(memory: Memory, notes: Notes) -> None:
     notes.ask("authentication")
     notes.keep(f"{INVOICES}, and the mail that carries them is sent by Sendgrid")
     assert vectors(memory).count(("", 0)) == 1
@@ -159,7 +159,7 @@ def test_a_text_that_changed_is_compared_as_it_is_now(memory: Memory, notes: Not
     assert ("", 0) not in vectors(memory)
 
 
-def test_what_is_not_compared_yet_is_said(memory: Memory, notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_embeddings_are_reported(memory: Memory, notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(meaning, "CATCH_UP_SECONDS", -1.0)
     assert notes.ask("invoices") == [INVOICES]
     assert memory.search("invoices", "p", limit=5).is_behind

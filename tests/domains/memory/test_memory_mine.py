@@ -1,4 +1,4 @@
-"""Sessions of agents that are already on disk, taken into memory as hooks would have."""
+"""Import of session files that agents left on disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from deltos.domains.memory.capture import capture
-from deltos.domains.memory.mine import Mined, Miner, find_transcripts
+from deltos.domains.memory.mine import Miner, MiningReport, find_transcripts
 from deltos.hook_settings import OFF_FILE, HookSettings
 from deltos.open_stores import open_foreign_tables
 from deltos.progress import Silent
@@ -34,7 +34,7 @@ SESSIONS = Path(__file__).parent / "sessions"
 
 
 class Disk:
-    """A home with agents' folders, and a project."""
+    """A home folder with agents' session files, and a project."""
 
     def __init__(self, folder: Path) -> None:
         self.home = folder / "user"
@@ -43,7 +43,7 @@ class Disk:
         (self.root / ".git").mkdir()
 
     def put(self, fixture: str, path: str) -> Path:
-        """Copy a session there, of the project here."""
+        """Copy a fixture to a path in the home folder, with paths adapted to the project."""
         text = (SESSIONS / fixture).read_text().replace("ROOT", str(self.root))
         return self.write(path, text.replace("HASH", hashlib.sha256(str(self.root).encode()).hexdigest()))
 
@@ -63,18 +63,18 @@ def disk(tmp_path: Path) -> Disk:
 
 
 @pytest.fixture(autouse=True)
-def _it_is_late(clock: Clock) -> None:
+def _late_clock(clock: Clock) -> None:
     clock.now = clock.now.replace(year=2026, month=11)
 
 
-def mine(memory: Memory, *places: Path, home: Path = Path("/nowhere"), **options: Any) -> Mined:
-    """Take in what is there."""
+def mine(memory: Memory, *places: Path, home: Path = Path("/nowhere"), **options: Any) -> MiningReport:
+    """Import the sessions at these places."""
     miner = Miner(memory, identify=lambda root: f"id:{root.name}", settings=HookSettings(home), **options)
     miner.mine([one for place in places for one in find_transcripts(place, miner.report)], Silent())
     return miner.report
 
 
-def kept(memory: Memory) -> list[tuple[str, str]]:
+def stored(memory: Memory) -> list[tuple[str, str]]:
     return [(row.kind, row.text) for row in memory.store.all()]
 
 
@@ -83,15 +83,15 @@ def lines(*records: dict[str, Any]) -> str:
 
 
 def prompt(text: str, number: int = 1, **more: Any) -> dict[str, Any]:
-    """A prompt as Claude Code writes it."""
+    """Return a prompt record in the format of Claude Code."""
     base = {"parentUuid": None, "sessionId": "s1", "type": "user", "uuid": f"p{number}", "cwd": "/gone/app"}
     return {**base, "timestamp": "2026-02-01T10:00:00Z", "message": {"role": "user", "content": text}, **more}
 
 
-def test_a_session_of_claude_code_is_kept_like_its_events(memory: Memory, disk: Disk) -> None:
+def test_a_session_of_claude_code_is_imported_like_hook_events(memory: Memory, disk: Disk) -> None:
     disk.claude()
     report = mine(memory, disk.home)
-    assert kept(memory) == [
+    assert stored(memory) == [
         ("request", "Why does the parser hang on empty input?"),
         (
             "error",
@@ -125,11 +125,11 @@ def test_a_session_of_claude_code_is_kept_like_its_events(memory: Memory, disk: 
     assert [iso(row.created_at) for row in memory.store.all()][:2] == ["2026-03-02T09:01:00Z", "2026-03-02T09:06:00Z"]
 
 
-def test_a_session_of_codex_is_kept_like_its_events(memory: Memory, disk: Disk) -> None:
+def test_a_session_of_codex_is_imported_like_hook_events(memory: Memory, disk: Disk) -> None:
     disk.put("codex.jsonl", ".codex/sessions/2026/03/03/rollout-2026-03-03T10-00-00-0199-aa.jsonl")
     disk.put("codex-subagent.jsonl", ".codex/sessions/2026/03/03/rollout-2026-03-03T10-30-00-0199-bb.jsonl")
     report = mine(memory, disk.home)
-    assert kept(memory) == [
+    assert stored(memory) == [
         ("request", "Why is the total rounded twice?"),
         ("error", "`cargo build` failed:\nerror[E0308]: mismatched types\n --> src/main.rs:4:5"),
         ("change", "Edited src/a.py\n- x = 1\n+ x = 2"),
@@ -155,10 +155,10 @@ GEMINI = [
 ]
 
 
-def test_a_session_of_copilot_cli_is_kept_like_its_events(memory: Memory, disk: Disk) -> None:
+def test_a_session_of_copilot_cli_is_imported_like_hook_events(memory: Memory, disk: Disk) -> None:
     disk.put("copilot.jsonl", ".copilot/session-state/cp-1/events.jsonl")
     report = mine(memory, disk.home)
-    assert kept(memory) == [
+    assert stored(memory) == [
         ("request", "Why does the parser hang on empty input?"),
         ("error", "`pytest -q` failed:\nE   RecursionError: maximum depth\n1 failed in 0.1s"),
         ("change", "Edited src/a.py\n- x = 1\n+ x = 2"),
@@ -170,7 +170,7 @@ def test_a_session_of_copilot_cli_is_kept_like_its_events(memory: Memory, disk: 
 
 
 def opencode_database(disk: Disk) -> Path:
-    """A database as OpenCode keeps it, with what the fixture tells."""
+    """Create a database in the format of OpenCode with the rows of the fixture."""
     path = disk.write(".local/share/opencode/opencode.db", "")
     tables = json.loads((SESSIONS / "opencode.json").read_text().replace("ROOT", str(disk.root)))
     with closing(sqlite3.connect(path)) as connection:
@@ -189,10 +189,10 @@ def opencode_database(disk: Disk) -> Path:
     return path
 
 
-def test_sessions_of_opencode_are_kept_like_their_events(memory: Memory, disk: Disk) -> None:
+def test_sessions_of_opencode_are_imported_like_hook_events(memory: Memory, disk: Disk) -> None:
     path = opencode_database(disk)
     report = mine(memory, disk.home, open_tables=open_foreign_tables)
-    assert kept(memory) == [
+    assert stored(memory) == [
         ("request", "Why does the parser hang on empty input?"),
         ("error", "`go test ./...` failed:\n--- FAIL: TestA (0.00s)\nFAIL\tapp\t0.1s"),
         ("change", "Edited src/a.py\n- x = 1\n+ x = 2"),
@@ -208,19 +208,25 @@ def test_sessions_of_opencode_are_kept_like_their_events(memory: Memory, disk: D
     assert (report.added, report.unread) == (0, 1)
 
 
-def test_what_copilot_cli_said_last_is_read_where_its_hook_points(memory: Memory, disk: Disk) -> None:
+def test_the_last_message_of_copilot_cli_is_read_from_its_session_file(memory: Memory, disk: Disk) -> None:
     transcript = disk.put("copilot.jsonl", ".copilot/session-state/cp-1/events.jsonl")
     for path in (transcript, transcript.with_name("gone.jsonl"), transcript.parent, "events.jsonl"):
-        told = {"sessionId": "cp-1", "cwd": str(disk.root), "transcriptPath": str(path), "stopReason": "end_turn"}
-        capture(memory, "agentStop", json.dumps(told).encode(), folder=disk.root, identify=lambda root: root.name)
-    assert kept(memory) == [("finding", "The parser hangs because read_token returns nothing at the end of the input.")]
+        payload = {"sessionId": "cp-1", "cwd": str(disk.root), "transcriptPath": str(path), "stopReason": "end_turn"}
+        capture(memory, "agentStop", json.dumps(payload).encode(), folder=disk.root, identify=lambda root: root.name)
+    assert stored(memory) == [
+        ("finding", "The parser hangs because read_token returns nothing at the end of the input.")
+    ]
 
 
-def test_what_was_said_before_is_replaced_by_what_was_kept_earlier_but_said_later(memory: Memory, disk: Disk) -> None:
+def test_imported_statements_are_superseded_by_later_ones(memory: Memory, disk: Disk) -> None:
     def say(text: str) -> None:
-        told = {"session_id": "new", "cwd": str(disk.root), "prompt": text}
+        payload = {"session_id": "new", "cwd": str(disk.root), "prompt": text}
         capture(
-            memory, "UserPromptSubmit", json.dumps(told).encode(), folder=disk.root, identify=lambda r: f"id:{r.name}"
+            memory,
+            "UserPromptSubmit",
+            json.dumps(payload).encode(),
+            folder=disk.root,
+            identify=lambda r: f"id:{r.name}",
         )
 
     say("Correction to the limit on the public search routes: 20 rps per API key, not 50.")
@@ -238,22 +244,22 @@ def test_what_was_said_before_is_replaced_by_what_was_kept_earlier_but_said_late
 
 
 @pytest.mark.parametrize("name", ["gemini.jsonl", "gemini.json"])
-def test_a_session_of_gemini_cli_is_kept_like_its_events(memory: Memory, disk: Disk, name: str) -> None:
+def test_a_session_of_gemini_cli_is_imported_like_hook_events(memory: Memory, disk: Disk, name: str) -> None:
     disk.put(name, f".gemini/tmp/app/chats/session-2026-03-04-{name}")
     report = mine(memory, disk.home)
-    assert (kept(memory), report.unread) == (GEMINI, 0)
+    assert (stored(memory), report.unread) == (GEMINI, 0)
     assert {(row.agent, row.project_id) for row in memory.store.sessions()} == {("gemini", "id:app")}
 
 
-def test_geminis_log_adds_only_prompts_that_no_chat_has(memory: Memory, disk: Disk) -> None:
+def test_geminis_log_adds_only_prompts_missing_from_its_chats(memory: Memory, disk: Disk) -> None:
     disk.put("gemini.jsonl", ".gemini/tmp/app/chats/session-1.jsonl")
     disk.put("gemini-logs.json", ".gemini/tmp/app/logs.json")
     disk.write(".gemini/tmp/app/.project_root", str(disk.root))
     mine(memory, disk.home)
-    assert sorted(kept(memory)) == sorted([*GEMINI, ("request", "Please use the staging bucket for the uploads")])
+    assert sorted(stored(memory)) == sorted([*GEMINI, ("request", "Please use the staging bucket for the uploads")])
 
 
-def test_a_second_run_adds_nothing_and_a_session_that_went_on_only_what_is_new(memory: Memory, disk: Disk) -> None:
+def test_a_second_run_adds_only_new_events(memory: Memory, disk: Disk) -> None:
     file = disk.claude()
     disk.put("codex.jsonl", ".codex/sessions/rollout-1.jsonl")
     disk.put("gemini.jsonl", ".gemini/tmp/app/chats/session-1.jsonl")
@@ -266,22 +272,26 @@ def test_a_second_run_adds_nothing_and_a_session_that_went_on_only_what_is_new(m
     later = mine(memory, disk.home)
     assert (later.added, later.unchanged) == (1, 2)
     copied = shutil.copy(file, disk.home / ".claude" / "copy.jsonl")
-    assert mine(memory, Path(copied)).added == 0, "a session that was copied, as a resumed one is, is the same"
+    assert mine(memory, Path(copied)).added == 0, "a copied session, as made on resume, is the same"
 
 
-def test_what_hooks_have_kept_is_not_kept_again(memory: Memory, disk: Disk, clock: Clock) -> None:
+def test_observations_stored_by_hooks_are_not_imported_again(memory: Memory, disk: Disk, clock: Clock) -> None:
     file = disk.claude()
     clock.now = clock.now.replace(month=3, day=2, hour=9, minute=1)
-    told = {"session_id": "5f0c2d1e-0001", "cwd": str(disk.root), "prompt": "Why does the parser hang on empty input?"}
-    raw = json.dumps(told).encode()
+    payload = {
+        "session_id": "5f0c2d1e-0001",
+        "cwd": str(disk.root),
+        "prompt": "Why does the parser hang on empty input?",
+    }
+    raw = json.dumps(payload).encode()
     capture(memory, "UserPromptSubmit", raw, folder=disk.root, identify=lambda root: f"id:{root.name}")
     clock.now = clock.now.replace(month=11)
     report = mine(memory, file)
     assert (report.added, report.merged) == (7, 1)
-    assert [text for _, text in kept(memory)].count("Why does the parser hang on empty input?") == 1
+    assert [text for _, text in stored(memory)].count("Why does the parser hang on empty input?") == 1
 
 
-def test_what_was_forgotten_or_purged_does_not_come_back(memory: Memory, disk: Disk) -> None:
+def test_forgotten_and_purged_observations_are_not_imported_again(memory: Memory, disk: Disk) -> None:
     file = disk.claude()
     mine(memory, file)
     memory.forget([row.id for row in memory.store.all()])
@@ -293,7 +303,7 @@ def test_what_was_forgotten_or_purged_does_not_come_back(memory: Memory, disk: D
     assert list(memory.store.all()) == []
 
 
-def test_a_dry_run_says_what_would_be_kept_and_keeps_nothing(memory: Memory, disk: Disk) -> None:
+def test_a_dry_run_reports_and_stores_nothing(memory: Memory, disk: Disk) -> None:
     disk.claude()
     report = mine(memory, disk.home, dry_run=True)
     assert report.kinds == {"request": 2, "error": 1, "change": 1, "preference": 1, "finding": 1, "decision": 1}
@@ -305,14 +315,14 @@ def test_since_leaves_older_events_for_a_later_run(memory: Memory, disk: Disk, c
     disk.claude()
     noon = micros(clock.now.replace(month=3, day=2, hour=9, minute=13, second=30))
     first = mine(memory, disk.home, since=noon)
-    assert next(text for _, text in kept(memory)).startswith("Always use ruff")
+    assert next(text for _, text in stored(memory)).startswith("Always use ruff")
     assert first.older > 0
     assert mine(memory, disk.home, since=noon).unchanged == 1
     mine(memory, disk.home)
-    assert len(kept(memory)) == 8
+    assert len(stored(memory)) == 8
 
 
-def test_only_the_agents_that_were_asked_for(memory: Memory, disk: Disk) -> None:
+def test_only_the_selected_agents_are_imported(memory: Memory, disk: Disk) -> None:
     disk.claude()
     disk.put("codex.jsonl", ".codex/sessions/rollout-1.jsonl")
     assert set(mine(memory, disk.home, agents=("codex",)).sessions) == {"codex"}
@@ -326,13 +336,13 @@ def test_a_project_where_memory_is_off_is_left_out(memory: Memory, disk: Disk, t
     assert (report.added, report.switched_off > 5) == (0, True)
 
 
-class TestAFolderThatIsGone:
-    def test_is_a_project_by_its_path_with_its_subfolders(self, memory: Memory, disk: Disk) -> None:
-        told = lines(
+class TestDeletedFolder:
+    def test_is_identified_by_its_path_including_subfolders(self, memory: Memory, disk: Disk) -> None:
+        payload = lines(
             prompt("Why is the total wrong?"),
             prompt("And where is the tax added?", 2, cwd="/gone/app/src"),
         )
-        mine(memory, disk.write("a.jsonl", told))
+        mine(memory, disk.write("a.jsonl", payload))
         assert {row.project_id for row in memory.store.all()} == {path_identity(Path("/gone/app"))}
 
     def test_belongs_to_the_checkout_around_it(self, memory: Memory, disk: Disk) -> None:
@@ -341,12 +351,12 @@ class TestAFolderThatIsGone:
         [row] = memory.store.all()
         assert (row.project_id, row.folder) == ("id:app", ".worktrees/fix")
 
-    def test_is_known_by_the_remote_that_codex_noted(self, memory: Memory, disk: Disk) -> None:
+    def test_is_identified_by_the_remote_that_codex_recorded(self, memory: Memory, disk: Disk) -> None:
         text = (SESSIONS / "codex.jsonl").read_text().replace("ROOT", "/gone/shop")
         mine(memory, disk.write("rollout-1.jsonl", text))
         assert {row.project_id for row in memory.store.all()} == {"github.com/acme/shop"}
 
-    def test_is_the_project_that_memory_knew_there(self, memory: Memory, disk: Disk, tmp_path: Path) -> None:
+    def test_is_the_project_that_memory_knows_by_that_path(self, memory: Memory, disk: Disk, tmp_path: Path) -> None:
         folder = tmp_path / "once"
         with memory.store.writing() as writer:
             writer.project("host/once", root=str(folder), now=1)
@@ -354,41 +364,39 @@ class TestAFolderThatIsGone:
         assert {row.project_id for row in memory.store.all()} == {"host/once"}
 
 
-def test_a_clock_in_the_future_is_taken_as_now(memory: Memory, disk: Disk, clock: Clock) -> None:
+def test_an_event_time_in_the_future_is_replaced_by_the_current_time(memory: Memory, disk: Disk, clock: Clock) -> None:
     mine(memory, disk.write("a.jsonl", lines(prompt("Why is the total wrong?", timestamp="2099-01-01T00:00:00Z"))))
     [row] = memory.store.all()
     assert row.created_at == micros(clock.now)
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex", "gemini"])
-def test_what_is_noted_of_an_event_does_not_depend_on_its_secrets(
-    memory: Memory, disk: Disk, tmp_path: Path, agent: str
-) -> None:
-    noted = []
+def test_event_keys_do_not_depend_on_secrets(memory: Memory, disk: Disk, tmp_path: Path, agent: str) -> None:
+    reports = []
     for number, secret in enumerate(("hunter2horse", "hunter3horse")):
-        said = f"Please log in with DB_PASSWORD={secret} and look at the logs"
-        told = {
-            "claude": [prompt(said, uuid="")],
+        text = f"Please log in with DB_PASSWORD={secret} and look at the logs"
+        payload = {
+            "claude": [prompt(text, uuid="")],
             "codex": [
                 {"type": "session_meta", "payload": {"id": "c1", "cwd": "/gone/app"}},
-                {"type": "event_msg", "payload": {"type": "user_message", "message": said}},
+                {"type": "event_msg", "payload": {"type": "user_message", "message": text}},
             ],
-            "gemini": [{"sessionId": "g1", "messageId": 0, "type": "user", "message": said}],
+            "gemini": [{"sessionId": "g1", "messageId": 0, "type": "user", "message": text}],
         }[agent]
         disk.write(".project_root", "/gone/app")
-        file = disk.write(f"{number}.jsonl", lines(*told))
-        noted.append(mine(memory, file))
-    assert [(one.added, one.known) for one in noted] == [(1, 0), (0, 1)]
-    [(_, text)] = kept(memory)
+        file = disk.write(f"{number}.jsonl", lines(*payload))
+        reports.append(mine(memory, file))
+    assert [(one.added, one.known) for one in reports] == [(1, 0), (0, 1)]
+    [(_, text)] = stored(memory)
     assert "hunter" not in text
 
 
 def test_an_event_without_a_folder_is_counted(memory: Memory, disk: Disk) -> None:
     report = mine(memory, disk.write("a.jsonl", lines(prompt("Why is the total wrong?", cwd="not/absolute"))))
-    assert (report.added, report.homeless) == (0, 1)
+    assert (report.added, report.without_folder) == (0, 1)
 
 
-def test_hostile_files_stop_nothing_and_are_named(memory: Memory, disk: Disk, tmp_path: Path) -> None:
+def test_hostile_files_are_reported_and_do_not_stop_the_run(memory: Memory, disk: Disk, tmp_path: Path) -> None:
     folder = disk.claude().parent
     good = lines(prompt("Why is the total wrong?"))
     disk.write(".claude/projects/-app/long.jsonl", '"' + "x" * 9_000_000 + '"\n' + good)
@@ -402,21 +410,21 @@ def test_hostile_files_stop_nothing_and_are_named(memory: Memory, disk: Disk, tm
     (tmp_path / "secret.jsonl").write_text(lines(prompt("Secret plans of another folder", 5)))
     os.mkfifo(folder / "pipe.jsonl")
     report = mine(memory, disk.home)
-    texts = [text for _, text in kept(memory)]
+    texts = [text for _, text in stored(memory)]
     assert {"Why is the total wrong?", "Where is the tax added?", "When is the report sent?"} <= set(texts)
     assert not any("Secret plans" in text for text in texts)
     named = "\n".join(report.problems)
-    for name in ("long.jsonl:1: a line of more", "deep.jsonl:1: no JSON", "other.jsonl: no session", "link.jsonl: a link",
-                 "pipe.jsonl: not a regular file", "binary.jsonl:1: no JSON"):  # fmt: skip
+    for name in ("long.jsonl:1: a line of more", "deep.jsonl:1: not JSON", "other.jsonl: not a session", "link.jsonl: a link",
+                 "pipe.jsonl: not a regular file", "binary.jsonl:1: not JSON"):  # fmt: skip
         assert name in named
-    assert "cut.jsonl" not in named, "the last line of a session that goes on"
+    assert "cut.jsonl" not in named, "the last line of a running session is incomplete"
 
 
 def _odd_records() -> Iterable[dict[str, Any]]:
-    """Every field with something that is not expected there."""
+    """Yield records with unexpected values in every field."""
     whole = prompt("Odd", 7, toolUseResult={}, origin={"kind": "human"}, attachment={"type": "queued_command"})
     yield whole
-    oddities: tuple[Any, ...] = (
+    odd_values: tuple[Any, ...] = (
         None,
         7,
         [],
@@ -425,20 +433,20 @@ def _odd_records() -> Iterable[dict[str, Any]]:
         {"content": [None, {"type": "tool_result"}, {"type": "text"}]},
     )
     for name in whole:
-        for odd in oddities:
+        for value in odd_values:
             for kind in ("user", "assistant", "attachment"):
-                yield {**whole, "type": kind, name: odd}
+                yield {**whole, "type": kind, name: value}
 
 
 @pytest.mark.parametrize("fixture", ["claude.jsonl", "codex.jsonl", "gemini.jsonl", "copilot.jsonl"])
-def test_a_session_cut_anywhere_is_read_as_far_as_it_goes(memory: Memory, disk: Disk, fixture: str) -> None:
+def test_a_truncated_session_is_read_up_to_its_end(memory: Memory, disk: Disk, fixture: str) -> None:
     whole = disk.put(fixture, f"x/{fixture}").read_text()
     for end in range(0, len(whole), max(1, len(whole) // 25)):
         report = mine(memory, disk.write(f"x/{fixture}", whole[:end]))
         assert report.problems == []
     disk.write(f"x/{fixture}", whole)
     mine(memory, disk.home)
-    assert len({text for _, text in kept(memory)}) == len(kept(memory))
+    assert len({text for _, text in stored(memory)}) == len(stored(memory))
 
 
 _KILLED = """
@@ -467,7 +475,7 @@ print(miner.report.added)
 """
 
 
-def test_a_run_that_is_killed_goes_on_and_nothing_comes_twice(disk: Disk, tmp_path: Path) -> None:
+def test_a_killed_run_can_be_continued_without_duplicates(disk: Disk, tmp_path: Path) -> None:
     disk.claude()
     disk.put("codex.jsonl", ".codex/sessions/rollout-1.jsonl")
 

@@ -1,14 +1,14 @@
-"""Whether a command worked, told by its output alone where the exit status is missing or hidden by a pipe."""
+"""Outcome of a command, decided by its output if the exit status is missing or hidden by a pipe."""
 
 from __future__ import annotations
 
 import pytest
 
-from deltos.domains.memory.commands import Effect, effect_of, hides_status, programs_of
-from deltos.domains.memory.events import Outcome
+from deltos.domains.memory.events import ToolOutcome
 from deltos.domains.memory.outcome import outcome_of, status_in
+from deltos.domains.memory.shell_commands import Effect, effect_of, hides_exit_status, programs_of
 
-# Ends of real outputs: what each program prints last when something is wrong.
+# Last lines of real outputs of failed commands.
 FAILURES = {
     "bash dump.sh": "upload failed: dump/a.gz to s3://archive/a.gz An error occurred (AccessDenied) when calling PutObject",
     "./sync.sh": "Copying 3 files\nDeployment of web failed: quota exceeded",
@@ -69,23 +69,23 @@ SUCCESSES = {
 
 
 @pytest.mark.parametrize("command", FAILURES)
-def test_a_failure_is_seen_without_an_exit_status(command: str) -> None:
-    assert outcome_of(command, FAILURES[command], None) is Outcome.FAILED
+def test_a_failure_is_detected_without_an_exit_status(command: str) -> None:
+    assert outcome_of(command, FAILURES[command], None) is ToolOutcome.FAILED
 
 
 @pytest.mark.parametrize("command", FAILURES)
-def test_a_failure_is_seen_behind_a_pipe_that_ends_well(command: str) -> None:
-    assert outcome_of(f"{command} 2>&1 | tail -20", FAILURES[command], 0) is Outcome.FAILED
+def test_a_failure_is_detected_behind_a_pipe_with_exit_status_zero(command: str) -> None:
+    assert outcome_of(f"{command} 2>&1 | tail -20", FAILURES[command], 0) is ToolOutcome.FAILED
 
 
 @pytest.mark.parametrize("command", SUCCESSES)
-def test_a_success_is_no_failure_whatever_it_speaks_of(command: str) -> None:
-    assert outcome_of(command, SUCCESSES[command], None) is Outcome.WORKED
+def test_successful_output_that_mentions_errors_is_a_success(command: str) -> None:
+    assert outcome_of(command, SUCCESSES[command], None) is ToolOutcome.SUCCEEDED
 
 
-def test_an_exit_status_that_nothing_hides_is_believed() -> None:
-    assert outcome_of("make", "error: in a log line", 0) is Outcome.WORKED
-    assert outcome_of("make", "all well", 2) is Outcome.FAILED
+def test_an_unhidden_exit_status_is_trusted() -> None:
+    assert outcome_of("make", "error: in a log line", 0) is ToolOutcome.SUCCEEDED
+    assert outcome_of("make", "all well", 2) is ToolOutcome.FAILED
 
 
 @pytest.mark.parametrize(
@@ -99,15 +99,15 @@ def test_an_exit_status_that_nothing_hides_is_believed() -> None:
         ("git add -A && git commit -m x | tail -3", "fatal: not a git repository"),
     ],
 )
-def test_a_commit_that_failed_is_a_failure(command: str, output: str) -> None:
-    assert outcome_of(command, output, None) is Outcome.FAILED
+def test_a_failed_commit_is_a_failure(command: str, output: str) -> None:
+    assert outcome_of(command, output, None) is ToolOutcome.FAILED
 
 
-def test_a_commit_that_nothing_confirms_is_neither() -> None:
-    assert outcome_of("git commit -qm x", "", None) is Outcome.UNCLEAR
-    assert outcome_of("git commit -m x || true", "hint: something", 0) is Outcome.UNCLEAR
-    assert outcome_of("git commit -qm x", "", 0) is Outcome.WORKED
-    assert outcome_of("git commit -m x | cat", "[topic/a (root-commit) 1a2b3c4] x", None) is Outcome.WORKED
+def test_an_unconfirmed_commit_is_unclear() -> None:
+    assert outcome_of("git commit -qm x", "", None) is ToolOutcome.UNCLEAR
+    assert outcome_of("git commit -m x || true", "hint: something", 0) is ToolOutcome.UNCLEAR
+    assert outcome_of("git commit -qm x", "", 0) is ToolOutcome.SUCCEEDED
+    assert outcome_of("git commit -m x | cat", "[topic/a (root-commit) 1a2b3c4] x", None) is ToolOutcome.SUCCEEDED
 
 
 @pytest.mark.parametrize(
@@ -126,11 +126,11 @@ def test_a_commit_that_nothing_confirms_is_neither() -> None:
         ("make 'a | b; c'", False),
     ],
 )
-def test_what_may_hide_an_exit_status(command: str, hides: bool) -> None:
-    assert hides_status(command) is hides
+def test_commands_that_hide_exit_statuses_are_recognised(command: str, hides: bool) -> None:
+    assert hides_exit_status(command) is hides
 
 
-def test_programs_are_found_behind_what_starts_them() -> None:
+def test_programs_are_found_behind_wrappers() -> None:
     assert programs_of("cd x && CI=1 timeout 60 uv run --frozen pytest -q | tail") == ("pytest",)
     assert programs_of("npx --yes jest; git commit -m x") == ("jest", "git", "git commit")
 
@@ -141,37 +141,37 @@ def test_programs_are_found_behind_what_starts_them() -> None:
         ("gh pr create --fill", Effect.CHANGES),
         ("gh pr merge 12 --squash", Effect.CHANGES),
         ("glab mr create", Effect.CHANGES),
-        ("gh pr view 12", Effect.LOOKS),
-        ("gh issue list", Effect.LOOKS),
-        ("deltos memory add 'x'", Effect.LOOKS),
-        ("terraform plan -out x", Effect.LOOKS),
+        ("gh pr view 12", Effect.READ_ONLY),
+        ("gh issue list", Effect.READ_ONLY),
+        ("deltos memory add 'x'", Effect.READ_ONLY),
+        ("terraform plan -out x", Effect.READ_ONLY),
         ("terraform apply", Effect.CHANGES),
-        ("docker compose ps", Effect.LOOKS),
+        ("docker compose ps", Effect.READ_ONLY),
         ("docker compose up -d", Effect.CHANGES),
         ("aws account enable-region --region-name eu-central-2", Effect.CHANGES),
         ("gcloud run services update web --memory 1Gi", Effect.CHANGES),
-        ("aws ec2 describe-instances", Effect.TRIES),
-        ("gcloud run services list", Effect.TRIES),
+        ("aws ec2 describe-instances", Effect.UNKNOWN),
+        ("gcloud run services list", Effect.UNKNOWN),
         ("gcloud run deploy web", Effect.CHANGES),
         ("gcloud storage buckets create logs-bucket", Effect.CHANGES),
-        ("aws deploy list-deployments", Effect.TRIES),
-        ("aws s3 ls s3://x", Effect.TRIES),
+        ("aws deploy list-deployments", Effect.UNKNOWN),
+        ("aws s3 ls s3://x", Effect.UNKNOWN),
         ("aws s3 cp a s3://x", Effect.CHANGES),
-        ("consul kv get set", Effect.TRIES),
-        ("fly logs", Effect.TRIES),
+        ("consul kv get set", Effect.UNKNOWN),
+        ("fly logs", Effect.UNKNOWN),
         ("fly deploy", Effect.CHANGES),
     ],
 )
-def test_what_a_request_to_a_forge_does(command: str, effect: Effect) -> None:
+def test_effects_of_forge_and_cloud_commands(command: str, effect: Effect) -> None:
     assert effect_of(command) is effect
 
 
-def test_the_exit_status_that_an_agent_wrote_is_the_last_one() -> None:
+def test_the_last_exit_status_in_an_output_is_used() -> None:
     assert status_in("Exit code: 0\nmore\n<exited with exit code 3>") == 3
     assert status_in("nothing of the kind") is None
     assert status_in("exit code -9") == -9
 
 
-def test_a_long_hostile_output_takes_no_time() -> None:
+def test_long_hostile_output_takes_linear_time() -> None:
     for piece in ("1 failed_", "\n[", "0 errors ", "\x1b[", "exit code ", "aError: "):
         outcome_of("pytest | tail", piece * 20_000, None)

@@ -1,4 +1,4 @@
-"""What is purged is gone from every byte of the data folder, or the answer says where it may still be."""
+"""Purged observations leave no bytes in the data folder, or the result names the remaining copies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORDS = ("quokkaroo", "wallabyish", "src/numbatlike.py", "bettongia", "potoroosi
 
 
 def remember_and_forget(memory: Memory, root: Path) -> None:
-    """Keep a note with a telling word in every field, change it, and forget it."""
+    """Store an observation with a unique word in every field, change it, and forget it."""
     memory.remember(Draft("Kept for good: the parser is fast"), ObservationOrigin("p", root, "s"))
     text = f"{WORDS[0]} uses `{WORDS[3]}()` in {WORDS[2]}"
     done = memory.remember(Draft(text, source=WORDS[1], files=(WORDS[2],)), ObservationOrigin("p", root, "s"))
@@ -32,10 +32,10 @@ def remember_and_forget(memory: Memory, root: Path) -> None:
 
 
 def traces(home: Path) -> list[str]:
-    """The telling words that any file of the data folder still has, as `grep -a` would find them."""
+    """Return the unique words that any file of the data folder still contains."""
     raw = b"\n".join(path.read_bytes().lower() for path in home.rglob("*") if path.is_file())
     pieces = [word.encode() for word in (*WORDS, "numbatlike")]
-    # The word index keeps stems, and only what differs from the word before.
+    # The word index stores stems, and only their differences from the previous word.
     return [piece.decode() for piece in pieces if piece in raw or piece[1:8] in raw]
 
 
@@ -52,7 +52,7 @@ def test_no_trace_of_a_purged_observation_is_left_in_any_file(memory: Memory, tm
     assert len(memory.search("parser", "p", limit=5).hits) == 1
 
 
-def test_purging_is_as_thorough_while_another_process_has_the_file_open(memory: Memory, tmp_path: Path) -> None:
+def test_purging_removes_all_traces_while_another_process_has_the_file_open(memory: Memory, tmp_path: Path) -> None:
     remember_and_forget(memory, tmp_path)
     path = memory_file(memory)
     with closing(sqlite3.connect(path)) as other:
@@ -62,7 +62,7 @@ def test_purging_is_as_thorough_while_another_process_has_the_file_open(memory: 
         assert traces(path.parent) == []
 
 
-def test_copies_that_still_hold_what_is_purged_are_named(memory: Memory, notes: Notes) -> None:
+def test_copies_with_purged_observations_are_named(memory: Memory, notes: Notes) -> None:
     notes.keep("something")
     path = memory_file(memory)
     for name in ("memory.db.corrupt-20250101-000000", "memory.db.before-002-folders"):

@@ -1,4 +1,4 @@
-"""Secrets are taken out, honest text stays."""
+"""Redaction removes secrets and leaves other text unchanged."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SECRETS = [
 
 
 @pytest.mark.parametrize(("kind", "secret"), SECRETS, ids=lambda value: value[:12])
-def test_a_secret_is_replaced_by_its_kind_wherever_it_stands(kind: str, secret: str) -> None:
+def test_a_secret_is_replaced_by_its_kind_in_any_position(kind: str, secret: str) -> None:
     for text in ("we used {} today", "{}", 'config = {{"x": "{}"}}', "({})"):
         done = redact(text.format(secret))
         assert secret not in done.text
@@ -102,7 +102,7 @@ def test_a_secret_is_replaced_by_its_kind_wherever_it_stands(kind: str, secret: 
         ("la password del server è Pera5pyzP7", "la password del server è [redacted:password]"),
     ],
 )
-def test_only_the_secret_part_is_taken_out(text: str, kept: str) -> None:
+def test_only_the_secret_part_is_redacted(text: str, kept: str) -> None:
     assert redact(text).text == kept
 
 
@@ -148,25 +148,25 @@ def test_only_the_secret_part_is_taken_out(text: str, kept: str) -> None:
         "openssl passwd reads the word from the terminal",
     ],
 )
-def test_honest_text_stays(text: str) -> None:
+def test_harmless_text_is_unchanged(text: str) -> None:
     assert redact(text).text == text
 
 
-def test_a_key_that_is_cut_off_is_taken_out_to_the_end() -> None:
+def test_a_truncated_key_is_redacted_to_its_end() -> None:
     assert redact("see\n-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz").text == "see\n[redacted:private-key]"
 
 
-def test_private_passages_go_even_when_they_are_never_closed() -> None:
+def test_unclosed_private_passages_are_removed() -> None:
     assert redact("a <PRIVATE>b</private> c <private> d").text == "a  c "
 
 
-def test_kinds_are_told_once_each() -> None:
+def test_each_kind_is_listed_once() -> None:
     done = redact("AKIAIOSFODNN7EXAMPLE and AKIAIOSFODNN7EXAMPLF and DB_PASSWORD=hunter2")
     assert done.kinds == ("aws-access-key", "password")
 
 
 @given(st.text(max_size=300))
-def test_any_text_can_be_redacted_and_once_is_enough(text: str) -> None:
+def test_redaction_is_idempotent(text: str) -> None:
     once = redact(text).text
     assert redact(once).text == once
 
@@ -191,18 +191,18 @@ def test_any_text_can_be_redacted_and_once_is_enough(text: str) -> None:
         "terraform.tfvars",
     ],
 )
-def test_files_that_hold_secrets_are_known(path: str) -> None:
+def test_secret_files_are_recognised(path: str) -> None:
     assert is_secret_file(path)
 
 
 @pytest.mark.parametrize(
     "path", ["src/env.py", ".env.example", "monkey.py", "docs/secrets.md", "keys.py", "environment.yml"]
 )
-def test_other_files_are_not_taken_for_them(path: str) -> None:
+def test_other_files_are_not_secret(path: str) -> None:
     assert not is_secret_file(path)
 
 
-def test_marks_in_a_kept_text_tell_their_kinds_and_nothing_else() -> None:
+def test_kinds_are_read_from_redaction_marks_only() -> None:
     kept = redact(
         f"the key is {'ghp_' + 'a1B2c3D4e5' * 3 + 'f6G7h8'}, again {'ghp_' + 'a1B2c3D4e5' * 3 + 'f6G7h8'}"
     ).text

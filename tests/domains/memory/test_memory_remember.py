@@ -1,4 +1,4 @@
-"""Remembering: what is kept, what is merged, what is refused, and what is forgotten again."""
+"""Remembering: storing, merging, rejecting, forgetting, purging, and anchors to code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.domains.memory.conftest import Clock, Notes
 
 
-def test_what_is_remembered_is_found_by_another_process(notes: Notes, memory: Memory) -> None:
+def test_a_remembered_text_is_visible_to_another_process(notes: Notes, memory: Memory) -> None:
     notes.keep("The deploy needs Node 22")
     code = (
         "import sys; from pathlib import Path; from deltos.store.sqlite.memory.reader import SqliteObservations;"
@@ -54,18 +54,18 @@ def test_private_passages_are_dropped(notes: Notes) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "<private>all of it</private>", "\0\0"])
-def test_nothing_to_remember_is_an_error(notes: Notes, text: str) -> None:
+def test_an_empty_text_is_an_error(notes: Notes, text: str) -> None:
     with pytest.raises(BadArgument, match="nothing to remember"):
         notes.keep(text)
 
 
-def test_a_text_of_a_megabyte_is_refused_with_a_way_out(notes: Notes) -> None:
+def test_a_text_of_a_megabyte_is_rejected_with_a_hint(notes: Notes) -> None:
     with pytest.raises(BadArgument, match="Remember a summary"):
         notes.keep("x" * 1_048_576)
     notes.keep("y" * MAX_TEXT_CHARACTERS)
 
 
-def test_half_characters_and_nul_bytes_are_cleaned(notes: Notes) -> None:
+def test_surrogates_and_nul_bytes_are_removed(notes: Notes) -> None:
     notes.keep("broken \udc80 text\0 here")
     assert notes.texts() == ["broken ? text here"]
 
@@ -78,7 +78,7 @@ def test_the_same_text_twice_is_one_observation(notes: Notes, clock: Clock, memo
     assert row.updated_at - row.created_at == 3_600_000_000
 
 
-def test_a_fuller_text_replaces_the_one_it_repeats(notes: Notes) -> None:
+def test_a_fuller_text_replaces_its_duplicate(notes: Notes) -> None:
     text = "The nightly build fails on Windows because the path of the compiler cache is too long there"
     first = notes.keep(text)
     assert notes.keep(f"{text} today") == first
@@ -107,7 +107,7 @@ def test_a_shorter_repetition_leaves_the_fuller_text(notes: Notes) -> None:
         ),
     ],
 )
-def test_texts_that_differ_in_what_they_say_are_both_kept(notes: Notes, one: str, other: str) -> None:
+def test_texts_with_different_statements_are_both_stored(notes: Notes, one: str, other: str) -> None:
     assert notes.keep(one) != notes.keep(other)
     assert notes.texts() == [one, other]
 
@@ -118,7 +118,7 @@ def test_only_the_same_kind_in_the_same_project_is_merged(notes: Notes) -> None:
     assert len(ids) == 3
 
 
-def test_nothing_can_be_kept_in_all_projects_at_once(notes: Notes) -> None:
+def test_nothing_can_be_stored_in_all_projects(notes: Notes) -> None:
     with pytest.raises(BadArgument, match="Use 'personal'"):
         notes.keep("everywhere", project="all")
 
@@ -140,7 +140,7 @@ def test_a_clock_that_goes_backwards_keeps_the_order(notes: Notes, clock: Clock,
     assert rows[0].created_at <= rows[1].created_at
 
 
-def test_what_is_forgotten_is_gone_from_every_answer_and_comes_back(notes: Notes, memory: Memory) -> None:
+def test_a_forgotten_observation_is_hidden_until_it_is_restored(notes: Notes, memory: Memory) -> None:
     kept = notes.keep("The staging password rotates on Mondays")
     memory.forget([f"obs:{kept}"])
     assert notes.ask("staging rotates") == []
@@ -150,7 +150,7 @@ def test_what_is_forgotten_is_gone_from_every_answer_and_comes_back(notes: Notes
     assert notes.ask("staging rotates") == ["The staging password rotates on Mondays"]
 
 
-def test_forgetting_twice_keeps_the_first_moment(notes: Notes, clock: Clock, memory: Memory) -> None:
+def test_forgetting_twice_keeps_the_first_time(notes: Notes, clock: Clock, memory: Memory) -> None:
     kept = notes.keep("a passing thought")
     memory.forget([kept])
     [before] = memory.store.all()
@@ -159,7 +159,7 @@ def test_forgetting_twice_keeps_the_first_moment(notes: Notes, clock: Clock, mem
     assert list(memory.store.all()) == [before]
 
 
-def test_unknown_ids_are_named_beside_the_good_ones(notes: Notes, memory: Memory) -> None:
+def test_unknown_ids_are_reported_with_the_found_ones(notes: Notes, memory: Memory) -> None:
     kept = notes.keep("known")
     lookup = memory.look_up(["obs:nope", f"obs:{kept}", kept])
     assert [row.id for row in lookup.found] == [kept]
@@ -167,7 +167,7 @@ def test_unknown_ids_are_named_beside_the_good_ones(notes: Notes, memory: Memory
     assert memory.forget(["nope", kept]).unknown == ("nope",)
 
 
-def test_an_id_that_two_projects_use_means_the_one_at_hand(memory: Memory) -> None:
+def test_an_id_used_by_two_projects_refers_to_the_given_project(memory: Memory) -> None:
     memory.fresh_id = lambda: Clean("same")
     for project in ("p", "q"):
         memory.remember(Draft(f"said in {project}"), ObservationOrigin(project))
@@ -177,7 +177,7 @@ def test_an_id_that_two_projects_use_means_the_one_at_hand(memory: Memory) -> No
     assert [row.text for row in memory.look_up(["same"]).found] == ["said in q"]
 
 
-def test_purge_removes_only_what_was_forgotten_long_enough_ago(notes: Notes, clock: Clock, memory: Memory) -> None:
+def test_purge_removes_only_observations_forgotten_long_enough_ago(notes: Notes, clock: Clock, memory: Memory) -> None:
     old, new, kept = notes.keep("old one"), notes.keep("newer note"), notes.keep("still here")
     memory.forget([old])
     clock.pass_time(days=10)
@@ -190,8 +190,8 @@ def test_purge_removes_only_what_was_forgotten_long_enough_ago(notes: Notes, clo
 def test_purge_leaves_no_trace_in_any_file(notes: Notes, memory: Memory) -> None:
     for number in range(200):
         notes.keep(f"filler {number} about nothing in particular")
-    gone = notes.keep("the zanzibarian quetzalcoatlus nests in Ouagadougou " * 20)
-    memory.forget([gone])
+    purged_id = notes.keep("the zanzibarian quetzalcoatlus nests in Ouagadougou " * 20)
+    memory.forget([purged_id])
     assert memory.purge() == (1, True, ())
     files = [path for path in memory_file(memory).parent.iterdir() if path.is_file()]
     left = b"".join(path.read_bytes() for path in files).lower()
@@ -199,9 +199,9 @@ def test_purge_leaves_no_trace_in_any_file(notes: Notes, memory: Memory) -> None
     assert not [word for word in (b"zanzibari", b"quetzalcoat", b"ouagadoug") if word in left]
 
 
-def test_purge_says_when_another_reader_keeps_it_from_removing_every_trace(notes: Notes, memory: Memory) -> None:
-    gone = notes.keep("the zanzibarian quetzalcoatlus")
-    memory.forget([gone])
+def test_purge_reports_a_reader_that_prevents_removing_every_trace(notes: Notes, memory: Memory) -> None:
+    purged_id = notes.keep("the zanzibarian quetzalcoatlus")
+    memory.forget([purged_id])
     memory_database(memory).read().execute("PRAGMA busy_timeout=100")
     with closing(connect_read_only(memory_file(memory))) as reader:
         reader.execute("BEGIN")
@@ -210,21 +210,21 @@ def test_purge_says_when_another_reader_keeps_it_from_removing_every_trace(notes
     assert memory.purge() == (0, True, ())
 
 
-def test_ids_are_short_random_and_understood_with_their_prefix() -> None:
+def test_ids_are_short_random_and_accepted_with_their_prefix() -> None:
     assert random_id() != random_id()
     assert len(random_id()) == 10
     assert possible_ids("obs:D1:3") == ("D1:3", "obs:D1:3")
     assert possible_ids("D1:3") == ("D1:3",)
 
 
-def test_titles_are_the_first_line_cut_at_a_word() -> None:
+def test_titles_are_the_first_line_truncated_between_words() -> None:
     assert title_of("\n  One line\nand another") == "One line"
     assert title_of("word " * 40, characters=20) == "word word word…"
     assert title_of("") == ""
 
 
 class TestAnchors:
-    """Observations that name code know when it has changed."""
+    """Observations that name code detect its changes."""
 
     @pytest.fixture
     def root(self, tmp_path: Path) -> Path:
@@ -240,7 +240,7 @@ class TestAnchors:
     def keep(self, memory: Memory, root: Path, text: str, *files: str) -> None:
         memory.remember(Draft(text, files=files), ObservationOrigin("p", root))
 
-    def test_a_named_file_that_changes_is_noticed(self, memory: Memory, root: Path) -> None:
+    def test_a_change_of_a_named_file_is_detected(self, memory: Memory, root: Path) -> None:
         self.keep(memory, root, "The lexer is slow", "src/lexer.py")
         assert not self.changed(memory, root)
         (root / "src" / "lexer.py").write_text("pass\n")
@@ -266,7 +266,7 @@ class TestAnchors:
         path.write_text(path.read_text().replace(old, new))
         assert self.changed(memory, root)
 
-    def test_a_file_that_is_gone_has_changed(self, memory: Memory, root: Path) -> None:
+    def test_a_deleted_file_has_changed(self, memory: Memory, root: Path) -> None:
         self.keep(memory, root, "The lexer is slow", "src/lexer.py")
         (root / "src" / "lexer.py").unlink()
         assert self.changed(memory, root)
@@ -282,18 +282,18 @@ class TestAnchors:
         self.keep(memory, root, "Settings", ".env", "../outside.py")
         assert memory.store.anchors([row.place for row in memory.store.all()]) == {}
 
-    def test_projects_elsewhere_are_not_judged(self, memory: Memory, root: Path) -> None:
+    def test_projects_without_a_root_are_not_checked(self, memory: Memory, root: Path) -> None:
         self.keep(memory, root, "The lexer is slow", "src/lexer.py")
         (root / "src" / "lexer.py").unlink()
         assert memory.changed_places(list(memory.store.all()), {"q": root}) == set()
 
-    def test_a_huge_file_is_left_alone(self, memory: Memory, root: Path) -> None:
+    def test_a_huge_file_is_not_anchored(self, memory: Memory, root: Path) -> None:
         (root / "big.sql").write_bytes(b"x" * 2_000_001)
         self.keep(memory, root, "The dump", "big.sql")
         assert memory.store.anchors([row.place for row in memory.store.all()]) == {}
 
 
-def test_a_clock_that_was_wrong_does_not_date_what_comes_after_it(notes: Notes, clock: Clock) -> None:
+def test_a_wrong_clock_does_not_affect_later_observations(notes: Notes, clock: Clock) -> None:
     clock.pass_time(days=9_000)
     notes.keep("Written by a clock that is years ahead", session="s")
     clock.pass_time(days=-9_000)

@@ -1,4 +1,4 @@
-"""Finding observations again: words in any order, neighbours, names, dates, and the limits of a project."""
+"""Search: words in any order, neighbours, names, dates, and project limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deltos.domains.memory.model import ALL_PROJECTS, PERSONAL, Draft, Observati
 from deltos.domains.memory.search import SNIPPET_CHARACTERS, snippet
 from deltos.errors import BadArgument
 from deltos.store.observations import POSITION_BITS
-from deltos.store.sqlite.database import Database
+from deltos.store.sqlite.database import SqliteDatabase
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.memory.schema import MIGRATIONS
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from tests.domains.memory.conftest import Clock, Notes
 
 
-def test_a_question_matches_any_of_its_words(notes: Notes) -> None:
+def test_a_query_matches_any_of_its_words(notes: Notes) -> None:
     notes.keep("We chose PostgreSQL for the billing service")
     notes.keep("The frontend uses Vite")
     assert notes.ask("which database did we choose for billing?") == ["We chose PostgreSQL for the billing service"]
 
 
-def test_every_word_of_the_glossary_can_be_asked_for(notes: Notes) -> None:
+def test_every_glossary_word_can_be_searched(notes: Notes) -> None:
     notes.keep("Der Ordner ist ungenutzt und wird gelöscht")
     rows = [line for line in glossary.TABLE.read_text("utf-8").splitlines() if line and not line.startswith("#")]
     words = sorted({word.strip() for row in rows for column in row.split("|") for word in column.split(",")})
@@ -59,7 +59,7 @@ def test_more_and_rarer_words_rank_higher(notes: Notes) -> None:
     assert notes.ask("build on arm")[0] == "The build broke on the arm runner"
 
 
-def test_a_word_beside_an_observation_counts_for_it(notes: Notes) -> None:
+def test_a_word_of_a_neighbour_counts_for_an_observation(notes: Notes) -> None:
     notes.keep("Kept for a year, says the law", session="t")
     notes.keep("How long do backups stay?", session="s")
     notes.keep("Kept thirty days, then they are removed", session="s")
@@ -69,7 +69,7 @@ def test_a_word_beside_an_observation_counts_for_it(notes: Notes) -> None:
     ]
 
 
-def test_what_only_stands_beside_a_match_is_none(notes: Notes) -> None:
+def test_a_neighbour_of_a_match_is_not_a_match(notes: Notes) -> None:
     notes.keep("The header is blue now", session="s")
     notes.keep("The queue lives in redis", session="s")
     notes.keep("Two tests were renamed", session="s")
@@ -104,15 +104,13 @@ def test_texts_of_other_scripts_are_found(notes: Notes, kept: str, asked: str) -
         ("Backups are encrypted", "备份是怎么处理的"),
     ],
 )
-def test_a_question_finds_what_was_said_in_another_language(notes: Notes, kept: str, asked: str) -> None:
+def test_a_query_finds_observations_in_another_language(notes: Notes, kept: str, asked: str) -> None:
     notes.keep("The frontend uses Vite")
     notes.keep(kept)
     assert notes.ask(asked) == [kept]
 
 
-def test_of_repeated_measurements_the_latest_comes_first_unless_the_former_is_asked_for(
-    notes: Notes, clock: Clock
-) -> None:
+def test_the_latest_of_repeated_measurements_comes_first(notes: Notes, clock: Clock) -> None:
     for figure in ("842 ms", "11.8 ms"):
         notes.keep(f"Measured with `hyperfine ./search`\nmean {figure}", kind="finding")
         clock.pass_time(hours=1)
@@ -120,7 +118,7 @@ def test_of_repeated_measurements_the_latest_comes_first_unless_the_former_is_as
     assert set(notes.ask("how slow was the search before?")) == set(notes.ask("how fast is the search now?"))
 
 
-def test_an_answer_is_found_by_the_words_of_the_prompt_that_it_answers(notes: Notes) -> None:
+def test_an_answer_is_found_by_the_words_of_its_prompt(notes: Notes) -> None:
     notes.keep("pods get killed every night, find out why", session="s", kind="request", source="user")
     notes.keep("Measured with `go test -bench=Plan`\n188004112 B/op", session="s", kind="finding")
     notes.keep("The planner loads all rosters of five years", session="s", kind="finding", source="agent")
@@ -128,7 +126,7 @@ def test_an_answer_is_found_by_the_words_of_the_prompt_that_it_answers(notes: No
     assert "The planner loads all rosters of five years" in notes.ask("why are pods killed?")
 
 
-def test_a_failure_that_was_mended_does_not_come_before_one_that_was_not(notes: Notes, clock: Clock) -> None:
+def test_an_open_failure_ranks_before_a_fixed_one(notes: Notes, clock: Clock) -> None:
     notes.keep("`go test ./shift` failed:\nFAIL: TestNight fails", kind="error", session="a")
     clock.pass_time(hours=1)
     notes.keep("Fixed: `go test ./shift` works now.\nIt had failed with: TestNight fails", kind="finding", session="a")
@@ -137,15 +135,15 @@ def test_a_failure_that_was_mended_does_not_come_before_one_that_was_not(notes: 
     assert notes.ask("which test still fails?")[0].startswith("`playwright")
 
 
-def test_a_rule_is_what_somebody_asks_for_who_asks_how_we_do_something(notes: Notes) -> None:
+def test_a_how_do_we_query_prefers_rules(notes: Notes) -> None:
     notes.keep("Edited src/export.go\n+ write(tests)", kind="change")
     notes.keep("Tests are table-driven in this repository", kind="preference", source="user")
     assert notes.ask("how do we write tests here?")[0].startswith("Tests are table-driven")
 
 
-def test_what_an_earlier_version_kept_in_such_a_script_is_found_too(tmp_path: Path) -> None:
+def test_observations_of_earlier_versions_in_unspaced_scripts_are_found(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    earlier = Database(path, [step for step in MIGRATIONS if step.name < "007"], durability="FULL")
+    earlier = SqliteDatabase(path, [step for step in MIGRATIONS if step.name < "007"], durability="FULL")
     with earlier.write() as connection:
         connection.execute("INSERT INTO project (key, project_id, created_at) VALUES (1, 'p', 0)")
         connection.execute("INSERT INTO session (key, project, started_at) VALUES (1, 1, 0)")
@@ -161,20 +159,20 @@ def test_what_an_earlier_version_kept_in_such_a_script_is_found_too(tmp_path: Pa
     store.close()
 
 
-def test_small_words_of_another_language_match_nothing(notes: Notes) -> None:
+def test_function_words_of_another_language_match_nothing(notes: Notes) -> None:
     notes.keep("Wir haben uns für Stripe entschieden, die Gebühr ist kleiner")
     notes.keep("The limit on the search routes is 20")
     assert notes.ask("Welches Limit gilt für die search routes?") == ["The limit on the search routes is 20"]
 
 
-def test_words_such_as_decided_lift_decisions(notes: Notes) -> None:
+def test_words_such_as_decided_promote_decisions(notes: Notes) -> None:
     notes.keep("Edited billing/invoice.py: the footer of the invoice", kind="change")
     notes.keep("The footer of the invoice is split", kind="decision")
     notes.keep("Ran the linter over the footer of the invoice", kind="change")
     assert notes.ask("what did we decide about the invoice footer?")[0] == "The footer of the invoice is split"
 
 
-def test_a_question_that_was_asked_before_comes_after_its_answer(notes: Notes) -> None:
+def test_an_earlier_question_ranks_after_its_answer(notes: Notes) -> None:
     notes.keep("Why does the nightly export time out?", kind="request")
     notes.keep("The nightly export had no time left: a lock was held", kind="finding")
     assert notes.ask("why does the nightly export time out?")[0].startswith("The nightly export had")
@@ -187,25 +185,25 @@ def test_neighbours_never_cross_sessions(notes: Notes) -> None:
     assert notes.ask("backups") == ["How long do backups stay?"]
 
 
-def test_who_said_it_counts(notes: Notes) -> None:
+def test_the_named_author_counts(notes: Notes) -> None:
     notes.keep("Ben: I would cache the index")
     notes.keep("Ada: I would cache the index too")
     assert notes.ask("what would ada cache in the index?")[0].startswith("Ada")
 
 
-def test_the_file_that_a_question_names_counts(memory: Memory, notes: Notes) -> None:
+def test_the_named_file_counts(memory: Memory, notes: Notes) -> None:
     memory.remember(Draft("Locks are taken in order", files=("src/b.py",)), ObservationOrigin("p"))
     memory.remember(Draft("Locks were taken at random", files=("src/a.py",)), ObservationOrigin("p"))
     assert notes.ask("locks in src/a.py")[0] == "Locks were taken at random"
 
 
-def test_the_source_that_a_question_names_counts(memory: Memory, notes: Notes) -> None:
+def test_the_named_source_counts(memory: Memory, notes: Notes) -> None:
     memory.remember(Draft("Locks are taken in order", source="Maria"), ObservationOrigin("p"))
     memory.remember(Draft("Locks were taken at random", source="Omar"), ObservationOrigin("p"))
     assert notes.ask("what did omar say about locks")[0] == "Locks were taken at random"
 
 
-def test_dates_in_a_question_count(notes: Notes, clock: Clock) -> None:
+def test_dates_in_a_query_count(notes: Notes, clock: Clock) -> None:
     clock.pass_time(days=-1)
     notes.keep("Met the vendor")
     clock.pass_time(days=-20)
@@ -215,7 +213,7 @@ def test_dates_in_a_question_count(notes: Notes, clock: Clock) -> None:
     assert notes.ask("who did we meet yesterday?")[0] == "Met the vendor"
 
 
-def test_a_question_that_is_only_a_date_shows_that_time(notes: Notes, clock: Clock) -> None:
+def test_a_query_with_only_a_date_finds_observations_of_that_time(notes: Notes, clock: Clock) -> None:
     clock.pass_time(days=-1)
     notes.keep("Fixed the flaky test")
     clock.pass_time(days=1)
@@ -223,7 +221,7 @@ def test_a_question_that_is_only_a_date_shows_that_time(notes: Notes, clock: Clo
     assert notes.ask("what happened yesterday?") == ["Fixed the flaky test"]
 
 
-def test_what_was_written_soon_after_a_date_counts_a_little(notes: Notes, clock: Clock) -> None:
+def test_observations_shortly_after_a_date_count_a_little(notes: Notes, clock: Clock) -> None:
     clock.pass_time(days=-9)
     notes.keep("Release went out")
     clock.pass_time(days=-60)
@@ -267,7 +265,7 @@ def test_all_matches_are_counted_and_few_shown(notes: Notes, memory: Memory) -> 
     assert (len(found.hits), found.matching, found.searched) == (7, 30, 30)
 
 
-def test_a_question_of_stop_words_still_finds_them(notes: Notes) -> None:
+def test_a_query_of_stop_words_still_matches(notes: Notes) -> None:
     notes.keep("To be or not to be")
     assert notes.ask("to be") == ["To be or not to be"]
 
@@ -291,7 +289,7 @@ def test_an_empty_query_is_an_error(notes: Notes, query: str) -> None:
         "'",
     ],
 )
-def test_operators_are_only_words(notes: Notes, query: str) -> None:
+def test_query_operators_are_plain_words(notes: Notes, query: str) -> None:
     notes.keep("deploy b")
     notes.ask(query)
 
@@ -303,7 +301,7 @@ def test_a_query_of_thousands_of_characters_is_clamped(notes: Notes) -> None:
 
 @given(st.text(min_size=1, max_size=80))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_text_can_be_asked(notes: Notes, query: str) -> None:
+def test_any_text_can_be_a_query(notes: Notes, query: str) -> None:
     notes.keep("deploy the service in May", session="s")
     try:
         notes.ask(query)
@@ -311,7 +309,7 @@ def test_any_text_can_be_asked(notes: Notes, query: str) -> None:
         assert not query.replace("\0", "").strip()
 
 
-def test_questions_over_very_common_words_stay_within_bounds(notes: Notes, memory: Memory) -> None:
+def test_queries_of_very_common_words_are_bounded(notes: Notes, memory: Memory) -> None:
     with memory.store.writing() as writer:
         project, session = memory.origin_keys(writer, ObservationOrigin("p", None, "s"))
         for number in range(4_200):
@@ -323,7 +321,7 @@ def test_questions_over_very_common_words_stay_within_bounds(notes: Notes, memor
 
 
 class TestSnippets:
-    """A snippet shows where the words are, in a hundred characters."""
+    """A snippet shows where the words are, in at most a hundred characters."""
 
     def test_a_short_text_is_its_own_snippet(self) -> None:
         assert snippet("one\n two", [("one",)]) == "one two"
@@ -355,7 +353,7 @@ def test_since_a_day_means_from_that_day_on(notes: Notes, clock: Clock, question
     assert set(notes.ask(question)[:2]) == {"Edited limits.py", "Renamed the queue"}
 
 
-def test_an_answer_has_the_form_that_the_question_asks_for(notes: Notes) -> None:
+def test_observations_with_the_requested_form_rank_higher(notes: Notes) -> None:
     notes.keep("Boards take a sample of the soil before they sleep")
     notes.keep("A board takes one sample per minute")
     notes.keep("The board of the lab samples air and soil")
@@ -380,9 +378,7 @@ def test_short_forms_and_german_endings_are_the_same_words(notes: Notes, questio
     assert notes.ask(question)[0] == text
 
 
-def test_a_decision_of_a_day_that_speaks_of_the_matter_comes_before_others_of_that_day(
-    notes: Notes, clock: Clock
-) -> None:
+def test_a_decision_on_the_topic_ranks_before_others_of_that_day(notes: Notes, clock: Clock) -> None:
     clock.pass_time(days=-6)  # a Thursday
     for number in range(40):
         notes.keep(f"Edited module{number}.py", kind="change")

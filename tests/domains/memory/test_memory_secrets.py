@@ -1,4 +1,4 @@
-"""No secret reaches the data folder, by whatever way it comes and wherever it would have been cut; honest text stays."""
+"""No secret reaches the data folder, through any channel and in truncated text; harmless text is not changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.secret_values import bip39_words, characters, jwt, mnemonic, sam
 from deltos.cli import hook
 from deltos.domains.memory.capture import capture
 from deltos.domains.memory.model import Draft, ObservationOrigin
-from deltos.domains.memory.payload import MOST_OF_A_TEXT
+from deltos.domains.memory.payload import MAX_CHARACTERS_PER_TEXT
 from deltos.domains.memory.redact import redact, redact_long
 from deltos.domains.memory.transfer import import_lines
 from tests.files_of import memory_file
@@ -30,24 +30,27 @@ if TYPE_CHECKING:
     from deltos.domains.memory.memory import Memory
 
 
-def drawn(alphabet: str, count: int) -> str:
-    """Random letters, the same in every run: nothing in this file may look like a real secret."""
+def random_characters(alphabet: str, count: int) -> str:
+    """Return random characters, the same in every run; nothing in this file may look like a real secret."""
     return characters(Random(f"{alphabet}{count}"), alphabet, count)
 
 
-TOKEN = f"ghp_{drawn('A', 36)}"
-MIXED, BODY, HEX = drawn("A", 24), drawn("A", 43), drawn("h", 64)
+TOKEN = f"ghp_{random_characters('A', 36)}"
+MIXED, BODY, HEX = random_characters("A", 24), random_characters("A", 43), random_characters("h", 64)
 BASIC = base64.b64encode(b"ann:marigold77").decode()
-WEBHOOK = f"T{drawn('U', 10)}/B{drawn('U', 10)}/{MIXED}"
-KEY_LINES = "\n".join(drawn("b", 64 * 8)[at : at + 64] for at in range(0, 64 * 8, 64))
+WEBHOOK = f"T{random_characters('U', 10)}/B{random_characters('U', 10)}/{MIXED}"
+KEY_LINES = "\n".join(random_characters("b", 64 * 8)[at : at + 64] for at in range(0, 64 * 8, 64))
 PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{KEY_LINES}\n-----END RSA PRIVATE KEY-----"
 SEED = mnemonic(12, bip39_words())(Random(4))
 
-# Shapes that once reached the file in plain text: what is written, and what may not be left of it.
+# Formats that once leaked: the text, and the part that must not remain.
 NAMED = {
     "credentials of letters alone in prose": ("use admin:pdgyHvCVdMxm for the login", "pdgyHvCVdMxm"),
-    "Django's key": (f"SECRET_KEY = 'django-insecure-z$k2!v(h3^x)q9w@{drawn('l', 20)}'", "z$k2!v(h3^x"),
-    "Telegram's address": (f"curl https://api.telegram.org/bot1234567890:AA{drawn('u', 33)}/getMe", drawn("u", 33)),
+    "Django's key": (f"SECRET_KEY = 'django-insecure-z$k2!v(h3^x)q9w@{random_characters('l', 20)}'", "z$k2!v(h3^x"),
+    "Telegram's address": (
+        f"curl https://api.telegram.org/bot1234567890:AA{random_characters('u', 33)}/getMe",
+        random_characters("u", 33),
+    ),
     "docker login": ("docker login -u ann -p marigold77 registry.example.com", "marigold77"),
     "mysql": ("mysql -u root -pmarigold77 shop < dump.sql", "marigold77"),
     "sshpass": ("sshpass -p marigold77 ssh root@10.0.0.3", "marigold77"),
@@ -76,11 +79,11 @@ NAMED = {
     "signing": (f"RELEASE_SIGNING={MIXED}", MIXED),
     "a key cut by tail": (f"tail -4 key.pem\n{KEY_LINES[200:]}\n-----END RSA PRIVATE KEY-----", KEY_LINES[270:290]),
     "the rest of a line of a key": (f"tail -c 400 key.pem\n{KEY_LINES[220:]}", KEY_LINES[230:250]),
-    "bcrypt": (f"ann:$2b$12${drawn('A', 53)}", drawn("A", 53)),
+    "bcrypt": (f"ann:$2b$12${random_characters('A', 53)}", random_characters("A", 53)),
     "argon2": (f"hash is $argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQxMjM${BODY}", BODY),
     "scrypt": (f"scrypt:32768:8:1$bQJXFqPIXBl9G0Sn${HEX}", HEX),
     "sha512-crypt": (f"root:$6$rounds=5000$saltsalt${BODY}{BODY}:19700:0:99999:7:::", BODY),
-    "htpasswd": (f"ann:$apr1$dHlKq3a1${drawn('A', 22)}", drawn("A", 22)),
+    "htpasswd": (f"ann:$apr1$dHlKq3a1${random_characters('A', 22)}", random_characters("A", 22)),
     "the next line": ("Password:\n  marigold77", "marigold77"),
     "the next line of YAML": ("db:\n  password: >-\n    marigold77", "marigold77"),
     "the next line of JSON": ('{"password":\n    "marigold77"}', "marigold77"),
@@ -104,12 +107,12 @@ NAMED = {
     "pgpass": ("db.internal:5432:shop:app:marigold77", "marigold77"),
     "kubectl": ("kubectl create secret generic db --from-literal=password=marigold77", "marigold77"),
     "a Kubernetes secret": ("kind: Secret\ndata:\n  db.conf: bWFyaWdvbGQtc3dvcmRmaXNo", "bWFyaWdvbGQt"),
-    "a connection string": (f"AccountName=shop;AccountKey={drawn('b', 86)}==", drawn("b", 86)),
+    "a connection string": (f"AccountName=shop;AccountKey={random_characters('b', 86)}==", random_characters("b", 86)),
     "JDBC": ("jdbc:postgresql://db:5432/shop?user=app&password=marigold77", "marigold77"),
     "ODBC": ("Driver={ODBC};Server=db;Uid=sa;Pwd=marigold77;", "marigold77"),
     "Redis": ("redis://:marigold77@cache:6379/0", "marigold77"),
     "a private key": (PEM, KEY_LINES[:20]),
-    "age": (f"AGE-SECRET-KEY-1{drawn('B', 58)}", drawn("B", 58)),
+    "age": (f"AGE-SECRET-KEY-1{random_characters('B', 58)}", random_characters("B", 58)),
     "JWT": (jwt(Random(1)), jwt(Random(1)).rpartition(".")[2]),
     "SAML": (f"SAMLResponse={saml(Random(1))}", saml(Random(1))),
     "a webhook": (f"https://hooks.slack.com/services/{WEBHOOK}", MIXED),
@@ -134,39 +137,41 @@ def is_left(secret: str, home: Path) -> bool:
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_a_shape_that_once_leaked_is_taken_out(name: str) -> None:
+def test_a_format_that_once_leaked_is_redacted(name: str) -> None:
     text, secret = NAMED[name]
     assert secret in text
     assert secret not in redact(f"Note:\n{text}").text
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_a_shape_never_reaches_the_disk_through_tools_imports_and_hooks(
+def test_a_secret_never_reaches_the_disk_through_tools_imports_and_hooks(
     name: str, memory: Memory, tmp_path: Path
 ) -> None:
     text, secret = NAMED[name]
     memory.remember(Draft(f"Note one\n{text}", source=text), ObservationOrigin("p", tmp_path))
     import_lines(memory, [json.dumps({"text": f"Note two\n{text}", "source": text})], project_id="p")
     output = {"stdout": f"error: boom\n{text}\nerror: three", "exit_code": 1}
-    tell(memory, tmp_path, "PostToolUse", tool_name="Bash", tool_input={"command": "make four"}, tool_response=output)
-    tell(memory, tmp_path, "UserPromptSubmit", prompt=f"Always note five\n{text}")
+    run_hook(
+        memory, tmp_path, "PostToolUse", tool_name="Bash", tool_input={"command": "make four"}, tool_response=output
+    )
+    run_hook(memory, tmp_path, "UserPromptSubmit", prompt=f"Always note five\n{text}")
     content = {"file_path": "six.txt", "content": text}
-    tell(memory, tmp_path, "PostToolUse", tool_name="Write", tool_input=content, tool_response={})
+    run_hook(memory, tmp_path, "PostToolUse", tool_name="Write", tool_input=content, tool_response={})
     assert len(list(memory.store.all())) == 5
     assert not is_left(secret, memory_file(memory).parent)
 
 
-def tell(memory: Memory, root: Path, event: str, **payload: object) -> None:
+def run_hook(memory: Memory, root: Path, event: str, **payload: object) -> None:
     raw = json.dumps({"session_id": "s", "cwd": str(root), **payload}).encode()
     capture(memory, event, raw, folder=root, identify=lambda _: "p")
 
 
-def answered(memory: Memory, root: Path, question: str, answer: str, *labels: str, note: str = "") -> str:
-    """What is kept of the answer that a user gave to an agent's question."""
+def stored_answer(memory: Memory, root: Path, question: str, answer: str, *labels: str, note: str = "") -> str:
+    """Return the stored text of a user's answer to a question of the agent."""
     asked = [{"question": question, "header": "", "options": [{"label": label} for label in labels]}]
     response = {"questions": asked, "answers": {question: answer}, "annotations": {question: {"notes": note}}}
     given = {"questions": asked}
-    tell(memory, root, "PostToolUse", tool_name="AskUserQuestion", tool_input=given, tool_response=response)
+    run_hook(memory, root, "PostToolUse", tool_name="AskUserQuestion", tool_input=given, tool_response=response)
     [row] = memory.store.all()
     return row.text.partition("\n")[2].removeprefix("The user decided: ")
 
@@ -184,16 +189,16 @@ def answered(memory: Memory, root: Path, question: str, answer: str, *labels: st
         ("Which secret?", "DB_PASSWORD=marigold", "DB_PASSWORD=[redacted:password]"),
     ],
 )
-def test_an_answer_to_a_question_for_a_secret_is_kept_without_it(
+def test_an_answer_to_a_question_for_a_secret_is_redacted(
     memory: Memory, tmp_path: Path, question: str, answer: str, kept: str
 ) -> None:
-    assert answered(memory, tmp_path, question, answer) == kept
+    assert stored_answer(memory, tmp_path, question, answer) == kept
 
 
-def test_neither_what_was_offered_nor_the_note_of_an_answer_gives_a_password_away(
-    memory: Memory, tmp_path: Path
-) -> None:
-    kept = answered(memory, tmp_path, "Which password?", "Keep it", "Keep it", "Use Curry5pyzP7", note="not Minze77!")
+def test_passwords_in_offered_options_and_notes_are_redacted(memory: Memory, tmp_path: Path) -> None:
+    kept = stored_answer(
+        memory, tmp_path, "Which password?", "Keep it", "Keep it", "Use Curry5pyzP7", note="not Minze77!"
+    )
     assert kept == "Keep it. In the user's words: not [redacted:password]\nOffered as well: Use [redacted:password]"
 
 
@@ -209,14 +214,14 @@ def test_neither_what_was_offered_nor_the_note_of_an_answer_gives_a_password_awa
         ("Which database?", "PostgreSQL16x2", ()),
     ],
 )
-def test_other_answers_are_kept_as_they_are(
+def test_other_answers_are_unchanged(
     memory: Memory, tmp_path: Path, question: str, answer: str, labels: tuple[str, ...]
 ) -> None:
-    assert answered(memory, tmp_path, question, answer, *labels).partition("\n")[0] == answer
+    assert stored_answer(memory, tmp_path, question, answer, *labels).partition("\n")[0] == answer
 
 
-def test_generated_secrets_of_every_kind_are_taken_out_and_once_is_enough() -> None:
-    # The kinds that are kept apart stay apart: a test that failed on one would show it to whoever writes the rules.
+def test_generated_secrets_of_every_kind_are_redacted_in_one_pass() -> None:
+    # Held-out kinds are left out: a failing test would show them to the author of the rules.
     samples = dict(enumerate(sample for sample in written(per_kind=2, seed=1) if sample.kind not in unseen_names()))
     assert len({sample.kind for sample in samples.values()}) >= 80
     left = []
@@ -229,15 +234,15 @@ def test_generated_secrets_of_every_kind_are_taken_out_and_once_is_enough() -> N
 
 
 @pytest.mark.parametrize("channel", all_channels(), ids=lambda channel: channel.name)
-def test_no_way_into_memory_lets_a_secret_through_even_where_it_is_cut(channel: Channel) -> None:
+def test_no_channel_leaks_a_secret_even_in_truncated_text(channel: Channel) -> None:
     samples = [sample for sample in written(per_kind=1, seed=2) if sample.kind not in unseen_names()][::12]
     result = measure(channel, samples)
-    # Sessions keep nothing but their names; commands that touch files of secrets are not kept at all.
+    # Sessions store only their names; commands that touch secret files are not stored at all.
     assert result.kept >= 0.6 * result.sent or channel.short
     assert [samples[number] for number in result.leaked] == []
 
 
-def test_names_lose_what_is_certainly_a_secret_and_keep_the_rest(memory: Memory, tmp_path: Path) -> None:
+def test_only_certain_secrets_are_removed_from_names(memory: Memory, tmp_path: Path) -> None:
     place = ObservationOrigin(f"host/{TOKEN}", tmp_path, f"session {TOKEN}", f"agent {TOKEN}")
     memory.remember(Draft("A note", kind=TOKEN, source=TOKEN, files=(f"src/{TOKEN}/a.py",)), place)
     [row] = memory.store.all()
@@ -246,23 +251,23 @@ def test_names_lose_what_is_certainly_a_secret_and_keep_the_rest(memory: Memory,
     assert not is_left(TOKEN, memory_file(memory).parent)
 
 
-def test_ids_of_sessions_and_paths_that_merely_look_random_stay(memory: Memory, tmp_path: Path) -> None:
-    session = drawn("U", 26)
-    path = f"cache/{drawn('A', 31)}/a.py"
+def test_random_looking_session_ids_and_paths_are_unchanged(memory: Memory, tmp_path: Path) -> None:
+    session = random_characters("U", 26)
+    path = f"cache/{random_characters('A', 31)}/a.py"
     memory.remember(Draft("A note", files=(path,)), ObservationOrigin("p", tmp_path, session))
     [row] = memory.store.all()
     assert (row.session_id, row.files) == (session, (path,))
 
 
-def test_a_project_folder_that_has_a_token_in_its_name_is_kept_without_it(memory: Memory, tmp_path: Path) -> None:
+def test_a_token_in_a_folder_name_is_redacted(memory: Memory, tmp_path: Path) -> None:
     folder = tmp_path / TOKEN
     (folder / ".git").mkdir(parents=True)
-    tell(memory, folder, "UserPromptSubmit", prompt="Always use tabs here")
+    run_hook(memory, folder, "UserPromptSubmit", prompt="Always use tabs here")
     assert [row.text for row in memory.store.all()] == ["Always use tabs here"]
     assert not is_left(TOKEN, memory_file(memory).parent)
 
 
-def test_an_imported_vector_that_spells_a_secret_is_refused(memory: Memory) -> None:
+def test_an_imported_vector_that_spells_a_secret_is_rejected(memory: Memory) -> None:
     record = {"text": "A note", "embedding": base64.b64encode(f"password={TOKEN}".encode()).decode()}
     done = import_lines(memory, [json.dumps(record)], project_id="p")
     assert (done.added, done.failed) == (0, 1)
@@ -278,8 +283,8 @@ def test_problems_of_an_import_do_not_repeat_secrets(memory: Memory) -> None:
 @pytest.mark.parametrize(
     "position", ["in the head", "at the first cut", "left out", "at the second cut", "in the tail"]
 )
-def test_a_long_text_is_cut_where_no_secret_stands(position: str) -> None:
-    half = MOST_OF_A_TEXT // 2
+def test_a_long_text_is_never_cut_inside_a_secret(position: str) -> None:
+    half = MAX_CHARACTERS_PER_TEXT // 2
     before = {
         "in the head": 100,
         "at the first cut": half - 15,
@@ -296,63 +301,63 @@ def test_a_long_text_is_cut_where_no_secret_stands(position: str) -> None:
     ):
         first = (pad * 3_000)[: before[position] or 60_000]
         last = (pad * 3_000)[: after.get(position, 60_000)]
-        done = redact_long(f"{first}\n{context}\n{last}", most=MOST_OF_A_TEXT)
+        done = redact_long(f"{first}\n{context}\n{last}", max_characters=MAX_CHARACTERS_PER_TEXT)
         assert "characters left out]" in done
-        assert len(done) <= MOST_OF_A_TEXT + 200
+        assert len(done) <= MAX_CHARACTERS_PER_TEXT + 200
         assert not any(piece in done.lower().encode() for piece in pieces_of(secret))
 
 
-def test_a_text_without_any_blank_is_dropped_rather_than_cut_inside(memory: Memory, tmp_path: Path) -> None:
-    done = redact_long("x" * 100_000 + TOKEN + "y" * 100_000, most=MOST_OF_A_TEXT)
+def test_a_text_without_blanks_is_dropped_instead_of_cut(memory: Memory, tmp_path: Path) -> None:
+    done = redact_long("x" * 100_000 + TOKEN + "y" * 100_000, max_characters=MAX_CHARACTERS_PER_TEXT)
     assert "x" not in done.replace("characters", "")
-    tell(memory, tmp_path, "PostCompact", compact_summary="note " + "z" * 7_000_000)
+    run_hook(memory, tmp_path, "PostCompact", compact_summary="note " + "z" * 7_000_000)
     assert "7,000,00" in next(iter(memory.store.all())).text
 
 
-def test_private_passages_of_long_texts_go_even_across_the_cut() -> None:
+def test_private_passages_across_a_cut_are_removed() -> None:
     pad = "a line of text\n" * 4_000
-    done = redact_long(f"start <private>{pad} hidden-here {pad}</private> end", most=MOST_OF_A_TEXT)
+    done = redact_long(f"start <private>{pad} hidden-here {pad}</private> end", max_characters=MAX_CHARACTERS_PER_TEXT)
     assert done == "start  end"
 
 
-def test_what_one_text_of_an_event_gives_away_is_nowhere_in_the_others(memory: Memory, tmp_path: Path) -> None:
-    """Lines of an edit without the line that tells, the output of a command without its option."""
+def test_a_secret_found_in_one_text_of_an_event_is_redacted_in_all(memory: Memory, tmp_path: Path) -> None:
+    """Lines of an edit without the revealing line, and the output of a command without its option."""
     block = 'variable "db_password" {\n  type = string\n  default = "marigold-swordfish"\n}'
     inner = "\n".join(block.split("\n")[1:-1])
     for old, new in ((inner, block), (block, inner)):
         given = {"file_path": "main.tf", "old_string": old, "new_string": new}
-        tell(memory, tmp_path, "PostToolUse", tool_name="Edit", tool_input=given, tool_response={})
+        run_hook(memory, tmp_path, "PostToolUse", tool_name="Edit", tool_input=given, tool_response={})
     words = "\n".join(f"{number}. {word}" for number, word in enumerate(SEED.split(), 1))
     given = {"file_path": "words.txt", "old_string": words.partition("\n")[2], "new_string": words}
-    tell(memory, tmp_path, "PostToolUse", tool_name="Edit", tool_input=given, tool_response={})
+    run_hook(memory, tmp_path, "PostToolUse", tool_name="Edit", tool_input=given, tool_response={})
     output = {"stderr": "error: no such user: lantern-harbor-89", "exit_code": 1}
     command = {"command": "mysql -u root -plantern-harbor-89 shop"}
-    tell(memory, tmp_path, "PostToolUse", tool_name="Bash", tool_input=command, tool_response=output)
+    run_hook(memory, tmp_path, "PostToolUse", tool_name="Bash", tool_input=command, tool_response=output)
     assert len(list(memory.store.all())) >= 3
     for secret in ("marigold-swordfish", "lantern-harbor-89", max(SEED.split(), key=len)):
         assert not is_left(secret, memory_file(memory).parent)
 
 
-def test_a_secret_that_is_parted_by_nul_is_found(memory: Memory, tmp_path: Path) -> None:
+def test_a_secret_split_by_nul_is_found(memory: Memory, tmp_path: Path) -> None:
     parted = f"{TOKEN[:12]}\0{TOKEN[12:]}"
     memory.remember(Draft(f"Use {parted} here"), ObservationOrigin("p", tmp_path))
-    tell(memory, tmp_path, "UserPromptSubmit", prompt=f"Always use {parted}")
+    run_hook(memory, tmp_path, "UserPromptSubmit", prompt=f"Always use {parted}")
     assert [row.text for row in memory.store.all()] == [
         "Use [redacted:github-pat] here",
         "Always use [redacted:github-pat]",
     ]
 
 
-def test_what_is_too_long_to_be_a_name_is_left_out_rather_than_cut(memory: Memory, tmp_path: Path) -> None:
+def test_names_that_are_too_long_are_dropped_instead_of_cut(memory: Memory, tmp_path: Path) -> None:
     for length in (3_980, 3_990, 4_000):
         path = f"{'x' * length}/{TOKEN}/a.py"
         import_lines(memory, [json.dumps({"text": f"Note {length}", "files": [path]})], project_id="p")
-        tell(memory, tmp_path, "UserPromptSubmit", prompt=f"Always use {length}", session_id=path)
+        run_hook(memory, tmp_path, "UserPromptSubmit", prompt=f"Always use {length}", session_id=path)
     assert len(list(memory.store.all())) == 6
     assert not is_left(TOKEN, memory_file(memory).parent)
 
 
-def test_a_hook_that_fails_does_not_repeat_secrets() -> None:
+def test_errors_of_hooks_contain_no_secrets() -> None:
     stderr = io.StringIO()
     environ = {"DELTOS_HOME": f"~{TOKEN}/nowhere"}
     assert hook.main(["SessionEnd"], stdin=io.BytesIO(b"{}"), stderr=stderr, environ=environ) == 0
@@ -361,8 +366,8 @@ def test_a_hook_that_fails_does_not_repeat_secrets() -> None:
 
 
 @pytest.mark.parametrize("cwd", ["\0", "x" * 5_000, "/nowhere/\ud800"])
-def test_a_folder_that_cannot_be_is_no_trouble(cwd: str, memory: Memory, tmp_path: Path) -> None:
-    tell(memory, tmp_path, "UserPromptSubmit", prompt="Always use tabs here", cwd=cwd, session_id="\ud800")
+def test_an_invalid_folder_is_ignored(cwd: str, memory: Memory, tmp_path: Path) -> None:
+    run_hook(memory, tmp_path, "UserPromptSubmit", prompt="Always use tabs here", cwd=cwd, session_id="\ud800")
     assert [row.text for row in memory.store.all()] == ["Always use tabs here"]
 
 
@@ -372,7 +377,7 @@ def test_a_folder_that_cannot_be_is_no_trouble(cwd: str, memory: Memory, tmp_pat
      "\\", "\\n", "<private>", "kind: Secret\ndata:\n", "variable \"key\" {", "authorization: ", "cookie: a=", "abandon ",
      "A1b2C3d4/", "a" * 63 + "\n", ":5432:", "private-lines:", "login a/", "echo 'x' | ", "password is ", "pass\n\n"],
 )  # fmt: skip
-def test_repeating_anything_costs_time_in_proportion(attack: str) -> None:
-    # 120,000 characters are what a hook redacts at most; a second power of that would take hours.
+def test_repetitive_text_takes_linear_time(attack: str) -> None:
+    # A hook redacts at most 120,000 characters; quadratic time would take hours.
     text = attack * (120_000 // len(attack))
     assert len(redact(text).text) <= 10 * len(text)

@@ -1,4 +1,4 @@
-"""Changed minds: what says otherwise answers in the place of what was said before, and ordinary talk replaces nothing."""
+"""Superseding: statements that correct, reverse or replace earlier ones, and ordinary text that replaces nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltos.domains.memory.model import Draft, ObservationOrigin
-from deltos.domains.memory.supersede import superseded
+from deltos.domains.memory.supersede import find_superseded
 from deltos.errors import BadArgument
 from deltos.store.observations import Clean, Observation
 
@@ -25,17 +25,19 @@ _PIECES = (
     "a", ", ", " not ", ", not ", " statt ", "30", " days", "tage ", ". ", "? ", "搜索", "Kafka", "on ", "doch ", ": ",
     "(", ") ", "\n", "because ", " instead of ", "Tuesdays", "use ",
 )  # fmt: skip
-_OPEN = [row for row in _ROWS if not row.get("apart")]
+_DEVELOPMENT_ROWS = [row for row in _ROWS if not row.get("apart")]
 
 
 def as_row(text: str) -> Observation:
-    """A decision of the user, as it is read from the store."""
+    """Return a decision of the user as the store returns it."""
     clean = Clean(text)
     return Observation(1, clean, clean, Clean("decision"), Clean("user"), "p", None, (), (), 1, 1, None, None, None)
 
 
-@pytest.mark.parametrize("pair", _OPEN, ids=lambda pair: pair["newer"][:60])
-def test_a_statement_replaces_what_it_takes_back_and_nothing_else(notes: Notes, pair: dict[str, object]) -> None:
+@pytest.mark.parametrize("pair", _DEVELOPMENT_ROWS, ids=lambda pair: pair["newer"][:60])
+def test_a_correction_supersedes_the_corrected_statement_and_nothing_else(
+    notes: Notes, pair: dict[str, object]
+) -> None:
     older, newer = str(pair["older"]), str(pair["newer"])
     notes.keep(older, kind="decision")
     notes.keep(newer, kind="decision")
@@ -55,9 +57,7 @@ def test_a_statement_replaces_what_it_takes_back_and_nothing_else(notes: Notes, 
         ),
     ],
 )
-def test_a_short_correction_that_may_mean_several_statements_replaces_none(
-    notes: Notes, older: tuple[str, ...], newer: str
-) -> None:
+def test_an_ambiguous_short_correction_supersedes_nothing(notes: Notes, older: tuple[str, ...], newer: str) -> None:
     for text in older:
         notes.keep(text, kind="decision")
     notes.keep(newer, kind="decision")
@@ -65,12 +65,12 @@ def test_a_short_correction_that_may_mean_several_statements_replaces_none(
 
 
 @given(st.lists(st.sampled_from(_PIECES), max_size=9), st.lists(st.sampled_from(_PIECES), max_size=9))
-def test_any_text_can_be_compared_with_any_other(older: list[str], newer: list[str]) -> None:
-    said, row = (as_row("".join(pieces)) for pieces in (newer, older))
-    assert superseded(said, [row]) in ([], [row])
+def test_any_two_texts_can_be_compared(older: list[str], newer: list[str]) -> None:
+    new_row, row = (as_row("".join(pieces)) for pieces in (newer, older))
+    assert find_superseded(new_row, [row]) in ([], [row])
 
 
-def test_what_was_replaced_stays_in_the_timeline_and_can_be_brought_back(
+def test_a_superseded_observation_stays_in_the_timeline_and_can_be_restored(
     notes: Notes, memory: Memory, clock: Clock
 ) -> None:
     older = notes.keep("We allow 50 rps per API key on the search routes", kind="decision", session="s")
@@ -85,12 +85,12 @@ def test_what_was_replaced_stays_in_the_timeline_and_can_be_brought_back(
     assert "We allow 50 rps per API key on the search routes" in notes.ask("rps per API key")
 
 
-def test_what_was_replaced_and_forgotten_comes_back_as_replaced(notes: Notes, memory: Memory) -> None:
+def test_restoring_a_forgotten_observation_keeps_it_superseded(notes: Notes, memory: Memory) -> None:
     older, newer = "The worker pool has 8 threads per container", "The worker pool has 12 threads per container"
     first, second = notes.keep(older, kind="finding"), notes.keep(newer, kind="finding")
     memory.supersede(first, second)
     memory.forget([first])
-    memory.forget([first], restore=True)  # undoes the forgetting alone
+    memory.forget([first], restore=True)  # undoes only the forgetting
     (row,) = memory.look_up([first]).found
     assert row.superseded_by == second
     assert older not in notes.ask("worker pool threads")
@@ -98,35 +98,35 @@ def test_what_was_replaced_and_forgotten_comes_back_as_replaced(notes: Notes, me
     assert older in notes.ask("worker pool threads")
 
 
-def test_a_note_that_replaces_a_decision_is_a_decision(notes: Notes, memory: Memory) -> None:
+def test_a_note_that_supersedes_a_decision_is_a_decision(notes: Notes, memory: Memory) -> None:
     notes.keep("The worker pool has 8 threads per container", kind="decision")
     newer = notes.keep("change the worker pool from 8 to 12 threads per container", kind="request")
     (row,) = memory.look_up([newer]).found
     assert row.kind == "decision"
 
 
-def test_what_was_pinned_is_not_replaced_unasked(notes: Notes, memory: Memory) -> None:
+def test_pinned_observations_are_not_superseded_automatically(notes: Notes, memory: Memory) -> None:
     older = notes.keep("The worker pool has 8 threads per container", kind="decision")
     memory.pin([older])
     notes.keep("Change the worker pool from 8 to 12 threads per container", kind="decision")
     assert "The worker pool has 8 threads per container" in notes.ask("worker pool")
 
 
-def test_what_was_superseded_or_forgotten_cannot_be_pinned_until_it_is_restored(notes: Notes, memory: Memory) -> None:
+def test_hidden_observations_cannot_be_pinned_until_they_are_restored(notes: Notes, memory: Memory) -> None:
     older, newer = notes.keep("The pool has 8 threads"), notes.keep("Twelve workers are enough for any queue")
     memory.supersede(older, newer)
     with pytest.raises(BadArgument, match=f"{older} was superseded by .*{newer}"):
-        memory.pin_shown([older])
+        memory.pin_visible([older])
     memory.forget([older], restore=True)
     memory.forget([newer])
     with pytest.raises(BadArgument, match=f"{newer} was forgotten"):
-        memory.pin_shown([older, newer])
+        memory.pin_visible([older, newer])
     assert memory.look_up([older]).found[0].pinned_at is None
-    memory.pin_shown([older])
+    memory.pin_visible([older])
     assert memory.look_up([older]).found[0].pinned_at is not None
 
 
-def test_an_edit_that_takes_out_all_that_an_earlier_one_put_in_replaces_it(memory: Memory, notes: Notes) -> None:
+def test_an_edit_that_removes_all_lines_of_an_earlier_edit_supersedes_it(memory: Memory, notes: Notes) -> None:
     origin = ObservationOrigin("p")
     for old, new in (("100", "50"), ("50", "20")):
         text = f"Edited limits.py\n- LIMIT = {old}\n+ LIMIT = {new}"
@@ -136,7 +136,7 @@ def test_an_edit_that_takes_out_all_that_an_earlier_one_put_in_replaces_it(memor
     assert "Edited limits.py\n- LIMIT = 100\n+ LIMIT = 50" not in notes.ask("LIMIT")
 
 
-def test_a_number_with_the_same_unit_replaces_the_one_it_names(notes: Notes) -> None:
+def test_a_number_with_the_same_unit_supersedes_the_named_number(notes: Notes) -> None:
     older = "Members may upload photos of up to 8 MB for a piece; anything larger is refused with 413."
     other = "The cache of the photo page keeps 8 minutes."
     notes.keep(older, kind="request")
@@ -147,15 +147,15 @@ def test_a_number_with_the_same_unit_replaces_the_one_it_names(notes: Notes) -> 
     assert other in found
 
 
-def test_a_choice_is_replaced_by_a_message_that_takes_it_back(notes: Notes) -> None:
+def test_a_retraction_supersedes_a_choice(notes: Notes) -> None:
     chosen = "How should a tool be booked? The user decided: Half-days (Morning or afternoon, one UNIQUE index)"
     notes.keep(chosen, kind="decision")
-    taken_back = (
+    retraction = (
         "I take back the half-days. The shredder was gone for a whole morning. Two-hour slots after all, 8 to 20."
     )
-    notes.keep(taken_back, kind="note")
+    notes.keep(retraction, kind="note")
     found = notes.ask("how long may a tool be booked, half-days or hours")
-    assert taken_back in found
+    assert retraction in found
     assert chosen not in found
 
 
@@ -172,42 +172,42 @@ ROUNDING = (
         ("Den Betrag je invoice doch per line runden, Margaret will das so.", True),
         ("Would it be better per line after all, for the invoice?", False),
         ("We do not go with per line for the invoice, whatever Xero does.", False),
-        ("Each line of the log instead of every second one, please.", False),  # another matter
-        ("The invoice has one line too many, fix that.", False),  # nothing is chosen
+        ("Each line of the log instead of every second one, please.", False),  # another topic
+        ("The invoice has one line too many, fix that.", False),  # chooses nothing
     ],
 )
-def test_a_choice_is_replaced_by_taking_what_was_offered_as_well(notes: Notes, later: str, is_replaced: bool) -> None:
+def test_picking_another_offered_option_supersedes_the_choice(notes: Notes, later: str, is_replaced: bool) -> None:
     notes.keep(ROUNDING, kind="decision", source="user")
     notes.keep(later, kind="note", source="user")
     assert (ROUNDING not in notes.ask("is VAT rounded per line or per invoice")) == is_replaced
 
 
-def test_of_several_choices_in_one_none_is_hidden(notes: Notes) -> None:
+def test_an_observation_with_several_choices_is_not_superseded(notes: Notes) -> None:
     both = f"{ROUNDING}\nWho signs the invoice?\nThe user decided: Margaret\nOffered as well: Kofi"
     notes.keep(both, kind="decision", source="user")
     notes.keep("The tax of an invoice is off by pennies. So per line it is.", kind="note", source="user")
     assert both in notes.ask("who signs the invoice")
 
 
-def test_a_plan_is_not_hidden_because_one_step_is_taken_back_but_says_so(notes: Notes) -> None:
+def test_a_plan_with_a_retracted_step_is_amended_and_not_superseded(notes: Notes) -> None:
     plan = "Plan that the user approved:\n1. Add a table for moorings\n2. Dual-write for one release\n3. Drop Redis"
     notes.keep(plan, kind="decision")
-    taken_back = "I changed my mind about the dual write of the queue: skip it, we switch on Sunday."
-    notes.keep(taken_back, kind="decision")
+    retraction = "I changed my mind about the dual write of the queue: skip it, we switch on Sunday."
+    notes.keep(retraction, kind="decision")
     (text,) = (text for text in notes.ask("which steps has the plan for the table of moorings") if "Plan" in text)
     lines = text.splitlines()
-    assert lines[2] == f"2. Dual-write for one release (no longer: {taken_back})"
+    assert lines[2] == f"2. Dual-write for one release (no longer: {retraction})"
     assert (lines[1], lines[3]) == ("1. Add a table for moorings", "3. Drop Redis")
 
 
-def test_what_is_forgotten_is_quoted_nowhere_and_is_again_when_it_is_brought_back(
+def test_amendments_by_a_forgotten_observation_are_removed_until_it_is_restored(
     notes: Notes, memory: Memory, tmp_path: Path
 ) -> None:
     plan = "Plan that the user approved:\n1. Add a table for moorings\n2. Dual-write for one release\n3. Drop Redis"
     notes.keep(plan, kind="decision")
-    taken_back = "I changed my mind about the dual write of the queue: skip it, Marguerite asked for that."
-    key = notes.keep(taken_back, kind="decision")
-    quoting = plan.replace("one release", f"one release (no longer: {taken_back})")
+    retraction = "I changed my mind about the dual write of the queue: skip it, Marguerite asked for that."
+    key = notes.keep(retraction, kind="decision")
+    quoting = plan.replace("one release", f"one release (no longer: {retraction})")
     assert quoting in notes.texts()
     memory.forget([key], project_id="p")
     assert plan in notes.texts()
@@ -220,7 +220,7 @@ def test_what_is_forgotten_is_quoted_nowhere_and_is_again_when_it_is_brought_bac
     assert left == []
 
 
-def test_records_of_what_happened_and_what_is_pinned_keep_their_text(notes: Notes, memory: Memory) -> None:
+def test_records_of_events_and_pinned_observations_are_not_amended(notes: Notes, memory: Memory) -> None:
     steps = "\n1. Add a table for moorings\n2. Dual-write for one release\n3. Drop Redis"
     measured, fixed, pinned = (f"{head}{steps}" for head in ("Measured with k6", "Fixed: k6 works now.", "The plan:"))
     notes.keep(measured, kind="finding")
@@ -262,7 +262,7 @@ def test_records_of_what_happened_and_what_is_pinned_keep_their_text(notes: Note
         ),
     ],
 )
-def test_going_back_replaces_the_newer_and_revives_the_older(
+def test_a_reversal_supersedes_the_newer_statement_and_restores_the_older_one(
     notes: Notes, memory: Memory, clock: Clock, first: str, second: str, third: str, question: str
 ) -> None:
     notes.keep(first, kind="decision")
@@ -278,9 +278,7 @@ def test_going_back_replaces_the_newer_and_revives_the_older(
     assert memory.look_up([done.id]).found[0].kind == "decision"
 
 
-def test_of_two_matters_that_left_the_same_thing_only_the_one_goes_back_that_is_named(
-    notes: Notes, clock: Clock
-) -> None:
+def test_a_reversal_affects_only_the_named_topic(notes: Notes, clock: Clock) -> None:
     queue, sessions = "The job queue of the importer uses Redis.", "Login sessions are kept in Redis."
     notes.keep(queue, kind="decision")
     notes.keep(sessions, kind="decision")
@@ -305,7 +303,7 @@ def test_of_two_matters_that_left_the_same_thing_only_the_one_goes_back_that_is_
         "Back to 50 pixels for the margin of the header.",
     ],
 )
-def test_not_everything_that_says_back_goes_back(notes: Notes, text: str) -> None:
+def test_not_every_sentence_with_back_is_a_reversal(notes: Notes, text: str) -> None:
     notes.keep("Payments of the portal go through Adyen.", kind="decision")
     notes.keep("Payments of the portal go through Stripe instead of Adyen.", kind="decision")
     notes.keep("Search routes allow 50 rps per key.", kind="decision")
@@ -316,7 +314,7 @@ def test_not_everything_that_says_back_goes_back(notes: Notes, text: str) -> Non
     assert "Search routes allow 20 rps per key, not 50." in found
 
 
-def test_a_step_that_was_taken_back_holds_again_when_one_goes_back(notes: Notes, clock: Clock) -> None:
+def test_a_reversal_removes_the_amendment_of_a_plan_step(notes: Notes, clock: Clock) -> None:
     plan = "Plan that the user approved:\n1. Add a table\n2. Nightly dumps of the aggregates to the NAS\n3. Drop Redis"
     notes.keep(plan, kind="decision")
     clock.pass_time(hours=1)
@@ -327,7 +325,7 @@ def test_a_step_that_was_taken_back_holds_again_when_one_goes_back(notes: Notes,
     assert plan in notes.texts()
 
 
-def test_a_statement_of_which_one_clause_is_taken_back_stays_and_says_so(notes: Notes) -> None:
+def test_a_statement_with_one_retracted_clause_is_amended(notes: Notes) -> None:
     older = "Fine: raw data stay for 30 days, hourly means for ten years, a nightly dump goes to the NAS."
     newer = "They retire the NAS: the nightly dump goes to the bucket instead of the NAS."
     notes.keep(older, kind="decision", source="user")
@@ -335,7 +333,7 @@ def test_a_statement_of_which_one_clause_is_taken_back_stays_and_says_so(notes: 
     assert f"{older} (no longer: {newer})" in notes.ask("how long do raw data stay")
 
 
-def test_a_measure_with_its_unit_is_replaced_where_one_word_of_the_matter_is_shared(notes: Notes) -> None:
+def test_a_measure_is_superseded_if_one_word_of_the_topic_is_shared(notes: Notes) -> None:
     older, other = "for the record: boards sample every 5 seconds from now on", "The lamp blinks every 5 seconds"
     notes.keep(older, kind="decision")
     notes.keep(other, kind="decision")

@@ -1,4 +1,4 @@
-"""Memory out as JSON Lines and in again."""
+"""Export of memory as JSON Lines, and import."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def test_a_round_trip_is_exact(memory: Memory, notes: Notes, clock: Clock, tmp_p
         ObservationOrigin("p", tmp_path, "s", "claude"),
     )
     clock.pass_time(seconds=3.000001)
-    forgotten = notes.keep("forgotten thing", session="s")
-    memory.forget([forgotten])
+    hidden_id = notes.keep("forgotten thing", session="s")
+    memory.forget([hidden_id])
     loose = notes.keep("loose one", project="q")
     memory.pin([loose])
     memory.supersede(notes.keep("loose two of them", project="q"), loose)
@@ -59,14 +59,14 @@ def test_a_round_trip_is_exact(memory: Memory, notes: Notes, clock: Clock, tmp_p
     other.store.close()
 
 
-def test_a_time_that_no_clock_has_shown_yet_is_taken_as_now(memory: Memory, clock: Clock) -> None:
+def test_a_time_in_the_future_is_replaced_by_the_current_time(memory: Memory, clock: Clock) -> None:
     ahead = clock.now.replace(year=2099).isoformat()
     import_lines(memory, [json.dumps({"text": "from the future", "created_at": ahead})], project_id="p")
     [row] = memory.store.all()
     assert row.created_at == micros(clock.now)
 
 
-def test_what_is_given_is_kept_and_the_rest_filled_in(memory: Memory, notes: Notes) -> None:
+def test_given_fields_are_kept_and_missing_ones_are_filled_in(memory: Memory, notes: Notes) -> None:
     lines = [
         json.dumps(
             {
@@ -96,7 +96,7 @@ def test_the_same_id_in_two_projects_is_two_observations(memory: Memory) -> None
     assert import_lines(memory, lines, project_id="").added == 2
 
 
-def test_an_import_again_updates_what_changed(memory: Memory, notes: Notes) -> None:
+def test_a_repeated_import_updates_changed_observations(memory: Memory, notes: Notes) -> None:
     import_lines(memory, [json.dumps({"id": "x", "text": "old words"})], project_id="p")
     done = import_lines(memory, [json.dumps({"id": "x", "text": "new phrase"})], project_id="p")
     assert done.updated == 1
@@ -122,7 +122,7 @@ def test_an_import_again_updates_what_changed(memory: Memory, notes: Notes) -> N
         ("[" * 100_000, "recursion"),
     ],
 )
-def test_a_bad_line_is_named_and_the_rest_goes_on(memory: Memory, notes: Notes, line: str, why: str) -> None:
+def test_a_bad_line_is_reported_and_the_import_continues(memory: Memory, notes: Notes, line: str, why: str) -> None:
     done = import_lines(memory, [line, '{"text": "a good line"}'], project_id="p")
     assert (done.added, done.failed) == (1, 1)
     assert done.problems[0].startswith("line 1: ")
@@ -130,7 +130,7 @@ def test_a_bad_line_is_named_and_the_rest_goes_on(memory: Memory, notes: Notes, 
     assert notes.texts() == ["a good line"]
 
 
-def test_many_bad_lines_are_counted_and_a_few_named(memory: Memory) -> None:
+def test_many_bad_lines_are_counted_and_the_first_ones_listed(memory: Memory) -> None:
     done = import_lines(memory, ["nonsense"] * 300, project_id="p")
     assert done.failed == 300
     assert len(done.problems) == 20

@@ -1,11 +1,11 @@
-"""Windsurf wraps its events in `tool_info`; memory reads them like those of any other agent."""
+"""Hook input of Windsurf, which wraps its fields in `tool_info`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from deltos.domains.memory.agents import read_event
-from deltos.domains.memory.events import Action, Event, Happening
+from deltos.domains.memory.events import Action, Event, EventType
+from deltos.domains.memory.hook_events import read_event
 from deltos.domains.memory.payload import Payload
 
 COMMON = {
@@ -16,28 +16,30 @@ COMMON = {
 }
 
 
-def told(action: str, **tool_info: object) -> Event:
+def read_windsurf_event(action: str, **tool_info: object) -> Event:
     event = read_event(action, Payload({"agent_action_name": action, **COMMON, "tool_info": tool_info}))
     assert event is not None
     assert (event.agent, event.session_id) == ("windsurf", "t1")
     return event
 
 
-def test_a_prompt_and_an_answer_are_heard() -> None:
-    prompt = told("pre_user_prompt", user_prompt="Use SQLite from now on")
-    assert (prompt.happening, prompt.text) == (Happening.PROMPTED, "Use SQLite from now on")
-    answer = told("post_cascade_response", response="We decided to use SQLite.")
-    assert (answer.happening, answer.text) == (Happening.ANSWERED, "We decided to use SQLite.")
+def test_a_prompt_and_an_answer_are_read() -> None:
+    prompt = read_windsurf_event("pre_user_prompt", user_prompt="Use SQLite from now on")
+    assert (prompt.event_type, prompt.text) == (EventType.PROMPTED, "Use SQLite from now on")
+    answer = read_windsurf_event("post_cascade_response", response="We decided to use SQLite.")
+    assert (answer.event_type, answer.text) == (EventType.ANSWERED, "We decided to use SQLite.")
 
 
-def test_an_edit_tells_its_file_and_its_lines() -> None:
-    tool = told("post_write_code", file_path="/p/a.py", edits=[{"old_string": "a", "new_string": "b"}]).tool
+def test_an_edit_has_its_file_and_lines() -> None:
+    tool = read_windsurf_event(
+        "post_write_code", file_path="/p/a.py", edits=[{"old_string": "a", "new_string": "b"}]
+    ).tool
     assert tool is not None
     assert (tool.action, tool.files, tool.edits) == (Action.EDIT, ("/p/a.py",), (("a", "b"),))
 
 
-def test_a_command_tells_what_ran_and_where() -> None:
-    event = told("post_run_command", command_line="npm install zod", cwd="/p")
+def test_a_command_has_its_text_and_folder() -> None:
+    event = read_windsurf_event("post_run_command", command_line="npm install zod", cwd="/p")
     assert event.folder == Path("/p")
     assert event.tool is not None
     assert (event.tool.action, event.tool.subject) == (Action.COMMAND, "npm install zod")

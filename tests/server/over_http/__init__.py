@@ -1,1 +1,2 @@
-"""Tests of `deltos.server.http`. Not called so: `toyserver.py`, a script beside it, would take it for the library."""
+"""Tests of `deltos.server.http`. The folder is not named `http`, because the script `toyserver.py` would import it as
+the library."""

@@ -1,4 +1,4 @@
-"""HTTP servers of toy tools, as real processes."""
+"""Real HTTP server processes with toy tools."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def serve(manifest_path: Path, tmp_path: Path) -> Iterator[Serve]:
-    """Starts a server of its own for a test that ends or disturbs it."""
+    """Return a function that starts a server for a single test."""
     running: list[Served] = []
 
     def start(*arguments: str, address: str = "127.0.0.1:0", **environ: str) -> Served:
@@ -33,7 +33,7 @@ def serve(manifest_path: Path, tmp_path: Path) -> Iterator[Serve]:
 
 @pytest.fixture(scope="module")
 def server(manifest_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One server for all tests of a module, on loopback and without tokens."""
+    """A server on loopback without tokens that all tests of a module share."""
     home = tmp_path_factory.mktemp("home")
     served = Served(toy_command(manifest_path, str(home), "--http", "127.0.0.1:0"), home)
     yield served

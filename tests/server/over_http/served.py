@@ -1,4 +1,4 @@
-"""A real HTTP server process and plain requests to it: tests see what is on the wire."""
+"""A real HTTP server process and plain requests to it, so that tests see the exact responses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MODERN_META = {
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a server answered."""
+    """A response of the server."""
 
     status: int
     headers: dict[str, str]
@@ -36,7 +36,7 @@ class Reply:
 
     @property
     def message(self) -> JsonObject:
-        """The last JSON-RPC message in the body, be it plain or a stream of events."""
+        """The last JSON-RPC message in a JSON or event-stream body."""
         text = self.body.decode()
         if "text/event-stream" in self.headers.get("content-type", ""):
             text = re.findall(r"^data: (.+)$", text, re.MULTILINE)[-1]
@@ -68,7 +68,7 @@ class Served:
     def request(
         self, method: str = "GET", path: str = "/mcp", body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> Reply:
-        """One request on a connection of its own."""
+        """Send one request on a new connection."""
         connection = http.client.HTTPConnection(
             self.address.hostname or "", self.address.port or 0, timeout=PATIENCE_SECONDS
         )
@@ -81,12 +81,12 @@ class Served:
             connection.close()
 
     def post(self, message: object, headers: dict[str, str] | None = None) -> Reply:
-        """Send a JSON-RPC message, or bytes as they are."""
+        """Send a JSON-RPC message, or raw bytes."""
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
         return self.request("POST", "/mcp", body, {**ACCEPT, **(headers or {})})
 
     def open_session(self, headers: dict[str, str] | None = None) -> dict[str, str]:
-        """The headers that mean a new session."""
+        """Open a session and return its headers."""
         opened = self.post(rpc("initialize", initialize_params("2025-11-25")), headers)
         assert opened.status == 200, opened
         session = {**(headers or {}), "Mcp-Session-Id": opened.headers["mcp-session-id"]}
@@ -94,12 +94,12 @@ class Served:
         return session
 
     def call(self, tool: str, session: dict[str, str], /, **arguments: object) -> JsonObject:
-        """The result of a tool."""
+        """Return the result of a tool call."""
         result: JsonObject = self.post(tool_call(tool, **arguments), session).message["result"]
         return result
 
     def text(self, name: str, session: dict[str, str], /, **arguments: object) -> str:
-        """The text that a tool answers."""
+        """Return the text of a tool's answer."""
         text: str = self.call(name, session, **arguments)["content"][0]["text"]
         return text
 
@@ -109,19 +109,19 @@ class Served:
             assert line != END.decode(), "the server ended"
 
     def remaining_log(self) -> str:
-        """What the server writes to stderr from here to its end."""
+        """Return everything that the server writes to stderr until it ends."""
         lines = []
         while line := self._log.get(timeout=PATIENCE_SECONDS):
             lines.append(line)
         return "".join(lines)
 
     def stop(self) -> int:
-        """End the server as an operating system does."""
+        """Send SIGTERM and wait for the end."""
         self.process.terminate()
         return self.process.wait(PATIENCE_SECONDS)
 
     def dismiss(self) -> None:
-        """End the server, whatever state it is in."""
+        """End the server in any state."""
         self.process.terminate()
         try:
             self.process.wait(15)
@@ -140,11 +140,11 @@ class Served:
 
 
 def rpc(method: str, params: Any = None, request_id: object = 1) -> JsonObject:
-    """A JSON-RPC request."""
+    """Return a JSON-RPC request."""
     message: JsonObject = {"jsonrpc": "2.0", "id": request_id, "method": method}
     return message if params is None else {**message, "params": params}
 
 
 def tool_call(name: str, /, **arguments: object) -> JsonObject:
-    """A request that calls a tool."""
+    """Return a request that calls a tool."""
     return rpc("tools/call", {"name": name, "arguments": arguments})

@@ -1,4 +1,4 @@
-"""Who may call, and what with: tokens of our own, tokens of an issuer, scopes and projects."""
+"""Authentication and authorization: own tokens, OAuth tokens, scopes and projects."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def tools(server: Served, session: dict[str, str]) -> set[str]:
 
 @pytest.fixture
 def guarded(serve: Serve, tmp_path: Path) -> Served:
-    """A server that demands a token, though it is on loopback."""
+    """A server on loopback that requires a token."""
     return serve("--require-token")
 
 
@@ -63,13 +63,13 @@ def assert_refused(reply: Reply) -> None:
     assert reply.message == {"error": "invalid_token", "error_description": "Authentication required"}
 
 
-def test_only_valid_tokens_are_let_in(serve: Serve, tmp_path: Path) -> None:
+def test_only_valid_tokens_are_accepted(serve: Serve, tmp_path: Path) -> None:
     valid, revoked = create(tmp_path, Level.READ), create(tmp_path, Level.READ)
     expired = create(tmp_path, Level.READ, lifetime=60, now=1_000_000)
     store = open_tokens(tmp_path)
     store.revoke(revoked.split("_")[1], 1)
     guarded = serve("--require-token")
-    assert "bearer token needed" in guarded.announcement
+    assert "bearer token required" in guarded.announcement
     wrong = (expired, revoked, valid[:-1], valid + "x", valid.replace("dlt", "abc"), "", "dlt_", "dlt_x_y", "\x80")
     assert_refused(guarded.post(OPENING))
     for text in wrong:
@@ -83,7 +83,7 @@ def test_only_valid_tokens_are_let_in(serve: Serve, tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_token_reaches_as_far_as_its_scope(serve: Serve, tmp_path: Path) -> None:
+def test_a_token_permits_the_tools_of_its_scope(serve: Serve, tmp_path: Path) -> None:
     tokens = {level: create(tmp_path, level) for level in Level}
     guarded = serve("--require-token")
     sessions = {level: guarded.open_session(bearer(token)) for level, token in tokens.items()}
@@ -99,14 +99,14 @@ def test_a_token_reaches_as_far_as_its_scope(serve: Serve, tmp_path: Path) -> No
     assert guarded.request(path="/metrics", headers=bearer(tokens[Level.ADMIN])).status == 200
 
 
-def test_the_tool_itself_is_guarded_whatever_the_body_looks_like(serve: Serve, tmp_path: Path) -> None:
+def test_the_scope_is_checked_even_if_the_body_hides_the_tool_name(serve: Serve, tmp_path: Path) -> None:
     token = create(tmp_path, Level.READ)
     guarded = serve("--require-token")
     session = guarded.open_session(bearer(token))
     escaped = json.dumps(tool_call("erase")).replace("tools/call", "tools\\u002fcall").encode()
     result = guarded.post(escaped, session).message["result"]
     assert result["isError"] is True
-    assert "needs the scope 'admin'" in result["content"][0]["text"]
+    assert "requires the scope 'admin'" in result["content"][0]["text"]
 
 
 def test_a_session_belongs_to_the_token_that_opened_it(serve: Serve, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_session_belongs_to_the_token_that_opened_it(serve: Serve, tmp_path: P
     assert guarded.post(rpc("ping"), session).status == 200
 
 
-def test_too_many_requests_of_one_caller_have_to_wait(serve: Serve, tmp_path: Path) -> None:
+def test_a_caller_above_the_rate_limit_has_to_wait(serve: Serve, tmp_path: Path) -> None:
     eager, calm = create(tmp_path, Level.READ), create(tmp_path, Level.READ)
     guarded = serve("--require-token", "--rate", "0.01")
     statuses = [guarded.post(OPENING, bearer(eager)).status for _ in range(2)]
@@ -129,16 +129,16 @@ def test_too_many_requests_of_one_caller_have_to_wait(serve: Serve, tmp_path: Pa
 
 
 @pytest.mark.parametrize("arguments", [["0.0.0.0:0"], ["127.0.0.1:0", "--allow-host", "deltos.example"]])
-def test_others_are_served_only_with_tokens(
+def test_other_addresses_than_loopback_require_tokens(
     arguments: list[str], manifest_path: Path, tmp_path: Path, serve: Serve
 ) -> None:
     command = toy_command(manifest_path, str(tmp_path), "--http", *arguments)
     refused = subprocess.run(command, capture_output=True, text=True, env=environment(tmp_path))
     assert refused.returncode == 2
-    assert "there is no valid token, so nobody could call" in refused.stderr
+    assert "a token is required, but there is no valid one" in refused.stderr
     token = create(tmp_path, Level.READ)
     server = serve(*arguments[1:], address=arguments[0])
-    server.wait_for_log("without TLS tokens can be read on the way")
+    server.wait_for_log("tokens are sent without encryption")
     server.address = server.address._replace(netloc=server.address.netloc.replace("0.0.0.0", "127.0.0.1"))
     assert_refused(server.post(OPENING))
     assert server.post(OPENING, bearer(token)).status == 200
@@ -146,7 +146,7 @@ def test_others_are_served_only_with_tokens(
     assert foreign.status == (200 if "--allow-host" in arguments else 421)
 
 
-def test_a_token_for_one_project_reaches_no_other(tmp_path: Path) -> None:
+def test_a_token_for_one_project_cannot_read_others(tmp_path: Path) -> None:
     for name in ("mine", "theirs"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.py").write_text(f"def of_{name}(): pass\n")
@@ -179,7 +179,7 @@ def test_a_token_for_one_project_reaches_no_other(tmp_path: Path) -> None:
 
 
 def certificate(folder: Path) -> Path:
-    """A certificate for localhost, signed by itself, and its key in one file."""
+    """Create a self-signed certificate for localhost with its key in one file."""
     key = rsa.generate_private_key(65537, 2048)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = datetime.now(UTC)
@@ -198,7 +198,7 @@ def certificate(folder: Path) -> Path:
     return path
 
 
-def test_a_certificate_makes_it_https(serve: Serve, tmp_path: Path) -> None:
+def test_a_certificate_enables_https(serve: Serve, tmp_path: Path) -> None:
     path = certificate(tmp_path)
     server = serve("--tls-cert", str(path))
     trusting = ssl.create_default_context(cafile=str(path))
@@ -209,7 +209,7 @@ def test_a_certificate_makes_it_https(serve: Serve, tmp_path: Path) -> None:
 
 
 class Issuer:
-    """An OAuth issuer whose keys lie on a loopback site."""
+    """An OAuth issuer that publishes its keys on a loopback site."""
 
     def __init__(self, site: Site) -> None:
         self.url = site.url
@@ -219,8 +219,14 @@ class Issuer:
         site.text("/.well-known/jwks.json", json.dumps(keys), "application/json")
 
     def token(self, **claims: Any) -> str:
-        usual = {"iss": self.url, "aud": RESOURCE, "exp": time.time() + 600, "sub": "ann", "scope": "openid read"}
-        return jwt.encode({**usual, **claims}, self._key, algorithm="RS256", headers={"kid": "k1"})
+        default_claims = {
+            "iss": self.url,
+            "aud": RESOURCE,
+            "exp": time.time() + 600,
+            "sub": "ann",
+            "scope": "openid read",
+        }
+        return jwt.encode({**default_claims, **claims}, self._key, algorithm="RS256", headers={"kid": "k1"})
 
 
 def test_tokens_of_the_configured_issuer_are_accepted(serve: Serve, site: Site) -> None:
@@ -233,7 +239,7 @@ def test_tokens_of_the_configured_issuer_are_accepted(serve: Serve, site: Site) 
     assert server.post(tool_call("erase"), reader).status == 403
 
 
-def test_other_tokens_of_an_issuer_are_not(serve: Serve, site: Site) -> None:
+def test_invalid_tokens_of_an_issuer_are_rejected(serve: Serve, site: Site) -> None:
     issuer, stranger = Issuer(site), Issuer(site)
     server = serve("--oauth-issuer", stranger.url, "--oauth-resource", RESOURCE)
     unsigned = jwt.encode({"iss": issuer.url, "aud": RESOURCE, "exp": time.time() + 9, "scope": "admin"}, "", "none")
@@ -254,7 +260,7 @@ def test_other_tokens_of_an_issuer_are_not(serve: Serve, site: Site) -> None:
 
 def test_clients_learn_where_to_get_a_token(serve: Serve, site: Site) -> None:
     server = serve("--oauth-issuer", Issuer(site).url, "--oauth-resource", RESOURCE)
-    told = server.request(path="/.well-known/oauth-protected-resource/mcp").message
-    assert told["resource"] == RESOURCE
-    assert told["authorization_servers"] == [f"{site.url}/"]
-    assert told["scopes_supported"] == ["read", "write", "admin"]
+    metadata = server.request(path="/.well-known/oauth-protected-resource/mcp").message
+    assert metadata["resource"] == RESOURCE
+    assert metadata["authorization_servers"] == [f"{site.url}/"]
+    assert metadata["scopes_supported"] == ["read", "write", "admin"]

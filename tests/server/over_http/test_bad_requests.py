@@ -1,4 +1,4 @@
-"""What must not be served: the specified error comes back, nothing is leaked, the server lives on."""
+"""Invalid requests get the specified error, reveal nothing, and do not stop the server."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _the_server_lives_on(server: Served) -> Iterator[None]:
         (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":"x"}', -32600),
     ],
 )
-def test_what_is_no_message_gets_the_error_of_json_rpc(server: Served, body: bytes, code: int) -> None:
+def test_invalid_messages_get_json_rpc_errors(server: Served, body: bytes, code: int) -> None:
     for headers in ({}, server.open_session(), {"MCP-Protocol-Version": "2026-07-28"}):
         reply = server.post(body, headers)
         assert (reply.status, reply.message["error"]["code"]) == (400, code)
@@ -60,13 +60,13 @@ def test_what_is_no_message_gets_the_error_of_json_rpc(server: Served, body: byt
         (rpc("logging/setLevel", {"level": "loud"}), -32602),
     ],
 )
-def test_wrong_parameters_get_their_error(server: Served, message: dict[str, object], code: int) -> None:
+def test_invalid_parameters_get_an_error(server: Served, message: dict[str, object], code: int) -> None:
     reply = server.post(message, server.open_session())
     assert reply.message["error"]["code"] == code
     assert not any(leak in reply.body for leak in LEAKS)
 
 
-def test_an_unknown_tool_and_bad_arguments_are_told_as_tool_errors(server: Served) -> None:
+def test_unknown_tools_and_invalid_arguments_are_tool_errors(server: Served) -> None:
     session = server.open_session()
     for name, arguments in (("no_such", {}), ("echo", {"text": ["x"]}), ("echo", {}), ("fail", {"how": "bug"})):
         result = server.call(name, session, **arguments)
@@ -79,19 +79,19 @@ def test_an_unknown_tool_and_bad_arguments_are_told_as_tool_errors(server: Serve
     "origin", ["https://evil.example", "null", "http://localhost.evil.example", "http://[", "file://"]
 )
 @pytest.mark.parametrize("path", ["/mcp", "/healthz", "/metrics"])
-def test_pages_of_the_web_may_not_call(server: Served, origin: str, path: str) -> None:
+def test_foreign_web_pages_may_not_call(server: Served, origin: str, path: str) -> None:
     assert server.request(path=path, headers={"Origin": origin}).status == 403
 
 
 @pytest.mark.parametrize(
     "host", ["evil.example", "localhost.evil.example", "evil.example:80", "10.0.0.1", "", "[", "a b"]
 )
-def test_a_foreign_host_is_not_served(server: Served, host: str) -> None:
+def test_requests_for_a_foreign_host_are_rejected(server: Served, host: str) -> None:
     assert server.request(path="/healthz", headers={"Host": host}).status in (400, 421)
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "[::1]"])
-def test_the_names_of_this_machine_are_served(server: Served, name: str) -> None:
+def test_loopback_names_and_addresses_are_accepted(server: Served, name: str) -> None:
     headers = {"Host": f"{name}:{server.address.port}", "Origin": f"http://{name}:3000"}
     assert server.request(path="/healthz", headers=headers).status == 200
 
@@ -110,13 +110,13 @@ def test_the_names_of_this_machine_are_served(server: Served, name: str) -> None
         ("GET", "/mcp", {"MCP-Protocol-Version": "2026-07-28"}, 405),
     ],
 )
-def test_odd_requests_get_the_status_of_http(
+def test_unusual_requests_get_the_right_http_status(
     server: Served, method: str, path: str, headers: dict[str, str], status: int
 ) -> None:
     assert server.request(method, path, headers=headers).status == status
 
 
-def test_bodies_that_are_too_large_are_not_read(server: Served) -> None:
+def test_oversized_bodies_are_not_read(server: Served) -> None:
     large = b'"' + b"x" * (5 * 1024 * 1024) + b'"'
     assert server.post(b"{}", {"Content-Length": str(50 * 1024 * 1024)}).status == 413
     with socket.create_connection((server.address.hostname, server.address.port)) as connection:
@@ -130,14 +130,14 @@ def test_bodies_that_are_too_large_are_not_read(server: Served) -> None:
 
 
 @pytest.mark.parametrize("junk", [b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"GET\r\n\r\n", b"\0" * 100_000])
-def test_what_is_no_http_is_hung_up_on(server: Served, junk: bytes) -> None:
+def test_invalid_http_closes_the_connection(server: Served, junk: bytes) -> None:
     with socket.create_connection((server.address.hostname, server.address.port)) as connection:
         connection.sendall(junk)
         connection.shutdown(socket.SHUT_WR)
         assert connection.recv(64)[:12] in (b"", b"HTTP/1.1 400")
 
 
-def test_clients_that_leave_in_the_middle_disturb_nobody(server: Served) -> None:
+def test_clients_that_disconnect_midway_do_not_affect_others(server: Served) -> None:
     for part in (
         b"POST /mcp HTTP/1.1\r\nHost: loc",
         b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{",
@@ -157,7 +157,7 @@ def test_tls_on_a_plain_port_fails_cleanly(server: Served) -> None:
 
 @pytest.fixture
 def _many_sockets() -> Iterator[None]:
-    """Lets this process open more files than is usual."""
+    """Raise the limit of open files of this process."""
     resource = pytest.importorskip("resource", reason="Windows limits no files")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4_096)), hard))

@@ -1,4 +1,4 @@
-"""While callers are served that take all they can get, `ping` and `/healthz` are answered, and so is everybody else."""
+"""Under load of greedy or slow callers, `ping`, `/healthz` and other callers are still answered."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CALLS = 20
 CALLS_OF_ONE_CALLER = 12
 
 
-def test_a_caller_who_asks_for_twenty_things_at_once_leaves_room_for_others(serve: Serve, tmp_path: Path) -> None:
+def test_twenty_concurrent_calls_of_one_caller_do_not_block_others(serve: Serve, tmp_path: Path) -> None:
     greedy, modest = bearer(create(tmp_path, Level.ADMIN)), bearer(create(tmp_path, Level.READ))
     server = serve("--require-token")
     session, other, until = server.open_session(greedy), server.open_session(modest), tmp_path / "go"
@@ -46,7 +46,7 @@ def test_a_caller_who_asks_for_twenty_things_at_once_leaves_room_for_others(serv
 
 
 def slow_client(server: Served, session: dict[str, str], body: bytes, *, sends: int) -> socket.socket:
-    """A client that sends so much of a request and reads nothing of the answer."""
+    """Open a connection that sends a part of a request and reads no response."""
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2_048)
     connection.settimeout(PATIENCE_SECONDS)
@@ -57,7 +57,7 @@ def slow_client(server: Served, session: dict[str, str], body: bytes, *, sends: 
     return connection
 
 
-def test_clients_that_send_or_read_slowly_block_nobody(serve: Serve) -> None:
+def test_slow_clients_do_not_block_others(serve: Serve) -> None:
     server = serve()
     slow, other = server.open_session(), server.open_session()
     with ExitStack() as connections:
@@ -67,7 +67,9 @@ def test_clients_that_send_or_read_slowly_block_nobody(serve: Serve) -> None:
             connections.callback(slow_client(server, slow, body, sends=sends).close)
         counted = f'deltos_tool_calls_total{{outcome="ok",tool="huge"}} {CALLS}.0'
         until = time.monotonic() + PATIENCE_SECONDS
-        while counted not in server.request(path="/metrics").body.decode():  # their tools are done, their answers wait
+        while (
+            counted not in server.request(path="/metrics").body.decode()
+        ):  # the tools have finished; their answers wait to be read
             assert time.monotonic() < until
         assert server.text("echo", other, text="x") == "x"
         assert server.text("echo", slow, text="y") == "y"
@@ -76,7 +78,7 @@ def test_clients_that_send_or_read_slowly_block_nobody(serve: Serve) -> None:
 
 @contextmanager
 def silent_issuer(asked: threading.Event) -> Iterator[str]:
-    """An address that accepts connections and says nothing; `asked` tells of the first."""
+    """An address that accepts connections and never answers; the event `asked` is set by the first connection."""
     with socket.create_server(("127.0.0.1", 0), backlog=100) as listening:
         held = []
 
@@ -93,9 +95,7 @@ def silent_issuer(asked: threading.Event) -> Iterator[str]:
             connection.close()
 
 
-def test_an_issuer_that_does_not_answer_delays_only_those_with_its_tokens(
-    serve: Serve, site: Site, tmp_path: Path
-) -> None:
+def test_an_unresponsive_issuer_delays_only_callers_with_its_tokens(serve: Serve, site: Site, tmp_path: Path) -> None:
     own = bearer(create(tmp_path, Level.READ))
     asked = threading.Event()
     with silent_issuer(asked) as url, ThreadPoolExecutor(50) as pool:

@@ -1,4 +1,4 @@
-"""Requests whose length or lines two readers could take differently are refused, and the connection is closed."""
+"""Requests with ambiguous length or line ends are rejected, and the connection is closed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def post(*lines: bytes, body: bytes = b"", version: bytes = b"1.1") -> bytes:
 
 
 def exchange(server: Served, data: bytes) -> bytes:
-    """All that the server answers until it hangs up."""
+    """Return everything that the server sends until it closes the connection."""
     received = b""
     with socket.create_connection((server.address.hostname, server.address.port), PATIENCE_SECONDS) as connection:
         connection.sendall(data)
@@ -76,8 +76,8 @@ def exchange(server: Served, data: bytes) -> bytes:
         b"GET /healthz\r\n\r\n",
     ],
 )
-def test_a_request_that_leaves_doubt_is_refused_and_the_connection_closed(server: Served, request_bytes: bytes) -> None:
-    # A request that follows on the same connection is what a smuggler would want answered.
+def test_an_ambiguous_request_is_rejected_and_the_connection_closed(server: Served, request_bytes: bytes) -> None:
+    # A request smuggler would want the following request on the same connection to be answered.
     received = exchange(server, request_bytes + HEALTH)
     assert received.startswith(b"HTTP/1.1 400")
     assert received.count(b"HTTP/1.1") == 1
@@ -85,7 +85,7 @@ def test_a_request_that_leaves_doubt_is_refused_and_the_connection_closed(server
     assert server.request(path="/healthz").status == 200
 
 
-def test_a_bare_line_feed_is_refused_before_the_head_is_whole(server: Served) -> None:
+def test_a_bare_line_feed_is_rejected_before_the_head_is_complete(server: Served) -> None:
     assert exchange(server, b"GET /healthz HTTP/1.1\nHost").startswith(b"HTTP/1.1 400")
 
 

@@ -1,4 +1,4 @@
-"""The guards before the protocol, with applications that say that they were reached."""
+"""The ASGI guards in front of applications that record whether they were reached."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse
 from deltos.server.http.connection import with_head_timeout
 from deltos.server.http.guard import RequestGuard
 from deltos.server.http.options import ServerLimits
-from deltos.server.http.rate import RateLimit
+from deltos.server.http.rate_limit import RateLimit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ def gate(app: ASGIApp = REACHED, rate: float = 0.0, **limits: Any) -> RequestGua
 
 
 async def ask(app: ASGIApp, *parts: bytes | None, more: bool = False, method: str = "POST") -> list[int]:
-    """The statuses that an application answers to a body in parts; None is a client that hangs up."""
+    """Return the response statuses for a body in parts; None is a disconnect of the client."""
     messages: list[Message] = [
         {"type": "http.disconnect"}
         if part is None
@@ -53,26 +53,26 @@ async def ask(app: ASGIApp, *parts: bytes | None, more: bool = False, method: st
     return statuses
 
 
-def test_a_body_in_parts_is_put_together() -> None:
+def test_a_body_in_several_parts_is_joined() -> None:
     assert anyio.run(ask, gate(), PING[:9], PING[9:]) == [200]
 
 
-def test_a_body_that_never_ends_is_given_up() -> None:
+def test_a_body_that_never_ends_times_out() -> None:
     async def scenario() -> list[int]:
         return await ask(gate(body_seconds=0.01), PING[:9], more=True)
 
     assert anyio.run(scenario) == [408]
 
 
-def test_a_client_that_hangs_up_gets_no_answer() -> None:
+def test_a_client_that_disconnects_gets_no_answer() -> None:
     assert anyio.run(ask, gate(), PING[:9], None) == []
 
 
-def test_a_body_that_grows_too_large_is_refused() -> None:
+def test_a_body_that_exceeds_the_limit_is_rejected() -> None:
     assert anyio.run(ask, gate(body_bytes=40), PING, b" ", b"x" * 999) == [413]
 
 
-def test_no_more_requests_at_once_than_allowed() -> None:
+def test_concurrent_requests_above_the_limit_are_rejected() -> None:
     async def scenario() -> list[list[int]]:
         inner: list[list[int]] = []
 
@@ -87,7 +87,7 @@ def test_no_more_requests_at_once_than_allowed() -> None:
     assert anyio.run(scenario) == [[503], [503]]
 
 
-def test_an_empty_gate_drains_at_once_and_stays_closed() -> None:
+def test_an_idle_guard_drains_at_once_and_stays_closed() -> None:
     async def scenario() -> list[int]:
         closed = gate()
         await closed.drain(600)
@@ -132,7 +132,7 @@ async def _talk(port: int, data: bytes) -> bytes:
 
 @pytest.fixture
 def clock() -> list[float]:
-    """A clock that a test moves."""
+    """A clock that the test sets."""
     return [0.0]
 
 
@@ -149,9 +149,9 @@ def test_a_bucket_refills_with_time(clock: list[float], ticking: Callable[[], fl
     assert [limit.wait_seconds("a"), limit.wait_seconds("a")] == [0, 1]
 
 
-def test_no_more_callers_are_remembered_than_allowed(ticking: Callable[[], float]) -> None:
+def test_the_number_of_stored_buckets_is_limited(ticking: Callable[[], float]) -> None:
     limit = RateLimit(0.25, ticking)
     for number in range(10_001):
         assert limit.wait_seconds(str(number)) == 0
-    assert limit.wait_seconds("0") == 0  # forgotten, so its bucket is full
+    assert limit.wait_seconds("0") == 0  # its bucket was dropped, so it starts full
     assert limit.wait_seconds("10000") == 4

@@ -1,4 +1,5 @@
-"""A token for a folder of a repository sees the commits that touch it, and of them only what lies in it."""
+"""A token for a folder of a repository gives access only to commits that touch the folder, and only to their changes
+inside it."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.server.access import Level
-from tests.domains.history.pasts import begin, commit
+from tests.domains.history.repositories import begin, commit
 from tests.server.over_http.served import Served
 from tests.server.over_http.test_access import bearer, create
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Shop:
-    """A server of a repository with two folders, a token for one of them and one for all."""
+    """A server of a repository with two folders, a token for one of them and a token for all."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.root = begin(tmp_path / "shop")
@@ -53,14 +54,14 @@ def test_search_finds_only_commits_that_touch_the_folder(shop: Shop) -> None:
     assert "Begin with plans (1 file)" in found
 
 
-def test_fetch_shows_of_a_commit_only_what_lies_in_the_folder(shop: Shop) -> None:
+def test_fetch_shows_only_the_part_of_a_commit_inside_the_folder(shop: Shop) -> None:
     whole = shop.server.text("fetch", shop.narrow, id=f"commit:{shop.both}")
     assert "+def of_api():" in whole
     assert "web" not in whole
     assert "secret_of_web" not in whole
 
 
-def test_a_commit_elsewhere_does_not_exist(shop: Shop) -> None:
+def test_a_commit_outside_the_folder_is_not_found(shop: Shop) -> None:
     unknown = "f" * 40
     answers = [shop.server.call("fetch", shop.narrow, id=f"commit:{each}") for each in (shop.web, unknown)]
     texts = [answer["content"][0]["text"] for answer in answers]
@@ -68,7 +69,7 @@ def test_a_commit_elsewhere_does_not_exist(shop: Shop) -> None:
     assert texts[0].replace(shop.web, unknown) == texts[1]
 
 
-def test_no_project_id_leads_to_the_rest_of_the_repository(shop: Shop) -> None:
+def test_no_project_id_gives_access_to_the_rest_of_the_repository(shop: Shop) -> None:
     assert shop.server.call("set_working_directory", shop.wide, directory=str(shop.root)).get("isError", False) is False
     everything = shop.server.text("search", shop.wide, query="when were the zeppelin plans made")
     assert f"commit:{shop.web[:10]}" in everything
@@ -81,7 +82,7 @@ def test_no_project_id_leads_to_the_rest_of_the_repository(shop: Shop) -> None:
     assert answer["isError"]
 
 
-def test_context_names_no_commit_of_elsewhere(shop: Shop) -> None:
+def test_context_names_no_commit_outside_the_folder(shop: Shop) -> None:
     text = shop.server.text("get_context", shop.narrow, symbol="of_api")
     assert f"commit:{shop.api[:10]}" in text
     assert shop.web[:10] not in text

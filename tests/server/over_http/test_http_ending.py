@@ -1,4 +1,4 @@
-"""How an HTTP server ends: calls that run are answered, new ones turned away."""
+"""Shutdown of an HTTP server: running calls finish and new ones are rejected."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from tests.server.over_http.conftest import Serve
     from tests.server.over_http.served import Served
 
-POLL_SECONDS = 0.02  # the processor is the server's meanwhile
-LIMIT_SECONDS = 20  # five are promised; a busy machine may take longer
+POLL_SECONDS = 0.02  # poll rarely, to leave the CPU to the server
+LIMIT_SECONDS = 20  # the specified limit is five seconds; a busy machine may take longer
 OPENING = rpc("initialize", initialize_params("2025-11-25"))
 
 
 def abandon(ask: Callable[[], object]) -> None:
-    """Ask in a thread of its own; the answer may be cut off."""
+    """Send a request in a thread; the connection may be closed before the response."""
 
     def run() -> None:
         with suppress(http.client.HTTPException, OSError):
@@ -41,7 +41,9 @@ def abandon(ask: Callable[[], object]) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_an_idle_server_ends_at_once_and_closes_its_files(serve: Serve, number: signal.Signals, tmp_path: Path) -> None:
+def test_an_idle_server_exits_at_once_and_closes_its_files(
+    serve: Serve, number: signal.Signals, tmp_path: Path
+) -> None:
     server = serve()
     server.text("echo", server.open_session(), text="x")
     server.process.send_signal(number)
@@ -49,7 +51,7 @@ def test_an_idle_server_ends_at_once_and_closes_its_files(serve: Serve, number: 
     assert (tmp_path / "closed").exists()
 
 
-def test_a_running_call_is_answered_and_new_ones_are_turned_away(serve: Serve, tmp_path: Path) -> None:
+def test_at_shutdown_running_calls_finish_and_new_ones_are_rejected(serve: Serve, tmp_path: Path) -> None:
     server = serve()
     session = server.open_session()
     texts: list[str] = []
@@ -68,7 +70,7 @@ def test_a_running_call_is_answered_and_new_ones_are_turned_away(serve: Serve, t
     assert server.process.wait() == 0
 
 
-def test_grace_has_an_end(serve: Serve) -> None:
+def test_the_grace_period_is_limited(serve: Serve) -> None:
     server = serve("--grace", "0.2")
     session = server.open_session()
     abandon(lambda: server.request("GET", headers={**session, "Accept": "text/event-stream"}))
@@ -78,7 +80,9 @@ def test_grace_has_an_end(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_streams_and_clients_that_do_not_read_hold_nothing_up(serve: Serve, number: signal.Signals) -> None:
+def test_open_streams_and_clients_that_do_not_read_do_not_delay_the_shutdown(
+    serve: Serve, number: signal.Signals
+) -> None:
     server = serve()
     session = server.open_session()
     with connect(server) as listening, connect(server) as not_reading:
@@ -86,14 +90,16 @@ def test_streams_and_clients_that_do_not_read_hold_nothing_up(serve: Serve, numb
         assert listening.recv(100).startswith(b"HTTP/1.1 200")
         not_reading.setblocking(False)
         asked = request(server, "POST", {**ACCEPT, **session}, json.dumps(tool_call("huge", size=90_000)).encode())
-        while select.select([], [not_reading], [], 1.0)[1]:  # until the server reads no more, having nowhere to write
+        while select.select([], [not_reading], [], 1.0)[
+            1
+        ]:  # until the server stops reading because its own output buffer is full
             not_reading.send(asked)
         assert server.request(path="/healthz").status == 200
         server.process.send_signal(number)
         assert server.process.wait(LIMIT_SECONDS) == 0
 
 
-def test_a_signal_ends_the_server_even_while_a_library_holds_the_interpreter(serve: Serve) -> None:
+def test_a_signal_ends_the_server_even_while_a_library_holds_the_gil(serve: Serve) -> None:
     server = serve()
     session = server.open_session()
     abandon(lambda: server.post(tool_call("hold_interpreter"), session))
@@ -102,7 +108,7 @@ def test_a_signal_ends_the_server_even_while_a_library_holds_the_interpreter(ser
     assert server.process.wait(LIMIT_SECONDS) == -signal.SIGKILL
 
 
-def test_a_signal_ends_a_server_whose_tool_never_does(serve: Serve) -> None:
+def test_a_signal_ends_a_server_whose_tool_never_returns(serve: Serve) -> None:
     server = serve()
     session = server.open_session()
     abandon(lambda: server.post(tool_call("never_end"), session))
@@ -124,7 +130,7 @@ def request(server: Served, method: str, headers: dict[str, str], body: bytes = 
     return f"{method} /mcp HTTP/1.1\r\n{head}\r\n".encode() + body
 
 
-def test_a_second_signal_ends_the_wait(serve: Serve, tmp_path: Path) -> None:
+def test_a_second_signal_ends_the_grace_period(serve: Serve, tmp_path: Path) -> None:
     server = serve("--grace", "600")
     session = server.open_session()
     abandon(lambda: server.post(rpc("tools/call", {"name": "wait_until_cancelled"}), session))
@@ -136,7 +142,7 @@ def test_a_second_signal_ends_the_wait(serve: Serve, tmp_path: Path) -> None:
     assert server.process.wait() == 0
 
 
-def test_a_taken_port_is_told(manifest_path: Path, tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported(manifest_path: Path, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         command = toy_command(manifest_path, str(tmp_path), "--http", address)
@@ -151,11 +157,14 @@ def test_a_taken_port_is_told(manifest_path: Path, tmp_path: Path) -> None:
         (["--http", "nowhere:x"], "not an address: nowhere:x"),
         (["--http", "0", "--root", "no/such"], "not a folder"),
         (["--http", "0", "--tls-cert", "no.pem"], "no such file: no.pem"),
-        (["--http", "0", "--oauth-issuer", "https://a.example"], "--oauth-issuer and --oauth-resource belong together"),
+        (
+            ["--http", "0", "--oauth-issuer", "https://a.example"],
+            "--oauth-issuer and --oauth-resource require each other",
+        ),
         (["--http", "0", "--toolsets", "kitchen"], "Unknown toolset: kitchen"),
     ],
 )
-def test_what_cannot_be_served_is_told(arguments: list[str], words: str, manifest_path: Path, tmp_path: Path) -> None:
+def test_invalid_options_are_reported(arguments: list[str], words: str, manifest_path: Path, tmp_path: Path) -> None:
     command = toy_command(manifest_path, *arguments)
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path))
     assert done.returncode == 2

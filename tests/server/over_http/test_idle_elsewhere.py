@@ -1,4 +1,4 @@
-"""A session that was used on other servers alone goes on here, though the SDK has ended it here meanwhile."""
+"""A session whose requests went to other servers continues here although the SDK has ended it here in the meantime."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import anyio
 
 from deltos.server.http.sessions import Sessions
 from deltos.server.http.shared_sessions import SharedSessions
-from deltos.store.http_sessions import KeptSession, SessionUse
+from deltos.store.http_sessions import SessionUse, StoredSession
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
@@ -18,18 +18,18 @@ OPENING = b'{"jsonrpc":"2.0","id":1,"method":"initialize"}'
 
 
 class Kept:
-    """Sessions in memory."""
+    """Session records in memory."""
 
     def __init__(self) -> None:
-        self.sessions = {"outer": KeptSession("", OPENING)}
+        self.sessions = {"outer": StoredSession("", OPENING)}
 
-    def find(self, session_id: str) -> KeptSession | None:
+    def find(self, session_id: str) -> StoredSession | None:
         return self.sessions.get(session_id)
 
     def uses(self) -> list[SessionUse]:
         return []
 
-    def add(self, session_id: str, session: KeptSession) -> None:
+    def add(self, session_id: str, session: StoredSession) -> None:
         self.sessions[session_id] = session
 
     def set_state(self, session_id: str, state: str) -> None: ...
@@ -40,44 +40,46 @@ class Kept:
 
 
 class Manager:
-    """Answers with the number of the session that it opened last, and knows no other."""
+    """A fake session manager that answers with the number of the session it opened last, and knows no other session."""
 
     def __init__(self) -> None:
         self.opened = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
-        asked = headers.get(b"mcp-session-id", b"").decode()
-        if not asked:
+        session_id = headers.get(b"mcp-session-id", b"").decode()
+        if not session_id:
             assert (await receive())["body"] == OPENING
             self.opened += 1
-            asked = str(self.opened)
-        status = 200 if asked == str(self.opened) else 404
-        await send({"type": "http.response.start", "status": status, "headers": [(b"mcp-session-id", asked.encode())]})
-        await send({"type": "http.response.body", "body": json.dumps(asked).encode()})
+            session_id = str(self.opened)
+        status = 200 if session_id == str(self.opened) else 404
+        await send(
+            {"type": "http.response.start", "status": status, "headers": [(b"mcp-session-id", session_id.encode())]}
+        )
+        await send({"type": "http.response.body", "body": json.dumps(session_id).encode()})
 
 
 async def ask(sessions: Sessions) -> tuple[int, bytes]:
-    told: list[Message] = []
+    messages: list[Message] = []
 
     async def send(message: Message) -> None:
-        told.append(message)
+        messages.append(message)
 
     async def receive() -> Message:
         return {"type": "http.request", "body": b"{}", "more_body": False}
 
     scope: Scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": [(b"mcp-session-id", b"outer")]}
     await sessions(scope, receive, send)
-    assert dict(told[0]["headers"])[b"mcp-session-id"] == b"outer"
-    return told[0]["status"], told[1]["body"]
+    assert dict(messages[0]["headers"])[b"mcp-session-id"] == b"outer"
+    return messages[0]["status"], messages[1]["body"]
 
 
-def test_a_session_that_was_idle_here_is_opened_here_once_more() -> None:
+def test_a_session_that_was_only_used_on_other_servers_is_reopened() -> None:
     async def answers() -> list[tuple[int, bytes]]:
         now = [0.0]
         sessions = Sessions(Manager(), 10, 1_800.0, lambda: now[0], SharedSessions(Kept()))
         first = [await ask(sessions), await ask(sessions)]
-        now[0] = 1_790.0  # the manager's own clock may be a moment ahead
+        now[0] = 1_790.0  # the manager's clock may be slightly ahead
         return [*first, await ask(sessions)]
 
     assert anyio.run(answers) == [(200, b'"1"'), (200, b'"1"'), (200, b'"2"')]

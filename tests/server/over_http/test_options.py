@@ -1,4 +1,4 @@
-"""The command line of `deltos mcp --http`, and whom a server believes."""
+"""Command line of `deltos mcp --http`, and the accepted hosts and origins."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from deltos.server.http.port import open_port
         ("0.0.0.0:0", ("0.0.0.0", 0)),
     ],
 )
-def test_addresses_are_read(text: str, address: tuple[str, int]) -> None:
+def test_addresses_are_parsed(text: str, address: tuple[str, int]) -> None:
     assert parse_address(text) == address
 
 
 @pytest.mark.parametrize("text", ["", ":9", "a:b", "a:99999", "http://a", "u@a:1", "a/b", "["])
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_invalid_addresses_are_rejected(text: str) -> None:
     with pytest.raises(BadArgument, match="not an address"):
         parse_address(text)
 
 
-def test_the_defaults_are_those_of_one_person_on_one_machine(tmp_path: Path) -> None:
+def test_the_defaults_suit_one_user_on_one_machine(tmp_path: Path) -> None:
     options = parse_options([str(tmp_path), "--http"])
     assert (options.host, options.port, options.scheme) == ("127.0.0.1", 8731, "http")
     assert options.roots == (tmp_path.resolve(),)
-    assert options.demands_token is False
+    assert options.requires_token is False
     assert options.limits.calls_per_second == 0
 
 
@@ -51,11 +51,11 @@ def test_the_defaults_are_those_of_one_person_on_one_machine(tmp_path: Path) -> 
         ["--http", "--require-token"],
     ],
 )
-def test_whoever_serves_others_demands_tokens(words: list[str], tmp_path: Path) -> None:
-    assert parse_options([str(tmp_path), *words]).demands_token is True
+def test_a_server_for_other_machines_requires_tokens(words: list[str], tmp_path: Path) -> None:
+    assert parse_options([str(tmp_path), *words]).requires_token is True
 
 
-def test_a_rate_is_set_for_others_by_default(tmp_path: Path) -> None:
+def test_a_server_for_other_machines_has_a_rate_limit_by_default(tmp_path: Path) -> None:
     assert parse_options([str(tmp_path), "--http", "0.0.0.0"]).limits.calls_per_second == 50
     assert parse_options([str(tmp_path), "--http", "0.0.0.0", "--rate", "0"]).limits.calls_per_second == 0
 
@@ -79,7 +79,7 @@ def policy(host: str, *hosts: str, origins: tuple[str, ...] = ()) -> OriginPolic
         ("0.0.0.0", "other.example", False),
     ],
 )
-def test_hosts_are_those_of_the_bind_and_those_allowed(bind: str, header: str, *, admitted: bool) -> None:
+def test_the_bind_host_and_allowed_hosts_are_accepted(bind: str, header: str, *, admitted: bool) -> None:
     assert policy(bind, "deltos.example", "other.example:8443").admits_host(header) is admitted
 
 
@@ -97,7 +97,7 @@ def test_labels_are_escaped() -> None:
     assert b'deltos_tool_calls_total{outcome="ok",tool="a\\"b\\\\c\\nd"} 1.0\n' in metrics.text()
 
 
-def test_durations_are_counted_in_steps() -> None:
+def test_durations_are_counted_in_histogram_buckets() -> None:
     metrics = Metrics()
     for seconds in (0.001, 0.02, 99.0):
         metrics.call("t", "ok", seconds)
@@ -107,8 +107,9 @@ def test_durations_are_counted_in_steps() -> None:
     assert 'deltos_tool_seconds_sum{tool="t"} 99.021\n' in text
 
 
-def test_answers_of_an_open_port_are_not_held_back() -> None:
-    """asyncio switches Nagle's algorithm off by the protocol that a socket names: without it, 40 ms an answer."""
+def test_nagles_algorithm_is_off() -> None:
+    """asyncio sets TCP_NODELAY only if the listening socket names its protocol; without it an answer takes 40 ms
+    longer."""
     with open_port("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
         accepted, _ = listening.accept()
         with accepted:

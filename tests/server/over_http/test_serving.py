@@ -1,4 +1,4 @@
-"""What clients get over HTTP, with and without a handshake."""
+"""Answers over HTTP, with and without a handshake."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_every_era_lists_and_calls_tools(server: Served, mode: str) -> None:
 
 
 @pytest.mark.parametrize("version", HANDSHAKES)
-def test_every_handshake_version_is_spoken(server: Served, version: str) -> None:
+def test_every_handshake_version_is_supported(server: Served, version: str) -> None:
     opened = server.post(rpc("initialize", initialize_params(version)))
     assert opened.message["result"]["protocolVersion"] == version
     session = {"Mcp-Session-Id": opened.headers["mcp-session-id"], "MCP-Protocol-Version": version}
@@ -62,7 +62,7 @@ def test_every_handshake_version_is_spoken(server: Served, version: str) -> None
     assert server.post(rpc("ping"), session).status == 404
 
 
-def test_requests_of_the_stateless_version_stand_alone(server: Served) -> None:
+def test_requests_of_the_stateless_version_are_independent(server: Served) -> None:
     headers = {**MODERN, "Mcp-Method": "tools/call", "Mcp-Name": "echo"}
     call = tool_call("echo", text="x")
     call["params"]["_meta"] = MODERN_META
@@ -99,7 +99,7 @@ def test_pings_are_answered_while_a_call_runs(server: Served, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("mode", ERAS)
-def test_a_client_that_gives_up_stops_the_work(server: Served, mode: str) -> None:
+def test_a_cancelled_call_stops_its_tool(server: Served, mode: str) -> None:
     async def scenario() -> None:
         async with Client(server.url, mode=mode) as client:
             with anyio.CancelScope() as scope:
@@ -112,14 +112,14 @@ def test_a_client_that_gives_up_stops_the_work(server: Served, mode: str) -> Non
     anyio.run(scenario)
 
 
-def test_an_unknown_method_is_refused_as_the_specification_says(server: Served) -> None:
+def test_an_unknown_method_gets_the_specified_error(server: Served) -> None:
     assert server.post(rpc("no/such"), server.open_session()).message["error"]["code"] == -32601
     unknown = rpc("no/such", {"_meta": MODERN_META})
     reply = server.post(unknown, {**MODERN, "Mcp-Method": "no/such"})
     assert (reply.status, reply.message["error"]["code"]) == (404, -32601)
 
 
-def test_the_logging_level_counts_for_its_session_alone(server: Served) -> None:
+def test_the_log_level_applies_only_to_its_session(server: Served) -> None:
     quiet, loud = server.open_session(), server.open_session()
     assert server.post(rpc("logging/setLevel", {"level": "error"}), quiet).message["result"] == {}
     heard = {
@@ -130,7 +130,7 @@ def test_the_logging_level_counts_for_its_session_alone(server: Served) -> None:
 
 
 @pytest.mark.parametrize("mode", ERAS)
-def test_clients_hear_of_a_changed_choice_of_toolsets(serve: Serve, tmp_path: Path, mode: str) -> None:
+def test_clients_are_notified_of_changed_toolsets(serve: Serve, tmp_path: Path, mode: str) -> None:
     server = serve()
 
     async def scenario() -> None:
@@ -166,13 +166,13 @@ async def _listen(client: Client, tasks: anyio.abc.TaskGroup, changed: anyio.Eve
     await subscribed.wait()
 
 
-def test_toolsets_that_a_flag_has_fixed_do_not_change(serve: Serve, tmp_path: Path) -> None:
+def test_toolsets_fixed_by_an_option_do_not_change(serve: Serve, tmp_path: Path) -> None:
     (tmp_path / TOOLSETS_FILE).write_text("memory")
     server = serve("--toolsets", "code")
     assert server.text("echo", server.open_session(), text="x") == "x"
 
 
-def test_health_and_metrics_are_told(server: Served) -> None:
+def test_health_and_metrics_are_served(server: Served) -> None:
     server.text("echo", server.open_session(), text="x")
     server.call("no_such_tool", server.open_session())
     assert server.request(path="/healthz").message == {"status": "ok"}
@@ -185,19 +185,19 @@ def test_health_and_metrics_are_told(server: Served) -> None:
     assert "# TYPE deltos_sessions gauge" in text
 
 
-def test_a_server_is_ready_once_its_tools_are_open(server: Served) -> None:
+def test_a_server_is_ready_when_its_toolbox_is_open(server: Served) -> None:
     assert server.request(path="/readyz").message == {"status": "ready"}
 
 
-def test_a_server_whose_database_is_gone_lives_but_is_not_ready(serve: Serve) -> None:
+def test_a_server_without_its_database_is_healthy_but_not_ready(serve: Serve) -> None:
     server = serve(DELTOS_DATABASE="postgresql://ada:s3cret@127.0.0.1:1/deltos")
     assert server.request(path="/healthz").status == 200
-    told = server.request(path="/readyz")
-    assert (told.status, told.message) == (503, {"status": "the database is not available"})
+    entries = server.request(path="/readyz")
+    assert (entries.status, entries.message) == (503, {"status": "the database is not available"})
 
 
 @pytest.mark.parametrize(("flags", "variables"), [(("--log-format", "json"), {}), ((), {"DELTOS_LOG": "json"})])
-def test_structured_logs_are_lines_of_json_without_arguments_or_tokens(
+def test_structured_logs_are_json_lines_without_arguments_or_tokens(
     serve: Serve, tmp_path: Path, flags: tuple[str, ...], variables: dict[str, str]
 ) -> None:
     token = create(tmp_path, Level.ADMIN)
@@ -208,13 +208,13 @@ def test_structured_logs_are_lines_of_json_without_arguments_or_tokens(
     assert server.request(path="/metrics?key=s3cret").status == 401
     server.stop()
     lines = [line for line in server.remaining_log().splitlines() if line.startswith("{")]
-    told = [json.loads(line) for line in lines]
-    calls = [(each["tool"], each["outcome"]) for each in told if each["event"] == "call"]
-    requests = [(each["path"], each["status"], each["caller"]) for each in told if each["event"] == "request"]
+    entries = [json.loads(line) for line in lines]
+    calls = [(each["tool"], each["outcome"]) for each in entries if each["event"] == "call"]
+    requests = [(each["path"], each["status"], each["caller"]) for each in entries if each["event"] == "request"]
     assert calls == [("echo", "ok"), ("fail", "error")]
     assert ("/mcp", 200, f"token {token.split('_')[1]}") in requests
     assert requests[-1][:2] == ("/metrics", 401)
-    [failure] = [each for each in told if each["event"] == "log"]
-    assert (failure["level"], failure["logger"]) == ("error", "deltos.server.workbench")
+    [failure] = [each for each in entries if each["event"] == "log"]
+    assert (failure["level"], failure["logger"]) == ("error", "deltos.server.tool_runner")
     assert failure["frames"][-1].endswith(" fail")
     assert not [line for line in lines if "s3cret" in line or "secret detail" in line or token in line]

@@ -1,4 +1,4 @@
-"""No caller can take all sessions: whoever has most gives one up, and what nobody uses goes before what is used."""
+"""No caller can take all sessions: the caller with most loses one, idle sessions first."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.server.access import Level
-from deltos.server.http.callers import caller_of
-from deltos.server.http.sessions import UNUSED_SECONDS, Held, due_session
+from deltos.server.http.caller_id import caller_id
+from deltos.server.http.sessions import MIN_IDLE_SECONDS, OpenSession, session_to_evict
 from tests.server.over_http.served import rpc, tool_call
 from tests.server.over_http.test_access import OPENING, bearer, create
 from tests.server.raw import PATIENCE_SECONDS
@@ -34,7 +34,7 @@ def lives(server: Served, session: dict[str, str]) -> bool:
     return server.post(rpc("ping"), session).status == 200
 
 
-def test_a_caller_who_took_all_sessions_gives_some_up_to_others(serve: Serve, tmp_path: Path) -> None:
+def test_a_caller_with_all_sessions_loses_some_to_others(serve: Serve, tmp_path: Path) -> None:
     greedy, modest = bearer(create(tmp_path, Level.ADMIN)), bearer(create(tmp_path, Level.READ))
     server = serve("--require-token", "--max-sessions", "6")
     taken = [server.open_session(greedy) for _ in range(6)]
@@ -44,11 +44,11 @@ def test_a_caller_who_took_all_sessions_gives_some_up_to_others(serve: Serve, tm
     own = [server.open_session(modest) for _ in range(3)]
     assert all(lives(server, session) for session in own)
     assert [lives(server, session) for session in taken] == [False] * 3 + [True] * 3
-    assert server.post(OPENING, modest).status == 503  # both have their share now
+    assert server.post(OPENING, modest).status == 503  # both callers have an equal share now
     assert gauge(server, greedy) == 6
 
 
-def test_streams_that_are_held_open_do_not_keep_a_session_from_others(serve: Serve, tmp_path: Path) -> None:
+def test_open_streams_do_not_protect_a_session_from_eviction(serve: Serve, tmp_path: Path) -> None:
     greedy, modest = bearer(create(tmp_path, Level.ADMIN)), bearer(create(tmp_path, Level.READ))
     server = serve("--require-token", "--max-sessions", "3")
     streams = []
@@ -65,9 +65,7 @@ def test_streams_that_are_held_open_do_not_keep_a_session_from_others(serve: Ser
         connection.close()
 
 
-def test_a_session_that_is_being_answered_stays_while_another_of_its_caller_can_go(
-    serve: Serve, tmp_path: Path
-) -> None:
+def test_a_busy_session_is_kept_if_another_one_of_its_caller_is_idle(serve: Serve, tmp_path: Path) -> None:
     greedy, modest = bearer(create(tmp_path, Level.ADMIN)), bearer(create(tmp_path, Level.READ))
     server = serve("--require-token", "--max-sessions", "2")
     busy, idle = server.open_session(greedy), server.open_session(greedy)
@@ -75,25 +73,25 @@ def test_a_session_that_is_being_answered_stays_while_another_of_its_caller_can_
     with ThreadPoolExecutor() as pool:
         holding = pool.submit(server.text, "hold", busy, until=str(until))
         server.wait_for_log("holding")
-        assert lives(server, idle)  # used last, but not at work
+        assert lives(server, idle)  # used more recently than the busy session, but idle now
         server.open_session(modest)
         until.touch()
         assert holding.result(PATIENCE_SECONDS) == "let go"
     assert not lives(server, idle)
 
 
-def test_the_gauge_counts_what_is_open(serve: Serve) -> None:
+def test_the_gauge_counts_open_sessions(serve: Serve) -> None:
     server = serve()
     sessions = [server.open_session() for _ in range(3)]
     assert gauge(server) == 3
     assert server.request("DELETE", headers=sessions[0]).status == 200
     assert server.post(rpc("ping"), {"Mcp-Session-Id": "0" * 32}).status == 404
     assert server.post(b"{}").status == 400
-    assert server.post(rpc("tools/list")).status == 400  # no session, so none was opened
+    assert server.post(rpc("tools/list")).status == 400  # a request without a session opens none
     assert gauge(server) == 2
 
 
-def test_nobody_can_make_the_server_forget_a_session_of_another(serve: Serve, tmp_path: Path) -> None:
+def test_a_caller_cannot_end_a_session_of_another(serve: Serve, tmp_path: Path) -> None:
     one, other = bearer(create(tmp_path, Level.ADMIN)), bearer(create(tmp_path, Level.READ))
     server = serve("--require-token")
     session = server.open_session(one)
@@ -102,7 +100,7 @@ def test_nobody_can_make_the_server_forget_a_session_of_another(serve: Serve, tm
     assert gauge(server, one) == 1
 
 
-def test_a_stream_that_a_client_resumes_is_opened_anew(serve: Serve) -> None:
+def test_a_resumed_stream_starts_anew(serve: Serve) -> None:
     server = serve()
     session = server.open_session()
     connection = http.client.HTTPConnection(str(server.address.hostname), server.address.port, timeout=PATIENCE_SECONDS)
@@ -114,7 +112,7 @@ def test_a_stream_that_a_client_resumes_is_opened_anew(serve: Serve) -> None:
     assert lives(server, session)
 
 
-def test_a_caller_with_many_requests_leaves_room_for_others(serve: Serve, tmp_path: Path) -> None:
+def test_many_requests_of_one_caller_do_not_block_others(serve: Serve, tmp_path: Path) -> None:
     greedy, modest = bearer(create(tmp_path, Level.ADMIN)), bearer(create(tmp_path, Level.READ))
     server = serve("--require-token", "--max-concurrent", "8")
     session, until = server.open_session(greedy), tmp_path / "go"
@@ -130,35 +128,35 @@ def test_a_caller_with_many_requests_leaves_room_for_others(serve: Serve, tmp_pa
     assert server.post(rpc("ping"), session).status == 200
 
 
-def held(*callers: str) -> dict[str, Held]:
-    return {f"{name}{number}": Held(name, None, float(number)) for number, name in enumerate(callers)}
+def sessions_of(*callers: str) -> dict[str, OpenSession]:
+    return {f"{name}{number}": OpenSession(name, None, float(number)) for number, name in enumerate(callers)}
 
 
 @pytest.mark.parametrize(
-    ("sessions", "caller", "now", "due"),
+    ("sessions", "caller", "now", "evicted"),
     [
-        (held("a", "a", "a"), "b", 0.0, "a0"),
-        (held("a", "a", "b"), "b", 0.0, None),  # to take from a would only turn the tables
-        (held("a", "b", "c"), "d", 0.0, None),
-        (held("a", "b", "c"), "d", UNUSED_SECONDS, "a0"),
-        (held("a", "b", "c"), "c", UNUSED_SECONDS + 1, "a0"),
-        (held("a", "b", "b", "b"), "a", 0.0, "b1"),
+        (sessions_of("a", "a", "a"), "b", 0.0, "a0"),
+        (sessions_of("a", "a", "b"), "b", 0.0, None),  # taking one from a would only swap the roles
+        (sessions_of("a", "b", "c"), "d", 0.0, None),
+        (sessions_of("a", "b", "c"), "d", MIN_IDLE_SECONDS, "a0"),
+        (sessions_of("a", "b", "c"), "c", MIN_IDLE_SECONDS + 1, "a0"),
+        (sessions_of("a", "b", "b", "b"), "a", 0.0, "b1"),
         ({}, "a", 0.0, None),
     ],
 )
-def test_who_gives_up_a_session(sessions: dict[str, Held], caller: str, now: float, due: str | None) -> None:
-    assert due_session(sessions, caller, 0, now) == due
+def test_the_session_to_evict(sessions: dict[str, OpenSession], caller: str, now: float, evicted: str | None) -> None:
+    assert session_to_evict(sessions, caller, 0, now) == evicted
 
 
-def test_an_address_is_one_caller_with_all_that_its_network_gives_it() -> None:
+def test_all_addresses_of_an_ipv6_network_are_one_caller() -> None:
     def caller(address: str) -> str:
-        return caller_of({"type": "http", "client": (address, 1)})
+        return caller_id({"type": "http", "client": (address, 1)})
 
     assert caller("2001:db8::1") == caller("2001:db8::ffff:2") != caller("2001:db8:0:1::1")
     assert caller("::ffff:10.0.0.1") == caller("10.0.0.1") != caller("10.0.0.2")
 
 
-def test_three_hundred_sessions_at_once_are_served(serve: Serve) -> None:
+def test_three_hundred_concurrent_sessions_are_served(serve: Serve) -> None:
     server = serve()
     with ThreadPoolExecutor(60) as pool:
         sessions = list(pool.map(lambda _: server.open_session(), range(300)))

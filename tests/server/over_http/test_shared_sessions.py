@@ -1,4 +1,4 @@
-"""Servers that share a database share sessions: any of them goes on with one, whichever opened it, while it is valid."""
+"""Servers with a shared database share sessions: each of them can continue a valid session of another."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def database() -> str:
 
 @pytest.fixture
 def start(manifest_path: Path, tmp_path: Path, database: str) -> Iterator[Start]:
-    """Starts servers of one database, as on several machines: each has a data folder of its own."""
+    """Return a function that starts servers with one database, as on several machines, each with its own data folder."""
     running: list[Served] = []
 
     def begin(*arguments: str) -> Served:
@@ -54,7 +54,7 @@ def lives(server: Served, session: dict[str, str]) -> bool:
     return server.post(rpc("ping"), session).status == 200
 
 
-def test_a_session_goes_on_at_another_server_when_the_one_that_opened_it_is_killed(
+def test_another_server_continues_a_session_when_its_server_is_killed(
     start: Start, tmp_path: Path, database: str
 ) -> None:
     token = bearer(create(tmp_path, Level.ADMIN, database=database))
@@ -71,10 +71,12 @@ def test_a_session_goes_on_at_another_server_when_the_one_that_opened_it_is_kill
     assert second.text("where", session) == str(tmp_path / "chosen")
     third = start("--require-token")
     assert third.text("where", session, directory=str(tmp_path)) == str(tmp_path)
-    assert second.text("where", session) == str(tmp_path)  # what was chosen there holds here
+    assert second.text("where", session) == str(tmp_path)  # the project chosen on the first server applies here
 
 
-def test_a_session_is_for_the_token_that_opened_it_on_every_server(start: Start, tmp_path: Path, database: str) -> None:
+def test_on_every_server_a_session_belongs_to_the_token_that_opened_it(
+    start: Start, tmp_path: Path, database: str
+) -> None:
     mine, theirs = (bearer(create(tmp_path, Level.READ, database=database)) for _ in range(2))
     first, second = start("--require-token"), start("--require-token")
     session = first.open_session(mine)
@@ -85,7 +87,7 @@ def test_a_session_is_for_the_token_that_opened_it_on_every_server(start: Start,
         assert lives(each, session)
 
 
-def test_a_token_that_is_revoked_in_mid_session_is_refused_everywhere(
+def test_a_token_revoked_during_a_session_is_rejected_by_every_server(
     start: Start, tmp_path: Path, database: str
 ) -> None:
     text = create(tmp_path, Level.ADMIN, database=database)
@@ -96,7 +98,7 @@ def test_a_token_that_is_revoked_in_mid_session_is_refused_everywhere(
     assert [each.post(rpc("ping"), session).status for each in servers] == [401, 401]
 
 
-def test_a_session_that_ended_anywhere_or_was_unused_too_long_has_ended_everywhere(start: Start) -> None:
+def test_a_session_that_ended_or_expired_has_ended_on_every_server(start: Start) -> None:
     first, second = start(), start()
     ended, unused = first.open_session(), first.open_session()
     assert lives(second, ended)
@@ -108,9 +110,7 @@ def test_a_session_that_ended_anywhere_or_was_unused_too_long_has_ended_everywhe
     assert [each.post(rpc("ping"), unused).status for each in (first, second)] == [404, 404]
 
 
-def test_the_number_of_sessions_is_that_of_all_servers_and_is_shared_out(
-    start: Start, tmp_path: Path, database: str
-) -> None:
+def test_the_session_limit_applies_to_all_servers_together(start: Start, tmp_path: Path, database: str) -> None:
     greedy, modest = (bearer(create(tmp_path, Level.READ, database=database)) for _ in range(2))
     servers = [start("--require-token", "--max-sessions", "4") for _ in range(2)]
     taken = [servers[n % 2].open_session(greedy) for n in range(4)]
@@ -121,7 +121,7 @@ def test_the_number_of_sessions_is_that_of_all_servers_and_is_shared_out(
         assert connection.execute(f"SELECT count(*) FROM {SCHEMA}.http_session").fetchone() == (4,)
 
 
-def test_while_the_database_is_gone_requests_are_told_to_come_back_and_sessions_go_on_afterwards(
+def test_without_the_database_requests_get_503_and_sessions_continue_afterwards(
     start: Start, tmp_path: Path, database: str
 ) -> None:
     token = bearer(create(tmp_path, Level.READ, database=database))
@@ -138,7 +138,7 @@ def test_while_the_database_is_gone_requests_are_told_to_come_back_and_sessions_
     assert lives(served, session)
 
 
-def test_workers_serve_one_port_and_one_that_dies_is_replaced(start: Start) -> None:
+def test_workers_share_a_port_and_a_crashed_one_is_restarted(start: Start) -> None:
     served = start("--workers", "3")
     session = served.open_session()
     (found,) = re.findall(r"serving \d+ tools? at", served.announcement)
@@ -162,7 +162,7 @@ def test_workers_serve_one_port_and_one_that_dies_is_replaced(start: Start) -> N
     assert not any(_is_there(worker) for worker in now)
 
 
-def test_workers_end_when_the_process_that_keeps_them_is_killed(start: Start) -> None:
+def test_workers_end_when_the_supervisor_is_killed(start: Start) -> None:
     served = start("--workers", "2")
     workers = _children(served.process.pid)
     served.process.kill()
@@ -172,7 +172,7 @@ def test_workers_end_when_the_process_that_keeps_them_is_killed(start: Start) ->
     assert not any(_is_there(worker) for worker in workers)
 
 
-def test_workers_without_a_database_are_refused(manifest_path: Path, tmp_path: Path) -> None:
+def test_several_workers_require_a_database(manifest_path: Path, tmp_path: Path) -> None:
     command = toy_command(manifest_path, str(tmp_path), "--http", "127.0.0.1:0", "--workers", "2")
     done = subprocess.run(command, env=environment(tmp_path, DELTOS_DATABASE=""), capture_output=True, text=True)
     assert done.returncode == 2
@@ -180,7 +180,7 @@ def test_workers_without_a_database_are_refused(manifest_path: Path, tmp_path: P
 
 
 def _children(process: int) -> list[int]:
-    """The workers of a server."""
+    """Return the process ids of a server's workers."""
     return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text("ascii").split()]
 
 

@@ -1,4 +1,4 @@
-"""Over HTTP no answer tells where things lie on the server, and a token for one project learns nothing of others."""
+"""HTTP answers reveal no folders of the server, and a token for one project learns nothing about others."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ THEIRS = {
 
 
 class Walled:
-    """A server with two projects, whose names give the folder above them away wherever they appear.
+    """A server with two projects whose names reveal their parent folder wherever they appear.
 
-    With a database it connects as a role that row-level security holds.
+    With a database it connects as a role that is subject to row-level security.
     """
 
     def __init__(self, tmp_path: Path, database: str = "") -> None:
@@ -62,7 +62,7 @@ class Walled:
         self.wide = self.server.open_session(bearer(everywhere))
 
     def _fill(self, home: Path) -> None:
-        """What somebody at the keyboard has indexed of the other project."""
+        """Index documentation, APIs and memories of the other project, as its user would."""
         app = App(Config(home, database=self.database))
         for url in ("docs", "api.yaml"):
             new = NewSource(str(self.theirs / url), f"theirs-{url[:3]}", self.theirs, (self.theirs,))
@@ -89,7 +89,7 @@ def walled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def every_answer(walled: Walled, session: dict[str, str]) -> Iterator[str]:
-    """What the server says to all kinds of calls, good and bad."""
+    """Return the answers to valid and invalid calls of all tools."""
     mine, theirs = str(walled.mine), str(walled.theirs)
     for name, arguments in (
         ("index_repository", {"repo_path": mine}),
@@ -153,7 +153,7 @@ def every_answer(walled: Walled, session: dict[str, str]) -> Iterator[str]:
         yield walled.ask(session, method, params)
 
 
-def test_no_answer_tells_where_projects_or_data_lie_on_the_server(walled: Walled) -> None:
+def test_no_answer_reveals_folders_of_the_server(walled: Walled) -> None:
     home = str(walled.top.parents[1] / "home")
     for session in (walled.narrow, walled.wide):
         for answer in every_answer(walled, session):
@@ -163,7 +163,7 @@ def test_no_answer_tells_where_projects_or_data_lie_on_the_server(walled: Walled
             assert "internal error" not in answer
 
 
-def test_documentation_and_apis_made_from_another_project_are_hidden_from_a_token_for_one(walled: Walled) -> None:
+def test_documentation_and_apis_of_another_project_are_hidden_from_a_project_token(walled: Walled) -> None:
     assert "zeppelin" in walled.call(walled.wide, "search_docs", query="zeppelin launches")
     listed = walled.call(walled.wide, "list_sources")
     assert "theirs-doc" in listed
@@ -190,7 +190,7 @@ def test_documentation_and_apis_made_from_another_project_are_hidden_from_a_toke
     ):
         answer = walled.call(walled.narrow, name, **arguments)
         hidden = answer
-        for given in arguments.values():  # an error may repeat what was asked for
+        for given in arguments.values():  # an error may repeat the argument
             hidden = hidden.replace(str(given), "")
         assert "launches in May" not in hidden
         assert "Roadmap" not in hidden
@@ -214,7 +214,7 @@ def test_documentation_and_apis_made_from_another_project_are_hidden_from_a_toke
         ("find_symbol", {"symbol": "of_theirs"}, {"symbol": "of_nobodys"}),
     ],
 )
-def test_what_is_hidden_is_answered_like_what_does_not_exist(
+def test_hidden_and_missing_names_get_the_same_answer(
     walled: Walled, name: str, there: dict[str, Any], not_there: dict[str, Any]
 ) -> None:
     hidden, missing = walled.call(walled.narrow, name, **there), walled.call(walled.narrow, name, **not_there)
@@ -225,14 +225,14 @@ def test_what_is_hidden_is_answered_like_what_does_not_exist(
     assert hidden == missing
 
 
-def test_a_project_that_a_token_may_not_read_cannot_be_told_from_one_that_is_not_there(walled: Walled) -> None:
+def test_hidden_and_missing_projects_get_the_same_answer(walled: Walled) -> None:
     known = identify(walled.theirs).project_id
     unknown = "git:" + "0" * 40
     hidden = walled.call(walled.narrow, "search_code", query="x", project_id=known)
     assert hidden == walled.call(walled.narrow, "search_code", query="x", project_id=unknown).replace(unknown, known)
 
 
-def test_a_token_for_a_workspace_reaches_what_the_workspace_has_at_the_time(walled: Walled) -> None:
+def test_a_workspace_token_permits_the_current_projects_of_the_workspace(walled: Walled) -> None:
     home = walled.top.parents[1] / "home"
     with closing(open_workspaces(home, walled.database)) as workspaces:
         workspaces.add("Both", [str(walled.mine), str(walled.theirs)])
@@ -244,14 +244,14 @@ def test_a_token_for_a_workspace_reaches_what_the_workspace_has_at_the_time(wall
         assert "zed.py" not in walled.call(session, "search_code", query="of_theirs", project_id="*")
         assert "No indexed project" in walled.call(session, "search_code", query="of_theirs", project_id="theirs")
         assert "of_mine" in walled.call(session, "search_code", query="of_mine", project_id="*")
-        workspaces.remove("both", [str(walled.mine)])  # an empty workspace is no leave for everything
+        workspaces.remove("both", [str(walled.mine)])  # an empty workspace must not permit everything
         for name in ("search_code", "search"):
             answer = walled.call(session, name, query="of_mine zeppelin", project_id="*")
             assert "a.py" not in answer
             assert "zed.py" not in answer
 
 
-def test_a_token_and_its_session_follow_a_workspace_that_is_called_otherwise(walled: Walled) -> None:
+def test_a_token_and_its_session_follow_a_renamed_workspace(walled: Walled) -> None:
     home = walled.top.parents[1] / "home"
     with closing(open_workspaces(home, walled.database)) as workspaces:
         workspaces.add("Before", [str(walled.mine)])
@@ -260,7 +260,7 @@ def test_a_token_and_its_session_follow_a_workspace_that_is_called_otherwise(wal
         )
         assert "of_mine" in walled.call(session, "search_code", query="of_mine", project_id="before")
         assert workspaces.rename("Before", "After") == 1
-        workspaces.add("Before", [str(walled.theirs)])  # who takes the old name gets none of its tokens
+        workspaces.add("Before", [str(walled.theirs)])  # a new workspace with the old name does not get its tokens
         assert "of_mine" in walled.call(session, "search_code", query="of_mine", project_id="after")
         assert "No indexed project" in walled.call(session, "search_code", query="of_theirs", project_id="before")
         assert "zed.py" not in walled.call(session, "search_code", query="of_theirs", project_id="*")
@@ -268,9 +268,11 @@ def test_a_token_and_its_session_follow_a_workspace_that_is_called_otherwise(wal
             workspaces.remove(name, [str(root)])
 
 
-def test_a_token_whose_workspace_is_gone_is_refused_whatever_it_asks_for(walled: Walled) -> None:
+def test_every_call_with_a_token_for_a_deleted_workspace_is_rejected(walled: Walled) -> None:
     home = walled.top.parents[1] / "home"
-    refusal = "The workspace 'Gone' that this token is for is gone. Ask whoever runs this server for another token."
+    error_response = (
+        "The workspace 'Gone' of this token no longer exists. Ask the administrator of this server for another token."
+    )
     with closing(open_workspaces(home, walled.database)) as workspaces:
         workspaces.add("Gone", [str(walled.mine)])
         token = create(home, Level.ADMIN, "workspace:Gone", database=walled.database)
@@ -280,12 +282,12 @@ def test_a_token_whose_workspace_is_gone_is_refused_whatever_it_asks_for(walled:
         workspaces.remove("Gone", [str(walled.mine)])
     for opened in (session, walled.server.open_session(bearer(token))):
         for answer in every_answer(walled, opened):
-            assert refusal in answer or "project-overview" in answer, answer
-    # Another project of the token stays what it is.
+            assert error_response in answer or "project-overview" in answer, answer
+    # Other projects of the token stay accessible.
     assert "of_mine" in walled.call(walled.server.open_session(bearer(both)), "find_symbol", symbol="of_mine")
 
 
-def test_a_token_for_a_folder_that_is_not_served_is_refused(walled: Walled, tmp_path: Path) -> None:
+def test_a_token_for_a_folder_that_is_not_served_is_rejected(walled: Walled, tmp_path: Path) -> None:
     home = walled.top.parents[1] / "home"
     token = create(home, Level.READ, tmp_path, database=walled.database)
     answer = walled.call(walled.server.open_session(bearer(token)), "list_sources")

@@ -36,9 +36,9 @@ class CommandLine:
         self._monkeypatch.setenv("DELTOS_HOME", str(home))
         self._monkeypatch.setenv("DELTOS_DATABASE", database)
         main(list(words))
-        told = self._capsys.readouterr()
-        self.shown += told.out + told.err
-        return told.out
+        output = self._capsys.readouterr()
+        self.shown += output.out + output.err
+        return output.out
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def commands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     return CommandLine(monkeypatch, capsys)
 
 
-def test_a_project_is_indexed_asked_about_listed_and_forgotten(
+def test_commands_give_the_same_answers_with_files_and_with_a_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commands: CommandLine
 ) -> None:
     monkeypatch.chdir(unpack(RELEVANCE / "bookshop.txtar", tmp_path / "bookshop"))
@@ -67,7 +67,7 @@ def test_a_project_is_indexed_asked_about_listed_and_forgotten(
 
 
 @pytest.mark.parametrize("command", [("doctor",), ("status",), ("code", "search", "x")])
-def test_a_database_that_cannot_be_reached_is_named_without_its_password(
+def test_an_unreachable_database_is_reported_without_its_password(
     tmp_path: Path, commands: CommandLine, command: tuple[str, ...]
 ) -> None:
     commands.run(tmp_path, "postgresql://ada:s3cret@127.0.0.1:1/deltos", *command)
@@ -75,12 +75,12 @@ def test_a_database_that_cannot_be_reached_is_named_without_its_password(
     assert "s3cret" not in commands.shown
 
 
-def test_a_role_is_admitted_and_the_check_says_whether_row_level_security_holds(
+def test_db_init_admits_a_role_and_db_check_reports_missing_row_level_security(
     tmp_path: Path, commands: CommandLine
 ) -> None:
     owner = empty_database()
-    told = commands.run(tmp_path, owner, "db", "init", "--role", ROLE)
-    assert f"ready for the role {ROLE}" in told
+    output = commands.run(tmp_path, owner, "db", "init", "--role", ROLE)
+    assert f"ready for the role {ROLE}" in output
     assert "row-level security does not hold" in commands.run(tmp_path, owner, "db", "check")
     assert "row-level security" not in commands.run(tmp_path, role_url(), "db", "check")
     commands.run(tmp_path, owner, "db", "init", "--role", "deltos")

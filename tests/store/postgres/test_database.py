@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.errors import BadArgument, StoreBusy, StoreError, StoreTooNew
-from deltos.store.postgres.database import Database, Migration, undone_on_error
+from deltos.store.postgres.database import PostgresDatabase, PostgresMigration, savepoint
 from deltos.store.postgres.errors import place_of
 from tests.postgres_server import PASSWORD, Server, server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-NOTES = Migration("notes", "CREATE TABLE note (text text NOT NULL); CREATE TABLE other (n integer)")
-MORE = Migration("more", "ALTER TABLE note ADD COLUMN extra integer")
+NOTES = PostgresMigration("notes", "CREATE TABLE note (text text NOT NULL); CREATE TABLE other (n integer)")
+MORE = PostgresMigration("more", "ALTER TABLE note ADD COLUMN extra integer")
 SCHEMA = "of_a_test"
 
 
@@ -26,16 +26,19 @@ SCHEMA = "of_a_test"
 def running() -> Iterator[Server]:
     running = server()
     yield running
-    with closing(Database(running.url, migrations=(), schema="public")) as database, database.write() as connection:
+    with (
+        closing(PostgresDatabase(running.url, migrations=(), schema="public")) as database,
+        database.write() as connection,
+    ):
         connection.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
 
 
 @pytest.fixture
-def opened(running: Server) -> Iterator[Callable[..., Database]]:
-    databases: list[Database] = []
+def opened(running: Server) -> Iterator[Callable[..., PostgresDatabase]]:
+    databases: list[PostgresDatabase] = []
 
-    def opened(migrations: Sequence[Migration] = (NOTES,), **settings: float) -> Database:
-        databases.append(Database(running.url, migrations=migrations, schema=SCHEMA, **settings))  # type: ignore[arg-type]
+    def opened(migrations: Sequence[PostgresMigration] = (NOTES,), **settings: float) -> PostgresDatabase:
+        databases.append(PostgresDatabase(running.url, migrations=migrations, schema=SCHEMA, **settings))  # type: ignore[arg-type]
         return databases[-1]
 
     yield opened
@@ -43,16 +46,16 @@ def opened(running: Server) -> Iterator[Callable[..., Database]]:
         database.close()
 
 
-def add(database: Database, text: str) -> None:
+def add(database: PostgresDatabase, text: str) -> None:
     with database.write() as connection:
         connection.execute("INSERT INTO note (text) VALUES (%s)", (text,))
 
 
-def texts(database: Database) -> list[str]:
+def texts(database: PostgresDatabase) -> list[str]:
     return [row[0] for row in database.query("SELECT text FROM note ORDER BY text")]
 
 
-def test_a_transaction_that_fails_leaves_only_its_steps(opened: Callable[..., Database]) -> None:
+def test_a_failed_transaction_keeps_only_its_committed_steps(opened: Callable[..., PostgresDatabase]) -> None:
     database = opened()
 
     def fail() -> None:
@@ -67,17 +70,17 @@ def test_a_transaction_that_fails_leaves_only_its_steps(opened: Callable[..., Da
     assert texts(database) == ["kept"]
 
 
-def test_a_part_that_fails_in_the_database_is_taken_back_alone(opened: Callable[..., Database]) -> None:
+def test_a_failed_savepoint_is_rolled_back_without_its_transaction(opened: Callable[..., PostgresDatabase]) -> None:
     database = opened()
     with database.write() as connection:
         connection.execute("INSERT INTO note VALUES ('kept')")
-        with pytest.raises(StoreError), database.errors, undone_on_error(connection):
+        with pytest.raises(StoreError), database.errors, savepoint(connection):
             connection.execute("INSERT INTO note VALUES (NULL)")
         connection.execute("INSERT INTO note VALUES ('too')")
     assert texts(database) == ["kept", "too"]
 
 
-def test_a_snapshot_sees_one_state_and_a_transaction_its_own(opened: Callable[..., Database]) -> None:
+def test_a_snapshot_sees_one_state_and_a_transaction_its_own_writes(opened: Callable[..., PostgresDatabase]) -> None:
     database, other = opened(), opened()
     with database.snapshot(), database.snapshot():
         assert texts(database) == []
@@ -89,24 +92,24 @@ def test_a_snapshot_sees_one_state_and_a_transaction_its_own(opened: Callable[..
         assert texts(other) == ["meanwhile"]
 
 
-def test_a_claim_is_held_by_one_and_ends_with_its_block(opened: Callable[..., Database]) -> None:
+def test_an_advisory_lock_has_one_holder_and_ends_with_its_block(opened: Callable[..., PostgresDatabase]) -> None:
     database, other = opened(), opened()
-    with database.claim("a") as first, other.claim("a") as second, other.claim("b") as apart:
-        assert (first, second, apart) == (True, False, True)
-    with other.claim("a") as third:
+    with database.try_lock("a") as first, other.try_lock("a") as second, other.try_lock("b") as other_key:
+        assert (first, second, other_key) == (True, False, True)
+    with other.try_lock("a") as third:
         assert third
 
 
-def test_who_lost_a_claim_can_write_nothing_more_under_it(opened: Callable[..., Database]) -> None:
+def test_a_process_that_lost_its_lock_cannot_write_under_it(opened: Callable[..., PostgresDatabase]) -> None:
     database, other = opened(), opened()
     add(database, "before")
-    with database.claim("a"):
+    with database.try_lock("a"):
         add(database, "under the claim")
         other.query(
             """SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
                WHERE datname = current_database() AND query LIKE 'SELECT 1' AND pid <> pg_backend_pid()"""
         )
-        with other.claim("a") as is_taken_over:
+        with other.try_lock("a") as is_taken_over:
             assert is_taken_over
             with pytest.raises(StoreError):
                 add(database, "too late")
@@ -114,7 +117,7 @@ def test_who_lost_a_claim_can_write_nothing_more_under_it(opened: Callable[..., 
     assert texts(database) == ["after", "before", "under the claim"]
 
 
-def test_text_may_contain_nul(opened: Callable[..., Database]) -> None:
+def test_nul_in_text_is_replaced(opened: Callable[..., PostgresDatabase]) -> None:
     database = opened()
     add(database, "a\0b")
     with database.write() as connection:
@@ -125,7 +128,7 @@ def test_text_may_contain_nul(opened: Callable[..., Database]) -> None:
     assert texts(database) == ["a\ufffdb", "c\ufffdd", "e\ufffdf"]
 
 
-def test_steps_are_applied_once_and_by_one_at_a_time(opened: Callable[..., Database]) -> None:
+def test_concurrent_opens_apply_migrations_once(opened: Callable[..., PostgresDatabase]) -> None:
     with ThreadPoolExecutor(4) as threads:
         for opening in [threads.submit(opened) for _ in range(4)]:
             opening.result()
@@ -135,22 +138,22 @@ def test_steps_are_applied_once_and_by_one_at_a_time(opened: Callable[..., Datab
     assert [row[0] for row in database.query("SELECT name FROM migration ORDER BY position")] == ["notes", "more"]
 
 
-def test_a_step_that_fails_leaves_nothing(opened: Callable[..., Database]) -> None:
+def test_a_failed_migration_is_rolled_back(opened: Callable[..., PostgresDatabase]) -> None:
     opened()
     with pytest.raises(StoreError):
-        opened((NOTES, MORE, Migration("broken", "CREATE TABLE half (n integer); SELECT nothing")))
+        opened((NOTES, MORE, PostgresMigration("broken", "CREATE TABLE half (n integer); SELECT nothing")))
     database = opened()
     assert database.query("SELECT to_regclass('half')") == [(None,)]
     assert len(database.query("SELECT * FROM migration")) == 1
 
 
-def test_a_newer_schema_is_refused(opened: Callable[..., Database]) -> None:
+def test_a_newer_schema_is_refused(opened: Callable[..., PostgresDatabase]) -> None:
     opened((NOTES, MORE))
     with pytest.raises(StoreTooNew, match="'more'"):
         opened((NOTES,))
 
 
-def test_a_pool_without_a_free_connection_is_named(opened: Callable[..., Database]) -> None:
+def test_the_error_names_a_pool_without_a_free_connection(opened: Callable[..., PostgresDatabase]) -> None:
     database = opened(pool_size=1, wait_seconds=0.2)
     held, done = threading.Event(), threading.Event()
 
@@ -170,7 +173,7 @@ def test_a_pool_without_a_free_connection_is_named(opened: Callable[..., Databas
         holder.join()
 
 
-def test_a_row_that_another_holds_is_waited_for_and_then_it_is_busy(opened: Callable[..., Database]) -> None:
+def test_waiting_too_long_for_a_locked_row_raises_store_busy(opened: Callable[..., PostgresDatabase]) -> None:
     database, other = opened(), opened(wait_seconds=0.2)
     add(database, "one")
     with database.write() as connection:
@@ -180,8 +183,8 @@ def test_a_row_that_another_holds_is_waited_for_and_then_it_is_busy(opened: Call
     assert texts(database) == ["two"]
 
 
-def test_a_server_that_dies_is_named_nothing_is_acknowledged_and_it_is_used_again_when_it_is_back(
-    running: Server, opened: Callable[..., Database]
+def test_a_crashed_server_is_reported_loses_only_uncommitted_writes_and_is_used_again(
+    running: Server, opened: Callable[..., PostgresDatabase]
 ) -> None:
     database = opened(wait_seconds=2.0)
     add(database, "before")
@@ -192,12 +195,12 @@ def test_a_server_that_dies_is_named_nothing_is_acknowledged_and_it_is_used_agai
             running.kill()
 
     try:
-        with pytest.raises(StoreError, match="cannot be reached") as told:
+        with pytest.raises(StoreError, match="cannot be reached") as raised:
             write_into_the_crash()
-        assert "not kept" in told.value.hint
+        assert "not kept" in raised.value.hint
         with pytest.raises(StoreError, match="cannot be reached"):
             database.query("SELECT 1")
-        with pytest.raises(StoreError, match="cannot be reached"), database.claim("a"):
+        with pytest.raises(StoreError, match="cannot be reached"), database.try_lock("a"):
             pass
     finally:
         running.start()
@@ -214,20 +217,20 @@ def test_a_server_that_dies_is_named_nothing_is_acknowledged_and_it_is_used_agai
         (lambda _: "postgresql://deltos:s3cret@127.0.0.1:1/deltos", "Is its server running"),
     ],
 )
-def test_errors_say_what_to_do_and_never_the_password(running: Server, change: Callable[[str], str], said: str) -> None:
-    with pytest.raises(StoreError) as told:
-        Database(change(running.url), migrations=())
-    assert said in str(told.value)
-    assert "s3cret" not in str(told.value)
-    assert PASSWORD not in str(told.value)
+def test_errors_have_a_hint_and_never_the_password(running: Server, change: Callable[[str], str], hint: str) -> None:
+    with pytest.raises(StoreError) as raised:
+        PostgresDatabase(change(running.url), migrations=())
+    assert hint in str(raised.value)
+    assert "s3cret" not in str(raised.value)
+    assert PASSWORD not in str(raised.value)
 
 
 @pytest.mark.parametrize("password", ["s3cret/", "1/s3cret", "@s3cret", "@s3cret:", "x@s3cret:1", "%s3cret"])
 def test_an_address_with_an_unescaped_password_is_not_repeated(password: str) -> None:
-    with pytest.raises(BadArgument) as told:
-        Database(f"postgresql://deltos:{password}@127.0.0.1:5432/deltos", migrations=())
-    assert "s3cret" not in str(told.value)
-    assert "postgresql://USER" in told.value.hint
+    with pytest.raises(BadArgument) as raised:
+        PostgresDatabase(f"postgresql://deltos:{password}@127.0.0.1:5432/deltos", migrations=())
+    assert "s3cret" not in str(raised.value)
+    assert "postgresql://USER" in raised.value.hint
 
 
 @pytest.mark.parametrize(
@@ -238,6 +241,6 @@ def test_an_address_with_an_unescaped_password_is_not_repeated(password: str) ->
         ("one:5432", "one:5432"),
     ],
 )
-def test_an_address_of_several_servers_is_named_with_all_of_them(hosts: str, named: str) -> None:
+def test_an_address_of_several_servers_shows_all_of_them(hosts: str, named: str) -> None:
     url = f"postgresql://deltos:s3cret@{hosts}/deltos?target_session_attrs=read-write"
     assert place_of(url) == f"postgresql://deltos@{named}/deltos"

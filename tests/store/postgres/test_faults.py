@@ -16,7 +16,7 @@ import pytest
 from deltos.errors import StoreBusy
 from deltos.open_stores import open_tokens
 from deltos.server.access import Level, Tokens
-from deltos.store.postgres.database import Database
+from deltos.store.postgres.database import PostgresDatabase
 from tests.postgres_server import Server, another_server, empty_database, role_url
 from tests.repositories import make_repository
 from tests.server.over_http.served import Served, tool_call
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 __all__ = ["opened", "running"]  # fixtures
 
-_STOPPED_IN_THE_MIDDLE = f"""
-from deltos.store.postgres.database import Database, Migration
+_MIGRATION_TO_KILL = f"""
+from deltos.store.postgres.database import PostgresDatabase, PostgresMigration
 import sys
-notes = Migration("notes", "CREATE TABLE note (text text NOT NULL); CREATE TABLE other (n integer)")
-half = Migration("half", "CREATE TABLE half (n integer); SELECT pg_sleep(600) AS of_a_test")
-Database(sys.stdin.readline().strip(), migrations=(notes, half), schema="{SCHEMA}")
+notes = PostgresMigration("notes", "CREATE TABLE note (text text NOT NULL); CREATE TABLE other (n integer)")
+half = PostgresMigration("half", "CREATE TABLE half (n integer); SELECT pg_sleep(600) AS of_a_test")
+PostgresDatabase(sys.stdin.readline().strip(), migrations=(notes, half), schema="{SCHEMA}")
 """
 
 
@@ -49,7 +49,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     started.dismiss()
 
 
-def said(result: JsonObject) -> str:
+def text_of(result: JsonObject) -> str:
     text: str = result["content"][0]["text"]
     return text
 
@@ -61,9 +61,9 @@ def wait_until(happened: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_a_server_whose_database_dies_says_so_and_goes_on_when_it_is_back(running: Server, served: Served) -> None:
+def test_a_server_reports_a_dead_database_and_recovers(running: Server, served: Served) -> None:
     session = served.open_session()
-    assert "pay.py" in said(served.call("search_code", session, query="pay_invoice"))
+    assert "pay.py" in text_of(served.call("search_code", session, query="pay_invoice"))
     assert not served.call("remember", session, text="invoices are paid on Fridays").get("isError")
     assert served.request(path="/readyz").status == 200
     assert re.search(r'deltos_database_connections\{pool="memory",state="open"\} [1-9]', metrics(served))
@@ -86,9 +86,9 @@ def test_a_server_whose_database_dies_says_so_and_goes_on_when_it_is_back(runnin
     finally:
         running.start()
     wait_until(lambda: served.request(path="/readyz").status == 200)
-    assert "pay.py" in said(served.call("search_code", session, query="pay_invoice"))
-    assert "Fridays" in said(served.call("search", session, query="invoices acknowledged"))
-    assert "never acknowledged" not in said(served.call("search", session, query="invoices acknowledged"))
+    assert "pay.py" in text_of(served.call("search_code", session, query="pay_invoice"))
+    assert "Fridays" in text_of(served.call("search", session, query="invoices acknowledged"))
+    assert "never acknowledged" not in text_of(served.call("search", session, query="invoices acknowledged"))
     assert not served.call("remember", session, text="another one").get("isError")
 
 
@@ -107,8 +107,8 @@ def test_a_server_whose_database_dies_says_so_and_goes_on_when_it_is_back(runnin
         ),
     ],
 )
-def test_a_server_that_does_not_fit_its_tables_says_which_of_them_is_older(
-    tmp_path: Path, change: str, undo: str, told: str
+def test_a_server_reports_older_or_newer_tables(
+    tmp_path: Path, change: str, undo: str, expected_status: str
 ) -> None:
     make_repository(tmp_path / "shop", {"pay.py": "def pay_invoice():\n    return 1\n"})
     command = [sys.executable, "-P", "-m", "deltos", "mcp", str(tmp_path / "shop"), "--http", "127.0.0.1:0"]
@@ -121,7 +121,7 @@ def test_a_server_that_does_not_fit_its_tables_says_which_of_them_is_older(
             try:
                 wait_until(lambda: served.request(path="/readyz").message != {"status": "starting"})
                 reply = served.request(path="/readyz")
-                assert (reply.status, reply.message) == (503, {"status": told})
+                assert (reply.status, reply.message) == (503, {"status": expected_status})
             finally:
                 served.dismiss()
         finally:
@@ -132,22 +132,22 @@ def metrics(served: Served) -> str:
     return served.request(path="/metrics").body.decode()
 
 
-def test_a_server_without_a_connection_left_is_named_and_nobody_waits_for_ever(running: Server) -> None:
+def test_a_database_without_free_connections_raises_store_busy(running: Server) -> None:
     with ExitStack() as taken:
         with suppress(psycopg.OperationalError):
             while True:
                 taken.enter_context(psycopg.connect(running.url))
-        with pytest.raises(StoreBusy, match="too many clients") as told:
-            Database(running.url, migrations=())
-        assert "max_connections" in told.value.hint
+        with pytest.raises(StoreBusy, match="too many clients") as expected_status:
+            PostgresDatabase(running.url, migrations=())
+        assert "max_connections" in expected_status.value.hint
 
 
-def test_a_migration_that_is_killed_in_the_middle_leaves_nothing_and_the_next_one_goes_through(
-    running: Server, opened: Callable[..., Database], tmp_path: Path
+def test_a_killed_migration_is_rolled_back_and_the_next_one_succeeds(
+    running: Server, opened: Callable[..., PostgresDatabase], tmp_path: Path
 ) -> None:
     add(opened(), "kept")
     migrating = subprocess.Popen(
-        [sys.executable, "-c", _STOPPED_IN_THE_MIDDLE], stdin=subprocess.PIPE, env=environment(tmp_path), text=True
+        [sys.executable, "-c", _MIGRATION_TO_KILL], stdin=subprocess.PIPE, env=environment(tmp_path), text=True
     )
     assert migrating.stdin
     migrating.stdin.write(f"{running.url}\n")
@@ -163,8 +163,8 @@ def test_a_migration_that_is_killed_in_the_middle_leaves_nothing_and_the_next_on
     assert database.query("SELECT to_regclass('half')") == [(None,)]
 
 
-def test_an_older_server_that_runs_goes_on_when_a_newer_one_changes_the_tables(
-    opened: Callable[..., Database],
+def test_a_running_older_server_continues_after_a_newer_migration(
+    opened: Callable[..., PostgresDatabase],
 ) -> None:
     older = opened((NOTES,))
     add(older, "before")
@@ -173,7 +173,7 @@ def test_an_older_server_that_runs_goes_on_when_a_newer_one_changes_the_tables(
     assert texts(older) == texts(newer) == ["after", "before"]
 
 
-def test_times_are_those_of_our_clock_whatever_the_clock_of_the_database_says(tmp_path: Path) -> None:
+def test_token_times_use_the_clock_of_the_server_process(tmp_path: Path) -> None:
     ahead = time.time() + 86_400
     clock = [ahead]
     tokens = Tokens(open_tokens(tmp_path, empty_database()), lambda: clock[0])
@@ -187,23 +187,23 @@ def test_times_are_those_of_our_clock_whatever_the_clock_of_the_database_says(tm
 
 
 # Their times are the database's alone: written by it, and compared there with what it says of the moment.
-BY_ITS_CLOCK = frozenset(("jobs.py", "http_sessions.py", "check.py", "replicas.py"))
+DATABASE_CLOCK_FILES = frozenset(("jobs.py", "http_sessions.py", "check.py", "replicas.py"))
 
 
-def test_no_statement_compares_our_times_with_those_of_the_database() -> None:
-    sources = Path(sys.modules[Database.__module__].__file__ or "").parent
+def test_no_statement_compares_process_time_with_database_time() -> None:
+    sources = Path(sys.modules[PostgresDatabase.__module__].__file__ or "").parent
     asking = re.compile(r"(?i)\b(?:now|clock_timestamp|statement_timestamp)\(\)|\bcurrent_timestamp\b")
     found = {
         f"{path.name}: {line.strip()}"
         for path in sources.rglob("*.py")
         for line in path.read_text("utf-8").splitlines()
-        if asking.search(line) and "self._now()" not in line and path.name not in BY_ITS_CLOCK
+        if asking.search(line) and "self._now()" not in line and path.name not in DATABASE_CLOCK_FILES
     }
     assert len(found) == 1, found  # when a step of the schema was applied, for people to read
     assert "INSERT INTO migration" in found.pop()
 
 
-def test_servers_find_the_standby_that_was_promoted_and_lose_nothing(tmp_path: Path) -> None:
+def test_servers_find_a_promoted_standby_and_lose_nothing(tmp_path: Path) -> None:
     primary = another_server()
     with closing(psycopg.connect(primary.url, autocommit=True)) as connection:
         connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
@@ -219,7 +219,7 @@ def test_servers_find_the_standby_that_was_promoted_and_lose_nothing(tmp_path: P
     )
     try:
         session = served.open_session()
-        assert "pay.py" in said(served.call("search_code", session, query="pay_invoice"))
+        assert "pay.py" in text_of(served.call("search_code", session, query="pay_invoice"))
         assert not served.call("remember", session, text="invoices are paid on Fridays").get("isError")
         primary.kill()
         reply = served.post(tool_call("remember", text="the zebra was never acknowledged"), session)
@@ -229,11 +229,11 @@ def test_servers_find_the_standby_that_was_promoted_and_lose_nothing(tmp_path: P
             connection.execute("SELECT pg_reload_conf()")
             connection.execute("SELECT pg_promote(true, 60)")
         wait_until(lambda: served.request(path="/readyz").status == 200)
-        assert "Fridays" in said(served.call("search", session, query="invoices acknowledged"))
-        assert "pay.py" in said(served.call("search_code", session, query="pay_invoice"))
+        assert "Fridays" in text_of(served.call("search", session, query="invoices acknowledged"))
+        assert "pay.py" in text_of(served.call("search_code", session, query="pay_invoice"))
         assert not served.call("remember", session, text="another one about otters").get("isError")
-        assert "otters" in said(served.call("search", session, query="otters", scope=["memory"]))
-        assert "was never" not in said(served.call("search", session, query="zebra", scope=["memory"]))
+        assert "otters" in text_of(served.call("search", session, query="otters", scope=["memory"]))
+        assert "was never" not in text_of(served.call("search", session, query="zebra", scope=["memory"]))
     finally:
         served.dismiss()
         standby.stop()

@@ -10,10 +10,10 @@ import pytest
 
 from deltos.store.apis import ApiRow, NewUnit, UnitRow, WordsRow
 from deltos.store.documents import Batch, DocsChunkRow, DocsChunkWords, PageRow, PageWords, SourceRow
-from deltos.store.postgres.database import Database
+from deltos.store.postgres.database import PostgresDatabase
 from deltos.store.postgres.library import PostgresLibrary
 from deltos.store.postgres.migrations import SCHEMA_STEPS
-from deltos.store.postgres.postings import owner_of
+from deltos.store.postgres.posting_index import owner_of
 from tests.postgres_server import empty_database
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PARTITION = re.compile(r"\bon (\w+?)_(\d+)\b")
 
 
-class WatchedDatabase(Database):
+class WatchedDatabase(PostgresDatabase):
     """Notes which partitions each query may touch, as PostgreSQL plans it."""
 
     touched: set[tuple[str, str]]
@@ -61,7 +61,7 @@ def add_source(library: PostgresLibrary, source_id: str, *texts: str) -> list[in
     )
     assert library.pages.write(source_id, 1, Batch(pages))
     ids = []
-    for page in library.pages.coming_pages(source_id):
+    for page in library.pages.next_pages(source_id):
         [chunk] = library.pages.chunks_of(page.id)
         words = DocsChunkWords(chunk.id, "", "", "", "", chunk.text, 0)
         library.pages.write_words([PageWords(page.id, page.title, "", "", 0)], [words])
@@ -70,7 +70,7 @@ def add_source(library: PostgresLibrary, source_id: str, *texts: str) -> list[in
     return ids
 
 
-def test_a_question_to_one_source_reads_its_partition_alone(
+def test_a_query_on_one_source_reads_only_its_partition(
     library: PostgresLibrary, database: WatchedDatabase
 ) -> None:
     for number in range(6):
@@ -88,7 +88,7 @@ def test_a_question_to_one_source_reads_its_partition_alone(
     assert database.partitions("docs_chunk") == {"docs_chunk": 1}
 
 
-def test_a_question_to_one_api_reads_its_partition_alone(library: PostgresLibrary, database: WatchedDatabase) -> None:
+def test_a_query_on_one_api_reads_only_its_partition(library: PostgresLibrary, database: WatchedDatabase) -> None:
     for name in ("one", "two", "three", "four"):
         row = ApiRow(name, "s", f"/{name}", name, b"", 1, 0, 0, b"[]", 1.0)
         unit = NewUnit(UnitRow("operation", "GET /a", "#/a"), b"body", WordsRow(names="quokka"))
@@ -104,7 +104,7 @@ def test_a_question_to_one_api_reads_its_partition_alone(library: PostgresLibrar
     assert database.partitions("api_unit") == {"api_unit": 1}
 
 
-def test_an_id_tells_its_source_and_one_that_was_made_up_finds_nothing(library: PostgresLibrary) -> None:
+def test_an_id_contains_its_source_and_invalid_ids_are_not_found(library: PostgresLibrary) -> None:
     [first] = add_source(library, "a", "quokka")
     [second] = add_source(library, "b", "wombat")
     assert owner_of(second) == owner_of(first) + 1
@@ -112,7 +112,7 @@ def test_an_id_tells_its_source_and_one_that_was_made_up_finds_nothing(library: 
     assert [chunk.text for chunk in library.passages.chunks([second, first])] == ["wombat", "quokka"]
 
 
-def test_words_are_counted_over_all_sources_and_go_with_theirs(library: PostgresLibrary) -> None:
+def test_word_counts_cover_all_sources_and_shrink_with_removed_ones(library: PostgresLibrary) -> None:
     add_source(library, "a", "quokka wombat", "quokka")
     add_source(library, "b", "quokka")
     assert library.passages.document_frequencies(["quokka", "wombat", "emu"]) == {"quokka": 3, "wombat": 1}
@@ -121,7 +121,7 @@ def test_words_are_counted_over_all_sources_and_go_with_theirs(library: Postgres
     assert library.passages.chunk_count() == 1
 
 
-def test_words_too_long_for_an_index_are_found_too(library: PostgresLibrary) -> None:
+def test_words_too_long_for_an_index_are_found(library: PostgresLibrary) -> None:
     word = "x" * 20_000
     add_source(library, "a", f"quokka {word}y", f"wombat {word}z")
     [found] = library.passages.candidates([f"{word}z"], ["a"], limit=9)

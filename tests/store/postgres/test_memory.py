@@ -13,7 +13,7 @@ import pytest
 
 from deltos.errors import StoreError
 from deltos.store.observations import Clean, NewObservation
-from deltos.store.postgres.database import Database
+from deltos.store.postgres.database import PostgresDatabase
 from deltos.store.postgres.memory.reader import PostgresObservations
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 from tests.postgres_server import empty_database, server
@@ -46,12 +46,12 @@ def add(observations: PostgresObservations, text: str, *, project: str = "p", se
 
 def remember(url: str, name: str) -> None:
     """What each of several processes does at the same time, all in one session of one project."""
-    with closing(Database(url, migrations=SCHEMA_STEPS)) as database:
+    with closing(PostgresDatabase(url, migrations=SCHEMA_STEPS)) as database:
         for number in range(EACH):
             add(PostgresObservations(database), f"{name} {number}")
 
 
-def test_a_question_to_one_project_reads_its_partition_alone(
+def test_a_query_on_one_project_reads_only_its_partition(
     observations: PostgresObservations, database: WatchedDatabase
 ) -> None:
     places = [add(observations, f"quokka {number}", project=f"p{number}") for number in range(6)]
@@ -64,12 +64,12 @@ def test_a_question_to_one_project_reads_its_partition_alone(
     observations.page([key], 9, 0, limit=9)
     observations.at_places([places[3]])
     observations.by_ids(["quokka 3"])
-    observations.sketches([places[3]], head_characters=9)
+    observations.summaries([places[3]], head_characters=9)
     assert database.partitions("observation") == {"observation": 1}
     assert observations.places_with(["quokka"], at_most=9) == places[::-1]
 
 
-def test_processes_that_remember_at_the_same_time_lose_nothing(
+def test_concurrent_writers_lose_no_observation(
     observations: PostgresObservations, database: WatchedDatabase
 ) -> None:
     code = "import sys; from tests.store.postgres.test_memory import remember; remember(*sys.argv[1:])"
@@ -84,10 +84,10 @@ def test_processes_that_remember_at_the_same_time_lose_nothing(
     places = [row.place for row in observations.all()]
     assert places == list(range(places[0], places[0] + WRITERS * EACH)), "one session, side by side"
     assert len(observations.places_with(["writer1"], at_most=1_000)) == EACH
-    assert observations.mend().problems == ()
+    assert observations.repair().problems == ()
 
 
-def test_changes_are_numbered_in_the_order_in_which_they_are_seen(observations: PostgresObservations) -> None:
+def test_changes_are_numbered_in_commit_order(observations: PostgresObservations) -> None:
     first = add(observations, "one")
     seen = observations.last_change()
     second = add(observations, "two")
@@ -97,7 +97,7 @@ def test_changes_are_numbered_in_the_order_in_which_they_are_seen(observations: 
     assert observations.change_of(first) > observations.change_of(second) > seen
 
 
-def test_a_server_that_dies_in_the_middle_of_a_write_keeps_nothing_of_it(observations: PostgresObservations) -> None:
+def test_a_write_interrupted_by_a_crash_is_rolled_back(observations: PostgresObservations) -> None:
     add(observations, "before")
 
     def write_into_the_crash() -> None:
@@ -114,12 +114,12 @@ def test_a_server_that_dies_in_the_middle_of_a_write_keeps_nothing_of_it(observa
         server().start()
     assert [row.text for row in observations.all()] == ["before"]
     assert observations.places_with(["half"], at_most=9) == []
-    assert observations.mend().problems == ()
+    assert observations.repair().problems == ()
     add(observations, "after")
     assert [row.text for row in observations.all()] == ["before", "after"]
 
 
-def test_what_is_purged_is_in_no_file_of_the_tables_once_it_is_scrubbed(
+def test_purged_text_is_in_no_table_file_after_scrub(
     observations: PostgresObservations, database: WatchedDatabase
 ) -> None:
     kept, gone = add(observations, "the kept quokka"), add(observations, "hush4711secret")
@@ -134,9 +134,9 @@ def test_what_is_purged_is_in_no_file_of_the_tables_once_it_is_scrubbed(
     assert observations.places_with(["quokka"], at_most=9) == [kept]
 
 
-def test_scrubbing_gives_up_while_another_reads(observations: PostgresObservations) -> None:
+def test_scrub_returns_false_while_another_process_reads(observations: PostgresObservations) -> None:
     add(observations, "one")
-    with closing(Database(server().url, migrations=SCHEMA_STEPS)) as other, other.snapshot():
+    with closing(PostgresDatabase(server().url, migrations=SCHEMA_STEPS)) as other, other.snapshot():
         assert len(list(PostgresObservations(other).all())) == 1
         assert not observations.scrub()
     assert observations.scrub()
@@ -149,14 +149,14 @@ def test_scrubbing_gives_up_while_another_reads(observations: PostgresObservatio
         ("DELETE FROM observation_place", "directory"),
     ],
 )
-def test_an_index_that_does_not_match_is_mended(
-    observations: PostgresObservations, database: WatchedDatabase, damage: str, said: str
+def test_repair_rebuilds_a_wrong_index(
+    observations: PostgresObservations, database: WatchedDatabase, damage: str, message: str
 ) -> None:
     place = add(observations, "the quokka")
     with database.write() as connection:
         connection.execute(damage.encode())
-    [problem] = observations.mend().problems
-    assert re.search(said, problem)
-    assert observations.mend().problems == ()
+    [problem] = observations.repair().problems
+    assert re.search(message, problem)
+    assert observations.repair().problems == ()
     assert observations.places_with(["quokka"], at_most=9) == [place]
     assert [row.text for row in observations.all()] == ["the quokka"]

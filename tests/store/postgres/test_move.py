@@ -50,7 +50,7 @@ def fill_library(library: LibraryStore) -> None:
     chunks = (DocsChunkRow("One", ("top",), True, "the quokka"), DocsChunkRow("Two", (), False, "the wombat"))
     page = PageRow("/a", "/a?x", "A", "etag", "", b"hash", chunks, (("/b", "see b"),))
     assert library.pages.write("s1", 1, Batch((page,)))
-    [stored] = library.pages.coming_pages("s1")
+    [stored] = library.pages.next_pages("s1")
     words = [DocsChunkWords(each.id, "h", "t", "a", "l", each.text, 2) for each in library.pages.chunks_of(stored.id)]
     library.pages.write_words([PageWords(stored.id, "a", "one two", "quokka", 4)], words)
     assert library.pages.publish("s1", 1, now=2.0)
@@ -65,7 +65,7 @@ def fill_library(library: LibraryStore) -> None:
     library.api_vectors.write(MODEL, [(waiting.key, b"unit")])
 
 
-def told_by_memory(observations: Observations) -> list[object]:
+def memory_contents(observations: Observations) -> list[object]:
     """All that a memory says of itself."""
     keys = [project.key for project in observations.projects()]
     places = [row.place for row in observations.all()]
@@ -78,14 +78,14 @@ def told_by_memory(observations: Observations) -> list[object]:
     ]  # fmt: skip
 
 
-def told_by_library(library: LibraryStore) -> list[object]:
+def library_contents(library: LibraryStore) -> list[object]:
     """All that a library says of itself, but for ids."""
     passages, [api] = library.passages, library.apis.apis()
     found = passages.candidates(["quokka", "wombat"], ["s1"], limit=9)
     units = library.apis.search(("quokka",), (1.0,) * 5, api_id=None, kinds=(), limit=9)
     return [
         library.sources.sources(), library.sources.crawl("s1"), library.sources.failed_addresses("s1"),
-        library.pages.known_pages("s1"), [link[1:] for link in library.pages.coming_links("s1")],
+        library.pages.known_pages("s1"), [link[1:] for link in library.pages.next_links("s1")],
         [(each.text_length, each.anchors, each.is_definition, each.links_in, each.page_links_in) for each in found],
         [(each.heading_words, each.trail_words, each.anchor_words, each.link_words, each.body_words) for each in found],
         [round(score, 9) for score in passages.page_scores(["quokka"], ["s1"], limit=9).values()],
@@ -97,19 +97,19 @@ def told_by_library(library: LibraryStore) -> list[object]:
     ]  # fmt: skip
 
 
-def test_what_is_moved_into_a_database_and_back_is_what_it_was(tmp_path: Path) -> None:
+def test_moving_into_a_database_and_back_loses_nothing(tmp_path: Path) -> None:
     url, first, second = empty_database(), tmp_path / "first", tmp_path / "second"
     with closing(open_observations(first)) as memory, closing(open_library(first)) as library:
         fill_memory(memory)
         fill_library(library)
         open_tokens(first).add(StoredToken("a1", "ci", b"hash", "read", (), created_at=10, revoked_at=20))
         open_workspaces(first).add("Shop", ["/src/web", "/src/api"])
-        before = [told_by_memory(memory), told_by_library(library)]
+        before = [memory_contents(memory), library_contents(library)]
     assert move(first, url, back=False, say=lambda _: None) == Moved(9, 1, 1, 1, 1)
-    assert [told_by_memory(open_observations(first, url)), told_by_library(open_library(first, url))] == before
+    assert [memory_contents(open_observations(first, url)), library_contents(open_library(first, url))] == before
     assert move(second, url, back=True, say=lambda _: None) == Moved(9, 1, 1, 1, 1)
     with closing(open_observations(second)) as memory, closing(open_library(second)) as library:
-        assert [told_by_memory(memory), told_by_library(library)] == before
+        assert [memory_contents(memory), library_contents(library)] == before
     assert open_tokens(second).all() == open_tokens(first).all()
     assert open_workspaces(second).all() == open_workspaces(first).all()
     with closing(open_observations(first, url)) as moved, moved.writing() as writer:
@@ -118,7 +118,7 @@ def test_what_is_moved_into_a_database_and_back_is_what_it_was(tmp_path: Path) -
         writer.insert(project, session, NewObservation(Clean("after"), Clean("after"), Clean(""), Clean(""), 9))
 
 
-def test_a_memory_is_never_mixed_into_another_and_the_rest_is_moved(
+def test_a_memory_is_not_merged_into_another_but_the_rest_is_moved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url = empty_database()
@@ -130,7 +130,7 @@ def test_a_memory_is_never_mixed_into_another_and_the_rest_is_moved(
     open_tokens(tmp_path).add(StoredToken("a1", "ci", b"hash", "read", (), created_at=10))
     open_workspaces(tmp_path).add("Shop", ["/src/web"])
     with closing(open_observations(tmp_path, url)) as there:
-        before = told_by_memory(there)
+        before = memory_contents(there)
     monkeypatch.setenv("DELTOS_HOME", str(tmp_path))
     monkeypatch.setenv("DELTOS_DATABASE", url)
     assert main(["db", "move"]) == 1
@@ -139,11 +139,11 @@ def test_a_memory_is_never_mixed_into_another_and_the_rest_is_moved(
     assert "Memory was not copied" in shown.err
     assert "deltos memory export" in shown.err
     with closing(open_observations(tmp_path, url)) as there:
-        assert told_by_memory(there) == before
+        assert memory_contents(there) == before
     assert move(tmp_path, url, back=False, say=lambda _: None) == Moved(None, 0, 0, 0, 0)
 
 
-def test_a_workspace_of_the_same_name_gets_the_folders_that_it_lacks(tmp_path: Path) -> None:
+def test_moving_adds_missing_folders_to_a_workspace_with_the_same_name(tmp_path: Path) -> None:
     url = empty_database()
     open_workspaces(tmp_path).add("Shop", ["/src/web", "/src/api"])
     there = open_workspaces(tmp_path, url)

@@ -15,16 +15,16 @@ from deltos.app import App
 from deltos.config import Config, Embedding
 from deltos.domains.code.search import CodeSearch
 from deltos.domains.graph.languages import FAMILIES
-from deltos.domains.graph.resolving import ResolvingSession, resolve_in_child
+from deltos.domains.graph.resolution_process import ResolvingSession, resolve_in_child
 from deltos.errors import StoreBusy, StoreError
 from deltos.store.code import ChunkRecord, DefinitionRecord, FileScope, FileWords
 from deltos.store.graph import PendingFacts
 from deltos.store.history import CommitRecord
-from deltos.store.postgres.database import POOL_SIZE, SCHEMA, Database
+from deltos.store.postgres.database import POOL_SIZE, SCHEMA, PostgresDatabase
 from deltos.store.postgres.graph import PostgresFactSource
 from deltos.store.postgres.migrations import SCHEMA_STEPS
-from deltos.store.postgres.opened import shared_database
 from deltos.store.postgres.projects import PostgresProjects
+from deltos.store.postgres.shared_databases import shared_database
 from deltos.store.project import FileRecord, SeenStamp, SkippedFile
 from deltos.store.sqlite.projects import SqliteProjects
 from deltos.store.symbols import Symbol
@@ -64,9 +64,9 @@ def pair(project: PostgresProject, tmp_path: Path) -> Iterator[tuple[ProjectStor
         yield project, other
 
 
-def some_words(random: Random, most: int) -> str:
+def some_words(random: Random, max_words: int) -> str:
     # As in language, a few words are everywhere and most are rare.
-    return " ".join(WORDS[min(int(random.expovariate(0.4)), len(WORDS) - 1)] for _ in range(random.randrange(most)))
+    return " ".join(WORDS[min(int(random.expovariate(0.4)), len(WORDS) - 1)] for _ in range(random.randrange(max_words)))
 
 
 def write_file(writer: ProjectWriter, random: Random, path: str) -> int:
@@ -77,10 +77,10 @@ def write_file(writer: ProjectWriter, random: Random, path: str) -> int:
     return file_id
 
 
-class TestTheSameAnswersAsSqlite:
+class TestEnginesAgree:
     """On the same material, words alone: the same rows in the same order, with the same scores."""
 
-    def test_for_random_chunks_files_and_commits_through_changes(self, pair: tuple[ProjectStore, ProjectStore]) -> None:
+    def test_random_chunks_files_and_commits_rank_equally_after_changes(self, pair: tuple[ProjectStore, ProjectStore]) -> None:
         for seed in range(4):
             files: list[list[int]] = []
             paths = [f"{word}/{seed}-{n}.py" for n, word in enumerate(WORDS[:9])]
@@ -108,16 +108,16 @@ class TestTheSameAnswersAsSqlite:
         paths = [dict(store.code.paths(FileScope())) for store in (ours, theirs)]
         seen: Counter[str] = Counter()
         for _ in range(8):
-            alone, paired = random.sample(terms, random.randint(1, 3)), random.sample(terms, random.randint(2, 4))
+            single_terms, paired_terms = random.sample(terms, random.randint(1, 3)), random.sample(terms, random.randint(2, 4))
             for scope in (FileScope(), FileScope("a"), FileScope("", (".PY",))):
-                chunks = [store.code.match_chunks(alone, paired, scope, limit=10) for store in (ours, theirs)]
-                files = [store.code.match_files(alone, alone, paired, scope, limit=10) for store in (ours, theirs)]
+                chunks = [store.code.match_chunks(single_terms, paired_terms, scope, limit=10) for store in (ours, theirs)]
+                files = [store.code.match_files(single_terms, single_terms, paired_terms, scope, limit=10) for store in (ours, theirs)]
                 self._same(seen, "chunks", [[(hit.file_id, hit.score) for hit in hits] for hits in chunks], paths)
                 self._same(seen, "files", files, paths)
             for spans in ((), [(0, 40), (60, 90)]):
-                commits = [store.history.match_commits(alone, spans, limit=10) for store in (ours, theirs)]
+                commits = [store.history.match_commits(single_terms, spans, limit=10) for store in (ours, theirs)]
                 self._same(seen, "commits", [[(hit.commit.hash, hit.score) for hit in hits] for hits in commits])
-            self._same(seen, "past files", [store.history.match_files(alone, limit=10) for store in (ours, theirs)])
+            self._same(seen, "past files", [store.history.match_files(single_terms, limit=10) for store in (ours, theirs)])
         assert min(seen[what] for what in ("chunks", "files", "commits", "past files")) > 0
 
     def _same(
@@ -134,12 +134,12 @@ class TestTheSameAnswersAsSqlite:
         assert ours == theirs
         seen[what] += len(ours)
 
-    def test_for_a_project_that_is_indexed_asked_and_edited(self, tmp_path: Path, workers: Workers) -> None:
+    def test_an_indexed_and_edited_project_gives_equal_results(self, tmp_path: Path, workers: Workers) -> None:
         root = unpack(RELEVANCE / "bookshop.txtar", tmp_path / "bookshop")
-        words_alone, url = Embedding("off"), empty_database()
+        no_embedding, url = Embedding("off"), empty_database()
         with (
-            closing(App(Config(tmp_path / "one", embedding=words_alone), workers=workers)) as files,
-            closing(App(Config(tmp_path / "two", embedding=words_alone, database=url), workers=workers)) as database,
+            closing(App(Config(tmp_path / "one", embedding=no_embedding), workers=workers)) as files,
+            closing(App(Config(tmp_path / "two", embedding=no_embedding, database=url), workers=workers)) as database,
         ):
             indexes = [app.domains.projects.at(root) for app in (files, database)]
             self._compare_indexes(root, *indexes)
@@ -168,7 +168,7 @@ class TestTheSameAnswersAsSqlite:
 
 
 def _commit(random: Random, name: str, paths: list[str]) -> CommitRecord:
-    subject, body, files = (some_words(random, most) for most in (6, 20, 9))
+    subject, body, files = (some_words(random, max_words) for max_words in (6, 20, 9))
     touched = tuple(random.sample(paths, random.randint(1, len(paths))))
     return CommitRecord(
         name.rjust(40, "0"), random.randrange(100), "A", name, "", 1, False, touched, subject, body, files
@@ -198,7 +198,7 @@ def fill(store: ProjectStore) -> None:
         writer.set_unresolved("graph", ["a/b.py"], [("a/b.py", "took too long")])
 
 
-def test_a_project_is_written_and_read_in_its_own_part_of_every_table(stores: PostgresProjects) -> None:
+def test_a_project_uses_only_its_own_partition_of_every_table(stores: PostgresProjects) -> None:
     for name in ("one", "two", "three"):
         with closing(stores.store_of(Path("/src", name))) as store:
             fill(store)
@@ -226,20 +226,20 @@ def test_a_project_is_written_and_read_in_its_own_part_of_every_table(stores: Po
                     """SELECT relation::regclass::text FROM pg_locks JOIN pg_class ON pg_class.oid = relation
                        WHERE pid = pg_backend_pid() AND relispartition AND relkind = 'r'"""
                 ).fetchall()
-            parts = {table.rpartition("_")[2] for (table,) in used}
-            assert len(parts) == 1
+            partitions = {table.rpartition("_")[2] for (table,) in used}
+            assert len(partitions) == 1
             assert len(used) > 15
             (plan,) = _plans(
                 store, "SELECT * FROM chunk JOIN file ON file.project = chunk.project AND file.id = file_id"
             )
-            assert {word.rpartition("_")[2] for word in plan if word.startswith(("chunk_", "file_"))} == parts
+            assert {word.rpartition("_")[2] for word in plan if word.startswith(("chunk_", "file_"))} == partitions
 
 
-def test_a_project_that_came_after_the_tables_were_analysed_is_read_by_its_indexes(stores: PostgresProjects) -> None:
+def test_a_project_added_after_analyze_is_read_through_indexes(stores: PostgresProjects) -> None:
     """Without a look at all files for each of them: the server knows nothing of the project yet."""
     known = stores.store_of(Path("/src/known"))
     number = 0
-    while _part_of(new := stores.store_of(Path(f"/src/new{number}"))) != _part_of(known):
+    while _partition_of(new := stores.store_of(Path(f"/src/new{number}"))) != _partition_of(known):
         number += 1
     for store in (known, new):
         with store.writing() as writer:
@@ -263,7 +263,7 @@ def test_a_project_that_came_after_the_tables_were_analysed_is_read_by_its_index
             assert "Join Filter" not in plan, plan
 
 
-def _part_of(store: PostgresProject) -> int:
+def _partition_of(store: PostgresProject) -> int:
     sql = "SELECT n FROM generate_series(0, 7) AS n WHERE satisfies_hash_partition('place'::regclass, 8, n, %s::bigint)"
     part: int = store.tables.query(sql, (store.tables.key,))[0][0]
     return part
@@ -285,7 +285,7 @@ def _plans(store: PostgresProject, sql: str) -> list[set[str]]:
     return [relations]
 
 
-def test_a_write_too_touches_only_the_part_of_its_project(stores: PostgresProjects) -> None:
+def test_a_write_uses_only_the_partition_of_its_project(stores: PostgresProjects) -> None:
     with closing(stores.store_of(ROOT)) as store:
         fill(store)
         with store.writing() as writer:
@@ -299,7 +299,7 @@ def test_a_write_too_touches_only_the_part_of_its_project(stores: PostgresProjec
     assert len({table.rpartition("_")[2] for (table,) in used}) == 1
 
 
-def test_names_and_paths_of_any_length_are_kept_and_found(project: PostgresProject) -> None:
+def test_names_and_paths_of_any_length_are_stored_and_found(project: PostgresProject) -> None:
     random = Random(1)
     long = "".join(random.choice("abcdefghijklmnopqrstuvwxyz0123456789äöü") for _ in range(6_000))
     path, name = f"{long[:2_000]}/{long[2_000:4_000]}.py", f"Ä{long}"
@@ -325,29 +325,29 @@ def test_names_and_paths_of_any_length_are_kept_and_found(project: PostgresProje
     assert len(project.code.match_chunks([long], [], FileScope(), limit=9)) == 1
 
 
-def test_a_forgotten_project_leaves_nothing_and_begins_anew(stores: PostgresProjects, project: PostgresProject) -> None:
+def test_a_removed_project_leaves_no_rows_and_can_be_indexed_again(stores: PostgresProjects, project: PostgresProject) -> None:
     fill(project)
     with closing(stores.store_of(Path("/src/other"))) as other:
         fill(other)
-        with project.claim(), pytest.raises(StoreBusy):
+        with project.try_lock(), pytest.raises(StoreBusy):
             stores.remove(ROOT)
         stores.remove(ROOT)
         assert [index.place.rpartition("/")[2] for index in stores.known()] == [other.name]
         assert other.file_count() == 1
         with pytest.raises(StoreError, match="forgotten meanwhile"), project.writing():
             pass
-        assert project.repairing(project.file_count) == 0
+        assert project.run_with_repair(project.file_count) == 0
         fill(project)
         assert len(stores.known()) == 2
     (left,) = project.tables.query("SELECT COUNT(DISTINCT project) FROM word")
     assert left == (2,)
 
 
-def test_a_project_is_written_by_one_at_a_time_and_others_go_on(stores: PostgresProjects) -> None:
+def test_writers_of_one_project_take_turns_and_other_projects_are_not_blocked(stores: PostgresProjects) -> None:
     url = empty_database()
-    with closing(Database(url, migrations=SCHEMA_STEPS, wait_seconds=0.2)) as hasty:
-        store, same = stores.store_of(ROOT), PostgresProjects(lambda: hasty).store_of(ROOT)
-        other = PostgresProjects(lambda: hasty).store_of(Path("/src/other"))
+    with closing(PostgresDatabase(url, migrations=SCHEMA_STEPS, wait_seconds=0.2)) as impatient:
+        store, same = stores.store_of(ROOT), PostgresProjects(lambda: impatient).store_of(ROOT)
+        other = PostgresProjects(lambda: impatient).store_of(Path("/src/other"))
         with store.writing():
             with pytest.raises(StoreBusy), same.writing():
                 pass
@@ -356,7 +356,7 @@ def test_a_project_is_written_by_one_at_a_time_and_others_go_on(stores: Postgres
         assert other.file_count() == 1
 
 
-def test_a_text_that_cannot_be_stored_fails_at_once_and_the_others_are_kept(project: PostgresProject) -> None:
+def test_text_that_cannot_be_stored_raises_at_once_and_other_rows_are_kept(project: PostgresProject) -> None:
     with project.writing() as writer:
         kept = writer.add_file(FileRecord("a.py", "python", 3, b"hash", STAMP))
         with pytest.raises(UnicodeEncodeError):
@@ -366,9 +366,9 @@ def test_a_text_that_cannot_be_stored_fails_at_once_and_the_others_are_kept(proj
     assert [file_id for file_id, _ in project.code.match_files(["b"], [], [], FileScope(), limit=9)] == [kept]
 
 
-def test_a_part_that_the_database_refuses_leaves_no_words(project: PostgresProject) -> None:
+def test_a_rolled_back_savepoint_leaves_no_words(project: PostgresProject) -> None:
     def fail(writer: ProjectWriter, file_id: int) -> None:
-        with writer.part():
+        with writer.savepoint():
             chunk = ChunkRecord(1, 1, "", "", "", "rare", "", "")
             writer.code.add(file_id, FileWords("c", "", ""), [chunk], [])  # once more: its words are there already
 
@@ -383,17 +383,17 @@ def test_a_part_that_the_database_refuses_leaves_no_words(project: PostgresProje
     assert project.code.chunk_count() == chunks
 
 
-def test_a_child_that_cannot_reach_the_database_is_no_fault_of_a_file(workers: Workers) -> None:
+def test_an_unreachable_database_is_not_reported_as_a_file_error(workers: Workers) -> None:
     source = PostgresFactSource(("postgresql://ada:s3cret@127.0.0.1:1/deltos", "deltos"), 1)
     assert "s3cret" not in repr(source)
     number = next(n for n, family in enumerate(FAMILIES) if "python" in family.languages)
     session = ResolvingSession(source, {"a.py": "python"}, PendingFacts({}, {}), number, ["a.py"])
-    with pytest.raises(StoreError, match="cannot be reached") as told:
+    with pytest.raises(StoreError, match="cannot be reached") as raised:
         list(resolve_in_child(workers, session))
-    assert "s3cret" not in str(told.value)
+    assert "s3cret" not in str(raised.value)
 
 
-def test_a_question_to_many_projects_takes_one_connection_and_sees_one_state(stores: PostgresProjects) -> None:
+def test_a_query_over_many_projects_uses_one_connection_and_one_snapshot(stores: PostgresProjects) -> None:
     opened = [stores.store_of(Path("/src", f"p{n}")) for n in range(POOL_SIZE + 4)]
     with ExitStack() as snapshots:
         connections = {id(snapshots.enter_context(store.code.snapshot())) for store in opened}

@@ -15,7 +15,7 @@ from deltos.app import App
 from deltos.config import Config
 from deltos.confinement import Confinement, confined
 from deltos.open_stores import open_library
-from deltos.store.postgres.check import standby_state
+from deltos.store.postgres.health import standby_state
 from tests.calling import Desk
 from tests.postgres_server import DATABASE, ROLE, ROLE_PASSWORD, Server, empty_database, role_url, server
 from tests.repositories import make_repository
@@ -77,15 +77,15 @@ def is_read_from(standby: Server, port: Callable[[], int]) -> bool:
     return True
 
 
-def told_by(standby: Server, ask: Callable[[], str]) -> str:
+def answer_from(standby: Server, ask: Callable[[], str]) -> str:
     """An answer for which the standby was asked, once it has everything."""
     until = time.monotonic() + PATIENCE_SECONDS
     while True:
         catch_up(standby)
         before = last_read(standby)
-        told = ask()
+        answer = ask()
         if last_read(standby) > before:
-            return told
+            return answer
         assert time.monotonic() < until
         time.sleep(0.1)
 
@@ -105,7 +105,7 @@ def last_read(standby: Server) -> datetime:
     return moment
 
 
-def test_memory_and_documentation_are_read_from_a_standby_that_has_all_of_the_log(
+def test_memory_and_documentation_are_read_from_an_up_to_date_standby(
     standby: Server, tmp_path: Path, workers: Workers
 ) -> None:
     empty_database()
@@ -122,7 +122,7 @@ def test_memory_and_documentation_are_read_from_a_standby_that_has_all_of_the_lo
         desk.call("remember", text="The walrus is fed at noon", kind="decision")
         for _ in range(2):  # what was just written is in the answer, whoever gives it
             assert "fed at noon" in found("walrus fed")
-        assert "fed at noon" in told_by(standby, lambda: found("walrus fed"))
+        assert "fed at noon" in answer_from(standby, lambda: found("walrus fed"))
         library = open_library(config.home, config.database, config.standbys)
         for store in (app.domains.memory.store, library.passages, library.apis):
             assert is_read_from(standby, partial(port_of, store))
@@ -138,7 +138,7 @@ def test_memory_and_documentation_are_read_from_a_standby_that_has_all_of_the_lo
         assert "fed at dusk" in found("otter fed")
 
 
-class Asked:
+class SearchedProject:
     """A project, and where its searches are read."""
 
     def __init__(self, app: App, root: Path) -> None:
@@ -155,7 +155,7 @@ class Asked:
         return port_of(self.index.store.code)
 
 
-def test_a_search_is_read_from_the_standby_unless_that_lags_behind_or_is_gone(
+def test_code_search_reads_from_the_standby_unless_it_lags_or_is_gone(
     standby: Server, tmp_path: Path, workers: Workers
 ) -> None:
     empty_database()
@@ -164,40 +164,40 @@ def test_a_search_is_read_from_the_standby_unless_that_lags_behind_or_is_gone(
     make_repository(root, {"walrus.py": "def of_walrus(): ...\n"})
     config = Config(tmp_path / "home", database=url, standbys=(standby_url(standby),))
     with closing(App(config, workers=workers)) as app:
-        asked = Asked(app, root)
-        asked.index.index()
+        searched = SearchedProject(app, root)
+        searched.index.index()
         app.domains.projects.at(other).index()
         catch_up(standby)
-        assert is_read_from(standby, asked.port)
-        assert "walrus.py" in asked.text("of_walrus")
+        assert is_read_from(standby, searched.port)
+        assert "walrus.py" in searched.text("of_walrus")
         for tool in ("find_symbol", "find_references", "get_impact", "get_context", "get_stats", "detect_circular"):
             symbol = "" if tool in ("get_stats", "detect_circular") else "of_walrus"
-            told = told_by(standby, partial(asked.graph, tool, symbol))
-            assert "walrus.py" in told or "1 file" in told
+            answer = answer_from(standby, partial(searched.graph, tool, symbol))
+            assert "walrus.py" in answer or "1 file" in answer
         with confined(Confinement((root,), {})):  # the standby holds callers to their rights too
-            assert is_read_from(standby, asked.port)
-            with asked.index.store.code.snapshot() as connection:
+            assert is_read_from(standby, searched.port)
+            with searched.index.store.code.snapshot() as connection:
                 found = connection.execute("SELECT DISTINCT project FROM file").fetchall()  # type: ignore[attr-defined]
-            assert found == [(asked.index.store.tables.key,)]  # type: ignore[attr-defined]
+            assert found == [(searched.index.store.tables.key,)]  # type: ignore[attr-defined]
 
         replaying(standby, on=False)
         (root / "later.py").write_text("def of_narwhal(): ...\n")
-        asked.index.index()
-        assert asked.port() == server().port
-        assert "later.py" in asked.text("of_narwhal")
+        searched.index.index()
+        assert searched.port() == server().port
+        assert "later.py" in searched.text("of_narwhal")
         replaying(standby, on=True)
-        assert is_read_from(standby, asked.port)
-        assert "later.py" in asked.text("of_narwhal")
+        assert is_read_from(standby, searched.port)
+        assert "later.py" in searched.text("of_narwhal")
 
-        followed, none = (standby_state(address) for address in (config.standbys[0], url))
-        assert f"127.0.0.1:{standby.port}/{DATABASE}: follows" in followed
-        assert "no standby" in none
+        following_state, primary_state = (standby_state(address) for address in (config.standbys[0], url))
+        assert f"127.0.0.1:{standby.port}/{DATABASE}: follows" in following_state
+        assert "no standby" in primary_state
 
         standby.kill()
         assert "cannot be reached" in standby_state(config.standbys[0])
-        assert "later.py" in asked.text("of_narwhal")
-        assert asked.port() == server().port
-        told = asked.text("of_narwhal")
-        assert f"127.0.0.1:{standby.port}/{DATABASE} cannot be read from; the primary answers" in told
-        assert ROLE_PASSWORD not in told
+        assert "later.py" in searched.text("of_narwhal")
+        assert searched.port() == server().port
+        answer = searched.text("of_narwhal")
+        assert f"127.0.0.1:{standby.port}/{DATABASE} cannot be read from; the primary answers" in answer
+        assert ROLE_PASSWORD not in answer
         standby.start()

@@ -17,12 +17,12 @@ from deltos.errors import BadArgument, StoreError
 from deltos.store.apis import ApiRow, NewUnit, UnitRow, WordsRow
 from deltos.store.postgres.apis import PostgresApis
 from deltos.store.postgres.blobs import BLOB_RULE
-from deltos.store.postgres.database import SCHEMA, Database, Migration
+from deltos.store.postgres.database import SCHEMA, PostgresDatabase, PostgresMigration
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 from deltos.store.postgres.projects import PostgresProjects
 from deltos.store.postgres.rights import ALL_PROJECTS, BY_PROJECT, RULES, SERVER, SHARED, admit_role
 from deltos.store.postgres.vectors import OBSERVATIONS, PostgresVectors
-from deltos.workspace.identity import memories_of
+from deltos.workspace.identity import memory_scopes
 from tests.calling import Desk
 from tests.postgres_server import DATABASE, ROLE, empty_database, role_url
 from tests.repositories import make_repository
@@ -123,7 +123,7 @@ class Team:
 
     def confinement(self, word: str) -> Confinement:
         root = self.roots[word]
-        return Confinement((root,), memories_of((root,)))
+        return Confinement((root,), memory_scopes((root,)))
 
 
 @pytest.fixture(scope="module")
@@ -134,44 +134,44 @@ def team(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator
 
 
 @contextmanager
-def reading(url: str) -> Iterator[Database]:
-    with closing(Database(url, migrations=SCHEMA_STEPS)) as database:
+def reading(url: str) -> Iterator[PostgresDatabase]:
+    with closing(PostgresDatabase(url, migrations=SCHEMA_STEPS)) as database:
         yield database
 
 
-def rows_of(database: Database, table: str) -> set[str]:
+def rows_of(database: PostgresDatabase, table: str) -> set[str]:
     return {row[0] for row in database.query(f'SELECT t::text FROM "{table}" t')}
 
 
-def test_every_table_of_the_schema_has_a_rule(team: Team) -> None:
+def test_every_table_of_the_schema_has_a_policy(team: Team) -> None:
     with psycopg.connect(team.owner, options=f"-c search_path={SCHEMA}") as connection:
         tables = {row[0] for row in connection.execute(TABLES)}
-        held = connection.execute(
+        protected_tables = connection.execute(
             """SELECT relname FROM pg_class JOIN pg_policy ON polrelid = pg_class.oid
                WHERE relrowsecurity AND polcmd = '*' AND polpermissive AND relnamespace = %s::regnamespace""",
             (SCHEMA,),
         ).fetchall()
-    assert tables == {row[0] for row in held}
+    assert tables == {row[0] for row in protected_tables}
     assert {*RULES} <= tables
     assert {table for table, rule in RULES.items() if rule == SHARED} == {"migration", "stopped_reading"}
 
 
-def test_a_confined_call_sees_its_own_rows_of_every_table_and_none_of_others(team: Team) -> None:
+def test_a_confined_call_sees_only_its_own_rows_of_every_table(team: Team) -> None:
     first, second = team.rows
     rows = {"zeppelin": first, "walrus": {table: rows - first[table] for table, rows in second.items()}}
-    held = [table for table in first if RULES.get(table) != SHARED]
-    assert all(rows["walrus"][table] for table in held if table != "application_role")  # else nothing would be shown
+    protected_tables = [table for table in first if RULES.get(table) != SHARED]
+    assert all(rows["walrus"][table] for table in protected_tables if table != "application_role")  # else nothing would be shown
     for word, other in (("zeppelin", "walrus"), ("walrus", "zeppelin")):
         with reading(team.role) as database, confined(team.confinement(word)):
-            seen = {table: rows_of(database, table) for table in held}
-        for table in held:
+            seen = {table: rows_of(database, table) for table in protected_tables}
+        for table in protected_tables:
             assert not seen[table] & (rows[other][table] - rows[word][table]), table
             rule = {**RULES, **LATER}.get(table, SERVER)
             is_keyed = " OR " in rule and rule != ALL_PROJECTS
             assert bool(seen[table]) == is_keyed, table
 
 
-def test_a_connection_that_was_told_nothing_sees_nothing(team: Team) -> None:
+def test_a_connection_without_rights_sees_nothing(team: Team) -> None:
     with psycopg.connect(team.role, options=f"-c search_path={SCHEMA}", autocommit=True) as connection:
         for table in team.rows[1]:
             if RULES.get(table) == SHARED:
@@ -186,7 +186,7 @@ def test_a_connection_that_was_told_nothing_sees_nothing(team: Team) -> None:
                 connection.execute(f'SELECT 1 FROM "{part}"'.encode())
 
 
-def test_with_all_checks_of_the_application_off_the_database_still_shows_nothing_of_others(
+def test_without_application_checks_the_database_still_hides_other_projects(
     team: Team, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, workers: Workers
 ) -> None:
     for name in ("admits", "admits_memory"):
@@ -211,7 +211,7 @@ def _ids(team: Team, word: str) -> list[str]:
         return [row[0] for row in database.query("SELECT id FROM observation WHERE text LIKE %s", (f"%{word}%",))]
 
 
-def test_a_confined_call_writes_to_its_own_projects_alone(team: Team) -> None:
+def test_a_confined_call_writes_only_to_its_own_projects(team: Team) -> None:
     with reading(team.owner) as database:
         keys = dict(database.query("SELECT root, id FROM project"))
     mine, theirs = (keys[str(team.roots[word])] for word in ("zeppelin", "walrus"))
@@ -227,7 +227,7 @@ def test_a_confined_call_writes_to_its_own_projects_alone(team: Team) -> None:
             assert connection.execute("DELETE FROM meta WHERE key = 'note'").rowcount == 1
 
 
-def test_an_api_that_a_confined_call_replaces_or_removes_leaves_nothing(team: Team) -> None:
+def test_an_api_replaced_or_removed_by_a_confined_call_leaves_no_rows(team: Team) -> None:
     unit_tables = ("api_unit", "api_unit_posting", "api_unit_term", "api_unit_total", "api_unit_vector")
     source = str(team.roots["zeppelin"] / "other.yaml")
     api = ApiRow("other", "other", source, source, b"", 1, 0, 0, b"", 1.0)
@@ -244,7 +244,7 @@ def test_an_api_that_a_confined_call_replaces_or_removes_leaves_nothing(team: Te
         assert {table: len(rows_of(owner, table)) for table in unit_tables} == before
 
 
-def test_a_project_that_another_server_began_is_seen_at_the_next_question(team: Team, tmp_path: Path) -> None:
+def test_a_project_added_by_another_server_is_seen_by_the_next_query(team: Team, tmp_path: Path) -> None:
     root = tmp_path / "later"
     confinement = Confinement((root, *team.roots.values()), {})
     with reading(team.role) as one, reading(team.role) as two, confined(confinement):
@@ -257,8 +257,8 @@ def test_a_project_that_another_server_began_is_seen_at_the_next_question(team: 
         first.remove(root)
 
 
-def test_a_connection_changes_hands_without_what_it_was_told_before(team: Team) -> None:
-    with closing(Database(team.role, migrations=SCHEMA_STEPS, pool_size=1)) as database:
+def test_a_reused_connection_has_the_rights_of_the_present_call(team: Team) -> None:
+    with closing(PostgresDatabase(team.role, migrations=SCHEMA_STEPS, pool_size=1)) as database:
         for _ in range(3):
             for word in team.roots:
                 with confined(team.confinement(word)):
@@ -271,7 +271,7 @@ def test_a_connection_changes_hands_without_what_it_was_told_before(team: Team) 
                 assert database.query("SELECT project FROM file") == []
 
 
-def test_what_all_share_is_read_whole_also_inside_a_confined_snapshot(team: Team) -> None:
+def test_shared_vectors_are_read_completely_inside_a_confined_snapshot(team: Team) -> None:
     with reading(team.role) as database:
         vectors = PostgresVectors(database, OBSERVATIONS)
         every = database.query("SELECT model, count(*) FROM observation_vector GROUP BY model")
@@ -283,7 +283,7 @@ def test_what_all_share_is_read_whole_also_inside_a_confined_snapshot(team: Team
                 assert len(database.query("SELECT project FROM memory_session")) > 1
 
 
-def test_names_and_paths_are_found_by_their_indexes_under_the_wall(team: Team) -> None:
+def test_indexes_on_names_and_paths_are_used_under_row_level_security(team: Team) -> None:
     with reading(team.role) as database, confined(team.confinement("zeppelin")):
         ((key,),) = database.query("SELECT id FROM project")
         with database.write() as connection:
@@ -302,32 +302,32 @@ def test_names_and_paths_are_found_by_their_indexes_under_the_wall(team: Team) -
                 assert "Append" not in plan
 
 
-def test_only_a_role_that_is_held_can_be_admitted(team: Team) -> None:
+def test_a_role_exempt_from_row_level_security_is_refused(team: Team) -> None:
     with psycopg.connect(team.owner, options=f"-c search_path={SCHEMA}") as connection:
         assert not admit_role(connection, ROLE)
         with pytest.raises(BadArgument, match="not held"):
             admit_role(connection, "deltos")
 
 
-def test_a_role_that_may_not_change_tables_says_who_may(team: Team) -> None:
-    later = (*SCHEMA_STEPS, Migration("later", "CREATE TABLE later (x integer)"))
-    with pytest.raises(StoreError, match="lacks the schema step 'later'") as told:
-        Database(team.role, migrations=later)
-    assert "db migrate" in told.value.hint
+def test_a_role_without_owner_rights_gets_a_hint_about_the_owner(team: Team) -> None:
+    later = (*SCHEMA_STEPS, PostgresMigration("later", "CREATE TABLE later (x integer)"))
+    with pytest.raises(StoreError, match="lacks the schema step 'later'") as raised:
+        PostgresDatabase(team.role, migrations=later)
+    assert "db migrate" in raised.value.hint
     with reading(team.role) as database, pytest.raises(StoreError, match="Only the owner"):
         database.rewrite(["observation"])
 
 
-def test_what_the_role_of_servers_may_not_do_names_whoever_may(team: Team) -> None:
-    with reading(team.role) as database, pytest.raises(StoreError) as told, database.write() as connection:
+def test_refused_statements_have_a_hint_about_the_needed_rights(team: Team) -> None:
+    with reading(team.role) as database, pytest.raises(StoreError) as raised, database.write() as connection:
         connection.cursor().copy("COPY project FROM STDIN").__enter__()
-    assert told.value.hint == "Set DELTOS_DATABASE to the address of the owner of the tables for this command."
-    with reading(team.role) as database, pytest.raises(StoreError) as told, database.write() as connection:
+    assert raised.value.hint == "Set DELTOS_DATABASE to the address of the owner of the tables for this command."
+    with reading(team.role) as database, pytest.raises(StoreError) as raised, database.write() as connection:
         connection.execute("CREATE ROLE another")
-    assert "may make no roles" in told.value.hint
+    assert "may make no roles" in raised.value.hint
 
 
-def test_a_role_that_is_admitted_may_connect_where_not_everybody_may() -> None:
+def test_an_admitted_role_is_granted_connect() -> None:
     role_url()
     with psycopg.connect(empty_database(), autocommit=True) as owner:
         owner.execute(f"REVOKE CONNECT ON DATABASE {DATABASE} FROM PUBLIC".encode())

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
-from deltos.store.sqlite.database import Database, Migration, check_file, move_aside, split_statements
+from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration, check_file, move_aside, split_statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NOTES = Migration("001-notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT);")
-TAGS = Migration("002-tags", "CREATE TABLE tag (name TEXT); INSERT INTO tag VALUES ('first');")
-BROKEN = Migration("002-broken", "CREATE TABLE other (name TEXT);\nSELECT * FROM nowhere;")
+NOTES = SqliteMigration("001-notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT);")
+TAGS = SqliteMigration("002-tags", "CREATE TABLE tag (name TEXT); INSERT INTO tag VALUES ('first');")
+BROKEN = SqliteMigration("002-broken", "CREATE TABLE other (name TEXT);\nSELECT * FROM nowhere;")
 
 
 @pytest.fixture
@@ -34,23 +34,23 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def database(path: Path) -> Iterator[Database]:
-    database = Database(path, [NOTES])
+def database(path: Path) -> Iterator[SqliteDatabase]:
+    database = SqliteDatabase(path, [NOTES])
     yield database
     database.close()
 
 
-def add_note(database: Database, text: str) -> None:
+def add_note(database: SqliteDatabase, text: str) -> None:
     with database.write() as connection:
         connection.execute("INSERT INTO note (text) VALUES (?)", (text,))
 
 
-def notes(database: Database) -> list[str]:
+def notes(database: SqliteDatabase) -> list[str]:
     with database.snapshot() as connection:
         return [row[0] for row in connection.execute("SELECT text FROM note ORDER BY id")]
 
 
-def fill(database: Database, count: int = 5_000) -> None:
+def fill(database: SqliteDatabase, count: int = 5_000) -> None:
     with database.write() as connection:
         connection.executemany("INSERT INTO note (text) VALUES (?)", [(f"note {n} " * 10,) for n in range(count)])
 
@@ -62,19 +62,19 @@ def damage_the_middle(path: Path) -> None:
     path.write_bytes(content)
 
 
-def test_a_new_file_is_in_wal_mode_and_private(database: Database) -> None:
+def test_a_new_file_is_in_wal_mode_and_private(database: SqliteDatabase) -> None:
     assert database.read().execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert stat.S_IMODE(database.path.stat().st_mode) == 0o600
 
 
-def test_what_is_written_is_there_when_the_file_is_opened_again(path: Path) -> None:
-    first = Database(path, [NOTES])
+def test_writes_survive_reopening_the_file(path: Path) -> None:
+    first = SqliteDatabase(path, [NOTES])
     add_note(first, "kept")
     first.close()
-    assert notes(Database(path, [NOTES])) == ["kept"]
+    assert notes(SqliteDatabase(path, [NOTES])) == ["kept"]
 
 
-def test_a_failed_write_leaves_nothing_behind(database: Database) -> None:
+def test_a_failed_write_leaves_nothing_behind(database: SqliteDatabase) -> None:
     def fail() -> None:
         with database.write() as connection:
             connection.execute("INSERT INTO note (text) VALUES ('half')")
@@ -87,7 +87,7 @@ def test_a_failed_write_leaves_nothing_behind(database: Database) -> None:
     assert notes(database) == ["whole"]
 
 
-def test_a_step_is_kept_when_a_later_one_fails(database: Database) -> None:
+def test_a_step_is_kept_when_a_later_one_fails(database: SqliteDatabase) -> None:
     def fail() -> None:
         with database.write() as connection:
             connection.execute("INSERT INTO note (text) VALUES ('first step')")
@@ -101,9 +101,9 @@ def test_a_step_is_kept_when_a_later_one_fails(database: Database) -> None:
 
 
 def test_migrations_are_applied_once_and_recorded_by_name(path: Path) -> None:
-    Database(path, [NOTES]).close()
-    Database(path, [NOTES, TAGS]).close()
-    again = Database(path, [NOTES, TAGS])
+    SqliteDatabase(path, [NOTES]).close()
+    SqliteDatabase(path, [NOTES, TAGS]).close()
+    again = SqliteDatabase(path, [NOTES, TAGS])
     assert again.read().execute("SELECT position, name FROM migration").fetchall() == [
         (0, "001-notes"),
         (1, "002-tags"),
@@ -112,15 +112,15 @@ def test_migrations_are_applied_once_and_recorded_by_name(path: Path) -> None:
 
 
 def test_a_migration_that_fails_changes_nothing(path: Path) -> None:
-    Database(path, [NOTES]).close()
+    SqliteDatabase(path, [NOTES]).close()
     with pytest.raises(StoreError, match="nowhere"):
-        Database(path, [NOTES, BROKEN])
-    database = Database(path, [NOTES, TAGS])
+        SqliteDatabase(path, [NOTES, BROKEN])
+    database = SqliteDatabase(path, [NOTES, TAGS])
     tables = {row[0] for row in database.read().execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert tables == {"migration", "note", "tag"}
 
 
-def test_statements_are_split_where_they_end() -> None:
+def test_scripts_are_split_into_statements() -> None:
     script = (
         "CREATE TABLE a (x); CREATE TRIGGER t AFTER INSERT ON a BEGIN\n SELECT 1;\n SELECT 2;\nEND;\n\nSELECT ';'\n"
     )
@@ -132,33 +132,33 @@ def test_statements_are_split_where_they_end() -> None:
 
 
 @pytest.mark.parametrize("known", [[], [NOTES], [NOTES, BROKEN]])
-def test_a_file_of_a_newer_version_is_refused_and_left_untouched(path: Path, known: list[Migration]) -> None:
-    newer = Database(path, [NOTES, TAGS])
+def test_a_file_of_a_newer_version_is_refused_and_left_untouched(path: Path, known: list[SqliteMigration]) -> None:
+    newer = SqliteDatabase(path, [NOTES, TAGS])
     newer.close()
     before = path.read_bytes()
-    with pytest.raises(StoreTooNew, match=r"does not know.*Upgrade deltos"):
-        Database(path, known)
+    with pytest.raises(StoreTooNew, match=r"written by a newer version.*Upgrade deltos"):
+        SqliteDatabase(path, known)
     assert path.read_bytes() == before
     assert [entry.name for entry in path.parent.iterdir() if "corrupt" in entry.name] == []
 
 
 @pytest.mark.parametrize("content", [b"garbage" * 1_000, b"SQLite format 3\0" + b"\xff" * 4_000])
-def test_a_file_that_is_no_database_is_moved_aside_whole(path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_database_is_set_aside_unchanged(path: Path, content: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(content)
-    database = Database(path, [NOTES])
+    database = SqliteDatabase(path, [NOTES])
     assert database.set_aside is not None
     assert database.set_aside.read_bytes() == content
     add_note(database, "works")
     assert notes(database) == ["works"]
 
 
-def test_a_truncated_file_is_moved_aside(path: Path) -> None:
-    database = Database(path, [NOTES])
+def test_a_truncated_file_is_set_aside(path: Path) -> None:
+    database = SqliteDatabase(path, [NOTES])
     fill(database)
     database.close()
     os.truncate(path, path.stat().st_size // 2)
-    again = Database(path, [NOTES])
+    again = SqliteDatabase(path, [NOTES])
     assert again.set_aside is not None
     assert notes(again) == []
 
@@ -166,7 +166,7 @@ def test_a_truncated_file_is_moved_aside(path: Path) -> None:
 def test_an_empty_file_is_a_new_database(path: Path) -> None:
     path.parent.mkdir()
     path.touch()
-    database = Database(path, [NOTES])
+    database = SqliteDatabase(path, [NOTES])
     assert database.set_aside is None
     assert notes(database) == []
 
@@ -175,12 +175,12 @@ def test_two_damaged_files_are_both_kept(path: Path) -> None:
     path.parent.mkdir()
     for content in (b"first garbage" * 99, b"second garbage" * 99):
         path.write_bytes(content)
-        Database(path, [NOTES]).close()
+        SqliteDatabase(path, [NOTES]).close()
     kept = sorted(entry.read_bytes()[:6] for entry in path.parent.iterdir() if "corrupt" in entry.name)
     assert kept == [b"first ", b"second"]
 
 
-def test_damage_found_while_reading_is_named_and_the_file_can_be_replaced(database: Database) -> None:
+def test_damage_found_while_reading_raises_and_the_file_can_be_replaced(database: SqliteDatabase) -> None:
     fill(database)
     database.close()
     damage_the_middle(database.path)
@@ -193,7 +193,7 @@ def test_damage_found_while_reading_is_named_and_the_file_can_be_replaced(databa
     assert database.set_aside.stat().st_ino == file
 
 
-def test_a_file_that_was_already_replaced_is_not_replaced_again(database: Database) -> None:
+def test_a_file_that_was_already_replaced_is_not_replaced_again(database: SqliteDatabase) -> None:
     damaged = database.file
     database.replace(damaged)
     add_note(database, "new")
@@ -214,7 +214,7 @@ def test_side_files_are_set_aside_with_their_database(path: Path) -> None:
     assert aside.with_name(f"{aside.name}-wal").read_text() == "what was in -wal"
 
 
-def test_a_sound_file_has_no_problems_and_a_damaged_one_has(database: Database) -> None:
+def test_check_file_reports_problems_of_a_damaged_file_only(database: SqliteDatabase) -> None:
     fill(database)
     database.close()
     assert check_file(database.path) == []
@@ -228,8 +228,8 @@ def test_a_file_that_is_no_database_cannot_be_checked(tmp_path: Path) -> None:
         check_file(tmp_path / "x.db")
 
 
-def test_a_writer_that_waits_too_long_says_that_the_file_is_busy(path: Path) -> None:
-    first, second = (Database(path, [NOTES], busy_timeout_seconds=0.05) for _ in range(2))
+def test_a_writer_that_waits_too_long_raises_store_busy(path: Path) -> None:
+    first, second = (SqliteDatabase(path, [NOTES], busy_timeout_seconds=0.05) for _ in range(2))
     with first.write(), pytest.raises(StoreBusy, match="in use by another process"):
         add_note(second, "too late")
     add_note(second, "in time")
@@ -237,7 +237,7 @@ def test_a_writer_that_waits_too_long_says_that_the_file_is_busy(path: Path) -> 
 
 
 def test_readers_are_not_blocked_by_a_writer_and_see_only_what_is_committed(path: Path) -> None:
-    writer, reader = Database(path, [NOTES]), Database(path, [NOTES])
+    writer, reader = SqliteDatabase(path, [NOTES]), SqliteDatabase(path, [NOTES])
     add_note(writer, "old")
     with writer.write() as connection:
         connection.execute("INSERT INTO note (text) VALUES ('new')")
@@ -246,7 +246,7 @@ def test_readers_are_not_blocked_by_a_writer_and_see_only_what_is_committed(path
 
 
 def test_a_snapshot_stays_the_same_while_others_write(path: Path) -> None:
-    writer, reader = Database(path, [NOTES]), Database(path, [NOTES])
+    writer, reader = SqliteDatabase(path, [NOTES]), SqliteDatabase(path, [NOTES])
     with reader.snapshot() as connection:
         assert connection.execute("SELECT COUNT(*) FROM note").fetchone() == (0,)
         add_note(writer, "meanwhile")
@@ -254,7 +254,7 @@ def test_a_snapshot_stays_the_same_while_others_write(path: Path) -> None:
     assert notes(reader) == ["meanwhile"]
 
 
-def test_closing_ends_what_other_threads_run_and_closes_what_is_idle(database: Database) -> None:
+def test_closing_interrupts_running_queries_and_closes_idle_connections(database: SqliteDatabase) -> None:
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT MAX(x) FROM n"
     short = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 99) SELECT x FROM n"
     ended: list[str] = []
@@ -295,7 +295,7 @@ def open_files() -> list[str]:
     return [str(entry.readlink()) for entry in folder.iterdir() if entry.is_symlink()] if folder.exists() else []
 
 
-def test_each_thread_has_a_connection_of_its_own_and_can_give_it_back(database: Database) -> None:
+def test_each_thread_has_its_own_connection_and_can_release_it(database: SqliteDatabase) -> None:
     seen: list[sqlite3.Connection] = []
 
     def use() -> None:
@@ -314,10 +314,10 @@ def test_each_thread_has_a_connection_of_its_own_and_can_give_it_back(database: 
 
 OPENER = """
 import pathlib, sys
-from deltos.store.sqlite.database import Database, Migration
+from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration
 sys.stdin.readline()
-notes = Migration("001-notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT);")
-database = Database(pathlib.Path(sys.argv[1]), [notes])
+notes = SqliteMigration("001-notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT);")
+database = SqliteDatabase(pathlib.Path(sys.argv[1]), [notes])
 with database.write() as connection:
     connection.execute("INSERT INTO note (text) VALUES (?)", (sys.argv[2],))
 print(database.set_aside is not None)
@@ -325,7 +325,7 @@ print(database.set_aside is not None)
 
 
 @pytest.mark.parametrize("garbage", [False, True])
-def test_processes_that_open_the_same_file_at_once_agree_on_it(path: Path, garbage: bool) -> None:
+def test_processes_can_open_the_same_file_at_once(path: Path, garbage: bool) -> None:
     path.parent.mkdir()
     if garbage:
         path.write_bytes(b"garbage" * 999)
@@ -339,7 +339,7 @@ def test_processes_that_open_the_same_file_at_once_agree_on_it(path: Path, garba
         opener.stdin.flush()
     replaced = [opener.communicate()[0].strip() == "True" for opener in openers]
     assert replaced.count(True) == (1 if garbage else 0)
-    assert sorted(notes(Database(path, [NOTES]))) == ["0", "1", "2", "3"]
+    assert sorted(notes(SqliteDatabase(path, [NOTES]))) == ["0", "1", "2", "3"]
 
 
 @contextmanager
@@ -362,40 +362,40 @@ def lock_folder(folder: Path) -> None:
         os.seteuid(65_534)
 
 
-def test_a_read_only_folder_is_a_named_error() -> None:
+def test_a_read_only_folder_raises_store_unwritable() -> None:
     with read_only_folder() as folder:
         lock_folder(folder)
         for place in (folder / "notes.db", folder / "deeper" / "notes.db"):
             with pytest.raises(StoreUnwritable, match="Set DELTOS_HOME to a writable folder"):
-                Database(place, [NOTES])
+                SqliteDatabase(place, [NOTES])
 
 
-def test_a_read_only_file_is_a_named_error_and_keeps_its_content() -> None:
+def test_a_read_only_file_raises_store_unwritable_and_keeps_its_content() -> None:
     with read_only_folder() as folder:
-        database = Database(folder / "notes.db", [NOTES])
+        database = SqliteDatabase(folder / "notes.db", [NOTES])
         add_note(database, "kept")
         database.close()
         lock_folder(folder)
         with pytest.raises(StoreUnwritable):
-            Database(folder / "notes.db", [NOTES])
+            SqliteDatabase(folder / "notes.db", [NOTES])
         if os.getuid() == 0:
             os.seteuid(0)
-        assert notes(Database(folder / "notes.db", [NOTES])) == ["kept"]
+        assert notes(SqliteDatabase(folder / "notes.db", [NOTES])) == ["kept"]
 
 
-def test_a_folder_in_the_place_of_the_file_is_a_named_error(path: Path) -> None:
+def test_a_folder_instead_of_the_file_raises_store_unwritable(path: Path) -> None:
     path.mkdir(parents=True)
     with pytest.raises(StoreUnwritable):
-        Database(path, [NOTES])
+        SqliteDatabase(path, [NOTES])
 
 
-def test_other_errors_name_the_file(database: Database) -> None:
+def test_other_errors_name_the_file(database: SqliteDatabase) -> None:
     with pytest.raises(StoreError, match=r"notes\.db: no such table"), database.snapshot() as connection:
         connection.execute("SELECT * FROM nowhere")
 
 
-def test_a_full_disk_is_a_named_error_and_keeps_what_was_there(path: Path) -> None:
-    database = Database(path, [NOTES])
+def test_a_full_disk_raises_store_unwritable_and_keeps_committed_rows(path: Path) -> None:
+    database = SqliteDatabase(path, [NOTES])
     add_note(database, "kept")
     pages = database.read().execute("PRAGMA page_count").fetchone()[0]
     database.read().execute(f"PRAGMA max_page_count = {pages}")
@@ -404,7 +404,7 @@ def test_a_full_disk_is_a_named_error_and_keeps_what_was_there(path: Path) -> No
     assert notes(database) == ["kept"]
 
 
-def test_a_deleted_file_counts_as_replaced(database: Database) -> None:
+def test_a_deleted_file_is_recreated_by_replace(database: SqliteDatabase) -> None:
     database.path.unlink()
     with closing(database):
         database.replace(database.file)

@@ -35,14 +35,14 @@ def start_holder(path: Path) -> subprocess.Popen[str]:
     return holder
 
 
-def test_a_lock_is_held_by_one_at_a_time(tmp_path: Path) -> None:
+def test_a_lock_has_one_holder_at_a_time(tmp_path: Path) -> None:
     with try_lock(tmp_path / "l") as first, try_lock(tmp_path / "l") as second:
         assert (first, second) == (True, False)
     with try_lock(tmp_path / "l") as third:
         assert third
 
 
-def test_a_lock_is_held_against_other_processes_and_dies_with_its_holder(tmp_path: Path) -> None:
+def test_a_lock_excludes_other_processes_and_ends_with_its_holder(tmp_path: Path) -> None:
     holder = start_holder(tmp_path / "l")
     with try_lock(tmp_path / "l") as held:
         assert not held
@@ -52,7 +52,7 @@ def test_a_lock_is_held_against_other_processes_and_dies_with_its_holder(tmp_pat
         assert held
 
 
-def test_waiting_for_a_lock_ends_when_its_holder_lets_go(tmp_path: Path) -> None:
+def test_hold_lock_waits_until_the_holder_releases_it(tmp_path: Path) -> None:
     holder = start_holder(tmp_path / "l")
     assert holder.stdin is not None
     holder.stdin.close()
@@ -61,13 +61,13 @@ def test_waiting_for_a_lock_ends_when_its_holder_lets_go(tmp_path: Path) -> None
     holder.wait()
 
 
-def test_a_lock_in_a_folder_that_cannot_be_made_is_a_named_error(tmp_path: Path) -> None:
+def test_a_lock_in_an_impossible_folder_raises_store_unwritable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(StoreUnwritable, match="DELTOS_HOME"), try_lock(tmp_path / "file" / "l"):
         pass
 
 
-def test_the_note_of_a_lock_outlives_a_holder_that_was_killed(tmp_path: Path) -> None:
+def test_the_note_of_a_lock_survives_a_killed_holder(tmp_path: Path) -> None:
     with try_noted_lock(tmp_path / "l") as lock, try_noted_lock(tmp_path / "l") as other:
         assert lock is not None
         assert other is None
@@ -97,7 +97,7 @@ class TenTries:
             raise OSError(errno.EDEADLK if mode == self.LK_LOCK else errno.EACCES, "held")
 
 
-def test_on_windows_a_lock_is_waited_for_longer_than_ten_seconds(tmp_path: Path) -> None:
+def test_on_windows_waiting_continues_after_ten_seconds(tmp_path: Path) -> None:
     descriptor = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
     os.write(descriptor, b"a note")
     system = TenTries(held_for_tries=3)

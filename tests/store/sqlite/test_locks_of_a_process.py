@@ -12,8 +12,8 @@ import pytest
 
 from deltos.errors import FileRefused, StoreUnwritable
 from deltos.files import IN_USE, FileTree
-from deltos.store.sqlite.database import Database, Migration, check_file
-from deltos.store.sqlite.foreign import foreign_tables
+from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration, check_file
+from deltos.store.sqlite.external_tables import open_external_tables
 from deltos.store.sqlite.memory.read_only import ReadableCopy
 from deltos.store.sqlite.memory.reader import SqliteObservations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-NOTES = Migration("001-notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT);")
+NOTES = SqliteMigration("001-notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT);")
 # Another process comes and goes. Were it the last one that has the file open, it would remove the log.
 VISIT = """
 import sqlite3, sys
@@ -37,13 +37,13 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def database(path: Path) -> Iterator[Database]:
-    database = Database(path, [NOTES])
+def database(path: Path) -> Iterator[SqliteDatabase]:
+    database = SqliteDatabase(path, [NOTES])
     yield database
     database.close()
 
 
-def add_note(database: Database, text: str) -> None:
+def add_note(database: SqliteDatabase, text: str) -> None:
     with database.write() as connection:
         connection.execute("INSERT INTO note (text) VALUES (?)", (text,))
 
@@ -55,7 +55,7 @@ def visit(path: Path) -> str:
 
 
 def open_a_second_time(path: Path) -> None:
-    Database(path, [NOTES]).close()
+    SqliteDatabase(path, [NOTES]).close()
 
 
 def read_as_a_file(path: Path) -> None:
@@ -69,7 +69,7 @@ def read_its_shared_memory_as_a_file(path: Path) -> None:
 
 
 def import_it(path: Path) -> None:
-    with pytest.raises(FileRefused, match=IN_USE), foreign_tables(path):
+    with pytest.raises(FileRefused, match=IN_USE), open_external_tables(path):
         pass
 
 
@@ -80,8 +80,8 @@ def check_it(path: Path) -> None:
 @pytest.mark.parametrize(
     "use", [open_a_second_time, read_as_a_file, read_its_shared_memory_as_a_file, import_it, check_it]
 )
-def test_what_is_written_after_another_use_of_the_file_is_kept(
-    database: Database, path: Path, use: Callable[[Path], None]
+def test_writes_after_another_use_of_the_file_are_not_lost(
+    database: SqliteDatabase, path: Path, use: Callable[[Path], None]
 ) -> None:
     add_note(database, "one")
     use(path)
@@ -91,18 +91,18 @@ def test_what_is_written_after_another_use_of_the_file_is_kept(
     assert visit(path) == "one two"
 
 
-def test_a_writer_keeps_the_lock_when_the_file_is_opened_a_second_time(database: Database, path: Path) -> None:
+def test_a_writer_keeps_the_lock_when_the_file_is_opened_a_second_time(database: SqliteDatabase, path: Path) -> None:
     script = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('BEGIN IMMEDIATE')"
     with database.write() as connection:
         connection.execute("INSERT INTO note (text) VALUES ('half')")
-        with closing(Database(path, [NOTES])):
+        with closing(SqliteDatabase(path, [NOTES])):
             pass
         command = [sys.executable, "-I", "-c", script, str(path)]
         other = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     assert "database is locked" in other.stderr
 
 
-def test_a_copy_of_memory_that_is_open_here_is_made_by_sqlite(tmp_path: Path) -> None:
+def test_an_open_memory_file_is_copied_through_sqlite(tmp_path: Path) -> None:
     store = SqliteObservations(tmp_path / "memory.db")
     copy = ReadableCopy(tmp_path / "memory.db", StoreUnwritable("nothing can be written there"))
     assert [path.name for path in copy.path.parent.iterdir()] == ["memory.db"]  # the log is in it
@@ -111,14 +111,14 @@ def test_a_copy_of_memory_that_is_open_here_is_made_by_sqlite(tmp_path: Path) ->
     store.close()
 
 
-def test_a_database_that_is_no_longer_open_is_a_file_like_any_other(database: Database, path: Path) -> None:
+def test_a_closed_database_can_be_read_as_a_file(database: SqliteDatabase, path: Path) -> None:
     add_note(database, "one")
     database.close()
     with FileTree(path.parent) as tree:
         assert tree.read_head(path.name, 15) == b"SQLite format 3"
 
 
-def test_another_file_of_the_same_name_can_be_read(database: Database, path: Path) -> None:
+def test_another_file_of_the_same_name_can_be_read(database: SqliteDatabase, path: Path) -> None:
     add_note(database, "one")
     other = path.parent / "other" / path.name
     other.parent.mkdir()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.errors import StoreBusy, StoreTooNew
-from deltos.store.sqlite.database import Database, Migration
+from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.memory.schema import MIGRATIONS
 from tests.store.test_observations import add
@@ -39,7 +39,7 @@ def test_writes_are_flushed_before_they_are_acknowledged(store: SqliteObservatio
     assert store.database.read().execute("PRAGMA journal_mode").fetchone()[0] == "wal"
 
 
-def test_rebuilding_brings_a_broken_word_index_back(store: SqliteObservations) -> None:
+def test_rebuild_words_restores_a_broken_word_index(store: SqliteObservations) -> None:
     place = add(store, "the parser hangs")
     with store.writing() as writer:
         writer._connection.execute("INSERT INTO word (word) VALUES ('delete-all')")
@@ -49,25 +49,25 @@ def test_rebuilding_brings_a_broken_word_index_back(store: SqliteObservations) -
     assert store.places_with(["parser"], at_most=9) == [place]
 
 
-def test_the_file_is_copied_before_it_is_migrated(tmp_path: Path) -> None:
+def test_the_file_is_backed_up_before_a_migration(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     store = SqliteObservations(path)
     add(store, "kept from before")
     store.close()
-    later = (*MIGRATIONS, Migration("002-later", "ALTER TABLE session ADD COLUMN note TEXT;"))
-    Database(path, later, durability="FULL", backup_before_migration=True).close()
+    later = (*MIGRATIONS, SqliteMigration("002-later", "ALTER TABLE session ADD COLUMN note TEXT;"))
+    SqliteDatabase(path, later, durability="FULL", backup_before_migration=True).close()
     with closing(sqlite3.connect(tmp_path / "memory.db.before-002-later")) as copy:
         assert copy.execute("SELECT text FROM observation").fetchall() == [("kept from before",)]
     with pytest.raises(StoreTooNew):
         SqliteObservations(path)
 
 
-def test_a_new_file_is_not_copied(tmp_path: Path) -> None:
+def test_a_new_file_is_not_backed_up(tmp_path: Path) -> None:
     SqliteObservations(tmp_path / "memory.db").close()
     assert list(tmp_path.glob("*.before-*")) == []
 
 
-def test_a_locked_file_is_an_error_that_says_so(store: SqliteObservations) -> None:
+def test_a_locked_file_raises_store_busy(store: SqliteObservations) -> None:
     store.database.read().execute("PRAGMA busy_timeout = 1")
     with closing(sqlite3.connect(store.database.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

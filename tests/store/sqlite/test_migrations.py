@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from deltos.store.documents import SourceRow
-from deltos.store.sqlite.database import Database
+from deltos.store.sqlite.database import SqliteDatabase
 from deltos.store.sqlite.library import SqliteLibrary
 from deltos.store.sqlite.memory.schema import MIGRATIONS as MEMORY
 from deltos.store.sqlite.migrations import LIBRARY, PROJECT
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_steps_of_each_kind_of_file_keep_their_order() -> None:
+def test_the_migrations_of_each_kind_of_file_keep_their_order() -> None:
     assert [step.name for step in PROJECT] == [
         "project-001-files",
         "code-001-chunks",
@@ -46,10 +46,10 @@ def test_the_steps_of_each_kind_of_file_keep_their_order() -> None:
     ]
 
 
-def test_a_library_from_before_versions_keeps_its_sources_crawls_and_pages(tmp_path: Path) -> None:
+def test_a_library_from_an_old_schema_keeps_its_sources_crawls_and_pages(tmp_path: Path) -> None:
     path = tmp_path / "library.db"
     before = [step.name for step in LIBRARY].index("docs-003-versions")
-    Database(path, LIBRARY[:before]).close()
+    SqliteDatabase(path, LIBRARY[:before]).close()
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.executescript(
             """

@@ -1,4 +1,4 @@
-"""An API in units: one per operation, schema, tag and overview, each with the words it is found by."""
+"""Split an API description into indexed units, each with its index terms: operations, schemas, tags and an overview."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from deltos.domains.apis.prose import group_from_path, index_words, one_line, plain
 from deltos.domains.apis.refs import reference_name
+from deltos.domains.apis.spec_text import group_from_path, index_words, one_line, plain
 from deltos.store.apis import NewUnit, UnitRow, WordsRow
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiDescription, Content, Json, Operation, Schema
 
 MAX_FIELDS = 60
-MAX_SHARING = 5  # a parameter description of more operations than this is left out of their words
+MAX_SHARING = 5  # a description that occurs more often than this is not indexed
 MAX_DESCRIPTION_CHARACTERS = 2_000
-MAX_PARAMETER_CHARACTERS = 160  # of what is said of a parameter or a response
+MAX_PARAMETER_CHARACTERS = 160  # of the description of a parameter or response
 MAX_RESPONSES = 40
 TITLE_CHARACTERS = 200
 _COMBINATORS = ("allOf", "oneOf", "anyOf")
@@ -29,7 +29,7 @@ encode = msgspec.json.Encoder().encode
 
 
 def chunk_api(description: ApiDescription) -> Iterator[NewUnit]:
-    """Every unit of an API, the overview first."""
+    """Return all units of an API, the overview first."""
     targets = {schema.pointer: schema.schema for schema in description.schemas} | description.fragments
     words = _UnitWords(targets, _shared_descriptions(description.operations))
     groups = group_operations(description.operations)
@@ -44,14 +44,14 @@ def chunk_api(description: ApiDescription) -> Iterator[NewUnit]:
 
 
 def group_of(operation: Operation) -> str:
-    """The group an operation is listed under: its first tag, or what its path begins with."""
+    """Return the group an operation is listed under: its first tag, or the first segment of its path."""
     if operation.webhook:
         return "webhooks"
     return operation.tags[0] if operation.tags else group_from_path(operation.path)
 
 
 def group_operations(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
-    """Operations by group, groups in order of first appearance."""
+    """Group operations, keeping the order in which the groups first appear."""
     groups: dict[str, list[Operation]] = {}
     for operation in operations:
         groups.setdefault(group_of(operation), []).append(operation)
@@ -59,9 +59,9 @@ def group_operations(operations: Iterable[Operation]) -> dict[str, list[Operatio
 
 
 def unique_keys(operations: Iterable[Operation]) -> Iterator[tuple[str, Operation]]:
-    """Each operation with a key of its own: a name or number is added where method and path are taken."""
+    """Return each operation with a unique key; a name or number is appended where method and path repeat."""
     seen: set[str] = set()
-    numbers: dict[str, int] = {}  # counting on from the last one: thousands may have the same name
+    numbers: dict[str, int] = {}  # last number used per key, because thousands of operations may share a name
     for operation in operations:
         key = f"WEBHOOK {operation.key}" if operation.webhook else operation.key
         if key in seen:
@@ -75,7 +75,8 @@ def unique_keys(operations: Iterable[Operation]) -> Iterator[tuple[str, Operatio
 
 
 def _shared_descriptions(operations: Iterable[Operation]) -> frozenset[str]:
-    """Descriptions of parameters and responses that many operations have: they tell none of them apart."""
+    """Return descriptions that more than `MAX_SHARING` parameters or responses share; they do not distinguish
+    operations."""
     counts: Counter[str] = Counter()
     for operation in operations:
         counts.update(parameter.description for parameter in operation.parameters)
@@ -143,14 +144,15 @@ def _schema_unit(schema: Schema, words: _UnitWords) -> NewUnit:
 
 @dataclass(slots=True)
 class _UnitWords:
-    """The words inside bodies, one level deep; what many operations share is read once."""
+    """Collects the index terms of request bodies, parameters and schemas, caching shared schemas."""
 
     targets: dict[str, Json]
     shared_descriptions: frozenset[str]
     _memo: dict[str, str] = field(default_factory=dict)
 
     def of_operation(self, operation: Operation) -> str:
-        """Parameters, fields of bodies and of what comes back when all goes well, and what is said of any answer."""
+        """Return terms from the parameters, body fields, success response fields and response descriptions of an
+        operation."""
         parts: list[str] = []
         for parameter in operation.parameters:
             parts.append(index_words(parameter.name))
@@ -167,7 +169,7 @@ class _UnitWords:
         return " ".join(parts)
 
     def of_schema(self, schema: Json) -> str:
-        """The names of a schema's fields and values."""
+        """Return the names of a schema's fields and enum values."""
         return self._fields(schema, 0)
 
     def _content(self, content: Content) -> str:

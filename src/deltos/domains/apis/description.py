@@ -1,4 +1,4 @@
-"""One document to one `ApiDescription`: detect the kind, parse it, collect what its references lead to."""
+"""Parse a document into an `ApiDescription`: detect its format and collect the targets of its references."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltos.domains.apis.detect import kind_of_tree, sniff
+from deltos.domains.apis.json_yaml import decode_text, load_tree
 from deltos.domains.apis.parse.asyncapi import parse_asyncapi
 from deltos.domains.apis.parse.graphql_introspection import parse_introspection
 from deltos.domains.apis.parse.graphql_sdl import parse_sdl
@@ -15,7 +16,6 @@ from deltos.domains.apis.parse.postman import parse_postman
 from deltos.domains.apis.parse.protobuf import parse_protobuf
 from deltos.domains.apis.parse.swagger import parse_swagger
 from deltos.domains.apis.refs import ReferenceFollower, find_references
-from deltos.domains.apis.tree import decode_text, load_tree
 from deltos.errors import SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 
@@ -26,22 +26,24 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiDescription, Json
 
 MAX_IMPORT_LEVELS = 8
-_NOT_SCHEMAS = frozenset(("parameters", "responses", "requestBodies", "headers", "examples", "links", "callbacks"))
-_KNOWN = "OpenAPI, Swagger 2.0, AsyncAPI, GraphQL, Protocol Buffers and Postman collections are understood."
+_NON_SCHEMA_SECTIONS = frozenset(
+    ("parameters", "responses", "requestBodies", "headers", "examples", "links", "callbacks")
+)
+_SUPPORTED_FORMATS = "OpenAPI, Swagger 2.0, AsyncAPI, GraphQL, Protocol Buffers and Postman collections are understood."
 
 
 def read_description(document: ApiDocument, references: Iterable[str] | None = None) -> ApiDescription:
-    """Parse a document of any known kind; raises SourceError when it is none or cannot be read at all.
+    """Parse a document of any supported format; raise SourceError if it is none of them or cannot be parsed.
 
-    `references` are those written in it, where somebody has looked for them already.
+    `references` are the `$ref` targets in the document, if the caller has already extracted them.
     """
     data = document.data
     if len(data) > MAX_DESCRIPTION_BYTES:
         raise SourceError(
-            f"The description has {len(data):,} bytes", hint=f"At most {MAX_DESCRIPTION_BYTES:,} are read."
+            f"The description has {len(data):,} bytes", hint=f"The limit is {MAX_DESCRIPTION_BYTES:,} bytes."
         )
     if not (data[:1_000].strip() or data.strip()):
-        raise SourceError("The file is empty", hint=_KNOWN)
+        raise SourceError("The file is empty", hint=_SUPPORTED_FORMATS)
     try:
         match sniff(data):
             case "graphql":
@@ -51,7 +53,7 @@ def read_description(document: ApiDocument, references: Iterable[str] | None = N
             case "tree":
                 return _read_tree(document, find_references(data) if references is None else references)
             case _:
-                raise SourceError("Not an API description", hint=_KNOWN)
+                raise SourceError("Not an API description", hint=_SUPPORTED_FORMATS)
     except RecursionError:
         raise SourceError("The description is nested too deeply to be read") from None
 
@@ -72,13 +74,13 @@ def _read_tree(document: ApiDocument, targets: Iterable[str]) -> ApiDescription:
         case "postman":
             found = parse_postman(root)
         case _:
-            raise SourceError("Not an API description", hint=_KNOWN)
+            raise SourceError("Not an API description", hint=_SUPPORTED_FORMATS)
     fragments = collect_fragments(found, references, targets)
     return replace(found, fragments=fragments, warnings=(*tree.warnings, *found.warnings, *references.warnings()))
 
 
 def collect_fragments(found: ApiDescription, references: ReferenceFollower, targets: Iterable[str]) -> dict[str, Json]:
-    """The targets of references that are not stored as schemas: a stored API needs them too."""
+    """Return the reference targets that are not named schemas; a stored API needs them to resolve its references."""
     stored = {schema.pointer for schema in found.schemas}
     fragments: dict[str, Json] = {}
     pending = [*targets, *references.targets]
@@ -95,13 +97,14 @@ def collect_fragments(found: ApiDescription, references: ReferenceFollower, targ
 
 
 def _is_shared_part(target: str) -> bool:
-    """Whether a reference leads to a parameter, a response or their like as such, which operations have in them."""
+    """Whether a reference leads to a shared parameter, response or similar; the parser copies these into each
+    operation."""
     parts = target.partition("#")[2].removeprefix("/components").split("/")
-    return len(parts) == 3 and parts[1] in _NOT_SCHEMAS
+    return len(parts) == 3 and parts[1] in _NON_SCHEMA_SECTIONS
 
 
 def _read_import(document: ApiDocument, name: str) -> str | None:
-    """An imported file, looked for beside the document and in the folders above it."""
+    """Read an imported file from the folder of the document or one of its parent folders."""
     if document.read is None:
         return None
     for path in import_paths(name):
@@ -113,7 +116,10 @@ def _read_import(document: ApiDocument, name: str) -> str | None:
 
 
 def import_paths(name: str) -> tuple[str, ...]:
-    """Where an imported file may lie, as seen from the document, likeliest first; what protobuf brings is known."""
+    """Return candidate paths of an imported file relative to the document, most probable first.
+
+    Return nothing for `google/protobuf/*`, whose types are built in.
+    """
     if name.startswith("google/protobuf/"):
         return ()
     return tuple(posixpath.normpath("../" * level + name) for level in range(MAX_IMPORT_LEVELS))

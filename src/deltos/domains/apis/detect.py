@@ -1,4 +1,4 @@
-"""Which kind of API description a file is, told by its content alone."""
+"""Detect the format of an API description from its content."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ _MARKDOWN_FENCE = re.compile(rb"^(?:```|~~~)", re.MULTILINE)
 
 
 def sniff(data: bytes, *, lax: bool = True) -> Kind | Literal["tree"] | None:
-    """What the raw bytes look like; `tree` means JSON or YAML whose kind shows once it is read.
+    """Guess the format from the raw bytes; `tree` means JSON or YAML that must be parsed to know more.
 
-    With `lax`, a GraphQL file need not declare a root type: right for a file that was named, wrong for code.
+    With `lax`, a GraphQL file need not declare a root type: use it for files the user named, not for code in a folder.
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         data = data.decode("utf-16", errors="replace").encode()
@@ -71,12 +71,12 @@ def sniff(data: bytes, *, lax: bool = True) -> Kind | Literal["tree"] | None:
 
 
 def kind_of(lax: bool, data: bytes) -> str:
-    """What the raw bytes look like; empty when they are no API description."""
+    """Return the detected format, or an empty string if `data` is no API description."""
     return sniff(data, lax=lax) or ""
 
 
 def _first_statement(data: bytes) -> bytes:
-    """Where a text begins, after blank lines and anyone's comments."""
+    """Return the start of a text after blank lines and comments."""
     return data[_COMMENTS.match(data).end() :][:200]  # type: ignore[union-attr]
 
 
@@ -85,7 +85,7 @@ def _is_yaml(data: bytes, *, lax: bool) -> bool:
 
 
 def kind_of_tree(root: Json) -> Kind | None:
-    """The kind of a parsed JSON or YAML document."""
+    """Return the format of a parsed JSON or YAML document, or None."""
     if not isinstance(root, dict):
         return None
     for kind in ("openapi", "swagger", "asyncapi"):
@@ -99,6 +99,6 @@ def kind_of_tree(root: Json) -> Kind | None:
 
 
 def _without_strings(data: bytes) -> bytes:
-    """The text without GraphQL's block strings and anyone's comments: prose may say anything."""
+    """Remove strings and comments, whose prose could match any pattern."""
     data = b"".join(data.split(b'"""')[::2])
     return re.sub(rb'#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\n]*"(?=[ \t]*\n)', b"", data, flags=re.DOTALL)

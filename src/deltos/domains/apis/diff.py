@@ -1,4 +1,4 @@
-"""What changed between two readings of an API, and which of it breaks callers."""
+"""Compare two versions of an API and find the changes that break callers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 MAX_REASONS = 6
 MAX_DEPTH = 3
-_ANYTHING = "any"  # how a field without a type is called
+_ANY_TYPE = "any"  # label of a field without a type
 
 
 @dataclass(frozen=True, slots=True)
 class ApiState:
-    """One state of an API: its operations and schemas as they were stored."""
+    """One stored version of an API, decoded for comparison."""
 
     operations: Mapping[str, Operation]
     encoded_operations: Mapping[str, bytes]
@@ -30,7 +30,7 @@ class ApiState:
 
 
 def compare(old: ApiState, new: ApiState) -> tuple[OperationChange, ...]:
-    """Operations removed, changed and added, in that order."""
+    """Return the removed, changed and added operations, in that order."""
     touched = _touched_schemas(old.encoded_schemas, new.encoded_schemas)
     removed = [
         OperationChange(key, "removed", ("operation removed",)) for key in old.operations if key not in new.operations
@@ -40,7 +40,7 @@ def compare(old: ApiState, new: ApiState) -> tuple[OperationChange, ...]:
         OperationChange(
             key,
             "changed",
-            tuple(_breaking(old.operations[key], new.operations[key], old.resolve, new.resolve)),
+            tuple(_find_breaks(old.operations[key], new.operations[key], old.resolve, new.resolve)),
         )
         for key, encoded in new.encoded_operations.items()
         if key in old.operations
@@ -50,7 +50,7 @@ def compare(old: ApiState, new: ApiState) -> tuple[OperationChange, ...]:
 
 
 def _touched_schemas(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> set[str]:
-    """Schemas that are not as they were, and those that use them."""
+    """Return the schemas that changed, and the schemas that refer to them directly or indirectly."""
     touched = {pointer for pointer in {*old, *new} if old.get(pointer) != new.get(pointer)}
     users: dict[str, list[str]] = {}
     for pointer, encoded in new.items():
@@ -65,11 +65,12 @@ def _touched_schemas(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> set[
     return touched
 
 
-def _breaking(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> list[str]:
+def _find_breaks(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> list[str]:
+    """Return up to `MAX_REASONS` reasons why callers of an operation may fail."""
     reasons = [
-        *_broken_parameters(old, new, resolve_old, resolve_new),
-        *_broken_request(old, new, resolve_old, resolve_new),
-        *_broken_responses(old, new, resolve_old, resolve_new),
+        *_parameter_breaks(old, new, resolve_old, resolve_new),
+        *_request_breaks(old, new, resolve_old, resolve_new),
+        *_response_breaks(old, new, resolve_old, resolve_new),
         *(["now needs authentication"] if _needs_auth(new) and not _needs_auth(old) else []),
     ]
     return reasons[:MAX_REASONS]
@@ -79,7 +80,7 @@ def _needs_auth(operation: Operation) -> bool:
     return bool(operation.security) and all(operation.security)
 
 
-def _broken_parameters(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
+def _parameter_breaks(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
     before = {(parameter.location, parameter.name): parameter for parameter in old.parameters}
     after = {(parameter.location, parameter.name): parameter for parameter in new.parameters}
     for place, parameter in after.items():
@@ -95,7 +96,7 @@ def _broken_parameters(old: Operation, new: Operation, resolve_old: Resolve, res
 
 
 def _narrowed(what: str, old: Json, new: Json, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
-    """Whether an input accepts less than before: another type, or fewer values."""
+    """Return why an input accepts less than before: another type, or fewer values."""
     values_old, values_new = _values(old), _values(new)
     if values_old and values_new:
         if gone := [value for value in values_old if value not in values_new]:
@@ -111,7 +112,7 @@ def _values(schema: Json) -> list[Json]:
     return values if isinstance(values, list) else []
 
 
-def _broken_request(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
+def _request_breaks(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
     if new.body_required and not old.body_required:
         yield "a request body is now required"
     before = {content.media_type: content.schema for content in old.bodies}
@@ -121,21 +122,21 @@ def _broken_request(old: Operation, new: Operation, resolve_old: Resolve, resolv
         if content.media_type in before:
             fields_old = _fields(before[content.media_type], resolve_old)
             fields_new = _fields(content.schema, resolve_new)
-            yield from _broken_inputs(fields_old, fields_new)
+            yield from _input_field_breaks(fields_old, fields_new)
             return
 
 
-def _broken_inputs(old: Mapping[str, tuple[str, bool]], new: Mapping[str, tuple[str, bool]]) -> Iterator[str]:
+def _input_field_breaks(old: Mapping[str, tuple[str, bool]], new: Mapping[str, tuple[str, bool]]) -> Iterator[str]:
     for name, (kind, required) in new.items():
         known = old.get(name)
         if required and (known is None or not known[1]):
             yield f"request field '{name}' is now required"
-        elif known is not None and kind not in (known[0], _ANYTHING):
+        elif known is not None and kind not in (known[0], _ANY_TYPE):
             yield f"request field '{name}' changed from {known[0]} to {kind}"
     yield from (f"request field '{name}' removed" for name in old if name not in new)
 
 
-def _broken_responses(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
+def _response_breaks(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
     after = {response.status: response for response in new.responses}
     for response in old.responses:
         if response.status.startswith(("4", "5")) or response.status == "default":
@@ -150,21 +151,21 @@ def _broken_responses(old: Operation, new: Operation, resolve_old: Resolve, reso
                 continue
             fields_old = _fields(content.schema, resolve_old)
             fields_new = _fields(contents[content.media_type], resolve_new)
-            yield from _broken_outputs(response.status, fields_old, fields_new)
+            yield from _output_field_breaks(response.status, fields_old, fields_new)
 
 
-def _broken_outputs(
+def _output_field_breaks(
     status: str, old: Mapping[str, tuple[str, bool]], new: Mapping[str, tuple[str, bool]]
 ) -> Iterator[str]:
     for name, (kind, _) in old.items():
         if name not in new:
             yield f"response {status} field '{name}' removed"
-        elif kind not in (new[name][0], _ANYTHING) and " | " not in new[name][0] + kind:
+        elif kind not in (new[name][0], _ANY_TYPE) and " | " not in new[name][0] + kind:
             yield f"response {status} field '{name}' changed from {kind} to {new[name][0]}"
 
 
 def _fields(schema: Json, resolve: Resolve) -> dict[str, tuple[str, bool]]:
-    """Type and need of every field, a few levels deep, under dotted names."""
+    """Return type and required flag of each field under its dotted name, down to `MAX_DEPTH` levels."""
     return dict(_walk_fields(schema, resolve, "", (), required=True))
 
 

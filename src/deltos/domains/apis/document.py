@@ -1,4 +1,4 @@
-"""A document that may describe an API, before anybody has parsed it."""
+"""A document that may describe an API, before it is parsed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from deltos.errors import SourceError
 
 ReadDocument = Callable[[str], bytes]
-"""Reads a document by its path relative to the root document; raises SourceError where it may not."""
+"""Reads a document by its path relative to the root document; raises SourceError if the path is not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiDocument:
-    """A root document: its bytes, what to cite it as, its file name and how to read its neighbours.
+    """A root document with its bytes, citation, file name, and a function that reads documents it refers to.
 
-    `kind` is what its bytes look like, if they were looked at; `problem` is why they could not be.
+    `kind` is the detected format, if it was detected; `problem` is the error if the document could not be read.
     """
 
     data: bytes

@@ -1,4 +1,4 @@
-"""Example calls: a command line that works once its `$VARIABLES` are set."""
+"""Example calls: command lines that work once their `$VARIABLES` are set."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiParameter, Content, Json, Operation, Overview, SecurityScheme
     from deltos.domains.apis.outline import Resolve
 
-MAX_BODY_CHARACTERS = 700  # of a body that the author wrote; one that is made holds only what is required
-MAX_MADE_CHARACTERS = 6_000
+MAX_AUTHOR_BODY_CHARACTERS = 700  # longer author examples are replaced by a generated body with required fields only
+MAX_GENERATED_CHARACTERS = 6_000
 MAX_FORM_LEVELS = 6
-_SIGNS_IN_NAMES = str.maketrans("", "", "_- .")
+_NAME_SEPARATORS = str.maketrans("", "", "_- .")
 _PATH_PARAMETER = re.compile(r"\{([^{}]+)\}|(?<=/):([A-Za-z_]\w*)")
-_SET_BY_THE_BODY = frozenset(("content-type", "content-length", "authorization"))
-_WITHOUT_BODY = frozenset(("GET", "HEAD", "DELETE", "OPTIONS"))
-# What is sent where the server takes several media types: the one that ends with, or else contains, the first of these.
+_HEADERS_SET_ELSEWHERE = frozenset(("content-type", "content-length", "authorization"))
+_METHODS_WITHOUT_BODY = frozenset(("GET", "HEAD", "DELETE", "OPTIONS"))
+# Preference among several media types: the first entry that a media type ends with, or else contains.
 _PREFERRED_MEDIA = ("/json", "merge-patch+json", "+json", "*/*", "application/*", "urlencoded", "multipart", "json")
-_LINES_OF_JSON = ("application/jsonl", "application/x-ndjson", "application/x-jsonlines")
+_JSON_LINES_MEDIA = ("application/jsonl", "application/x-ndjson", "application/x-jsonlines")
 _CONCRETE_MEDIA = {"*/*": "application/json", "application/*": "application/json", "text/*": "text/plain"}
 
 
 def example_call(operation: Operation, overview: Overview, resolve: Resolve) -> str:
-    """A command line for one call; empty where no command-line tool would help."""
+    """Return a curl or grpcurl command for one operation; empty for webhooks and AsyncAPI."""
     if operation.webhook or overview.kind.startswith("AsyncAPI"):
         return ""
     if overview.kind.startswith("Protocol"):
-        sampler = Sampler(resolve, fills_empty=True)  # a list of messages without a field is rarely taken
-        message = _compact(sampler.made(operation.bodies[0].schema) if operation.bodies else {})
+        sampler = Sampler(resolve, fills_empty=True)  # servers rarely accept messages without any field
+        message = _compact(sampler.sample_or_empty(operation.bodies[0].schema) if operation.bodies else {})
         host = operation.server or "$API_HOST"
         host = host if ":" in host else f"{host}:443"
         return f"grpcurl -d {shlex.quote(message)} {host} {shlex.quote(operation.path)}"
@@ -53,32 +53,38 @@ def example_call(operation: Operation, overview: Overview, resolve: Resolve) -> 
     parts = [f"curl {method}{_url(operation, overview, sampler)}"]
     parts += _auth_headers(operation, overview)
     parts += [
-        _sent_parameter(parameter, sampler)
+        _header_or_cookie_flag(parameter, sampler)
         for parameter in operation.parameters
         if parameter.required and parameter.location in ("header", "cookie")
-        if not (parameter.location == "header" and parameter.name.lower() in _SET_BY_THE_BODY)
+        if not (parameter.location == "header" and parameter.name.lower() in _HEADERS_SET_ELSEWHERE)
     ]
     parts += body
     return " \\\n  ".join(parts)
 
 
-def _sent_parameter(parameter: ApiParameter, sampler: Sampler) -> str:
-    value = _double(given) if (given := _given(parameter, sampler)) else shell_variable(parameter.name)
-    name = _double(parameter.name)
+def _header_or_cookie_flag(parameter: ApiParameter, sampler: Sampler) -> str:
+    """Return the curl flag that sends a header or cookie parameter."""
+    value = (
+        _escape_double_quoted(value_text)
+        if (value_text := _author_value(parameter, sampler))
+        else shell_variable(parameter.name)
+    )
+    name = _escape_double_quoted(parameter.name)
     return f'-b "{name}={value}"' if parameter.location == "cookie" else f'-H "{name}: {value}"'
 
 
 def _url(operation: Operation, overview: Overview, sampler: Sampler) -> str:
+    """Return the quoted URL with path and required query parameters filled in."""
     known = {parameter.name: parameter for parameter in operation.parameters if parameter.location == "path"}
 
     def fill(match: re.Match[str]) -> str:
         name = match[1] or match[2]
-        return _given_or_variable(known.get(name), name, sampler, before=match.string[match.end() :])
+        return _value_or_variable(known.get(name), name, sampler, following=match.string[match.end() :])
 
-    # What follows a `#` only tells operations of one path apart: no client sends it.
-    path = _PATH_PARAMETER.sub(fill, _double(operation.path.partition("#")[0], keep="{}"))
+    # Descriptions append `#…` to distinguish operations with the same path; clients do not send it.
+    path = _PATH_PARAMETER.sub(fill, _escape_double_quoted(operation.path.partition("#")[0], keep="{}"))
     query = [
-        f"{quote(parameter.name)}={_given_or_variable(parameter, parameter.name, sampler)}"
+        f"{quote(parameter.name)}={_value_or_variable(parameter, parameter.name, sampler)}"
         for parameter in operation.parameters
         if parameter.location == "query" and parameter.required
     ]
@@ -89,52 +95,54 @@ def _url(operation: Operation, overview: Overview, sampler: Sampler) -> str:
     return f'"{server.rstrip("/")}{path}{joint + "&".join(query) if query else ""}"'
 
 
-def _given_or_variable(parameter: ApiParameter | None, name: str, sampler: Sampler, *, before: str = "") -> str:
-    given = _given(parameter, sampler) if parameter else ""
-    return quote(given, safe="") if given else shell_variable(name, before=before)
+def _value_or_variable(parameter: ApiParameter | None, name: str, sampler: Sampler, *, following: str = "") -> str:
+    """Return the author's value for a parameter, URL-encoded, or a shell variable."""
+    value_text = _author_value(parameter, sampler) if parameter else ""
+    return quote(value_text, safe="") if value_text else shell_variable(name, following=following)
 
 
-def _given(parameter: ApiParameter, sampler: Sampler) -> str:
-    """The value that the author gives for a parameter, or the only kinds it may have; empty where there is none."""
+def _author_value(parameter: ApiParameter, sampler: Sampler) -> str:
+    """Return the parameter's example, default or first enum value; empty if there is none or it is a placeholder."""
     schema = sampler.merged(parameter.schema)
     if kind_of_value(schema) == "array" and isinstance(schema.get("items"), dict):
         schema = sampler.merged(schema["items"]) if not isinstance(schema.get("example"), str) else schema
     for name in ("example", "x-example", "default", "const"):
-        if (text := _one_value(schema.get(name), schema, sampler)) != "" and not _is_placeholder(text):
+        if (text := _scalar_text(schema.get(name), schema, sampler)) != "" and not _is_placeholder(text):
             return text
     for name in ("examples", "enum"):
         values = schema.get(name)
-        if isinstance(values, list) and values and (text := _one_value(values[0], schema, sampler)) != "":
+        if isinstance(values, list) and values and (text := _scalar_text(values[0], schema, sampler)) != "":
             return "" if _is_placeholder(text) else text
     return ""
 
 
 def _is_placeholder(text: str) -> bool:
-    """Whether what an author gives is to be replaced by a value: `{{PAGE_ID}}`, `{id}`, `<id>`."""
-    inner = text[1:-1].translate(_SIGNS_IN_NAMES)
+    """Whether an example value is a placeholder for a real value: `{{PAGE_ID}}`, `{id}`, `<id>`."""
+    inner = text[1:-1].translate(_NAME_SEPARATORS)
     return text.startswith("{{") or ((text[:1], text[-1:]) in (("{", "}"), ("<", ">")) and inner.isalnum())
 
 
-def _one_value(value: Json, schema: dict[str, Json], sampler: Sampler) -> str:
+def _scalar_text(value: Json, schema: dict[str, Json], sampler: Sampler) -> str:
+    """Return a value as text if it is a scalar, or a list of scalars, that fits the schema; empty otherwise."""
     if isinstance(value, list):
         value = value[0] if value else None
     if value is None or isinstance(value, dict):
         return ""
-    fitted = sampler.fitted(value, schema)
-    if not sampler.conforms(fitted, schema) and kind_of_value(schema) != "array":
+    fit_to_schema = sampler.fit_to_schema(value, schema)
+    if not sampler.conforms(fit_to_schema, schema) and kind_of_value(schema) != "array":
         return ""
-    return _form_text(fitted)
+    return _form_text(fit_to_schema)
 
 
 def _server(operation: Operation, overview: Overview) -> str:
-    """The address that the call goes to: absolute, or a variable to set."""
+    """Return the server address: absolute, or a shell variable."""
     server = operation.server or (overview.servers[0] if overview.servers else "")
     if server.lower().startswith(("http:", "https:")):
-        return _double(server)
+        return _escape_double_quoted(server)
     if variable := re.match(r"\{\{([^}]+)\}\}", server):
-        rest = _double(server[variable.end() :])
-        return shell_variable(variable[1], before=rest) + rest
-    return f"$BASE_URL{_double(server)}".rstrip("/")
+        rest = _escape_double_quoted(server[variable.end() :])
+        return shell_variable(variable[1], following=rest) + rest
+    return f"$BASE_URL{_escape_double_quoted(server)}".rstrip("/")
 
 
 def _auth_headers(operation: Operation, overview: Overview) -> list[str]:
@@ -149,9 +157,9 @@ def _auth_header(scheme: SecurityScheme) -> str:
     if scheme.kind in ("http", "oauth2", "openIdConnect"):
         return '-H "Authorization: Bearer $TOKEN"'
     if scheme.kind == "apiKey" and scheme.location == "header":
-        return f'-H "{_double(scheme.parameter)}: $API_KEY"'
+        return f'-H "{_escape_double_quoted(scheme.parameter)}: $API_KEY"'
     if scheme.kind == "apiKey" and scheme.location == "cookie":
-        return f'-b "{_double(scheme.parameter)}=$API_KEY"'
+        return f'-b "{_escape_double_quoted(scheme.parameter)}=$API_KEY"'
     return ""
 
 
@@ -165,44 +173,47 @@ def _key_in_query(operation: Operation, overview: Overview) -> list[str]:
 
 
 def _body(operation: Operation, sampler: Sampler) -> list[str]:
-    if not operation.bodies or (operation.method in _WITHOUT_BODY and not operation.body_required):
+    """Return the curl arguments that send a request body."""
+    if not operation.bodies or (operation.method in _METHODS_WITHOUT_BODY and not operation.body_required):
         return []
-    content = _preferred(operation.bodies)
+    content = _preferred_content(operation.bodies)
     media_type = concrete_media_type(content.media_type, operation.method)
     value = _body_value(content, Sampler(sampler.resolve, fills_empty="form" in media_type))
     if "form" in media_type:
         is_multipart = "multipart" in media_type
         pairs = list(_form_pairs(value, sampler.merged(content.schema), content.deep, sampler)) if value else []
-        return [_form_flag(name, given, is_multipart=is_multipart) for name, given in pairs]
+        return [_form_flag(name, part, is_multipart=is_multipart) for name, part in pairs]
     header = f"-H {shlex.quote(f'Content-Type: {media_type}')}"
     if _is_binary(content, media_type, sampler):
         return [header, "--data-binary @file"]
-    body = _written_body(value, content, media_type)
-    if len(body) > MAX_MADE_CHARACTERS:
+    body = _encode_body(value, content, media_type)
+    if len(body) > MAX_GENERATED_CHARACTERS:
         return [header, "-d @body.json"]
     return [header, f"{'--data-raw' if body.startswith('@') else '-d'} {shlex.quote(body)}"]
 
 
 def _body_value(content: Content, sampler: Sampler) -> Json:
-    """What the author wrote where it is short and fits the schema, else a value made for it.
+    """Return the shortest suitable example of the author, or a generated value.
 
-    Of several examples the shortest that does the same as the first; an empty one only where there is no other.
+    An example is suitable if it is short, fits the schema and is equivalent to the first one; empty examples are used
+    only if there is no other.
     """
-    written = (sampler.fitted(example, content.schema) for example in content.examples if example is not None)
+    written = (sampler.fit_to_schema(example, content.schema) for example in content.examples if example is not None)
     fitting = [
         value
         for value in written
-        if len(_compact(value)) <= MAX_BODY_CHARACTERS and sampler.conforms(value, content.schema)
+        if len(_compact(value)) <= MAX_AUTHOR_BODY_CHARACTERS and sampler.conforms(value, content.schema)
     ]
     if not fitting:
-        return sampler.made(content.schema)
+        return sampler.sample_or_empty(content.schema)
     first = next(filter(None, fitting), fitting[0])
-    alike = [value for value in fitting if value and sampler.does_the_same(first, value, content.schema)]
-    return sampler.trimmed(min(alike, key=lambda value: len(_compact(value)), default=first), content.schema)
+    alike = [value for value in fitting if value and sampler.is_equivalent(first, value, content.schema)]
+    return sampler.trim_to_required(min(alike, key=lambda value: len(_compact(value)), default=first), content.schema)
 
 
-def _written_body(value: Json, content: Content, media_type: str) -> str:
-    if isinstance(value, list) and media_type.partition(";")[0] in _LINES_OF_JSON:
+def _encode_body(value: Json, content: Content, media_type: str) -> str:
+    """Encode a body value in its media type."""
+    if isinstance(value, list) and media_type.partition(";")[0] in _JSON_LINES_MEDIA:
         return "\n".join(map(_compact, value))
     if "json" in media_type or "yaml" in media_type:
         return _compact(value)
@@ -231,8 +242,8 @@ def _is_binary(content: Content, media_type: str, sampler: Sampler) -> bool:
     return schema.get("format") == "binary" or (is_plain and "xml" not in media_type and "yaml" not in media_type)
 
 
-def _preferred(bodies: tuple[Content, ...]) -> Content:
-    """JSON where it is offered, then forms."""
+def _preferred_content(bodies: tuple[Content, ...]) -> Content:
+    """Return the JSON content if there is one, else a form."""
 
     def rank(content: Content) -> int:
         media_type = content.media_type.partition(";")[0].strip().lower()
@@ -243,7 +254,7 @@ def _preferred(bodies: tuple[Content, ...]) -> Content:
 
 
 def concrete_media_type(media_type: str, method: str) -> str:
-    """A media type that a request can be sent as: `*/*` is none."""
+    """Replace wildcards such as `*/*` by a media type that a request can use."""
     if "*" in media_type and method == "PATCH":
         return "application/merge-patch+json"
     if "*" in media_type:
@@ -254,16 +265,16 @@ def concrete_media_type(media_type: str, method: str) -> str:
 def _form_pairs(
     value: Json, schema: dict[str, Json], deep: tuple[str, ...], sampler: Sampler
 ) -> Iterator[tuple[str, Json]]:
-    """The fields of a form: lists as one field for each item, inner objects with their keys in brackets."""
+    """Return the fields of a form: one field per list item, and keys of inner objects in brackets."""
     members = schema.get("properties")
-    for name, given in value.items() if isinstance(value, dict) else ():
+    for name, part in value.items() if isinstance(value, dict) else ():
         member = sampler.merged(members.get(name) if isinstance(members, dict) else None)
         if _is_file(member) or _is_file(sampler.merged(member.get("items"))):
             yield name, _FILE
-        elif isinstance(given, list) and member.get("collectionFormat", "multi") != "multi":
-            yield name, ",".join(map(_form_text, given))
+        elif isinstance(part, list) and member.get("collectionFormat", "multi") != "multi":
+            yield name, ",".join(map(_form_text, part))
         else:
-            yield from _flattened(name, given, is_deep=name in deep)
+            yield from _flattened(name, part, is_deep=name in deep)
 
 
 def _flattened(name: str, value: Json, *, is_deep: bool, level: int = 0) -> Iterator[tuple[str, Json]]:
@@ -278,11 +289,11 @@ def _flattened(name: str, value: Json, *, is_deep: bool, level: int = 0) -> Iter
         yield name, value
 
 
-class _File:
-    """A field that takes a file."""
+class _FilePlaceholder:
+    """Marker for a form field that uploads a file."""
 
 
-_FILE = _File()
+_FILE = _FilePlaceholder()
 
 
 def _is_file(schema: dict[str, Json]) -> bool:
@@ -290,12 +301,12 @@ def _is_file(schema: dict[str, Json]) -> bool:
 
 
 def _form_flag(name: str, value: Json, *, is_multipart: bool) -> str:
-    if isinstance(value, _File):
+    if isinstance(value, _FilePlaceholder):
         return f"-F {shlex.quote(f'{name}=@file')}"
     text = _form_text(value)
     if not is_multipart:
         return f"--data-urlencode {shlex.quote(f'{name}={text}')}"
-    # -F would read a file where a value begins like this
+    # -F would read a file if the value starts with one of these characters.
     flag = "--form-string" if text.startswith(("@", "<")) or ";" in text else "-F"
     return f"{flag} {shlex.quote(f'{name}={text}')}"
 
@@ -304,8 +315,8 @@ def _form_text(value: Json) -> str:
     return value if isinstance(value, str) else _compact(value)
 
 
-def _double(text: str, keep: str = "") -> str:
-    """Text made safe inside double quotes of a shell, on one line."""
+def _escape_double_quoted(text: str, keep: str = "") -> str:
+    """Escape text for use inside double quotes in a shell, on one line."""
     safe = re.sub(r'(["$`\\!])', r"\\\1", text)
     return "".join(character for character in safe if character.isprintable() or character in keep)
 

@@ -1,7 +1,7 @@
-"""What speaks for each of some operations as the answer to a question: a row of numbers, which a learned ranker weighs.
+"""Ranking features of operations for a query; a learned linear model weighs them.
 
-Words are compared softly: each word of the question with the word of a field that is nearest in meaning, and each word
-of a field with the nearest of the question. Without a model only the same words and known synonyms are.
+Terms are compared softly: each query term with the most similar term of a field, and each field term with the most
+similar query term. Without an embedding model, only equal terms and known synonyms match.
 """
 
 from __future__ import annotations
@@ -12,119 +12,125 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from deltos.domains.apis.intent import ACT, ACTIONS, DELETE, READS, action_of, wanted_of
-from deltos.domains.apis.prose import index_words, is_parameter_segment, path_segments
+from deltos.domains.apis.intent import ACT, ACTIONS, DELETE, READS, action_of, requested_actions
+from deltos.domains.apis.path_version import newest_versions, version_of, without_version
 from deltos.domains.apis.query import MAX_WORDS, synonyms_in_index
-from deltos.domains.apis.version import newest_versions, version_of, without_version
+from deltos.domains.apis.spec_text import index_words, is_parameter_segment, path_segments
 from deltos.embed.protocol import TextToEmbed
-from deltos.text.words import asked_words, shared_words
+from deltos.text.words import query_words, shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from deltos.embed.embedders import CombinedEmbedder
     from deltos.embed.protocol import Vectors
-    from deltos.embed.reading import ReadingModel
     from deltos.store.apis import FoundUnit
 
-_DESCRIPTION_CHARACTERS = 600  # what comes later in a description is rarely about the operation as a whole
-_FIELD_WORDS = 70  # of each field; further ones say little
-_UNLIKE = 0.15  # cosine similarity of words that have nothing to do with each other
-_UNKNOWN_WEIGHT = 0.8  # of a word that the model does not know: names of products and the like tell much
-_SYNONYM_NEARNESS = 0.5  # about what the model gives words such as "abort" and "cancel"
-_LONGEST_TITLE = 15
+_DESCRIPTION_CHARACTERS = 600  # later text is rarely about the operation itself
+_MAX_FIELD_WORDS = 70  # per field; further terms add little
+_UNRELATED_COSINE = 0.15  # typical cosine of unrelated words
+_UNKNOWN_WEIGHT = 0.8  # of words unknown to the model, which are often distinctive product names
+_SYNONYM_SIMILARITY = 0.5  # roughly the model's similarity of words such as "abort" and "cancel"
+_MAX_TITLE_WORDS = 15
 
 
 class OperationFeatures(NamedTuple):
-    """What speaks for an operation. `covers_…`: how much of the question a field says; `asked_…`: how much of a field
-    the question says. `called` is title, path and operation id together, `before` the nouns of the path before the
-    last one. `cosine` and `read_…` are of the question as a whole, the other cosines of the sum of its words:
-    `action_cosine` of a sentence such as "delete pet". `verb` is of the first words of question and title.
+    """Features of one operation.
 
-    `likely` is the logarithm of the probability that the question wants done what the operation does. `api_…` say the
-    same of its API as a whole. Other fields and the same words alone were tried: they added nothing to these.
+    - `question_in_X`: share of the query that field X covers; `X_in_question`: share of field X that the query covers.
+    - `names`: title, path and operation id together; `parents`: nouns of the path before the last one.
+    - `cosine`, `X_encoder_cosine`: similarity to the embedded query; other cosines: to the sum of its word vectors.
+    - `action_cosine`: similarity of an action phrase such as "delete pet".
+    - `verb`: similarity of the first words of query and title.
+    - `log_action_probability`: log probability that the query asks for the operation's action.
+    - `api_…`: similarity and mention of the operation's API.
+
+    Other fields, and exact term matches alone, were tried and added nothing.
     """
 
     bm25: float
     cosine: float
     cosine_of_best: float
-    read_title: float
-    read_called: float
+    title_encoder_cosine: float
+    names_encoder_cosine: float
     title_cosine: float
     action_cosine: float
-    called_cosine: float
-    covers_called: float
-    covers_all: float
-    asked_before: float
-    asked_described: float
+    names_cosine: float
+    question_in_names: float
+    question_in_all: float
+    parents_in_question: float
+    description_in_question: float
     verb: float
-    likely: float
-    destroys_asked: float
-    destroys_unasked: float
-    reads_unasked: float
-    writes_unasked: float
+    log_action_probability: float
+    delete_requested: float
+    delete_unrequested: float
+    read_unrequested: float
+    write_unrequested: float
     depth: float
     parameters: float
     title_words: float
     is_deprecated: float
     is_preview: float
     is_outdated: float
-    api_near: float
-    api_named: float
+    api_similarity: float
+    api_is_named: float
 
 
 @dataclass(frozen=True, slots=True)
-class _Spoken:
-    """An operation in index words, by field, and what it does in those of an interface."""
+class _OperationTerms:
+    """Index terms of an operation by field, and its action."""
 
     title: Sequence[str]
-    before: Sequence[str]
-    called: Sequence[str]
-    described: Sequence[str]
+    parents: Sequence[str]
+    names: Sequence[str]
+    description: Sequence[str]
     all: Sequence[str]
-    action: Sequence[str]
-    does: int
+    action_terms: Sequence[str]
+    action: int
     depth: int
     parameters: int
 
 
 @dataclass(frozen=True, slots=True)
-class _Compared:
-    """How near each word of the question is to each word of the operations, and what each of them weighs."""
+class _TermSimilarities:
+    """Similarity of each query term to each term of the operations, with term weights."""
 
     columns: Mapping[str, int]
-    near: Vectors
-    asked_weights: Vectors
+    similarities: Vectors
+    question_weights: Vectors
     weights: Vectors
     vectors: Vectors | None = None
-    asked_vector: Vectors | None = None
-    read_vector: Vectors | None = None
+    question_vector: Vectors | None = None
+    encoder_vector: Vectors | None = None
 
-    def covers(self, fields: _Columns) -> Vectors:
-        """The share of the question that each field says."""
-        best: Vectors = np.maximum.reduceat(self.near[:, fields.columns], fields.starts, axis=1)
-        share: Vectors = self.asked_weights @ best / max(float(self.asked_weights.sum()), 1e-9)
+    def question_share(self, fields: _FieldColumns) -> Vectors:
+        """Return the share of the query that each field covers."""
+        best: Vectors = np.maximum.reduceat(self.similarities[:, fields.columns], fields.starts, axis=1)
+        share: Vectors = self.question_weights @ best / max(float(self.question_weights.sum()), 1e-9)
         return share
 
-    def asked(self, fields: _Columns) -> Vectors:
-        """The share of each field that the question says."""
+    def field_share(self, fields: _FieldColumns) -> Vectors:
+        """Return the share of each field that the query covers."""
         weights = self.weights[fields.columns]
-        said = np.add.reduceat(weights * self.near.max(axis=0, initial=0.0)[fields.columns], fields.starts)
-        share = said / np.maximum(np.add.reduceat(weights, fields.starts), 1e-9)
+        covered_weight = np.add.reduceat(
+            weights * self.similarities.max(axis=0, initial=0.0)[fields.columns], fields.starts
+        )
+        share = covered_weight / np.maximum(np.add.reduceat(weights, fields.starts), 1e-9)
         return share.astype(np.float32)
 
-    def cosines(self, fields: _Columns) -> tuple[Vectors, Vectors]:
-        """The cosine similarity of each field, a sum of words, to the sum of the question's and to it as a whole."""
-        if self.vectors is None or self.asked_vector is None or self.read_vector is None:
+    def cosines(self, fields: _FieldColumns) -> tuple[Vectors, Vectors]:
+        """Return each field's cosine to the sum of the query's word vectors, and to the embedded query."""
+        if self.vectors is None or self.question_vector is None or self.encoder_vector is None:
             nothing = np.zeros(len(fields.starts), np.float32)
             return nothing, nothing
         sums = np.add.reduceat(self.vectors[fields.columns], fields.starts, axis=0)
         sums /= np.linalg.norm(sums, axis=1, keepdims=True) + np.float32(1e-9)
-        return sums @ self.asked_vector, sums @ self.read_vector
+        return sums @ self.question_vector, sums @ self.encoder_vector
 
 
 @dataclass(frozen=True, slots=True)
-class _Columns:
-    """One field of all operations: the columns of its words, and where each operation's begin."""
+class _FieldColumns:
+    """Term columns of one field for all operations, and where the terms of each operation start."""
 
     columns: np.ndarray[tuple[int, ...], np.dtype[np.intp]]
     starts: np.ndarray[tuple[int, ...], np.dtype[np.intp]]
@@ -135,142 +141,151 @@ def describe_operations(
     found: Sequence[FoundUnit],
     cosines: Sequence[float],
     *,
-    model: ReadingModel | None = None,
-    near_apis: Mapping[str, float] | None = None,
+    model: CombinedEmbedder | None = None,
+    api_similarities_by_name: Mapping[str, float] | None = None,
 ) -> Vectors:
-    """A row of `OperationFeatures` for each operation; `cosines` are of all that they say."""
-    spoken = [_spoken(unit) for unit in found]
-    asked = list(dict.fromkeys(asked_words(question).split()))[:MAX_WORDS]
-    compared = _compare(question, asked, spoken, model)
+    """Return a row of `OperationFeatures` for each operation.
+
+    `cosines` are the similarities of the whole operations to the query.
+    """
+    operations = [_operation_terms(unit) for unit in found]
+    query_terms = list(dict.fromkeys(query_words(question).split()))[:MAX_WORDS]
+    compared = _compare_terms(question, query_terms, operations, model)
     named = {
-        **_by_words(spoken, compared),
-        **_by_intent(spoken, wanted_of(question)),
-        **_by_shape(found, spoken),
-        "bm25": _of_highest([unit.score for unit in found]),
+        **_term_features(operations, compared),
+        **_action_features(operations, requested_actions(question)),
+        **_shape_features(found, operations),
+        "bm25": _relative_to_highest([unit.score for unit in found]),
         "cosine": np.array(cosines, np.float32),
-        "cosine_of_best": _of_highest(cosines),
-        **_by_api(asked, found, near_apis or {}),
+        "cosine_of_best": _relative_to_highest(cosines),
+        **_api_features(query_terms, found, api_similarities_by_name or {}),
     }
     return np.column_stack([named[name] for name in OperationFeatures._fields]).astype(np.float32)
 
 
-def _spoken(unit: FoundUnit) -> _Spoken:
+def _operation_terms(unit: FoundUnit) -> _OperationTerms:
     segments = path_segments(unit.row.path.partition("#")[0].removesuffix(".json"))
     fixed = [index_words(segment) for segment in segments if not is_parameter_segment(segment)]
-    title = _words(unit.words.title)
-    called = list(dict.fromkeys((*title, *_words(unit.words.names))))
-    described = _words(unit.words.description[:_DESCRIPTION_CHARACTERS])
-    last, before = _words(fixed[-1]) if fixed else [], _words(" ".join(fixed[:-1]))
-    does = action_of(unit.row.method, unit.row.path)
-    return _Spoken(
+    title = _index_terms(unit.words.title)
+    names = list(dict.fromkeys((*title, *_index_terms(unit.words.names))))
+    description = _index_terms(unit.words.description[:_DESCRIPTION_CHARACTERS])
+    last, parents = _index_terms(fixed[-1]) if fixed else [], _index_terms(" ".join(fixed[:-1]))
+    action = action_of(unit.row.method, unit.row.path)
+    return _OperationTerms(
         title=title,
-        before=before,
-        called=called,
-        described=described,
-        all=list(dict.fromkeys((*called, *described, *_words(unit.words.tags)))),
-        action=[*_action_words(does), *last, *last, *before[-2:]],
-        does=does,
+        parents=parents,
+        names=names,
+        description=description,
+        all=list(dict.fromkeys((*names, *description, *_index_terms(unit.words.tags)))),
+        action_terms=[*_terms_of_action(action), *last, *last, *parents[-2:]],
+        action=action,
         depth=len(fixed),
         parameters=len(segments) - len(fixed),
     )
 
 
-def _words(text: str) -> list[str]:
-    return list(dict.fromkeys(shared_words().of(text).split()))[:_FIELD_WORDS]
+def _index_terms(text: str) -> list[str]:
+    return list(dict.fromkeys(shared_words().of(text).split()))[:_MAX_FIELD_WORDS]
 
 
 @lru_cache(maxsize=8)
-def _action_words(action: int) -> tuple[str, ...]:
-    """What an operation does, in the words of the index."""
+def _terms_of_action(action: int) -> tuple[str, ...]:
+    """Return the index terms of an action name."""
     return tuple(shared_words().of("" if action == ACT else ACTIONS[action]).split())
 
 
-def _compare(question: str, asked: Sequence[str], spoken: Sequence[_Spoken], model: ReadingModel | None) -> _Compared:
+def _compare_terms(
+    question: str, query_terms: Sequence[str], operations: Sequence[_OperationTerms], model: CombinedEmbedder | None
+) -> _TermSimilarities:
     columns: dict[str, int] = {}
-    for operation in spoken:
-        for word in (*operation.all, *operation.before, *operation.action):
+    for operation in operations:
+        for word in (*operation.all, *operation.parents, *operation.action_terms):
             columns.setdefault(word, len(columns))
-    is_same = np.zeros((len(asked), len(columns) + 1), np.float32)  # the last column stands for no word
-    for row, word in enumerate(asked):
+    is_same = np.zeros((len(query_terms), len(columns) + 1), np.float32)  # the last column represents "no term"
+    for row, word in enumerate(query_terms):
         if (column := columns.get(word)) is not None:
             is_same[row, column] = 1.0
     if model is None:
-        for row, word in enumerate(asked):
+        for row, word in enumerate(query_terms):
             for other in synonyms_in_index(word):
                 if (column := columns.get(other)) is not None:
-                    is_same[row, column] = max(is_same[row, column], _SYNONYM_NEARNESS)
+                    is_same[row, column] = max(is_same[row, column], _SYNONYM_SIMILARITY)
         weights = np.append(np.ones(len(columns), np.float32), np.float32(0))
-        return _Compared(columns, is_same, np.ones(len(asked), np.float32), weights)
+        return _TermSimilarities(columns, is_same, np.ones(len(query_terms), np.float32), weights)
     table = model.table
     vectors = np.vstack([table.word_vectors(list(columns)), np.zeros((1, table.dimensions), np.float32)])
-    asked_vectors = table.word_vectors(asked)
+    asked_vectors = table.word_vectors(query_terms)
     lengths, asked_lengths = np.linalg.norm(vectors, axis=1), np.linalg.norm(asked_vectors, axis=1)
     similar = (asked_vectors / (asked_lengths[:, None] + 1e-9)) @ (vectors / (lengths[:, None] + 1e-9)).T
-    near = np.maximum(np.maximum(0.0, (similar - _UNLIKE) / (1 - _UNLIKE)), is_same)
+    similarities = np.maximum(np.maximum(0.0, (similar - _UNRELATED_COSINE) / (1 - _UNRELATED_COSINE)), is_same)
     weights = np.where(lengths > 0, lengths, _UNKNOWN_WEIGHT)
     weights[-1] = 0.0
     total = asked_vectors.sum(axis=0)
-    asked_weights = np.where(asked_lengths > 0, asked_lengths, _UNKNOWN_WEIGHT)
-    read = model.words_of_question(TextToEmbed(question, " ".join(asked)))
-    return _Compared(columns, near, asked_weights, weights, vectors, total / (np.linalg.norm(total) + 1e-9), read)
+    question_weights = np.where(asked_lengths > 0, asked_lengths, _UNKNOWN_WEIGHT)
+    read = model.question_in_word_space(TextToEmbed(question, " ".join(query_terms)))
+    return _TermSimilarities(
+        columns, similarities, question_weights, weights, vectors, total / (np.linalg.norm(total) + 1e-9), read
+    )
 
 
-def _columns(compared: _Compared, texts: Sequence[Sequence[str]]) -> _Columns:
+def _columns_of(compared: _TermSimilarities, texts: Sequence[Sequence[str]]) -> _FieldColumns:
     none = len(compared.columns)
     columns: list[int] = []
     starts: list[int] = []
     for words in texts:
         starts.append(len(columns))
         columns += [compared.columns[word] for word in words] or [none]
-    return _Columns(np.array(columns, np.intp), np.array(starts, np.intp))
+    return _FieldColumns(np.array(columns, np.intp), np.array(starts, np.intp))
 
 
-def _by_words(spoken: Sequence[_Spoken], compared: _Compared) -> dict[str, Vectors]:
-    """How much question and operation say the same, by field."""
-    title = _columns(compared, [each.title for each in spoken])
-    called = _columns(compared, [each.called for each in spoken])
-    verbs = _columns(compared, [each.title[:2] for each in spoken])
-    first = compared.near[:1].max(axis=0, initial=0.0)
-    title_cosine, read_title = compared.cosines(title)
-    called_cosine, read_called = compared.cosines(called)
-    action_cosine, _ = compared.cosines(_columns(compared, [each.action for each in spoken]))
+def _term_features(operations: Sequence[_OperationTerms], compared: _TermSimilarities) -> dict[str, Vectors]:
+    """Return features that compare the terms of query and operation, field by field."""
+    title = _columns_of(compared, [each.title for each in operations])
+    names = _columns_of(compared, [each.names for each in operations])
+    verbs = _columns_of(compared, [each.title[:2] for each in operations])
+    first = compared.similarities[:1].max(axis=0, initial=0.0)
+    title_cosine, title_encoder_cosine = compared.cosines(title)
+    names_cosine, names_encoder_cosine = compared.cosines(names)
+    action_cosine, _ = compared.cosines(_columns_of(compared, [each.action_terms for each in operations]))
     return {
-        "read_title": read_title,
-        "read_called": read_called,
+        "title_encoder_cosine": title_encoder_cosine,
+        "names_encoder_cosine": names_encoder_cosine,
         "title_cosine": title_cosine,
         "action_cosine": action_cosine,
-        "called_cosine": called_cosine,
-        "covers_called": compared.covers(called),
-        "covers_all": compared.covers(_columns(compared, [each.all for each in spoken])),
-        "asked_before": compared.asked(_columns(compared, [each.before for each in spoken])),
-        "asked_described": compared.asked(_columns(compared, [each.described for each in spoken])),
+        "names_cosine": names_cosine,
+        "question_in_names": compared.question_share(names),
+        "question_in_all": compared.question_share(_columns_of(compared, [each.all for each in operations])),
+        "parents_in_question": compared.field_share(_columns_of(compared, [each.parents for each in operations])),
+        "description_in_question": compared.field_share(
+            _columns_of(compared, [each.description for each in operations])
+        ),
         "verb": np.maximum.reduceat(first[verbs.columns], verbs.starts),
     }
 
 
-def _by_intent(spoken: Sequence[_Spoken], wanted: Sequence[float]) -> dict[str, Vectors]:
-    """How what an operation does agrees with what is wanted."""
-    does = np.array([each.does for each in spoken], np.intp)
-    likely = np.array(wanted, np.float32)
-    reads = float(likely[list(READS)].sum())
-    destroys, is_read = does == DELETE, np.isin(does, READS)
+def _action_features(operations: Sequence[_OperationTerms], wanted: Sequence[float]) -> dict[str, Vectors]:
+    """Return features that compare the operation's action with the requested one."""
+    action = np.array([each.action for each in operations], np.intp)
+    requested_probabilities = np.array(wanted, np.float32)
+    reads = float(requested_probabilities[list(READS)].sum())
+    destroys, is_read = action == DELETE, np.isin(action, READS)
     return {
-        "likely": np.log(likely[does] + 0.02),
-        "destroys_asked": destroys * likely[DELETE],
-        "destroys_unasked": destroys * (1 - likely[DELETE]),
-        "reads_unasked": is_read * (1 - reads),
-        "writes_unasked": (~is_read & ~destroys) * reads,
+        "log_action_probability": np.log(requested_probabilities[action] + 0.02),
+        "delete_requested": destroys * requested_probabilities[DELETE],
+        "delete_unrequested": destroys * (1 - requested_probabilities[DELETE]),
+        "read_unrequested": is_read * (1 - reads),
+        "write_unrequested": (~is_read & ~destroys) * reads,
     }
 
 
-def _by_shape(found: Sequence[FoundUnit], spoken: Sequence[_Spoken]) -> dict[str, Vectors]:
-    """What an operation looks like, whatever is asked."""
+def _shape_features(found: Sequence[FoundUnit], operations: Sequence[_OperationTerms]) -> dict[str, Vectors]:
+    """Return features of the operation that do not depend on the query."""
     newest = newest_versions(found)
     versions = [version_of(unit.row.path) for unit in found]
     return {
-        "depth": np.array([each.depth for each in spoken], np.float32),
-        "parameters": np.array([each.parameters for each in spoken], np.float32),
-        "title_words": np.array([min(len(each.title), _LONGEST_TITLE) for each in spoken], np.float32),
+        "depth": np.array([each.depth for each in operations], np.float32),
+        "parameters": np.array([each.parameters for each in operations], np.float32),
+        "title_words": np.array([min(len(each.title), _MAX_TITLE_WORDS) for each in operations], np.float32),
         "is_deprecated": np.array([unit.row.deprecated for unit in found], np.float32),
         "is_preview": np.array([version[0] == 0 for version in versions], np.float32),
         "is_outdated": np.array(
@@ -279,18 +294,20 @@ def _by_shape(found: Sequence[FoundUnit], spoken: Sequence[_Spoken]) -> dict[str
     }
 
 
-def _by_api(asked: Sequence[str], found: Sequence[FoundUnit], near_apis: Mapping[str, float]) -> dict[str, Vectors]:
-    """What speaks for the API of an operation among others."""
+def _api_features(
+    query_terms: Sequence[str], found: Sequence[FoundUnit], api_similarities_by_name: Mapping[str, float]
+) -> dict[str, Vectors]:
+    """Return features of the operation's API."""
     names = [unit.api_name for unit in found]
-    is_named = {name: not set(asked).isdisjoint(_words(name.replace("-", " "))) for name in set(names)}
-    highest = max((*near_apis.values(), 1e-6))
+    is_named = {name: not set(query_terms).isdisjoint(_index_terms(name.replace("-", " "))) for name in set(names)}
+    highest = max((*api_similarities_by_name.values(), 1e-6))
     return {
-        "api_near": np.array([near_apis.get(name, 0.0) / highest for name in names], np.float32),
-        "api_named": np.array([is_named[name] for name in names], np.float32),
+        "api_similarity": np.array([api_similarities_by_name.get(name, 0.0) / highest for name in names], np.float32),
+        "api_is_named": np.array([is_named[name] for name in names], np.float32),
     }
 
 
-def _of_highest(values: Sequence[float]) -> Vectors:
-    """Each value as a share of the highest."""
+def _relative_to_highest(values: Sequence[float]) -> Vectors:
+    """Divide each value by the highest one."""
     highest = max((*values, 0.0)) or 1.0
     return np.array(values, np.float32) / np.float32(highest)

@@ -1,4 +1,4 @@
-"""API descriptions on this machine compared with the disk before a question; what changed is read again."""
+"""Check before a search whether local API descriptions changed on disk, and re-read the changed ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from deltos.disk_pace import DiskPace
-from deltos.domains.apis.library import api_of, place_of
+from deltos.domains.apis.library import api_of, location_of
 from deltos.domains.apis.source import description_files, is_address
 from deltos.errors import DeltosError, FileRefused
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from deltos.domains.apis.library import ApiLibrary
     from deltos.store.apis import ApiRow
 
-_COMPARE_SECONDS = 1.0  # how long all descriptions of a question are compared with the disk
-_READ_SECONDS = 10.0  # after which no further one is begun
+_COMPARE_SECONDS = 1.0  # time limit per search for comparing files with the disk
+_READ_SECONDS = 10.0  # no further description is re-read after this time
 _NAMES_SHOWN = 5
 _FREE_SECONDS = 0.01
 
@@ -30,15 +30,17 @@ _State = Literal["same", "changed", "gone", "unfinished"]
 
 @dataclass(slots=True)
 class DescriptionWatch:
-    """Compares the files of APIs with when they were read."""
+    """Compares the modification times of description files with the time they were indexed."""
 
     library: ApiLibrary
     indexer: ApiIndexer
-    _neighbours: dict[int, tuple[float, tuple[str, ...]]] = field(default_factory=dict)  # by API, and when it was read
+    _neighbours: dict[int, tuple[float, tuple[str, ...]]] = field(
+        default_factory=dict
+    )  # by API id: time of indexing, files
     _paces: dict[str, DiskPace] = field(default_factory=dict)
 
     def freshen(self, rows: Sequence[ApiRow]) -> tuple[str, ...]:
-        """Read those again whose files changed; what an answer from these APIs may lack, for a person."""
+        """Re-read the APIs whose files changed; return notes about results that may be stale."""
         by_source: dict[str, list[ApiRow]] = {}
         for row in rows:
             if not is_address(row.source):
@@ -50,23 +52,25 @@ class DescriptionWatch:
             names = ", ".join(row.name for row in described[:_NAMES_SHOWN])
             state = self._compared(source, described, started + _COMPARE_SECONDS)
             if state == "gone":
-                notes.append(f"Note: the file of {names} is gone; it answers as it was. remove_source forgets it.")
+                notes.append(
+                    f"Note: the file of {names} no longer exists; showing its last version. remove_source removes it."
+                )
             elif state == "unfinished" or (state == "changed" and time.monotonic() - started > _READ_SECONDS):
                 late.append(names)
             elif state == "changed":
                 notes += self._read_again(described, names)
         if late:
             notes.append(
-                f"Note: not compared with the disk or not read again for lack of time: {', '.join(late[:_NAMES_SHOWN])}"
-                f"{' …' if len(late) > _NAMES_SHOWN else ''}; recrawl_source reads what changed."
+                f"Note: not checked for changes within the time limit: {', '.join(late[:_NAMES_SHOWN])}"
+                f"{' …' if len(late) > _NAMES_SHOWN else ''}. recrawl_source updates them."
             )
         return tuple(notes)
 
     def _read_again(self, rows: Sequence[ApiRow], names: str) -> list[str]:
-        """Read a source again; APIs of a folder whose files are gone go with these."""
+        """Re-read a source; remove APIs of a folder whose files are gone. Return notes about failures."""
         try:
             if Path(rows[0].source).is_dir():
-                gone = [row for row in rows if not Path(place_of(api_of(row))).exists()]
+                gone = [row for row in rows if not Path(location_of(api_of(row))).exists()]
                 for row in gone:
                     self.indexer.remove(row.name)
                 rows = [row for row in rows if row not in gone]
@@ -74,7 +78,7 @@ class DescriptionWatch:
                 self.indexer.read_quietly(rows[0].name)
         except DeltosError as problem:
             return [
-                f"Note: {names} changed on disk and could not be read again ({problem.message}); it answers as it was."
+                f"Note: {names} changed on disk but could not be re-read ({problem.message}); showing the old version."
             ]
         return []
 
@@ -93,13 +97,15 @@ class DescriptionWatch:
     def _compare(self, path: Path, rows: Sequence[ApiRow], deadline: float) -> _State:
         read_at = max(row.indexed_at for row in rows)
         if path.is_dir():
-            if any(not Path(place_of(api_of(row))).exists() for row in rows):
+            if any(not Path(location_of(api_of(row))).exists() for row in rows):
                 return "changed"
             files: Iterator[Path] = (path / relative for relative in description_files(path))
         elif path.exists():
             files = iter((path, *(path.parent / relative for relative in self._neighbours_of(rows))))
         else:
-            return "same" if "@" in path.name else "gone"  # of a repository: never was a file
+            return (
+                "same" if "@" in path.name else "gone"
+            )  # `@` marks a description from a git commit, which has no file
         for file in files:
             if time.monotonic() > deadline:
                 return "unfinished"
@@ -108,7 +114,7 @@ class DescriptionWatch:
         return "same"
 
     def _neighbours_of(self, rows: Sequence[ApiRow]) -> list[str]:
-        """The files that the descriptions of one file refer to, from the folder that it lies in."""
+        """Return the files that the descriptions of one file refer to, relative to its folder."""
         found: dict[str, None] = {}
         for row in rows:
             read_at, neighbours = self._neighbours.get(row.id, (0.0, ()))
@@ -124,6 +130,6 @@ class DescriptionWatch:
 def _is_newer(file: Path, read_at: float) -> bool:
     try:
         facts = os.lstat(file)
-    except OSError:  # a neighbour that went, or that is called otherwise: reading again tells
+    except OSError:  # a neighbour was removed or renamed; reading the description again reports it
         return False
     return read_at < max(facts.st_mtime, facts.st_ctime) <= time.time()

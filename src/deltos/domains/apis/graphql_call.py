@@ -1,4 +1,4 @@
-"""A GraphQL document for one operation: its required arguments as literals, and fields that can be asked for."""
+"""Build a GraphQL document for one operation: required arguments as literals, and fields that can be selected."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from deltos.domains.apis.outline import Resolve
 
 MAX_PLAIN_FIELDS = 5
-MAX_INNER_FIELDS = 2  # fields with fields of their own, beside the plain ones
+MAX_INNER_FIELDS = 2  # fields of object type, selected if there are no plain ones
 MAX_LEVELS = 4
 MAX_INPUT_LEVELS = 12
 _PAGE_SIZE = 10
 _LITERALS: dict[str, Json] = {"integer": 1, "number": 1.5, "boolean": True, "string": "string", "ID": "ID"}
-# Scalars that servers check, by the end of their name.
+# Values of custom scalars that servers validate, by the end of the type name.
 _SCALARS: tuple[tuple[str, Json], ...] = (
     ("datetime", "2024-01-01T00:00:00Z"),
     ("timestamp", "2024-01-01T00:00:00Z"),
@@ -33,23 +33,25 @@ _SCALARS: tuple[tuple[str, Json], ...] = (
     ("email", "user@example.com"),
 )
 _LEAVES = ("enum", "scalar")
-# What tells one thing from another, and how it stands: schemas are often sorted by the alphabet.
-_ASKED_FIRST = tuple("id number key slug login name fullName title url state status email message createdAt".split())
-_SAYS_NOTHING = "clientMutationId"
+# Identifying and status fields come first, because schemas are often sorted alphabetically.
+_PREFERRED_FIELDS = tuple(
+    "id number key slug login name fullName title url state status email message createdAt".split()
+)
+_IGNORED_FIELD = "clientMutationId"
 
 
 def graphql_document(operation: Operation, resolve: Resolve) -> str:
-    """`query { field(argument: value) { fields } }`."""
+    """Return `query { field(argument: value) { fields } }`."""
     arguments = [
         f"{each.name}: {_literal(each.schema, resolve, 0)}" for each in operation.parameters if each.required
-    ] + _page_of(operation.parameters)
+    ] + _page_size_argument(operation.parameters)
     fields = _selection(operation.responses[0].contents[0].schema, resolve, 0, ()) if operation.responses else ""
     given = f"({', '.join(arguments)})" if arguments else ""
     return f"{operation.method.lower()} {{ {operation.path}{given}{fields} }}"
 
 
-def _page_of(parameters: Sequence[ApiParameter]) -> list[str]:
-    """The size of a page, where pages can be asked for and none is given."""
+def _page_size_argument(parameters: Sequence[ApiParameter]) -> list[str]:
+    """Return the optional `first` argument, if there is one without a default."""
     sizes = [each for each in parameters if each.name == "first" and _kind_of(each.schema) == "integer"]
     return [f"first: {_PAGE_SIZE}" for each in sizes if not each.required and "default" not in each.schema]
 
@@ -60,7 +62,7 @@ def _kind_of(schema: Json) -> str:
 
 
 def _literal(schema: Json, resolve: Resolve, level: int) -> str:
-    """A value as GraphQL writes it: names of enums and of fields without quotes."""
+    """Return a GraphQL literal: enum values and field names are not quoted."""
     if not isinstance(schema, dict):
         return "null"
     if _kind_of(schema) == "array":
@@ -81,12 +83,12 @@ def _literal(schema: Json, resolve: Resolve, level: int) -> str:
 
 
 def _input(definition: dict[str, Json], resolve: Resolve, level: int) -> str:
-    """An input object: what is required, or the first plain field where nothing is."""
+    """Return an input object with its required fields, or with its first plain field if none is required."""
     members, given = _members(definition), definition.get("required")
     required = given if isinstance(given, list) else []
     chosen = [name for name in members if name in required]
     if not chosen:
-        plain = [name for name, member in members.items() if _is_leaf(member, resolve) and name != _SAYS_NOTHING]
+        plain = [name for name, member in members.items() if _is_leaf(member, resolve) and name != _IGNORED_FIELD]
         chosen = (plain or list(members))[:1]
     if level >= MAX_INPUT_LEVELS:
         return "{}"
@@ -94,7 +96,7 @@ def _input(definition: dict[str, Json], resolve: Resolve, level: int) -> str:
 
 
 def _definition(schema: Json, resolve: Resolve) -> tuple[str, dict[str, Json]]:
-    """The named type that a field has, or the items of its list; empty for what GraphQL itself defines."""
+    """Return the name and definition of a field's type, or of its list items; empty for GraphQL's built-in types."""
     for _ in range(MAX_INPUT_LEVELS):
         if not isinstance(schema, dict):
             break
@@ -116,7 +118,7 @@ def _is_leaf(schema: Json, resolve: Resolve) -> bool:
 
 
 def _selection(schema: Json, resolve: Resolve, level: int, seen: tuple[str, ...]) -> str:
-    """The fields to ask of a type, in braces; nothing for a plain value."""
+    """Return the fields to select from a type, in braces; empty for a scalar."""
     target, definition = _definition(schema, resolve)
     if not target or definition.get("x-kind") in _LEAVES:
         return ""
@@ -125,24 +127,25 @@ def _selection(schema: Json, resolve: Resolve, level: int, seen: tuple[str, ...]
 
 
 def _fields(members: dict[str, Json], resolve: Resolve, level: int, seen: tuple[str, ...]) -> Iterator[str]:
-    askable = {name: member for name, member in members.items() if not _needs_arguments(member)}
-    pages = next((name for name in ("nodes", "edges", "node") if name in askable), "")
-    if pages and level < 2 * MAX_LEVELS and not _is_leaf(askable[pages], resolve):
-        yield f"{pages}{_selection(askable[pages], resolve, level + 1, seen)}"
+    queryable = {name: member for name, member in members.items() if not _needs_arguments(member)}
+    pages = next((name for name in ("nodes", "edges", "node") if name in queryable), "")
+    if pages and level < 2 * MAX_LEVELS and not _is_leaf(queryable[pages], resolve):
+        yield f"{pages}{_selection(queryable[pages], resolve, level + 1, seen)}"
         return
-    plain = [name for name, member in askable.items() if _is_leaf(member, resolve) and name != _SAYS_NOTHING]
-    yield from sorted(plain, key=_preference)[:MAX_PLAIN_FIELDS]
+    plain = [name for name, member in queryable.items() if _is_leaf(member, resolve) and name != _IGNORED_FIELD]
+    yield from sorted(plain, key=_field_rank)[:MAX_PLAIN_FIELDS]
     if level and plain:
         return
-    inner = [name for name, member in askable.items() if not _is_leaf(member, resolve)]
-    open_ = [name for name in inner if _definition(askable[name], resolve)[0] not in seen]
+    inner = [name for name, member in queryable.items() if not _is_leaf(member, resolve)]
+    open_ = [name for name in inner if _definition(queryable[name], resolve)[0] not in seen]
     if level < MAX_LEVELS:
         for name in open_[: MAX_INNER_FIELDS if not plain else 0]:
-            yield f"{name}{_page(askable[name])}{_selection(askable[name], resolve, level + 1, seen)}"
+            yield f"{name}{_page_size_of_field(queryable[name])}{_selection(queryable[name], resolve, level + 1, seen)}"
 
 
-def _preference(name: str) -> int:
-    return _ASKED_FIRST.index(name) if name in _ASKED_FIRST else len(_ASKED_FIRST)
+def _field_rank(name: str) -> int:
+    """Return the position of a field in the order of preference."""
+    return _PREFERRED_FIELDS.index(name) if name in _PREFERRED_FIELDS else len(_PREFERRED_FIELDS)
 
 
 def _arguments(member: Json) -> list[str]:
@@ -156,5 +159,5 @@ def _needs_arguments(member: Json) -> bool:
     )
 
 
-def _page(member: Json) -> str:
+def _page_size_of_field(member: Json) -> str:
     return f"(first: {_PAGE_SIZE})" if "first: Int" in _arguments(member) else ""

@@ -1,4 +1,4 @@
-"""The write path of APIs: find, read, chunk and store documents; read them again and tell what changed."""
+"""Indexing of API descriptions: find, parse, chunk and store documents, re-read them, and report changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import msgspec
 
 from deltos.confinement import told, whole_store
 from deltos.domains.apis.chunk import encode
-from deltos.domains.apis.library import ApiLibrary, api_of, is_shown
+from deltos.domains.apis.library import ApiLibrary, api_of, is_visible
 from deltos.domains.apis.model import Api, ApiChanges
 from deltos.domains.apis.prepare import PreparedDocuments, RawDocument, StoredApi, changes_between, prepare
 from deltos.domains.apis.source import Fetched, fetched_document, find_documents, is_address, is_same_place
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from deltos.progress import Progress
     from deltos.store.apis import ApiDescriptions
 
-_SAYS_NOTHING = frozenset(
+_GENERIC_WORDS = frozenset(
     [
         "the",
         "api",
@@ -57,26 +57,28 @@ _SAYS_NOTHING = frozenset(
         "extensions",
     ]
 )
-_FILES_ARE_CALLED = frozenset(
+_GENERIC_FILE_WORDS = frozenset(
     "v schema schemas index main service services doc docs asyncapi graphql proto postman collection introspection"
     " definition description json yaml bundle bundled full latest".split()
 )
-_SUFFIXES = frozenset("yaml yml json graphql graphqls gql proto swagger openapi postman_collection".split())
+_FILE_SUFFIXES = frozenset("yaml yml json graphql graphqls gql proto swagger openapi postman_collection".split())
 MAX_NAME_CHARACTERS = 60
 MAX_WARNINGS = 20
 MAX_ROUNDS = 40  # levels of references from document to document
-NEIGHBOURS_SECONDS = 120.0  # for reading the other documents that one refers to
-_TOO_LATE = f"reading all of them takes more than {NEIGHBOURS_SECONDS:.0f} s"
-MOST_STOPPED = (
+NEIGHBOURS_SECONDS = 120.0  # time limit for reading the documents that one document refers to
+_NEIGHBOURS_TIMEOUT_REASON = (
+    f"the time limit of {NEIGHBOURS_SECONDS:.0f} s for reading referenced documents was reached"
+)
+MAX_STOPPED_DOCUMENTS = (
     20  # documents that exceed their limits, each at the cost of many others: the source is hostile or broken
 )
-_TOLD = "deltos:told"  # where an API keeps what its last refresh told of, while that is not what it is now
-MAX_UNREAD = 100  # documents of a source that are remembered by name
+_REPORTED_STATE_KEY = "deltos:told"  # key of the last reported state, stored while it differs from the current one
+MAX_UNREAD = 100  # unreadable documents stored by name per source
 _log = logging.getLogger(__name__)
 
 
-class _ToldState(msgspec.Struct, frozen=True):
-    """An API as it was when its changes were last told, or when it was added."""
+class _ReportedState(msgspec.Struct, frozen=True):
+    """An API as it was when its changes were last reported, or when it was added."""
 
     version: str
     stored: StoredApi
@@ -91,8 +93,11 @@ class UnreadDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Bringer:
-    """The source of documentation that a description was met in, and goes with; its name tells namesakes apart."""
+class OwningSource:
+    """The documentation source that a description was found in; removing it removes the API.
+
+    `name` distinguishes APIs of the same name.
+    """
 
     id: str
     name: str = ""
@@ -100,7 +105,7 @@ class Bringer:
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """What adding a source gave."""
+    """Result of adding a source."""
 
     apis: tuple[Api, ...]
     failures: tuple[UnreadDocument, ...] = ()
@@ -108,7 +113,7 @@ class AddReport:
 
 @dataclass(frozen=True, slots=True)
 class RefreshReport:
-    """What reading a source again gave."""
+    """Result of re-reading a source."""
 
     changes: tuple[ApiChanges, ...]
     failures: tuple[UnreadDocument, ...] = ()
@@ -116,7 +121,7 @@ class RefreshReport:
 
 @dataclass(slots=True)
 class _SourceReading:
-    """The documents of one source, read as far as they can be. `stopped` counts those that exceeded their limits."""
+    """Parsed documents of one source; `stopped` counts documents that exceeded their limits."""
 
     parser: Parser
     apis: list[PreparedApi] = field(default_factory=list)
@@ -125,65 +130,65 @@ class _SourceReading:
 
     @property
     def is_given_up(self) -> bool:
-        """Whether so many documents exceeded their limits that no other is tried."""
-        return self.stopped >= MOST_STOPPED
+        """Whether `MAX_STOPPED_DOCUMENTS` documents exceeded their limits, after which the source is abandoned."""
+        return self.stopped >= MAX_STOPPED_DOCUMENTS
 
-    def take(self, documents: Sequence[ApiDocument]) -> None:
-        """Read documents that belong together; where that fails, those that are to blame are left out."""
+    def read_documents(self, documents: Sequence[ApiDocument]) -> None:
+        """Parse documents that may form one API; on failure, retry without the documents that cause it."""
         if not documents or self.is_given_up:
             return
-        result = self._try(documents)
+        result = self._prepare_or_error(documents)
         if isinstance(result, PreparedDocuments):
             self.apis += result.apis
             self.failures += [UnreadDocument(citation, reason) for citation, reason in result.failures]
         elif len(documents) == 1:
-            self.blame(documents[0], result)
-        elif len(good := self._bearable(documents)) < len(documents):
-            self.take(good)
-        else:  # each is bearable, all together are not
+            self.record_failure(documents[0], result)
+        elif len(good := self._readable_documents(documents)) < len(documents):
+            self.read_documents(good)
+        else:  # each document is readable separately, but together they exceed a limit
             self.failures += [UnreadDocument(document.citation, str(result)) for document in documents]
 
-    def _bearable(self, documents: Sequence[ApiDocument]) -> list[ApiDocument]:
-        """Those that can be read alone, up to where the source is given up."""
+    def _readable_documents(self, documents: Sequence[ApiDocument]) -> list[ApiDocument]:
+        """Return the documents that can be parsed separately, stopping if the source is given up."""
         good: list[ApiDocument] = []
         for document in documents:
             if self.is_given_up:
                 break
-            result = self._try([document])
+            result = self._prepare_or_error([document])
             if isinstance(result, PreparedDocuments):
                 good.append(document)
             else:
-                self.blame(document, result)
+                self.record_failure(document, result)
         return good
 
     def useful(self) -> list[PreparedApi]:
-        """The APIs that were read; those that only lend types to others do not count beside them."""
-        return [api for api in self.apis if not api.only_lends_types] or self.apis
+        """Return the parsed APIs; APIs that only define types for others count only if there are no others."""
+        return [api for api in self.apis if not api.has_only_types] or self.apis
 
     def error(self, hint: str = "") -> SourceError:
-        """Why nothing could be read; it tells whether limits were exceeded."""
+        """Build the error for a source without any readable document."""
         kind = ReadingStopped if self.stopped else SourceError
         return kind(f"{self.failures[0].document}: {self.failures[0].reason}", hint=hint)
 
-    def blame(self, document: ApiDocument, error: SourceError) -> None:
-        """Name a document that could not be read."""
+    def record_failure(self, document: ApiDocument, error: SourceError) -> None:
+        """Record a document that could not be read."""
         self.stopped += isinstance(error, ReadingStopped)
         self.failures.append(UnreadDocument(document.citation, str(error)))
 
-    def _try(self, documents: Sequence[ApiDocument]) -> PreparedDocuments | SourceError:
-        """What came of the documents, or the error that kept all of them from being read."""
+    def _prepare_or_error(self, documents: Sequence[ApiDocument]) -> PreparedDocuments | SourceError:
+        """Parse documents, or return the error that prevented it."""
         try:
             return self._prepare(documents)
         except ReadingStopped as exc:
             return exc
         except DeltosError:
-            raise  # not theirs: cancelled, or the store is full
-        except Exception as exc:  # noqa: BLE001 (one strange document must not take the others along)
-            _log.warning("Reading %s broke", documents[0].citation, exc_info=True)
-            return SourceError(f"It could not be understood ({type(exc).__name__}: {exc})")
+            raise  # not caused by the documents: cancelled, or the store is full
+        except Exception as exc:  # noqa: BLE001 (one malformed document must not stop the others)
+            _log.warning("Cannot read %s", documents[0].citation, exc_info=True)
+            return SourceError(f"The document could not be parsed ({type(exc).__name__}: {exc})")
 
     def _prepare(self, documents: Sequence[ApiDocument]) -> PreparedDocuments:
-        """Parse and chunk documents in a child process, and read the neighbours that it asks for."""
+        """Parse and chunk documents in a child process, reading the neighbour documents it asks for."""
         raw = [RawDocument(each.data, each.citation, each.name, each.read is not None) for each in documents]
         neighbours: Neighbours = {}
         rounds = 1
@@ -191,8 +196,8 @@ class _SourceReading:
         while True:
             others = (text for text in neighbours.values() if isinstance(text, bytes))
             content = (*(each.data for each in documents), *others)
-            is_last = rounds >= MAX_ROUNDS
-            result = self.parser.run(prepare, raw, neighbours, is_last, content=content)
+            is_last_round = rounds >= MAX_ROUNDS
+            result = self.parser.run(prepare, raw, neighbours, is_last_round, content=content)
             if isinstance(result, PreparedDocuments):
                 return result
             is_more = _read_wanted(documents, result.wanted, neighbours, deadline)
@@ -216,20 +221,20 @@ class ApiIndexer:
         name: str = "",
         *,
         root: Path | None = None,
-        brought_by: Bringer | None = None,
+        owner: OwningSource | None = None,
         progress: Progress | None = None,
     ) -> AddReport:
-        """Index every description at `location`; raises when there is none that can be read.
+        """Index every description at `location`; raise an error if none can be read.
 
-        A `name` that somebody gave is kept to; that of a description which was brought is what it may be called. What
-        was added from the same place before is read again, under the name that it has where none is given.
+        A `name` given by the user is used as it is; for a description with an `owner`, `name` is only a candidate. APIs
+        that were added from the same place before are re-read and keep their names unless a new name is given.
         """
         location = location if is_address(location) else _absolute(location)
         source_name = name.strip()
-        if brought_by is None:
+        if owner is None:
             self._refuse_taken(source_name, location)
         documents = find_documents(location, network=self._network, parser=self._parser, root=root)
-        return self._add_documents(documents, location, source_name, brought_by, progress or Silent())
+        return self._add_documents(documents, location, source_name, owner, progress or Silent())
 
     def add_found(
         self,
@@ -237,92 +242,92 @@ class ApiIndexer:
         url: str,
         name: str = "",
         *,
-        brought_by: Bringer | None = None,
+        owner: OwningSource | None = None,
         read: ReadDocument | None = None,
     ) -> AddReport:
-        """Index a description that somebody else read from `url`, such as a crawl of documentation.
+        """Index a description that the caller fetched from `url`, for example during a crawl.
 
-        `read` reads what it refers to, where nobody else can: in a commit of a repository.
+        `read` reads the documents it refers to, if only the caller can, as in a commit of a repository.
         """
         if read is None and not is_address(url):
-            return self.add(url, name, brought_by=brought_by)
+            return self.add(url, name, owner=owner)
         source_name = name.strip()
-        if brought_by is None:
+        if owner is None:
             self._refuse_taken(source_name, url)
         document = fetched_document(Fetched(data, url), self._network)
         if read is not None:
             citation = url if is_address(url) else Path(url).name
             document = replace(document, citation=citation, read=read)
         documents = [document]
-        return self._add_documents(documents, url, source_name, brought_by, Silent())
+        return self._add_documents(documents, url, source_name, owner, Silent())
 
     def _add_documents(
         self,
         documents: Iterable[ApiDocument],
         location: str,
         source_name: str,
-        brought_by: Bringer | None,
+        owner: OwningSource | None,
         progress: Progress,
     ) -> AddReport:
-        read_at = self._clock()  # before: what changes meanwhile is read again
-        reading = self._read(_told(documents, progress))
+        read_at = self._clock()  # taken first, so that changes made during the reading are detected later
+        reading = self._read(_with_progress(documents, progress))
         readings = reading.useful()
         if not readings:
             raise reading.error()
         self._record_unread(location, reading.failures)
         apis = []
-        before = _known_rows(readings, [] if brought_by else self._added_from(location), source_name)
+        before = _known_rows(readings, [] if owner else self._added_from(location), source_name)
         for number, (each, known) in enumerate(zip(readings, before, strict=True)):
             progress.report(number, len(readings), "APIs stored")
-            alone = len(readings) == 1
+            is_only = len(readings) == 1
             warnings: tuple[str, ...] = ()
-            if known and source_name in ("", known.source_name, known.name if alone else ""):
+            if known and source_name in ("", known.source_name, known.name if is_only else ""):
                 api_name, belongs_to = known.name, known.source_name
-            elif brought_by is None:
-                api_name, warnings = self._choose_name(each, source_name, location, alone=alone)
+            elif owner is None:
+                api_name, warnings = self._choose_name(each, source_name, location, is_only=is_only)
                 belongs_to = source_name or api_name
             else:
-                api_name, warnings = self._name_of_brought(each, source_name, location, brought_by, alone=alone)
-                belongs_to = brought_by.id
-            # Nobody is told what a crawl changes: the next refresh tells it.
-            told_state = self._told_state(row) if brought_by and (row := self._store.api(api_name)) else None
-            apis.append(self._store_reading(each, api_name, belongs_to, location, warnings, read_at, told_state))
+                api_name, warnings = self._name_for_owned(each, source_name, location, owner, is_only=is_only)
+                belongs_to = owner.id
+            # A crawl reports no changes; the next refresh does.
+            reported_state = self._reported_state(row) if owner and (row := self._store.api(api_name)) else None
+            apis.append(self._store_reading(each, api_name, belongs_to, location, warnings, read_at, reported_state))
             if known:
-                self._replaced(known, api_name, location)
+                self._remove_replaced(known, api_name, location)
         return AddReport(tuple(apis), tuple(reading.failures))
 
     def _added_from(self, location: str) -> list[ApiRow]:
-        """The APIs that somebody added from a place, whatever the place was called; not those that a source brought."""
+        """Return the APIs that the user added from a place; APIs owned by a documentation source are excluded."""
         rows = ApiLibrary(self._store).rows()
         own = [row for row in rows if row.name == row.source_name or row.name.startswith(f"{row.source_name}-")]
         return sorted(
             (row for row in own if is_same_place(row.source, location)), key=lambda row: row.source != location
         )
 
-    def _replaced(self, before: ApiRow, name: str, location: str) -> None:
-        """Forget what an API was called before, and what could not be read under another name of its place."""
+    def _remove_replaced(self, before: ApiRow, name: str, location: str) -> None:
+        """Remove an API's former name and the failures recorded under its former location."""
         if before.name != name:
             self._store.remove(before.name)
         if before.source != location:
             self._store.replace_unread(before.source, ())
 
     def refresh(self, name: str, *, root: Path | None = None) -> RefreshReport:
-        """Read a source again, by its name or that of one of its APIs; tells what changed in each since last time."""
+        """Re-read a source by its name or by the name of one of its APIs; report changes since the last report."""
         rows = self._rows(name)
-        before = {row.name: self._told_state(row) for row in rows}
+        before = {row.name: self._reported_state(row) for row in rows}
         apis, failures = self._read_again(rows, {}, root)
-        changes = [self._changes(api, before.get(api.name) or _ToldState("", StoredApi())) for api in apis]
+        changes = [self._changes(api, before.get(api.name) or _ReportedState("", StoredApi())) for api in apis]
         return RefreshReport(tuple(changes), failures)
 
     def read_quietly(self, name: str) -> None:
-        """Read a source again without telling what changed: that is left for the next refresh."""
+        """Re-read a source without reporting changes; the next `refresh` reports them."""
         rows = self._rows(name)
-        self._read_again(rows, {row.name: self._told_state(row) for row in rows}, None)
+        self._read_again(rows, {row.name: self._reported_state(row) for row in rows}, None)
 
     def _read_again(
-        self, rows: list[ApiRow], told_states: Mapping[str, _ToldState], root: Path | None
+        self, rows: list[ApiRow], reported_states: Mapping[str, _ReportedState], root: Path | None
     ) -> tuple[list[Api], tuple[UnreadDocument, ...]]:
-        """The APIs of a source as they are now, and what could not be read."""
+        """Re-read a source; return its APIs and the documents that could not be read."""
         source, source_name = rows[0].source, rows[0].source_name
         documents = find_documents(source, network=self._network, parser=self._parser, root=root)
         read_at = self._clock()
@@ -330,16 +335,16 @@ class ApiIndexer:
         readings = reading.useful()
         self._record_unread(source, reading.failures)
         if not readings:
-            raise reading.error(hint="The old index was kept.")
+            raise reading.error(hint="The old version was kept.")
         apis = []
         for each, known in zip(readings, _known_rows(readings, rows), strict=True):
-            api_name = known.name if known else self._choose_name(each, source_name, source, alone=False)[0]
-            told_state = told_states.get(api_name)
-            apis.append(self._store_reading(each, api_name, source_name, source, (), read_at, told_state))
+            api_name = known.name if known else self._choose_name(each, source_name, source, is_only=False)[0]
+            reported_state = reported_states.get(api_name)
+            apis.append(self._store_reading(each, api_name, source_name, source, (), read_at, reported_state))
         return apis, tuple(reading.failures)
 
     def remove(self, name: str) -> tuple[str, ...]:
-        """Forget a source's APIs, or one API; tells the names of those that are gone."""
+        """Remove the APIs of a source, or one API; return the removed names."""
         rows = self._rows(name)
         for row in rows:
             self._store.remove(row.name)
@@ -350,29 +355,29 @@ class ApiIndexer:
         exact = library.known(name.strip())
         if exact is not None:
             return [exact]
-        return [row for row in self._store.of_source(name.strip()) if is_shown(row)] or [library.row(name)]
+        return [row for row in self._store.of_source(name.strip()) if is_visible(row)] or [library.row(name)]
 
     def _read(self, documents: Iterable[ApiDocument]) -> _SourceReading:
-        """Every document that can be read, and why the others cannot. Protobuf files may be parts of one API."""
+        """Parse every document; protobuf files are parsed together because they may form one API."""
         reading = _SourceReading(self._parser)
         protobuf: list[ApiDocument] = []
         for document in documents:
             if document.problem:
-                reading.blame(document, document.problem)
+                reading.record_failure(document, document.problem)
             elif document.kind == "protobuf":
                 protobuf.append(document)
             else:
-                reading.take([document])
+                reading.read_documents([document])
             if reading.is_given_up:
                 break
-        reading.take(protobuf)
+        reading.read_documents(protobuf)
         if reading.is_given_up:
-            reason = f"{MOST_STOPPED} documents could not be read within their limits; the rest was not tried."
+            reason = f"{MAX_STOPPED_DOCUMENTS} documents exceeded their limits; the remaining documents were skipped."
             reading.failures.append(UnreadDocument("further documents", reason))
         return reading
 
     def _record_unread(self, source: str, failures: Sequence[UnreadDocument]) -> None:
-        """Remember what is missing, so that lists of APIs say it."""
+        """Store the documents that could not be read, so that lists of APIs mention them."""
         named = [UnreadRow(source, failure.document, failure.reason) for failure in failures[:MAX_UNREAD]]
         if (more := len(failures) - MAX_UNREAD) > 0:
             named.append(UnreadRow(source, "further documents", f"{more} more could not be read."))
@@ -386,7 +391,7 @@ class ApiIndexer:
         source: str,
         warnings: Iterable[str],
         read_at: float,
-        told_state: _ToldState | None = None,
+        reported_state: _ReportedState | None = None,
     ) -> Api:
         row = ApiRow(
             name=name,
@@ -397,49 +402,57 @@ class ApiIndexer:
             operations=reading.operations,
             schemas=reading.schemas,
             webhooks=reading.webhooks,
-            warnings=encode(_named(warnings, reading.warnings)),
+            warnings=encode(_truncate_warnings(warnings, reading.warnings)),
             indexed_at=read_at,
         )
         units = (unit for piece in reading.units for unit in pickle.loads(piece))  # noqa: S301 (from our own child)
-        kept = [NewUnit(UnitRow("fragment", _TOLD, _TOLD), _packed(told_state), None)] if told_state else []
+        kept = (
+            [NewUnit(UnitRow("fragment", _REPORTED_STATE_KEY, _REPORTED_STATE_KEY), _pack(reported_state), None)]
+            if reported_state
+            else []
+        )
         self._store.replace(row, chain(units, kept))
         return api_of(row)
 
-    def _named(self, name: str) -> ApiRow | None:
-        """The API of a name, whoever may be shown it: names are given once."""
+    def _row_by_name(self, name: str) -> ApiRow | None:
+        """Return the API with a name even if the caller may not see it, because names are unique."""
         with whole_store():
             return self._store.api(name)
 
     def _refuse_taken(self, name: str, location: str) -> None:
-        taken = self._named(name) if name else None
+        """Raise BadArgument if another API already has this name."""
+        taken = self._row_by_name(name) if name else None
         if taken is not None and not is_same_place(taken.source, location):
-            origin = f", from {told(taken.source)}" if is_shown(taken) else ""
+            origin = f", from {told(taken.source)}" if is_visible(taken) else ""
             raise BadArgument(
-                f"There is already an API called '{name}'{origin}",
-                hint="Give another (on the command line: --name), or remove it.",
+                f"An API with the name '{name}' already exists{origin}",
+                hint="Choose another name (on the command line: --name), or remove that API.",
             )
 
     def _choose_name(
-        self, reading: PreparedApi, source_name: str, location: str, *, alone: bool
+        self, reading: PreparedApi, source_name: str, location: str, *, is_only: bool
     ) -> tuple[str, tuple[str, ...]]:
-        """A name that no other API has; a warning when it is not the first choice."""
+        """Choose an unused name; return it with a warning if it is not the first choice."""
         own = slug(reading.overview.title) or slug(_file_stem(reading))
-        wanted = source_name if source_name and alone else "-".join(filter(None, (source_name, own)))
+        wanted = source_name if source_name and is_only else "-".join(filter(None, (source_name, own)))
         version = slug(reading.overview.version)
         names = [wanted, f"{wanted}-{version}"] if version else [wanted]
         return self._first_free(reading, location, names, numbered=wanted)
 
-    def _name_of_brought(
-        self, reading: PreparedApi, file_name: str, location: str, bringer: Bringer, *, alone: bool
+    def _name_for_owned(
+        self, reading: PreparedApi, file_name: str, location: str, owner: OwningSource, *, is_only: bool
     ) -> tuple[str, tuple[str, ...]]:
-        """The name of a description that a source brought: the one it has; else what its file is called, where that
-        says anything, or its title; with the source's name before it where another API has that."""
-        known = (row for row in self._store.of_source(bringer.id) if row.source == location)
+        """Choose a name for a description owned by a documentation source.
+
+        Prefer its current name, then its file name if that is distinctive, then its title; prefix the source's name if
+        that is taken.
+        """
+        known = (row for row in self._store.of_source(owner.id) if row.source == location)
         if kept := next((row.name for row in known if row.citation == reading.citation), ""):
             return kept, ()
-        title, source = slug(reading.overview.title), slug(bringer.name)
-        stem = file_name if _is_telling(file_name) else ""
-        wanted = "-".join(filter(None, (stem, title))) if not alone else stem or title
+        title, source = slug(reading.overview.title), slug(owner.name)
+        stem = file_name if _is_distinctive(file_name) else ""
+        wanted = "-".join(filter(None, (stem, title))) if not is_only else stem or title
         wanted = wanted or source or file_name
         qualified = f"{source}-{wanted}" if source and source != wanted else wanted
         return self._first_free(reading, location, [wanted, qualified], numbered=qualified)
@@ -447,43 +460,46 @@ class ApiIndexer:
     def _first_free(
         self, reading: PreparedApi, location: str, names: Sequence[str], *, numbered: str
     ) -> tuple[str, tuple[str, ...]]:
-        """The first of some names that no other API has, or else one with a number."""
+        """Return the first unused name of `names`, or `numbered` with a number appended."""
         wanted = names[0]
         further = (f"{numbered}-{number}" for number in range(2, 1_000))
         for name in chain(names, further):
-            taken = self._named(name)
+            taken = self._row_by_name(name)
             if taken is None or (taken.citation == reading.citation and is_same_place(taken.source, location)):
-                warning = f"Another API is called '{wanted}'; this one was named '{name}'."
+                warning = f"Another API has the name '{wanted}'; this one was named '{name}'."
                 return name, () if name == wanted else (warning,)
-        raise BadArgument(f"Too many APIs are called '{wanted}'", hint="Give this one a name.")
+        raise BadArgument(f"Too many APIs have the name '{wanted}'", hint="Choose another name for this one.")
 
     def _stored(self, row: ApiRow) -> StoredApi:
+        """Return the stored operations and schemas of an API."""
         schemas = self._store.units(row.id, ("schema", "message", "fragment"))
         return StoredApi(
             tuple(self._store.bodies(row.id)),
-            tuple((unit.pointer, self._store.body(unit.id)) for unit in schemas if unit.pointer != _TOLD),
+            tuple((unit.pointer, self._store.body(unit.id)) for unit in schemas if unit.pointer != _REPORTED_STATE_KEY),
         )
 
-    def _told_state(self, row: ApiRow) -> _ToldState:
-        kept = self._store.target(row.id, _TOLD)
-        return _unpacked(kept) if kept else _ToldState(api_of(row).overview.version, self._stored(row))
+    def _reported_state(self, row: ApiRow) -> _ReportedState:
+        """Return the state that changes are compared with: the saved one, or the current one."""
+        kept = self._store.target(row.id, _REPORTED_STATE_KEY)
+        return _unpack(kept) if kept else _ReportedState(api_of(row).overview.version, self._stored(row))
 
-    def _changes(self, api: Api, told_state: _ToldState) -> ApiChanges:
-        old_version, old = told_state.version, told_state.stored
+    def _changes(self, api: Api, reported_state: _ReportedState) -> ApiChanges:
+        """Compare an API with its last reported state in a child process."""
+        old_version, old = reported_state.version, reported_state.stored
         new = self._stored(ApiLibrary(self._store).row(api.name))
         content = (body for side in (old, new) for part in side for _, body in part)
         try:
             changes = self._parser.run(changes_between, old, new, content=content)
         except ReadingStopped as exc:
-            note = f"It was read anew, but not compared with what was known: {exc}"
+            note = f"It was re-read, but could not be compared with the old version: {exc}"
             return ApiChanges(api.name, old_version, api.overview.version, (), note=note)
         return ApiChanges(api.name, old_version, api.overview.version, *changes)
 
 
 def _known_rows(readings: Sequence[PreparedApi], rows: Sequence[ApiRow], name: str = "") -> list[ApiRow | None]:
-    """Which of the APIs of one place each reading is anew: the one that is called `name` where several are the same.
+    """Match each parsed API with the stored API it replaces, preferring the one called `name`.
 
-    Packages of one folder are cited alike and told apart by their titles; a title may also have changed.
+    Packages of one folder have the same citation and are distinguished by title; a title may also have changed.
     """
     if len(readings) == 1 and len({row.citation for row in rows}) == 1:
         return [next((row for row in rows if row.name == name), rows[0])]
@@ -491,36 +507,36 @@ def _known_rows(readings: Sequence[PreparedApi], rows: Sequence[ApiRow], name: s
     known: dict[int, ApiRow] = {}
     for is_title_kept in (True, False):
         for place, reading in enumerate(readings):
-            if place not in known and (row := _row_of(reading, left, is_title_kept=is_title_kept)):
+            if place not in known and (row := _find_row(reading, left, is_title_kept=is_title_kept)):
                 known[place] = row
                 left.remove(row)
     return [known.get(place) for place in range(len(readings))]
 
 
-def _row_of(reading: PreparedApi, rows: Iterable[ApiRow], *, is_title_kept: bool) -> ApiRow | None:
+def _find_row(reading: PreparedApi, rows: Iterable[ApiRow], *, is_title_kept: bool) -> ApiRow | None:
     cited = (row for row in rows if row.citation == reading.citation)
     title = reading.overview.title
     return next((row for row in cited if not is_title_kept or api_of(row).overview.title == title), None)
 
 
 def _absolute(location: str) -> str:
-    """A path from the root; `..` is followed through links, which a later reading could not do otherwise."""
+    """Return an absolute path; `..` is resolved through symbolic links, which a later reading could not do."""
     path = given_path(location).absolute()
     return str(path.resolve() if ".." in path.parts else path)
 
 
-def _packed(state: _ToldState) -> bytes:
-    """A state as a JSON text, which every body of a unit is."""
+def _pack(state: _ReportedState) -> bytes:
+    """Encode a state as JSON text, which the store requires for bodies."""
     return msgspec.json.encode(zlib.compress(msgspec.msgpack.encode(state)))
 
 
-def _unpacked(body: bytes) -> _ToldState:
+def _unpack(body: bytes) -> _ReportedState:
     packed = msgspec.json.decode(body, type=bytes)
-    return msgspec.msgpack.decode(zlib.decompress(packed), type=_ToldState)
+    return msgspec.msgpack.decode(zlib.decompress(packed), type=_ReportedState)
 
 
-def _told(documents: Iterable[ApiDocument], progress: Progress) -> Iterator[ApiDocument]:
-    """The documents, each told to who waits for them; that there is one more is all that is known of their number."""
+def _with_progress(documents: Iterable[ApiDocument], progress: Progress) -> Iterator[ApiDocument]:
+    """Report progress for each document; the total is unknown, so it is always one more than the number found."""
     for number, document in enumerate(documents, 1):
         progress.report(number, number + 1, "descriptions found")
         yield document
@@ -529,7 +545,7 @@ def _told(documents: Iterable[ApiDocument], progress: Progress) -> Iterator[ApiD
 def _read_wanted(
     documents: Sequence[ApiDocument], wanted: Iterable[Wanted], neighbours: Neighbours, deadline: float
 ) -> bool:
-    """Read what a child asked for, as far as all of it is bearable; False when nothing new came of it."""
+    """Read the documents that the child process asked for, within limits; return whether anything new was read."""
     before = len(neighbours)
     room = MAX_DESCRIPTION_BYTES - sum(len(text) for text in neighbours.values() if isinstance(text, bytes))
     for position, paths in wanted:
@@ -537,7 +553,9 @@ def _read_wanted(
         for path in paths:
             if (position, path) not in neighbours:
                 is_late = time.monotonic() > deadline
-                neighbours[position, path] = found = _TOO_LATE if is_late else _neighbour(read, path, room)
+                neighbours[position, path] = found = (
+                    _NEIGHBOURS_TIMEOUT_REASON if is_late else _neighbour(read, path, room)
+                )
                 room -= len(found) if isinstance(found, bytes) else 0
             if isinstance(neighbours[position, path], bytes):
                 break
@@ -545,42 +563,44 @@ def _read_wanted(
 
 
 def _neighbour(read: ReadDocument | None, path: str, room: int) -> bytes | str:
-    """A document that another one refers to, or why it cannot be had."""
+    """Return the content of a document that another one refers to, or the reason why it cannot be read."""
     try:
         data = read(path) if read else b""
     except SourceError as exc:
         return exc.message
-    return data if len(data) <= room else f"all together has more than {MAX_DESCRIPTION_BYTES:,} bytes"
+    return data if len(data) <= room else f"together, the documents have more than {MAX_DESCRIPTION_BYTES:,} bytes"
 
 
-def _named(*warnings: Iterable[str]) -> list[str]:
-    """As many warnings as are kept, and how many there were beyond."""
+def _truncate_warnings(*warnings: Iterable[str]) -> list[str]:
+    """Return the first `MAX_WARNINGS` warnings and the number of omitted ones."""
     every = list(chain(*warnings))
     more = len(every) - MAX_WARNINGS
-    return every if more <= 0 else [*every[:MAX_WARNINGS], f"{more} more warnings were left out."]
+    return every if more <= 0 else [*every[:MAX_WARNINGS], f"{more} more warnings were omitted."]
 
 
 def slug(text: str) -> str:
-    """A short name out of a title: `The Stripe API v3` as `stripe`; what is added by `+` is no part of it."""
+    """Derive a short name from a title: `The Stripe API v3` becomes `stripe`; text after ` + ` is ignored."""
     titles = (text.partition(" + ")[0], text)
     words = [re.findall(r"[^\W_]+(?:\.[^\W_]+)*", re.sub(r"['’]s\b", "", title.lower())) for title in titles]
-    telling = next(filter(None, ([word for word in each if _is_telling_word(word)] for each in words)), words[-1])
-    return "-".join(telling)[:MAX_NAME_CHARACTERS].strip("-")
+    distinctive = next(
+        filter(None, ([word for word in each if _is_distinctive_word(word)] for each in words)), words[-1]
+    )
+    return "-".join(distinctive)[:MAX_NAME_CHARACTERS].strip("-")
 
 
-def _is_telling_word(word: str) -> bool:
-    return word not in _SAYS_NOTHING and not re.fullmatch(r"v\d+", word)
+def _is_distinctive_word(word: str) -> bool:
+    return word not in _GENERIC_WORDS and not re.fullmatch(r"v\d+", word)
 
 
-def _is_telling(file_name: str) -> bool:
-    """Whether the name of a file says which API it describes: `openapi` and `api-v2` do not."""
+def _is_distinctive(file_name: str) -> bool:
+    """Whether a file name says which API it describes; `openapi` and `api-v2` do not."""
     words = re.findall(r"[^\W\d_]+", file_name.lower())
-    return any(word not in _SAYS_NOTHING and word not in _FILES_ARE_CALLED for word in words)
+    return any(word not in _GENERIC_WORDS and word not in _GENERIC_FILE_WORDS for word in words)
 
 
 def _file_stem(reading: PreparedApi) -> str:
     name = reading.name or urlsplit(reading.citation).hostname or reading.citation
     end = len(name)
-    while (dot := name.rfind(".", 0, end)) >= 0 and name[dot + 1 : end] in _SUFFIXES:
+    while (dot := name.rfind(".", 0, end)) >= 0 and name[dot + 1 : end] in _FILE_SUFFIXES:
         end = dot
     return name[:end]

@@ -1,6 +1,6 @@
-"""What a question wants done and what an operation does, as probabilities of a few actions. Knows words, not storage.
+"""Predict which action a query asks for, and which action an operation performs.
 
-`intents.json` is learned by `benchmarks/train_api_ranker.py` from summaries of public APIs and from questions.
+`benchmarks/train_api_ranker.py` learns `intents.json` from summaries of public APIs and from questions.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.domains.apis.prose import is_parameter_segment, path_segments
+from deltos.domains.apis.spec_text import is_parameter_segment, path_segments
 from deltos.text.identifiers import split_identifier
 from deltos.text.words import TOKEN, stemmer
 
@@ -23,8 +23,8 @@ LIST, GET, CREATE, UPDATE, DELETE, ACT = range(6)
 ACTIONS = ("list", "get", "create", "update", "delete", "act")
 READS = (LIST, GET)
 WEIGHTS_FILE = Path(__file__).with_name("intents.json")
-_LEADING_WORDS = 8  # what is asked for is said early; later words are about what
-# What only says that something is asked or wanted; the longest first.
+_LEADING_WORDS = 8  # the action is named early; later words name its object
+# Openings that carry no meaning; longer ones first.
 _OPENINGS = tuple(
     tuple(words.split())
     for words in (
@@ -33,45 +33,45 @@ _OPENINGS = tuple(
         "|need to|want to|please"
     ).split("|")
 )
-# What operations that are named rather than addressed begin with: `getChat`, `messages/send.json`.
-_SPOKEN = {
+# Actions of the verbs that operation names begin with: `getChat`, `messages/send.json`.
+_ACTION_OF_VERB = {
     "list": LIST, "search": LIST, "query": LIST, "find": LIST,
     "get": GET, "fetch": GET, "describe": GET, "read": GET, "watch": GET,
     "create": CREATE, "add": CREATE, "new": CREATE, "insert": CREATE, "send": CREATE,
     "update": UPDATE, "set": UPDATE, "edit": UPDATE, "modify": UPDATE, "patch": UPDATE, "replace": UPDATE,
     "delete": DELETE, "remove": DELETE,
 }  # fmt: skip
-_OF_METHOD = {
+_ACTION_OF_METHOD = {
     "PUT": UPDATE, "PATCH": UPDATE, "DELETE": DELETE, "HEAD": GET, "OPTIONS": GET, "QUERY": LIST, "SUBSCRIPTION": LIST,
     "RECEIVE": LIST,
 }  # fmt: skip
 
 
-@lru_cache(maxsize=20_000)  # keys come from descriptions: there is no end of them
+@lru_cache(maxsize=20_000)  # bounded, because the keys come from descriptions
 def action_of(method: str, path: str) -> int:
-    """What an operation does, by its method and by how its path ends."""
+    """Return the action of an operation, from its method and the end of its path."""
     segments = path_segments(path.partition("#")[0].removesuffix(".json"))
     is_keyed = bool(segments) and is_parameter_segment(segments[-1])
     if method == "GET":
         return GET if is_keyed else LIST
-    if method in _OF_METHOD:
-        return _OF_METHOD[method]
+    if method in _ACTION_OF_METHOD:
+        return _ACTION_OF_METHOD[method]
     if is_keyed:
         return UPDATE
     words = split_identifier(segments[-1]) if segments else []
-    if words and words[0] in _SPOKEN:
-        return _SPOKEN[words[0]]
+    if words and words[0] in _ACTION_OF_VERB:
+        return _ACTION_OF_VERB[words[0]]
     is_collection = method == "POST" and (len(segments) == 1 or bool(words and words[-1].endswith("s")))
     return CREATE if is_collection else ACT
 
 
-def wanted_of(question: str) -> tuple[float, ...]:
-    """How likely a question wants each of the actions."""
-    return likely(question, _learned())
+def requested_actions(question: str) -> tuple[float, ...]:
+    """Return the probability of each action for a query."""
+    return action_probabilities(question, _learned_weights())
 
 
-def likely(question: str, learned: Mapping[str, list[float]]) -> tuple[float, ...]:
-    """The probability of each action, by weights of grams."""
+def action_probabilities(question: str, learned: Mapping[str, list[float]]) -> tuple[float, ...]:
+    """Return the probability of each action for a query, given the weights of n-grams."""
     sums = list(learned[""])
     for gram in set(grams(question)):
         for action, weight in enumerate(learned.get(gram, ())):
@@ -83,21 +83,21 @@ def likely(question: str, learned: Mapping[str, list[float]]) -> tuple[float, ..
 
 
 def grams(text: str) -> list[str]:
-    """What the actions are told by: the first words, pairs of them, and what the text begins with."""
-    spoken = _without_opening([word.lower() for word in TOKEN.findall(text[:500])])
-    words = stemmer("english").stemWords(spoken[:_LEADING_WORDS])
+    """Return the features of a text for action prediction: its first words, their pairs, and its opening."""
+    words_left = _strip_opening([word.lower() for word in TOKEN.findall(text[:500])])
+    words = stemmer("english").stemWords(words_left[:_LEADING_WORDS])
     pairs = [f"{first}_{second}" for first, second in pairwise(words[:5])]
     return [*words, *pairs, *(f"^{word}" for word in words[:1]), *(f"^{pair}" for pair in pairs[:1])]
 
 
-def _without_opening(words: list[str]) -> list[str]:
-    """What is left when somebody does not say that they ask; all where nothing else was said."""
+def _strip_opening(words: list[str]) -> list[str]:
+    """Remove an opening such as "how do I"; keep all words if nothing else is left."""
     opening = next((each for each in _OPENINGS if tuple(words[: len(each)]) == each), ())
     return words[len(opening) :] or words
 
 
 @cache
-def _learned() -> Mapping[str, list[float]]:
-    """Weights of each gram by action; those of nothing are the prior."""
+def _learned_weights() -> Mapping[str, list[float]]:
+    """Return the weights of each n-gram by action; the empty n-gram has the prior."""
     stored: dict[str, list[float]] = json.loads(WEIGHTS_FILE.read_text("utf-8"))
     return stored

@@ -1,4 +1,4 @@
-"""The indexed APIs: look them up by name, resolve their references from the store, decode what was stored."""
+"""Access to indexed APIs: lookup by name, visibility, resolution of references, and decoding of stored bodies."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from deltos.confinement import may_recall_all, may_show
+from deltos.domains.apis.api_mentions import find_api_mentions
 from deltos.domains.apis.model import Api, Json, Operation, Overview
-from deltos.domains.apis.naming import named_in
 from deltos.domains.apis.query import stems_of
 from deltos.domains.apis.source import is_address
 from deltos.errors import NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
-    from deltos.domains.apis.naming import Naming
+    from deltos.domains.apis.api_mentions import ApiMentions
     from deltos.domains.apis.outline import Resolve
     from deltos.store.apis import ApiDescriptions, ApiRow, UnitRow, UnreadRow
 
-NEAR_NAMES = 3
-NAMES_LISTED = 5
-_LEAST_ALIKE = 60  # of 100: below, names share letters and no word
+MAX_SIMILAR_NAMES = 3
+MAX_LISTED_NAMES = 5
+_MIN_NAME_SIMILARITY = 60  # of 100; below this, names share letters but no word
 _EQUAL_COLUMNS = (1.0, 1.0, 1.0, 1.0, 1.0)
 
 _decode_operation = msgspec.json.Decoder(Operation).decode
@@ -35,34 +35,34 @@ _decode_texts = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 class ApiLibrary:
-    """Reads the store for the other stages."""
+    """Read access to stored APIs, restricted to those the current call may see."""
 
     def __init__(self, store: ApiDescriptions) -> None:
         self.store = store
 
     def apis(self) -> list[Api]:
-        """All indexed APIs by name."""
+        """Return all visible APIs, sorted by name."""
         return [api_of(row) for row in self.rows()]
 
     def rows(self) -> list[ApiRow]:
-        """All indexed APIs that this call may be shown, by name."""
-        return [row for row in self.store.apis() if is_shown(row)]
+        """Return the rows of all visible APIs, sorted by name."""
+        return [row for row in self.store.apis() if is_visible(row)]
 
     def unread(self, source: str = "") -> list[UnreadRow]:
-        """What could not be read of one source, or of all that this call may be shown."""
-        return [row for row in self.store.unread() if is_shown(row) and source in ("", row.source)]
+        """Return the documents that could not be read, of one source or of all visible ones."""
+        return [row for row in self.store.unread() if is_visible(row) and source in ("", row.source)]
 
     def known(self, name: str) -> ApiRow | None:
-        """The API of that exact name, if this call may be shown it."""
+        """Return the visible API with exactly this name, or None."""
         row = self.store.api(name)
-        return row if row and is_shown(row) else None
+        return row if row and is_visible(row) else None
 
     def hidden_ids(self) -> tuple[int, ...]:
-        """The APIs that this call may not be shown."""
-        return () if may_recall_all() else tuple(row.id for row in self.store.apis() if not is_shown(row))
+        """Return the ids of the APIs that the current call may not see."""
+        return () if may_recall_all() else tuple(row.id for row in self.store.apis() if not is_visible(row))
 
     def row(self, name: str) -> ApiRow:
-        """The API that a caller means by `name`: its exact name, else the only one that begins with it."""
+        """Return the API with this name, or the only one whose name begins with it; raise NotFound otherwise."""
         if row := self.known(name.strip()):
             return row
         rows = self.rows()
@@ -75,21 +75,24 @@ class ApiLibrary:
         candidates = [row for row in rows if row.name.lower().startswith(wanted)] if wanted else []
         if len(candidates) == 1:
             return candidates[0]
-        names = [row.name for row in candidates] or near_names(name, [row.name for row in rows])
+        names = [row.name for row in candidates] or similar_names(name, [row.name for row in rows])
         raise NotFound(f"API '{name}' is not indexed", hint=suggestion(names, [row.name for row in rows]))
 
     def group(self, name: str) -> list[ApiRow]:
-        """The APIs that a caller means by `name`: one, or all of a provider, which begin with it or came together."""
+        """Return the APIs that `name` selects: one API, or all APIs of a source or name prefix."""
         wanted = name.strip()
         rows = self.rows()
-        together = [row for row in rows if wanted and wanted in (row.name, row.source_name)]
-        if not together and wanted:
-            together = [row for row in rows if row.name.lower().startswith(f"{wanted.lower()}-")]
-        return together or [self.row(name)]
+        of_source = [row for row in rows if wanted and wanted in (row.name, row.source_name)]
+        if not of_source and wanted:
+            of_source = [row for row in rows if row.name.lower().startswith(f"{wanted.lower()}-")]
+        return of_source or [self.row(name)]
 
-    def named_in(self, question: str) -> Naming:
-        """The APIs that a question names, none where it names all there are, and the question without that."""
-        rows = self.rows()
+    def named_in(self, question: str, without: Collection[int] = ()) -> ApiMentions:
+        """Return the APIs that a query mentions, and the query without those mentions.
+
+        No names are returned if the query mentions all APIs. APIs whose ids are in `without` are ignored.
+        """
+        rows = [row for row in self.rows() if row.id not in without]
         providers = Counter(_provider(row) for row in rows)
         titles = {row.name: [_title_of(row.overview), row.source_name] for row in rows}
         for row in rows:
@@ -97,21 +100,24 @@ class ApiLibrary:
                 titles[row.name].append(_provider(row))
 
         def is_topic(name: str, words: Sequence[str]) -> bool:
-            own = [row.id for row in rows if row.name == name or _provider(row) == name.partition("-")[0]]
+            left_out = [row.id for row in rows if row.name == name or _provider(row) == name.partition("-")[0]]
+            left_out += [*without, *self.hidden_ids()]
             longest = tuple(stems_of(max(words, key=len)))
-            found = self.store.search(longest, _EQUAL_COLUMNS, api_id=None, kinds=("operation",), limit=1, without=own)
+            found = self.store.search(
+                longest, _EQUAL_COLUMNS, api_id=None, kinds=("operation",), limit=1, without=left_out
+            )
             return bool(found)
 
-        naming = named_in(question, titles, is_topic)
-        return replace(naming, names=()) if len(naming.names) == len(rows) else naming
+        mentions = find_api_mentions(question, titles, is_topic)
+        return replace(mentions, names=()) if len(mentions.names) == len(rows) else mentions
 
-    def beside(self, rows: Sequence[ApiRow]) -> tuple[int, ...]:
-        """All other APIs, those included that this call may not be shown."""
+    def ids_except(self, rows: Sequence[ApiRow]) -> tuple[int, ...]:
+        """Return the ids of all other APIs, including hidden ones."""
         wanted = {row.id for row in rows}
         return tuple(row.id for row in self.store.apis() if row.id not in wanted)
 
     def resolver(self, api_id: int) -> Resolve:
-        """Follows references inside one stored API; each target is read once."""
+        """Return a function that resolves references within one stored API and caches the results."""
         known: dict[str, Json] = {}
 
         def resolve(target: str) -> Json:
@@ -123,11 +129,11 @@ class ApiLibrary:
         return resolve
 
     def operation(self, unit: UnitRow) -> Operation:
-        """A stored operation, whole."""
+        """Decode a stored operation."""
         return _decode_operation(self.store.body(unit.id))
 
     def value(self, unit: UnitRow) -> Json:
-        """The JSON that a schema, message or tag was stored with."""
+        """Decode the JSON body of a schema, message or tag."""
         body = self.store.body(unit.id)
         return msgspec.json.decode(body) if body else None
 
@@ -141,20 +147,21 @@ def _title_of(overview: bytes) -> str:
     return _decode_overview(overview).title
 
 
-def is_shown(row: ApiRow | UnreadRow) -> bool:
-    """Whether this call may be shown an API: one that was read from files of a project is the project's."""
+def is_visible(row: ApiRow | UnreadRow) -> bool:
+    """Whether the current call may see an API; APIs read from project files are visible only in that project."""
     return may_show(None if is_address(row.source) else Path(row.source))
 
 
-def place_of(api: Api) -> str:
-    """Where a description lies, whichever project asks: citations are kept from the folder above what was added."""
+def location_of(api: Api) -> str:
+    """Return the absolute path or address of a description; stored citations are relative to the parent of the added
+    folder."""
     if is_address(api.source) or is_address(api.citation):
         return api.citation
     return (Path(api.source).resolve().parent / api.citation).as_posix()
 
 
 def api_of(row: ApiRow) -> Api:
-    """A stored API as the library lists it."""
+    """Decode a stored row as an `Api`."""
     return Api(
         name=row.name,
         source=row.source,
@@ -169,21 +176,21 @@ def api_of(row: ApiRow) -> Api:
 
 
 def tags_of(unit: UnitRow) -> tuple[str, ...]:
-    """The tags an operation was given."""
+    """Return the tags of an operation."""
     return _decode_texts(unit.tags)
 
 
-def near_names(name: str, names: list[str]) -> list[str]:
-    """The names most like `name`, as far as they are like it."""
+def similar_names(name: str, names: list[str]) -> list[str]:
+    """Return up to `MAX_SIMILAR_NAMES` names that resemble `name`."""
     from rapidfuzz import fuzz, process  # deferred: only a name that is not found needs it
 
-    found = process.extract(name, names, scorer=fuzz.WRatio, limit=NEAR_NAMES, score_cutoff=_LEAST_ALIKE)
+    found = process.extract(name, names, scorer=fuzz.WRatio, limit=MAX_SIMILAR_NAMES, score_cutoff=_MIN_NAME_SIMILARITY)
     return [each[0] for each in found]
 
 
 def suggestion(near: Sequence[str], every: Sequence[str]) -> str:
-    """Which names may have been meant; where none is like what was asked, some of those that there are."""
+    """Return a hint with similar names, or with some of the existing names."""
     if near:
-        return f"Did you mean: {', '.join(near[:NEAR_NAMES])}?"
-    more = f" and {len(every) - NAMES_LISTED} more" if len(every) > NAMES_LISTED else ""
-    return f"Nothing is called alike. There is: {', '.join(every[:NAMES_LISTED])}{more}."
+        return f"Did you mean: {', '.join(near[:MAX_SIMILAR_NAMES])}?"
+    more = f" and {len(every) - MAX_LISTED_NAMES} more" if len(every) > MAX_LISTED_NAMES else ""
+    return f"Nothing has a similar name. Available: {', '.join(every[:MAX_LISTED_NAMES])}{more}."

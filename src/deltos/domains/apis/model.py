@@ -1,6 +1,7 @@
-"""The nouns of an API description, the same for every format. Schemas stay the JSON they were written in.
+"""Format-independent data types of API descriptions. Schemas keep the JSON of the specification.
 
-Those that a description has thousands of are msgspec structs: made and encoded several times faster than dataclasses.
+Types with thousands of instances are msgspec structs, which are several times faster than dataclasses to create and
+encode.
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ from typing import Any, Literal
 from msgspec import Struct
 
 Json = Any
-"""A JSON value exactly as the specification holds it; `$ref`s inside are not resolved."""
+"""A JSON value as written in the specification; `$ref`s inside are not resolved."""
 
 
 GRAPHQL_DATA = "data"
-"""The status under which GraphQL answers: its types lead to one another without end."""
+"""Status of GraphQL responses, whose types refer to each other in cycles."""
 
 
 class ApiParameter(Struct, frozen=True, omit_defaults=True):
-    """One named input of an operation."""
+    """A named input of an operation."""
 
     name: str
     location: str
@@ -29,9 +30,9 @@ class ApiParameter(Struct, frozen=True, omit_defaults=True):
 
 
 class Content(Struct, frozen=True, omit_defaults=True):
-    """A body in one media type, with examples that its author wrote.
+    """A body in one media type, with its author's examples.
 
-    `deep` are the fields of a form whose inner keys stand in brackets.
+    `deep` lists the form fields whose inner keys are written in brackets.
     """
 
     media_type: str
@@ -41,7 +42,7 @@ class Content(Struct, frozen=True, omit_defaults=True):
 
 
 class Response(Struct, frozen=True, omit_defaults=True):
-    """What comes back under one status."""
+    """The response for one status code."""
 
     status: str
     description: str
@@ -49,7 +50,7 @@ class Response(Struct, frozen=True, omit_defaults=True):
 
 
 class Operation(Struct, frozen=True, omit_defaults=True):
-    """Something that can be called; known by its method and path."""
+    """A callable operation, identified by method and path."""
 
     method: str
     path: str
@@ -69,7 +70,7 @@ class Operation(Struct, frozen=True, omit_defaults=True):
 
     @property
     def key(self) -> str:
-        """`METHOD path`: unique in its API."""
+        """`METHOD path`."""
         return f"{self.method} {self.path}"
 
 
@@ -93,7 +94,7 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class SecurityScheme:
-    """A way to prove who calls: `kind` is http, apiKey, oauth2, openIdConnect or what the format calls it."""
+    """An authentication scheme; `kind` is http, apiKey, oauth2, openIdConnect, or the format's own term."""
 
     name: str
     kind: str
@@ -105,7 +106,7 @@ class SecurityScheme:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What an API says of itself."""
+    """General information about an API."""
 
     title: str
     version: str
@@ -118,7 +119,7 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class ApiDescription:
-    """One API, read: everything the index keeps of it. `fragments` are the other targets of its `$ref`s."""
+    """A parsed API; `fragments` are the targets of its references that are not named schemas."""
 
     overview: Overview
     operations: tuple[Operation, ...]
@@ -129,7 +130,7 @@ class ApiDescription:
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """One indexed API as the library lists it."""
+    """An indexed API, as listed in the library."""
 
     name: str
     source: str
@@ -144,10 +145,10 @@ class Api:
 
 @dataclass(frozen=True, slots=True)
 class ApiHit:
-    """A found part of an API, ready to show: `citation` is the specification's address and a JSON pointer.
+    """A search result; `citation` is the specification's address with a JSON pointer.
 
-    `score` compares parts in one answer; `confidence` (0 to 1) means the same in every answer.
-    `is_clear` when the question is plainly about it, `is_near` when it shares no word with the question.
+    `score` orders hits of one answer; `confidence` (0 to 1) is comparable between answers. `is_clear`: the query is
+    certainly about this unit. `is_semantic_match`: it shares no word with the query.
     """
 
     id: str
@@ -161,12 +162,12 @@ class ApiHit:
     score: float
     confidence: float = 1.0
     is_clear: bool = False
-    is_near: bool = False
+    is_semantic_match: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class OperationChange:
-    """One operation that is not as it was; `breaking` holds the reasons why callers may fail."""
+    """A changed operation; `breaking` lists the reasons why callers may fail."""
 
     key: str
     what: Literal["added", "removed", "changed"]
@@ -175,7 +176,7 @@ class OperationChange:
 
 @dataclass(frozen=True, slots=True)
 class ApiChanges:
-    """What a new version of a description changed."""
+    """Differences between two versions of an API; `note` says why they could not be compared."""
 
     api_name: str
     old_version: str

@@ -1,4 +1,4 @@
-"""Schemas as compact typed outlines: required marked, enums and defaults shown, cycles cut with a name."""
+"""Compact typed outlines of schemas: required fields marked, enums and defaults shown, cycles named."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from deltos.domains.apis.model import Json
-from deltos.domains.apis.prose import is_true, one_line
 from deltos.domains.apis.refs import MAX_HOPS, names_type, reference_name
+from deltos.domains.apis.spec_text import is_true, one_line
 
 Resolve = Callable[[str], Json]
-"""The value at a reference; None when it leads nowhere."""
+"""Resolves a reference to its value, or to None if the target does not exist."""
 
 MAX_ENUM_VALUES = 24
 MAX_ENUM_CHARACTERS = 400
-_LEAST_LINES_INSIDE = 4  # of a field that is opened in part
+_MIN_NESTED_LINES = 4  # a field is not expanded if fewer lines are left
 MAX_VALUE_CHARACTERS = 40
 MAX_ALTERNATIVES = 6
 MAX_REST_CHARACTERS = 240
@@ -23,7 +23,7 @@ _MAX_LABEL_DEPTH = 4
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """How much of a schema is shown; `is_terse`: what is said of a field only where it is required."""
+    """How much of a schema to show; with `is_terse`, only required fields have descriptions."""
 
     depth: int = 2
     description_characters: int = 100
@@ -33,7 +33,7 @@ class Detail:
 
 @dataclass(frozen=True, slots=True)
 class SchemaField:
-    """One field of an object."""
+    """A field of an object."""
 
     name: str
     schema: Json
@@ -41,12 +41,12 @@ class SchemaField:
 
 
 def outline(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
-    """The lines of a schema: as deep as the lines allow, what is required first, then the names of what is left."""
+    """Return the lines of a schema: as deep as `detail.lines` allows, required fields first, omitted fields by name."""
     for depth in range(detail.depth, 0, -1):
-        lines = _bounded(_lines(schema, resolve, detail, depth, 0, ()), detail.lines)
+        lines = _take_lines(_lines(schema, resolve, detail, depth, 0, ()), detail.lines)
         if len(lines) <= detail.lines:
             is_whole = depth == detail.depth or _alternatives(schema, resolve)
-            return lines if is_whole else _opened(schema, resolve, detail)
+            return lines if is_whole else _expand_members(schema, resolve, detail)
     members = sorted(shown_members(schema, resolve), key=lambda member: not member.required)
     if len(members) <= detail.lines:
         return lines[: detail.lines]
@@ -56,62 +56,65 @@ def outline(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
     return [*(_member_line(member, resolve, detail, 0) for member in shown), rest]
 
 
-def _opened(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
-    """All fields of a schema, and inside as many of them as there is room for, what is required first."""
+def _expand_members(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
+    """Return all fields, with the fields inside them while there are lines left, required ones first."""
     members = shown_members(schema, resolve)
-    room = detail.lines - len(members)
-    inside: dict[str, list[str]] = {}
+    max_lines_left = detail.lines - len(members)
+    nested_lines: dict[str, list[str]] = {}
     for member in sorted(members, key=lambda member: not member.required):
         for depth in range(detail.depth, 1, -1):
-            lines = _bounded(_nested(member, resolve, detail, depth, 0, ()), room)
-            if len(lines) <= room:
+            lines = _take_lines(_nested(member, resolve, detail, depth, 0, ()), max_lines_left)
+            if len(lines) <= max_lines_left:
                 break
-        if len(lines) > room:
-            lines = _cut_lines(lines, member, resolve, room) if room >= _LEAST_LINES_INSIDE else []
-        inside[member.name] = lines
-        room -= len(lines)
+        if len(lines) > max_lines_left:
+            lines = (
+                _truncate_nested(lines, member, resolve, max_lines_left) if max_lines_left >= _MIN_NESTED_LINES else []
+            )
+        nested_lines[member.name] = lines
+        max_lines_left -= len(lines)
     return [
-        line for member in members for line in (_member_line(member, resolve, detail, 0), *inside.get(member.name, ()))
+        line
+        for member in members
+        for line in (_member_line(member, resolve, detail, 0), *nested_lines.get(member.name, ()))
     ]
 
 
-def _cut_lines(lines: list[str], member: SchemaField, resolve: Resolve, room: int) -> list[str]:
-    """The first fields inside a field, and the names of the others."""
+def _truncate_nested(lines: list[str], member: SchemaField, resolve: Resolve, max_lines_left: int) -> list[str]:
+    """Return the first fields inside a field, and the names of the omitted ones."""
     fields = members_of(member.schema, resolve)
-    shown = [line for line in lines if not line.startswith("    ")][: room - 1]
+    shown = [line for line in lines if not line.startswith("    ")][: max_lines_left - 1]
     names = one_line(", ".join(field.name for field in fields[len(shown) :]), MAX_REST_CHARACTERS)
     return [*shown, f"  … and {len(fields) - len(shown)} more: {names}"]
 
 
 def members_of(schema: Json, resolve: Resolve) -> list[SchemaField]:
-    """The fields of an object, those of `allOf` parts and of an array's items included."""
+    """Return the fields of an object, including those of `allOf` parts and of array items."""
     found: dict[str, SchemaField] = {}
     _collect(schema, resolve, found, (), 0)
     return list(found.values())
 
 
 def shown_members(schema: Json, resolve: Resolve) -> list[SchemaField]:
-    """The fields of an object as its author orders them; those of a GraphQL input by how much a caller needs them:
-    what is required, what is one of a few values, the rest."""
+    """Return the fields in display order: as written, but required and enum fields first for a GraphQL input."""
     members = members_of(schema, resolve)
     if not is_graphql_input(schema, resolve):
         return members
-    return sorted(members, key=lambda member: (not member.required, not _is_one_of_few(member.schema, resolve)))
+    return sorted(members, key=lambda member: (not member.required, not _is_enum(member.schema, resolve)))
 
 
 def is_graphql_input(schema: Json, resolve: Resolve) -> bool:
-    """Whether a schema, or what its arrays hold, is an input object of GraphQL."""
+    """Whether a schema, or the items of its arrays, is a GraphQL input object."""
     definition = _items_of(schema, resolve)
     return isinstance(definition, dict) and definition.get("x-kind") == "input"
 
 
-def _is_one_of_few(schema: Json, resolve: Resolve) -> bool:
+def _is_enum(schema: Json, resolve: Resolve) -> bool:
     definition = _items_of(schema, resolve)
     return isinstance(definition, dict) and isinstance(definition.get("enum"), list)
 
 
 def _items_of(schema: Json, resolve: Resolve) -> Json:
-    """What a schema refers to; of an array, what its items refer to."""
+    """Return the target of a schema; for an array, the target of its items."""
     schema = follow(schema, resolve)
     for _ in range(_MAX_LABEL_DEPTH):
         if not (isinstance(schema, dict) and "items" in schema):
@@ -121,29 +124,29 @@ def _items_of(schema: Json, resolve: Resolve) -> Json:
 
 
 def label(schema: Json, resolve: Resolve, depth: int = 0) -> str:
-    """The type of a schema in a few words: `string(date-time)`, `array of Pet`, `a | b`."""
+    """Return the type of a schema in a few words: `string(date-time)`, `array of Pet`, `a | b`."""
     if not isinstance(schema, dict) or depth > _MAX_LABEL_DEPTH:
         return "any"
     if isinstance(target := schema.get("$ref"), str):
-        return _named(target, resolve, depth)
+        return _reference_label(target, resolve, depth)
     for name in ("oneOf", "anyOf"):
         if isinstance(options := schema.get(name), list) and options:
             labels = dict.fromkeys(label(option, resolve, depth + 1) for option in options[: MAX_ALTERNATIVES + 1])
             shown = list(labels)[:MAX_ALTERNATIVES]
             return " | ".join(shown) + (" | …" if len(options) > len(shown) and len(labels) > MAX_ALTERNATIVES else "")
     if isinstance(parts := schema.get("allOf"), list) and parts:
-        return _together([label(part, resolve, depth + 1) for part in parts[:3]])
+        return _intersection_label([label(part, resolve, depth + 1) for part in parts[:3]])
     return _plain_label(schema, resolve, depth)
 
 
-def _together(labels: Sequence[str]) -> str:
-    """Types that hold at once: each once, and `object` only where nothing says more."""
-    telling = dict.fromkeys(each for each in labels if each not in ("any", "object"))
-    return " & ".join(telling) or ("object" if "object" in labels else "any")
+def _intersection_label(labels: Sequence[str]) -> str:
+    """Join the labels of `allOf` parts, omitting `any` and `object` if another label is more specific."""
+    specific = dict.fromkeys(each for each in labels if each not in ("any", "object"))
+    return " & ".join(specific) or ("object" if "object" in labels else "any")
 
 
-def _named(target: str, resolve: Resolve, depth: int) -> str:
-    """The name of a type, with its values where it is one of a few; what it is where it has no name."""
+def _reference_label(target: str, resolve: Resolve, depth: int) -> str:
+    """Return the name of a type with its enum values; the type itself if it has no name."""
     if not names_type(target):
         return label(resolve(target), resolve, depth + 1)
     found = follow({"$ref": target}, resolve)
@@ -174,22 +177,22 @@ def _plain_label(schema: dict[str, Json], resolve: Resolve, depth: int) -> str:
     return f"{text}|null" if is_true(schema.get("nullable")) else text
 
 
-def _bounds(schema: dict[str, Json], least: str, most: str, unit: str) -> str:
-    """How small and how large a value may be: ` 1..100`, ` ≤30000`; empty where nothing is said."""
-    low, high = (short_value(value) if _is_number(value := schema.get(name)) else "" for name in (least, most))
-    low = "" if unit and low in ("0", "1") else low  # that a text is not empty goes without saying
+def _bounds(schema: dict[str, Json], minimum: str, maximum: str, unit: str) -> str:
+    """Return the range of allowed values: ` 1..100`, ` ≤30000`; empty if there is none."""
+    low, high = (short_value(value) if _is_number(value := schema.get(name)) else "" for name in (minimum, maximum))
+    low = "" if unit and low in ("0", "1") else low  # "not empty" is not worth showing
     if low and high:
         return f" {low}..{high}{unit}"
     return f" ≥{low}{unit}" if low else f" ≤{high}{unit}" if high else ""
 
 
 def _is_number(value: Json) -> bool:
-    """Whether a value is a number; JSON's true and false are none."""
+    """Whether a value is a number; booleans are not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def follow(schema: Json, resolve: Resolve) -> Json:
-    """What a schema refers to, through at most a few hops."""
+    """Resolve references through at most `MAX_HOPS` hops."""
     for _ in range(MAX_HOPS):
         target = schema.get("$ref") if isinstance(schema, dict) else None
         if not isinstance(target, str):
@@ -216,7 +219,7 @@ def _lines(
 def _nested(
     member: SchemaField, resolve: Resolve, detail: Detail, depth: int, level: int, seen: tuple[str, ...]
 ) -> Iterator[str]:
-    """The fields inside a field; a type that is already open above is only named."""
+    """Yield the lines of the fields inside a field; a type that is already open above is only named."""
     name = _name(member.schema)
     if name and name in seen:
         yield f"{'  ' * (level + 1)}(cycle: {name}, shown above)"
@@ -225,7 +228,7 @@ def _nested(
 
 
 def _name(schema: Json) -> str:
-    """The name of the type that a field holds, or that the items of its array have."""
+    """Return the name of a field's type, or of its array items."""
     for _ in range(_MAX_LABEL_DEPTH):
         if not isinstance(schema, dict):
             return ""
@@ -236,7 +239,7 @@ def _name(schema: Json) -> str:
 
 
 def _alternatives(schema: Json, resolve: Resolve) -> list[Json]:
-    """The branches of a schema that is one of several and has no fields of its own."""
+    """Return the branches of a `oneOf` or `anyOf` schema without fields of its own."""
     schema = follow(schema, resolve)
     if not isinstance(schema, dict) or schema.get("properties"):
         return []
@@ -287,8 +290,8 @@ def _member_line(member: SchemaField, resolve: Resolve, detail: Detail, level: i
     return line
 
 
-def _bounded(lines: Iterator[str], limit: int) -> list[str]:
-    """At most one line more than `limit`: enough to see that there are too many."""
+def _take_lines(lines: Iterator[str], limit: int) -> list[str]:
+    """Return at most `limit` + 1 lines, enough to detect that there are too many."""
     kept = []
     for line in lines:
         kept.append(line)
@@ -308,7 +311,7 @@ def _enum(values: list[Json]) -> str:
 
 
 def short_value(value: Json) -> str:
-    """A default or an enum's value in a few characters."""
+    """Return a default or enum value in a few characters."""
     if value is None or isinstance(value, bool):
         return str(value).lower() if value is not None else "null"
     if isinstance(value, (dict, list)):

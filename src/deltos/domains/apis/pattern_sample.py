@@ -1,4 +1,4 @@
-"""A text that matches a pattern: the shortest that its first alternatives allow. Knows no schemas."""
+"""Generate a short text that matches a regular expression."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ MAX_NESTING = 40
 _ESCAPES = {"d": "1", "w": "a", "s": " ", "D": "a", "W": "-", "S": "a", "b": "", "B": "", "A": "", "z": "", "Z": ""}
 _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v", "0": "\0"}
 _CLASSES = {"d": "0123456789", "w": "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", "s": " \t\n"}
-_OUTSIDE_A_CLASS = "a1A-_ .:/@#é"
+_NEGATED_CLASS_CANDIDATES = "a1A-_ .:/@#é"
 
 
 def text_matching(pattern: str, *, repeats: int = 0) -> str:
-    """A text that should match; what may be repeated is, up to `repeats` times. The caller checks that it does."""
-    return _Reader(pattern[:MAX_PATTERN_CHARACTERS], repeats).alternatives(0)
+    """Return a text that should match; the caller must verify it.
+
+    Optional repetitions are included up to `repeats` times.
+    """
+    return _PatternReader(pattern[:MAX_PATTERN_CHARACTERS], repeats).alternatives(0)
 
 
 @dataclass(slots=True)
-class _Reader:
+class _PatternReader:
     """A cursor over a pattern; every step consumes at least one character."""
 
     pattern: str
@@ -27,7 +30,7 @@ class _Reader:
     at: int = 0
 
     def alternatives(self, depth: int) -> str:
-        """The text of the first alternative up to the end of a group; the others are only read."""
+        """Return the text of the first alternative of a group; skip the others."""
         first = self._sequence(depth)
         while self._peek() == "|":
             self.at += 1
@@ -46,8 +49,8 @@ class _Reader:
         text = ""
         while (character := self._peek()) and character not in "|)":
             atom = self._atom(depth)
-            least, most = self._quantifier()
-            count = max(least, min(most, self.repeats))
+            minimum, maximum = self._quantifier()
+            count = max(minimum, min(maximum, self.repeats))
             room = MAX_TEXT_CHARACTERS - len(text)
             text += (atom * min(count, room))[:room]
         return text
@@ -68,12 +71,12 @@ class _Reader:
                 return character
 
     def _group(self, depth: int) -> str:
-        is_shown = True
+        is_consuming = True
         if self._peek() == "?":
             self.at += 1
             kind = self._take()
             if kind in "=!" or (kind == "<" and self._peek() in "=!"):
-                is_shown = False  # what is looked at is not part of the text
+                is_consuming = False  # lookaround does not consume text
             elif kind in "<P":
                 self.at = self.pattern.find(">", self.at) + 1 or len(self.pattern)
             elif kind != ":":
@@ -82,7 +85,7 @@ class _Reader:
                 self.at += self._peek() == ":"
         text = self.alternatives(depth + 1) if depth < MAX_NESTING else ""
         self.at += self._peek() == ")"
-        return text if is_shown else ""
+        return text if is_consuming else ""
 
     def _escape(self) -> str:
         character = self._take()
@@ -115,8 +118,10 @@ class _Reader:
             inside += self._range()
         self.at += 1
         if not is_negated:
-            return _readable(inside)
-        return next((one for one in _OUTSIDE_A_CLASS if not any(low <= one <= high for low, high in inside)), "")
+            return _sample_character(inside)
+        return next(
+            (one for one in _NEGATED_CLASS_CANDIDATES if not any(low <= one <= high for low, high in inside)), ""
+        )
 
     def _range(self) -> list[tuple[str, str]]:
         low = self._take()
@@ -132,36 +137,36 @@ class _Reader:
         return [(low, self._escape() if high == "\\" else high)]
 
     def _quantifier(self) -> tuple[int, int]:
-        least, most = 1, 1
+        minimum, maximum = 1, 1
         match self._peek():
             case "?":
-                least, most = 0, 1
+                minimum, maximum = 0, 1
             case "*":
-                least, most = 0, MAX_TEXT_CHARACTERS
+                minimum, maximum = 0, MAX_TEXT_CHARACTERS
             case "+":
-                least, most = 1, MAX_TEXT_CHARACTERS
+                minimum, maximum = 1, MAX_TEXT_CHARACTERS
             case "{":
                 return self._counted()
             case _:
-                return least, most
+                return minimum, maximum
         self.at += 1
         self.at += self._peek() in ("?", "+")
-        return least, most
+        return minimum, maximum
 
     def _counted(self) -> tuple[int, int]:
         end = self.pattern.find("}", self.at)
-        least, comma, most = self.pattern[self.at + 1 : max(end, self.at)].partition(",")
-        if end < 0 or not least.strip().isdecimal() or len(least) > 6 or len(most) > 6:
-            self.at += 1  # a brace that counts nothing
+        minimum, comma, maximum = self.pattern[self.at + 1 : max(end, self.at)].partition(",")
+        if end < 0 or not minimum.strip().isdecimal() or len(minimum) > 6 or len(maximum) > 6:
+            self.at += 1  # a literal brace
             return 1, 1
         self.at = end + 1
         self.at += self._peek() == "?"
-        fewest = int(least)
-        return fewest, int(most) if most.strip().isdecimal() else (MAX_TEXT_CHARACTERS if comma else fewest)
+        lower = int(minimum)
+        return lower, int(maximum) if maximum.strip().isdecimal() else (MAX_TEXT_CHARACTERS if comma else lower)
 
 
-def _readable(inside: list[tuple[str, str]]) -> str:
-    """One character of a class: a letter or digit where there is one."""
+def _sample_character(inside: list[tuple[str, str]]) -> str:
+    """Return one character of a class, preferably a letter or digit."""
     for wanted in "a1A":
         if any(low <= wanted <= high for low, high in inside):
             return wanted

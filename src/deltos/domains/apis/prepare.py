@@ -1,7 +1,7 @@
-"""Documents to what the store keeps of them: detect, parse, merge, chunk. Runs in a child process, which reads no file.
+"""Turn documents into stored units: detect, parse, merge, chunk. Runs in a child process that reads no files.
 
-Where a document refers to others that the child was not given, it names them; the parent reads them and asks again.
-Parsers are imported where they run: the parent needs none of them.
+If a document refers to documents that the child was not given, the child returns their paths; the parent reads them and
+calls again. Parsers are imported lazily because the parent does not need them.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Json, OperationChange, Overview
 
 _decode_operation = msgspec.json.Decoder(Operation).decode
-# So many units at a time are unpickled: other threads can go on in between.
-_UNITS_PER_PIECE = 200
+# Units are unpickled in batches so that other threads can run in between.
+_UNITS_PER_BATCH = 200
 _IMPORT = re.compile(rb"""^[ \t]*import[ \t]+(?:public[ \t]+|weak[ \t]+)?["']([^"'\n]*)["']""", re.MULTILINE)
 
 
 class RawDocument(NamedTuple):
-    """A document as it came; `refers` tells whether others can be read for it."""
+    """A document as bytes; `refers` says whether referenced documents can be read for it."""
 
     data: bytes
     citation: str
@@ -42,25 +42,25 @@ class RawDocument(NamedTuple):
     refers: bool
 
 
-# By the position of a document and a path from it: what lies there, or why it cannot be read.
+# Maps a document's position and a path relative to it to the content, or to the reason why it cannot be read.
 Neighbours = dict[tuple[int, str], bytes | str]
 
 
 class Wanted(NamedTuple):
-    """Paths from one document, of which the first that can be read is meant."""
+    """Candidate paths of one referenced document; the first readable one is used."""
 
     position: int
     paths: tuple[str, ...]
 
 
 class Missing(NamedTuple):
-    """Other documents are needed first."""
+    """Other documents are needed before preparation can continue."""
 
     wanted: tuple[Wanted, ...]
 
 
 class PreparedApi(NamedTuple):
-    """One API as the store keeps it; `units` are pickled lists of new units."""
+    """One API ready to store; `units` are pickled lists of new units."""
 
     citation: str
     name: str
@@ -72,46 +72,51 @@ class PreparedApi(NamedTuple):
     units: tuple[bytes, ...]
 
     @property
-    def only_lends_types(self) -> bool:
+    def has_only_types(self) -> bool:
         """Whether it is a protobuf package without services."""
         return _is_protobuf(self.overview) and not self.operations
 
 
-class Failed(NamedTuple):
-    """A document that could not be read, and why."""
+class FailedDocument(NamedTuple):
+    """A document that could not be read, with the reason."""
 
     citation: str
     reason: str
 
 
 class PreparedDocuments(NamedTuple):
-    """What came of some documents."""
+    """Result of preparing documents."""
 
     apis: tuple[PreparedApi, ...]
-    failures: tuple[Failed, ...]
+    failures: tuple[FailedDocument, ...]
 
 
 class _ReadDescription(NamedTuple):
-    """A description together with the document it was read from."""
+    """A description with its document."""
 
     document: ApiDocument
     description: ApiDescription
 
 
-def prepare(documents: Sequence[RawDocument], neighbours: Neighbours, is_last: bool) -> PreparedDocuments | Missing:
-    """Read documents that may be parts of one API; `is_last`: no more neighbours can be asked for."""
+def prepare(
+    documents: Sequence[RawDocument], neighbours: Neighbours, is_last_round: bool
+) -> PreparedDocuments | Missing:
+    """Parse and chunk documents that may form one API.
+
+    With `is_last_round`, missing neighbours cannot be requested any more.
+    """
     from deltos.domains.apis.description import read_description
 
     references: dict[int, list[str]] = {}
-    wanted = tuple(_unread(documents, neighbours, references))
-    if wanted and not is_last:
+    wanted = tuple(_missing_neighbours(documents, neighbours, references))
+    if wanted and not is_last_round:
         return Missing(wanted)
     with garbage_collection_paused():
         if len(documents) > 1 and all(_is_proto(raw) for raw in documents):
             return _prepare_protobuf(documents, neighbours)
         missing: list[Wanted] = []
         readings: list[_ReadDescription] = []
-        failures: list[Failed] = []
+        failures: list[FailedDocument] = []
         for position, raw in enumerate(documents):
             read = _reader(position, neighbours, missing) if raw.refers else None
             document = ApiDocument(raw.data, raw.citation, raw.name, read)
@@ -119,20 +124,20 @@ def prepare(documents: Sequence[RawDocument], neighbours: Neighbours, is_last: b
                 description = read_description(document, references.get(position))
                 readings.append(_ReadDescription(replace(document, data=b""), description))
             except SourceError as exc:
-                failures.append(Failed(raw.citation, str(exc)))
-        if missing and not is_last:
+                failures.append(FailedDocument(raw.citation, str(exc)))
+        if missing and not is_last_round:
             return Missing(tuple(dict.fromkeys(missing)))
         apis = [_prepared(reading, failures) for reading in readings]
         return PreparedDocuments(tuple(api for api in apis if api), tuple(failures))
 
 
-def _prepared(reading: _ReadDescription, failures: list[Failed]) -> PreparedApi | None:
+def _prepared(reading: _ReadDescription, failures: list[FailedDocument]) -> PreparedApi | None:
     description = reading.description
     webhooks = sum(operation.webhook for operation in description.operations)
     try:
-        units = tuple(_pieces(description))
+        units = tuple(_pickle_units(description))
     except RecursionError:
-        failures.append(Failed(reading.document.citation, "It is nested too deeply to be stored"))
+        failures.append(FailedDocument(reading.document.citation, "The description is nested too deeply to be stored"))
         return None
     return PreparedApi(
         citation=reading.document.citation,
@@ -146,28 +151,28 @@ def _prepared(reading: _ReadDescription, failures: list[Failed]) -> PreparedApi 
     )
 
 
-def _pieces(description: ApiDescription) -> Iterator[bytes]:
+def _pickle_units(description: ApiDescription) -> Iterator[bytes]:
     from deltos.domains.apis.chunk import chunk_api
 
     units = iter(chunk_api(description))
-    while piece := list(islice(units, _UNITS_PER_PIECE)):
+    while piece := list(islice(units, _UNITS_PER_BATCH)):
         yield pickle.dumps(piece, pickle.HIGHEST_PROTOCOL)
 
 
 # ---------------------------------------------------------------------- neighbours
 
 
-def _unread(
+def _missing_neighbours(
     documents: Sequence[RawDocument], neighbours: Neighbours, references: dict[int, list[str]]
 ) -> Iterator[Wanted]:
-    """What the documents, and the neighbours read so far, plainly refer to and that were not read yet.
+    """Yield the referenced documents that were not read yet, found by scanning the raw bytes.
 
-    Looks at the raw bytes: to parse everything once for each level of references would be slow. The references of the
-    documents themselves are left in `references`.
+    Parsing everything again for each level of references would be slow. Targets found in the documents themselves are
+    added to `references`.
     """
     from deltos.domains.apis.refs import MAX_DOCUMENTS, find_references
 
-    here = _paths_here(documents) if len(documents) > 1 else frozenset()
+    here = _import_names(documents) if len(documents) > 1 else frozenset()
     for position, raw in enumerate(documents):
         if not raw.refers:
             continue
@@ -182,19 +187,19 @@ def _unread(
                     continue
                 seen.add(paths[0])
                 known = [neighbours.get((position, one)) for one in paths]
-                found = next(((one, text) for one, text in zip(paths, known, strict=True) if _is_read(text)), None)
+                found = next(((one, text) for one, text in zip(paths, known, strict=True) if _is_available(text)), None)
                 if found is not None and isinstance(found[1], bytes):
                     pending.append((found[0], found[1]))
                 elif None in known:
                     yield Wanted(position, paths)
 
 
-def _is_read(text: bytes | str | None) -> bool:
+def _is_available(text: bytes | str | None) -> bool:
     return isinstance(text, bytes)
 
 
 def _referred(targets: list[str], path: str, root_name: str) -> Iterator[tuple[str, ...]]:
-    """The other documents that references in the one at `path` lead to."""
+    """Yield the other documents that references in the document at `path` lead to."""
     from deltos.domains.apis.refs import neighbour_of
 
     for target in targets:
@@ -202,14 +207,14 @@ def _referred(targets: list[str], path: str, root_name: str) -> Iterator[tuple[s
             yield (neighbour,)
 
 
-def _paths_here(documents: Sequence[RawDocument]) -> frozenset[str]:
-    """All that an import may say to mean one of these documents: the ends of their paths."""
+def _import_names(documents: Sequence[RawDocument]) -> frozenset[str]:
+    """Return all names by which an import may refer to one of these documents: the suffixes of their paths."""
     parts = [raw.citation.split("/") for raw in documents]
     return frozenset("/".join(path[start:]) for path in parts for start in range(len(path)))
 
 
 def _imported(data: bytes, here: frozenset[str]) -> Iterator[tuple[str, ...]]:
-    """The files beyond those `here` that a protobuf file imports, each with its alternatives."""
+    """Yield the candidate paths of each imported protobuf file that is not among the documents."""
     from deltos.domains.apis.description import import_paths
 
     if data.lstrip()[:1] not in (b"{", b"["):
@@ -226,7 +231,7 @@ def _reader(position: int, neighbours: Neighbours, missing: list[Wanted]) -> Rea
             return found
         if found is None:
             missing.append(Wanted(position, (path,)))
-        raise SourceError(found or "too many documents refer on to one another")
+        raise SourceError(found or "the chain of references between documents is too long")
 
     return read
 
@@ -241,19 +246,19 @@ def _is_proto(raw: RawDocument) -> bool:
 
 
 def _prepare_protobuf(documents: Sequence[RawDocument], neighbours: Neighbours) -> PreparedDocuments:
-    """Files of one package are one API; packages without services only lend types to those with."""
+    """Prepare protobuf packages; packages without services only define types for the others."""
+    from deltos.domains.apis.json_yaml import decode_text
     from deltos.domains.apis.parse.protobuf import parse_protobuf_files
-    from deltos.domains.apis.tree import decode_text
 
     imported = {text: decode_text(text) for text in neighbours.values() if isinstance(text, bytes)}
     packages = parse_protobuf_files([decode_text(raw.data) for raw in documents], imported.values())
     useful = [package for package in packages if package.description.operations] or packages
-    failures: list[Failed] = []
+    failures: list[FailedDocument] = []
     apis = []
     for package in useful:
         first = documents[package.positions[0]]
-        alone = len(package.positions) == 1
-        citation = first.citation if alone else str(PurePosixPath(first.citation).parent)
+        is_only = len(package.positions) == 1
+        citation = first.citation if is_only else str(PurePosixPath(first.citation).parent)
         reading = _ReadDescription(ApiDocument(b"", citation, first.name), package.description)
         apis.append(_prepared(reading, failures))
     return PreparedDocuments(tuple(api for api in apis if api), tuple(failures))
@@ -263,23 +268,23 @@ def _is_protobuf(overview: Overview) -> bool:
     return overview.kind.startswith("Protocol")
 
 
-# ---------------------------------------------------------------------- what changed
+# ---------------------------------------------------------------------- changes
 
 
 class StoredApi(NamedTuple):
-    """An API as the store has it: the bodies of its operations by key, and of its schemas by pointer."""
+    """The stored bodies of an API: operations by key, schemas by pointer."""
 
     operations: tuple[tuple[str, bytes], ...] = ()
     schemas: tuple[tuple[str, bytes], ...] = ()
 
     def reading(self) -> ApiState:
-        """The same, decoded as far as comparing needs it."""
+        """Decode the bodies for comparison."""
         from deltos.domains.apis.diff import ApiState
 
         bodies = dict(self.operations)
         schemas: dict[str, bytes] = {}
         for pointer, body in self.schemas:
-            schemas.setdefault(pointer, body)  # a reference means the first of several
+            schemas.setdefault(pointer, body)  # a reference resolves to the first of several
         known: dict[str, Json] = {}
 
         def resolve(target: str) -> Json:
@@ -291,22 +296,22 @@ class StoredApi(NamedTuple):
         return ApiState({key: _decode_operation(body) for key, body in bodies.items()}, bodies, schemas, resolve)
 
 
-class ReadingChanges(NamedTuple):
-    """What a new reading of an API changed."""
+class StoredChanges(NamedTuple):
+    """Differences between two stored versions of an API."""
 
     operations: tuple[OperationChange, ...]
     schemas_added: tuple[str, ...]
     schemas_removed: tuple[str, ...]
 
 
-def changes_between(old: StoredApi, new: StoredApi) -> ReadingChanges:
-    """Compare two stored readings."""
+def changes_between(old: StoredApi, new: StoredApi) -> StoredChanges:
+    """Compare two stored versions of an API."""
     from deltos.domains.apis.diff import compare
 
     before, after = old.reading(), new.reading()
     gained = _without(after.encoded_schemas, before.encoded_schemas)
     lost = _without(before.encoded_schemas, after.encoded_schemas)
-    return ReadingChanges(compare(before, after), gained, lost)
+    return StoredChanges(compare(before, after), gained, lost)
 
 
 def _without(schemas: Mapping[str, bytes], others: Mapping[str, bytes]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What a question about an API asks for: its words, what they may also be called, and which verb it means."""
+"""Analysis of API queries: terms, synonyms, requested verb, path and method."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _METHOD = re.compile(
 )
 _NAME = re.compile(r"\w[\w./-]*\w|\w")
 _PATH = re.compile(r"^\s*(/\S+)\s*$")
-SYNONYM_WEIGHT = 0.85  # of another word for the same thing, against 1 for the word itself
+SYNONYM_WEIGHT = 0.85  # weight of a synonym; the word itself has 1
 MAX_WORDS = 40
-# Words that a question about an interface may open with, before it says what is to be done.
+# Words that may open a question about an API, before the requested action.
 _INTERFACE_NOUNS = frozenset(
     "api apis endpoint endpoints operation operations route routes call calls request requests method methods".split()
 )
@@ -32,7 +32,7 @@ _OPENING_WORDS = _INTERFACE_NOUNS | frozenset(
     must may will use used using need needed lets let allows allow makes it possible in""".split()
 )
 
-# Verbs of interfaces: within a row, one is as good as another; the first names the row.
+# Verbs of APIs: the words of a row are synonyms; the first one names the row.
 _VERB_ROWS = """
     create add new post make insert register generate open submit start
     list all browse enumerate index every
@@ -58,7 +58,7 @@ _VERB_ROWS = """
     close end finish complete
 """
 VERBS = {row.split()[0]: tuple(row.split()) for row in _VERB_ROWS.strip().splitlines()}
-# Things that interfaces call by several names, and their usual abbreviations.
+# Synonymous nouns of APIs, with their abbreviations.
 _NOUN_ROWS = """
     repository repo | organization org organisation | configuration config setting preference |
     authentication auth login | authorization auth permission | information info detail | environment env |
@@ -81,7 +81,7 @@ ABBREVIATIONS = {"pr": ("pull", "request"), "prs": ("pull", "requests"), "mr": (
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """One thing that a question mentions: stems that name it, each with how surely."""
+    """One concept of a query: the stems that name it, with their weights."""
 
     word: str
     stems: dict[str, float]
@@ -90,7 +90,7 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class ApiQuery:
-    """A question, analysed."""
+    """An analysed query."""
 
     text: str
     concepts: tuple[Concept, ...]
@@ -98,12 +98,12 @@ class ApiQuery:
     method: str = ""
     path: str = ""
     stems: tuple[str, ...] = ()
-    names: frozenset[str] = frozenset()  # of types and operations, as they were typed
+    names: frozenset[str] = frozenset()  # possible names of types and operations, as typed
 
     def match_words(self) -> tuple[str, ...]:
-        """The stems of which any may match.
+        """Return the stems of which any may match.
 
-        Other words for a verb are left to the ranking: they occur everywhere and would crowd out the nouns.
+        Synonyms of verbs are left to ranking: they occur everywhere and would crowd out the nouns.
         """
         only_verbs = all(concept.verb for concept in self.concepts)
         stems: dict[str, None] = {}
@@ -114,7 +114,7 @@ class ApiQuery:
 
 
 def parse_query(text: str) -> ApiQuery:
-    """Understand a question, an operation id, a path or `METHOD path`."""
+    """Analyse a question, an operation id, a path, or `METHOD path`."""
     method, path = "", ""
     if match := _METHOD.match(text):
         method, path = match[1], match[2]
@@ -123,32 +123,31 @@ def parse_query(text: str) -> ApiQuery:
     words = question_words(text)
     verb = next((verb for word in words[:3] if (verb := verb_of(word))), "")
     concepts = tuple(map(_concept, dict.fromkeys(words)))
-    return ApiQuery(text, concepts, verb, method, path, tuple(stems_of(text)), names_in(text))
+    return ApiQuery(text, concepts, verb, method, path, tuple(stems_of(text)), find_names(text))
 
 
-def names_in(text: str) -> frozenset[str]:
-    """The words of a question that are written as names of types or operations; a single word may be one anyway."""
+def find_names(text: str) -> frozenset[str]:
+    """Return the words of a query that are written as names of types or operations; a single word always counts."""
     words = _NAME.findall(text)
     return frozenset(word for word in words if len(words) == 1 or CODE_SIGNS.search(word) or "/" in word)
 
 
-def without_opening(text: str) -> str:
-    """A question without the words that only say it is one about an interface: `which endpoint cancels an order`,
-    `is there a route to …`. Unchanged where it does not begin so, or nothing else is left."""
+def strip_opening(text: str) -> str:
+    """Remove an opening such as `which endpoint` or `is there a route to`; keep the text if nothing else is left."""
     words = text.split()
-    said = [word.strip("`'\".,;:?!()").lower() for word in words]
-    opening = next((place for place, word in enumerate(said) if word not in _OPENING_WORDS), len(said))
-    nouns = [place for place in range(opening) if said[place] in _INTERFACE_NOUNS]
-    if not nouns or opening == len(said):
+    bare_words = [word.strip("`'\".,;:?!()").lower() for word in words]
+    opening = next((place for place, word in enumerate(bare_words) if word not in _OPENING_WORDS), len(bare_words))
+    nouns = [place for place in range(opening) if bare_words[place] in _INTERFACE_NOUNS]
+    if not nouns or opening == len(bare_words):
         return text
-    # A noun alone may be what is asked about (`api keys`), or a verb (`request a refund`).
-    is_asked = any(word in _ASKING_WORDS for word in said[: nouns[0]])
-    is_joined = any(word in _JOINING_WORDS for word in said[nouns[0] + 1 : opening])
+    # A noun alone may be the object of the query (`api keys`) or a verb (`request a refund`).
+    is_asked = any(word in _ASKING_WORDS for word in bare_words[: nouns[0]])
+    is_joined = any(word in _JOINING_WORDS for word in bare_words[nouns[0] + 1 : opening])
     return " ".join(words[opening:]) if is_asked or is_joined else text
 
 
 def question_words(text: str) -> list[str]:
-    """The words that carry a question: identifiers split, stop words dropped where others remain."""
+    """Return the significant words of a query: identifiers split, stop words removed if other words remain."""
     parts = [part for word in TOKEN.findall(text) for part in split_identifier(word)]
     words = [word for part in parts for word in ABBREVIATIONS.get(part, (part,))]
     kept = [word for word in words if word not in STOP_WORDS and word not in API_QUESTION_WORDS]
@@ -156,18 +155,18 @@ def question_words(text: str) -> list[str]:
 
 
 def stem(word: str) -> str:
-    """The stem that the index has for a word."""
+    """Return the stem of a word as the index stores it."""
     return stemmer("porter").stemWord(word)
 
 
 def stems_of(text: str) -> list[str]:
-    """The stems of a text, split as the index splits, stop words dropped."""
+    """Return the stems of a text, tokenised like the index, without stop words."""
     return stemmer("porter").stemWords([word for word in tokens(text) if word not in STOP_WORDS])
 
 
 @cache
 def verb_of(word: str) -> str:
-    """The interface verb that a word stands for: `adding` as `create`."""
+    """Return the API verb of a word: `adding` gives `create`."""
     return _verb_stems().get(stem(word), "")
 
 
@@ -182,7 +181,7 @@ def _verb_stems() -> dict[str, str]:
 
 @cache
 def _synonyms(stem_of: Callable[[str], str]) -> dict[str, dict[str, float]]:
-    """Stem to the stems that may stand for it."""
+    """Map each stem to the stems of its synonyms."""
     known: dict[str, dict[str, float]] = {}
     for row in (*VERBS.values(), *NOUNS):
         stems = [stem_of(word) for word in row]
@@ -192,12 +191,12 @@ def _synonyms(stem_of: Callable[[str], str]) -> dict[str, dict[str, float]]:
 
 
 def synonyms_of(word: str) -> Mapping[str, float]:
-    """The stems of other words for the same thing, each with how surely."""
+    """Return the stems of a word's synonyms with their weights."""
     return _synonyms(stem).get(stem(word), {})
 
 
 def synonyms_in_index(index_word: str) -> Mapping[str, float]:
-    """The same for a word as the words of code and documentation are kept, and in these."""
+    """Return the synonyms of a term of the shared word index, as terms of that index."""
     return _synonyms(shared_words().of).get(index_word, {})
 
 

@@ -1,4 +1,4 @@
-"""`$ref`: found in raw bytes, followed lazily in one tree of documents; what leads out is only named."""
+"""`$ref` references: find them in raw bytes, follow them across documents, and report unresolved ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from deltos.domains.apis.tree import load_tree
+from deltos.domains.apis.json_yaml import load_tree
 from deltos.errors import SourceError
 from deltos.text.counts import counted
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from deltos.domains.apis.document import ReadDocument
     from deltos.domains.apis.model import Json
 
-MAX_HOPS = 16  # references to references; a longer chain is taken for a cycle
-MAX_DOCUMENTS = 50_000  # as many as files of a folder are looked at; bytes and time are bounded where they are read
+MAX_HOPS = 16  # a longer chain of references is treated as a cycle
+MAX_DOCUMENTS = 50_000  # same limit as for the files of a folder; bytes and time are limited where documents are read
 MAX_NAMED = 3
 _TOKENS_OF_ENTRY = 3  # `#/definitions/Pet`
 _LISTS_OF_DEFINITIONS = frozenset(
@@ -30,17 +30,17 @@ _FOREIGN = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|/|\\)")
 
 
 def find_references(data: bytes) -> list[str]:
-    """Every distinct `$ref` target written in a document, in order."""
+    """Return every distinct `$ref` target of a document, in order."""
     found = dict.fromkeys(_REFERENCE.findall(data))
     return [b"".join(target).decode("utf-8", errors="replace") for target in found]
 
 
 @dataclass(slots=True)
 class ReferenceFollower:
-    """Follows references from a root document into itself and its neighbours.
+    """Follows references from a root document into itself and its neighbour documents.
 
-    A reference is written `#/pointer` in the root document and `path/to/file.yaml#/pointer` in the others;
-    references inside the others are rewritten to that form when they are loaded.
+    A reference is `#/pointer` within the root document and `path/to/file.yaml#/pointer` in the others; references
+    inside the others are rewritten to that form when they are loaded.
     """
 
     root: Json
@@ -53,7 +53,7 @@ class ReferenceFollower:
     _resolved: dict[str, Json] = field(default_factory=dict)
 
     def follow(self, value: Json) -> Json:
-        """`value`, or what it refers to; an empty mapping when that leads nowhere or in a circle."""
+        """Return `value` or its reference target; an empty mapping if the target is missing or a cycle."""
         hops = 0
         while isinstance(value, dict) and isinstance(target := value.get("$ref"), str):
             hops += 1
@@ -61,7 +61,7 @@ class ReferenceFollower:
         return value
 
     def resolve(self, target: str) -> Json:
-        """The value at a reference; an empty mapping when there is none."""
+        """Return the value at a reference, or an empty mapping if there is none."""
         if target in self._resolved:
             return self._resolved[target]
         path, _, pointer = target.partition("#")
@@ -73,10 +73,10 @@ class ReferenceFollower:
         return self._resolved[target]
 
     def warnings(self) -> list[str]:
-        """What was refused and what led nowhere, for a person."""
+        """Return warnings about refused and unresolved references."""
         lines = []
         if self.refused:
-            lines.append(f"{len(self.refused)} outside references were not followed: {_some(self.refused)}.")
+            lines.append(f"{counted(len(self.refused), 'external reference')} not followed: {_some(self.refused)}.")
         if self.dangling:
             lines.append(f"{counted(len(self.dangling), 'reference')} without a target: {_some(self.dangling)}.")
         return lines
@@ -105,9 +105,10 @@ class ReferenceFollower:
 
 
 def neighbour_of(target: str, path: str, root_name: str) -> str:
-    """The path, from the root document, of the other document that a reference in the one at `path` leads to.
+    """Return the path of the document that a reference leads to, relative to the root document.
 
-    Empty when it leads to the root document or to where nothing is read.
+    `path` is the document with the reference. Return an empty string for the root document and for disallowed
+    addresses.
     """
     if not path and "#" in target and not target.partition("#")[0]:
         return ""
@@ -119,7 +120,7 @@ def neighbour_of(target: str, path: str, root_name: str) -> str:
 
 
 def walk_pointer(document: Json, pointer: str) -> Json:
-    """The value at a JSON pointer, or None."""
+    """Return the value at a JSON pointer, or None."""
     value = document
     for raw in pointer.split("/")[1:]:
         token = unquote(raw).replace("~1", "/").replace("~0", "~") if "~" in raw or "%" in raw else raw
@@ -133,27 +134,27 @@ def walk_pointer(document: Json, pointer: str) -> Json:
 
 
 def escape_token(token: str) -> str:
-    """A key as a token of a JSON pointer."""
+    """Escape a key for use in a JSON pointer."""
     return token.replace("~", "~0").replace("/", "~1") if "/" in token or "~" in token else token
 
 
 def reference_name(target: str) -> str:
-    """The short name of what a reference means: its last token."""
+    """Return the last token of a reference target, which is its short name."""
     name = target.rstrip("/").rsplit("/", 1)[-1].rsplit("#", 1)[-1] or target
     return unquote(name).replace("~1", "/").replace("~0", "~")
 
 
 def names_type(target: str) -> bool:
-    """Whether a reference means something that has a name: a whole document or an entry of a list of definitions.
+    """Whether a reference leads to something with a name: a whole document or an entry of a definition list.
 
-    Others point into the middle of something else, at `…/schema/allOf/0`, where a key or a number is no name.
+    Others point inside a schema, as in `…/schema/allOf/0`, where the last token is not a name.
     """
     tokens = target.rstrip("/").partition("#")[2].split("/")
     return len(tokens) < _TOKENS_OF_ENTRY or tokens[-2] in _LISTS_OF_DEFINITIONS
 
 
 def _rebase(document: Json, path: str, root_name: str) -> Iterator[str]:
-    """Rewrite the references of a neighbour document relative to the root; yields each."""
+    """Rewrite the references of a neighbour document relative to the root document; yield each."""
     folder = posixpath.dirname(path)
     pending = [document]
     while pending:

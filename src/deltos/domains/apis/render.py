@@ -1,4 +1,4 @@
-"""APIs in Markdown for a reader with a budget. What an API's author wrote stands inside a fence."""
+"""Render APIs as Markdown within a budget; text by an API's author is inside a fence."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from deltos.domains.apis.example import example_call
 from deltos.domains.apis.model import GRAPHQL_DATA
 from deltos.domains.apis.outline import Detail, label, outline, short_value
-from deltos.domains.apis.prose import first_sentence, one_line, plain
 from deltos.domains.apis.refs import reference_name
+from deltos.domains.apis.spec_text import first_sentence, one_line, plain
 from deltos.markup.text import fenced
 from deltos.text.counts import counted
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 OPERATION_CHARACTERS = 16_000
 SUMMARY_CHARACTERS = 100
-TAGS_LISTED = 12
-WARNINGS_LISTED = 3
-CHANGES_LISTED = 100
-# From generous to terse: the first that fits is shown.
+MAX_TAGS = 12
+MAX_WARNINGS_SHOWN = 3
+MAX_CHANGES = 100
+# Levels of detail, from most to least; the first rendering that fits the budget is used.
 DETAILS = (
     Detail(depth=4, description_characters=200, lines=400),
     Detail(depth=3, description_characters=140, lines=160),
@@ -52,25 +52,25 @@ _DESCRIPTION_CHARACTERS = (4_000, 2_000, 1_600, 1_200, 800, 600, 500, 300, 200, 
 _EXAMPLE_SHARE = 0.7
 _GRAPH_DEPTH = 2
 _GRAPH_LINES = 40
-_LEFT_OUT = "… and "
-_READ_CHARACTERS = 10_000
+_OMITTED = "… and "
+_MAX_SOURCE_CHARACTERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A text, and whether something had to be left out of it."""
+    """A text, and whether parts of it were omitted."""
 
     text: str
     shortened: bool
 
 
 def fence(text: str, language: str = "quoted") -> str:
-    """Text inside a fence that nothing in it can close."""
+    """Put text inside a fence that its content cannot close."""
     return fenced(text, language, mark="~")
 
 
 def operation_line(unit: UnitRow) -> str:
-    """`METHOD path — summary`."""
+    """Return `METHOD path — summary`."""
     line = f"{unit.method} {unit.path} — {one_line(unit.title, SUMMARY_CHARACTERS)}"
     return f"{line} (deprecated)" if unit.deprecated else line
 
@@ -83,48 +83,48 @@ def render_operation(
     citation: str,
     characters: int = OPERATION_CHARACTERS,
 ) -> Rendered:
-    """One operation: parameters, bodies, responses, auth and an example call, in at most `characters`."""
-    example = fitting_example(operation, overview, resolve, characters)
+    """Render one operation with its inputs, responses, authentication and an example call, within `characters`."""
+    example = example_if_short(operation, overview, resolve, characters)
     frame = [
         f"### {one_line(operation.key, 200)}",
         f"Source: {citation}{operation.pointer}",
         f"Auth: {auth_line(operation, overview)}",
         *([fence(example, "bash")] if example else []),
     ]
-    room = characters - sum(len(part) + 2 for part in frame) - 30
-    inside = _fitting(operation, resolve, room)
+    max_length = characters - sum(len(part) + 2 for part in frame) - 30
+    inside = _fit_sections(operation, resolve, max_length)
     frame.insert(2, fence(inside.text))
     return Rendered("\n\n".join(frame), inside.shortened)
 
 
 def operation_text(operation: Operation, overview: Overview, resolve: Resolve, *, characters: int) -> str:
-    """One operation as plain text; the caller fences and cites it."""
-    example = fitting_example(operation, overview, resolve, characters)
+    """Render one operation as plain text without fence and citation."""
+    example = example_if_short(operation, overview, resolve, characters)
     tail = "\n\n".join([f"Auth: {auth_line(operation, overview)}", *([f"Example:\n{example}"] if example else [])])
     head = one_line(operation.key, 200)
-    inside = _fitting(operation, resolve, characters - len(head) - len(tail) - 4)
+    inside = _fit_sections(operation, resolve, characters - len(head) - len(tail) - 4)
     return "\n\n".join([head, inside.text, tail])
 
 
-def fitting_example(operation: Operation, overview: Overview, resolve: Resolve, characters: int) -> str:
-    """A call, unless it would take most of the room: half of one works nowhere."""
+def example_if_short(operation: Operation, overview: Overview, resolve: Resolve, characters: int) -> str:
+    """Return an example call if it fits; a truncated call would not work."""
     example = example_call(operation, overview, resolve)
     return example if len(example) <= characters * _EXAMPLE_SHARE else ""
 
 
-def _fitting(operation: Operation, resolve: Resolve, room: int) -> Rendered:
+def _fit_sections(operation: Operation, resolve: Resolve, max_length: int) -> Rendered:
     text = whole = ""
     for detail, description_characters in zip(DETAILS, _DESCRIPTION_CHARACTERS, strict=True):
         text = "\n\n".join(_sections(operation, resolve, detail, description_characters))
         whole = whole or text
-        if len(text) <= room:
-            return Rendered(text, shortened=text != whole or _LEFT_OUT in text)
-    return Rendered(text[: max(0, room - 8)].rsplit("\n", 1)[0] + "\n… (cut)", shortened=True)
+        if len(text) <= max_length:
+            return Rendered(text, shortened=text != whole or _OMITTED in text)
+    return Rendered(text[: max(0, max_length - 8)].rsplit("\n", 1)[0] + "\n… (cut)", shortened=True)
 
 
 def _sections(operation: Operation, resolve: Resolve, detail: Detail, description_characters: int) -> list[str]:
     summary = one_line(operation.summary, 200)
-    description = plain(operation.description[:_READ_CHARACTERS]).strip()
+    description = plain(operation.description[:_MAX_SOURCE_CHARACTERS]).strip()
     sections = ["(deprecated)"] if operation.deprecated else []
     if not " ".join(description.split()).startswith(summary.rstrip("…")):
         sections.append(summary)
@@ -141,14 +141,14 @@ def _sections(operation: Operation, resolve: Resolve, detail: Detail, descriptio
 
 
 def _shortened(text: str, characters: int) -> str:
-    text = re.sub(r"\n\s+", "\n", text[:_READ_CHARACTERS])
+    text = re.sub(r"\n\s+", "\n", text[:_MAX_SOURCE_CHARACTERS])
     if len(text) <= characters:
         return text
     return text[: characters - 1].rsplit(" ", 1)[0] + "…"
 
 
 def _parameters(parameters: Sequence[ApiParameter], resolve: Resolve, detail: Detail) -> str:
-    """A table of parameters, the required first; `*` marks them."""
+    """Render a table of parameters, required ones first and marked with `*`."""
     ordered = sorted(parameters, key=lambda parameter: not parameter.required)
     shown = ordered if len(ordered) <= detail.lines else ordered[: detail.lines - 1]
     described = bool(detail.description_characters)
@@ -163,7 +163,7 @@ def _parameters(parameters: Sequence[ApiParameter], resolve: Resolve, detail: De
         rows.append(f"{row} {_cell(parameter.description, detail.description_characters)} |" if described else row)
     if len(shown) < len(ordered):
         names = ", ".join(parameter.name for parameter in ordered[len(shown) :])
-        rows.append(f"{_LEFT_OUT}{len(ordered) - len(shown)} more: {one_line(names, 240)}")
+        rows.append(f"{_OMITTED}{len(ordered) - len(shown)} more: {one_line(names, 240)}")
     for parameter in shown:
         if lines := outline(parameter.schema, resolve, detail):
             rows.append(f"{_cell(parameter.name, 80)}: {_cell(label(parameter.schema, resolve), 120)}")
@@ -188,7 +188,7 @@ def _bodies(operation: Operation, resolve: Resolve, detail: Detail) -> str:
             parts.append(_content(f"Request body ({content.media_type}{required})", content, resolve, detail))
     if len(operation.bodies) > 3:
         rest = ", ".join(content.media_type for content in operation.bodies[3:])
-        parts.append(f"{_LEFT_OUT}{len(operation.bodies) - 3} more bodies: {one_line(rest, 240)}")
+        parts.append(f"{_OMITTED}{len(operation.bodies) - 3} more bodies: {one_line(rest, 240)}")
     return "\n\n".join(parts)
 
 
@@ -199,7 +199,7 @@ def _content(heading: str, content: Content, resolve: Resolve, detail: Detail) -
 
 
 def distinct_contents(contents: Iterable[Content]) -> list[Content]:
-    """Contents of one schema under several media types count once."""
+    """Return contents with distinct schemas, so that one schema in several media types appears once."""
     kept: list[Content] = []
     for content in contents:
         if all(content.schema != other.schema for other in kept):
@@ -208,14 +208,14 @@ def distinct_contents(contents: Iterable[Content]) -> list[Content]:
 
 
 def _responses(responses: Sequence[Response], resolve: Resolve, detail: Detail) -> list[str]:
-    """What comes back when all goes well in full, the rest in one line.
+    """Render success responses in full and the others in one line.
 
-    A type of GraphQL leads to nearly all others: its fields and theirs are enough.
+    GraphQL types refer to nearly all others, so they are shown to a depth of two only.
     """
-    good = good_responses(responses)
+    success = success_responses(responses)
     sections = []
     before: list[tuple[str, Json]] = []
-    for response in good[:3]:
+    for response in success[:3]:
         heading = f"Response {response.status}"
         if response.description:
             heading += f" — {one_line(response.description, 80)}"
@@ -224,31 +224,31 @@ def _responses(responses: Sequence[Response], resolve: Resolve, detail: Detail) 
         for content in contents:
             known = next((status for status, schema in before if schema == content.schema), "")
             titled = f"{heading} ({content.media_type})".replace(" ()", "")
-            bounded = _of_graph(detail) if response.status == GRAPHQL_DATA else detail
+            bounded = _limit_graphql_detail(detail) if response.status == GRAPHQL_DATA else detail
             shown.append(f"{titled}: as {known}" if known else _content(titled, content, resolve, bounded))
             before.append((response.status, content.schema))
         sections.extend(shown or [heading])
-    rest = [response for response in responses if response not in good[:3]]
+    rest = [response for response in responses if response not in success[:3]]
     if rest:
-        sections.append("Also: " + one_line("; ".join(map(_response_in_short, rest)), 500))
+        sections.append("Also: " + one_line("; ".join(map(_response_summary, rest)), 500))
     return sections
 
 
-def _of_graph(detail: Detail) -> Detail:
+def _limit_graphql_detail(detail: Detail) -> Detail:
     return replace(detail, depth=min(detail.depth, _GRAPH_DEPTH), lines=min(detail.lines, _GRAPH_LINES))
 
 
-def good_responses(responses: Sequence[Response]) -> list[Response]:
-    """What comes back when all goes well; else what comes back by default."""
-    good = [
+def success_responses(responses: Sequence[Response]) -> list[Response]:
+    """Return the success responses, or the default response if there are none."""
+    success = [
         response
         for response in responses
         if not response.status.startswith(("4", "5")) and response.status != "default"
     ]
-    return good or [response for response in responses if response.status == "default"]
+    return success or [response for response in responses if response.status == "default"]
 
 
-def _response_in_short(response: Response) -> str:
+def _response_summary(response: Response) -> str:
     named = {
         reference_name(content.schema["$ref"])
         for content in response.contents
@@ -259,9 +259,9 @@ def _response_in_short(response: Response) -> str:
 
 
 def auth_line(operation: Operation, overview: Overview) -> str:
-    """How to prove who calls: alternatives joined by `or`."""
+    """Return the required authentication; alternatives are joined by `or`."""
     if not operation.security:
-        return "none stated"
+        return "not specified"
     schemes = {scheme.name: scheme for scheme in overview.security_schemes}
     ways = []
     for need in operation.security:
@@ -283,7 +283,7 @@ def render_schema(
     description: str = "",
     characters: int = OPERATION_CHARACTERS,
 ) -> str:
-    """One schema as an outline, in at most `characters`."""
+    """Render one schema as an outline, in at most `characters`."""
     text = ""
     for detail, description_characters in zip(DETAILS, _DESCRIPTION_CHARACTERS, strict=True):
         kind = label(schema, resolve)
@@ -291,7 +291,7 @@ def render_schema(
             f"{name}: {kind}" if kind != name else name,
             *(f"  {line}" for line in outline(schema, resolve, detail)),
         ]
-        about = _shortened(plain(description[:_READ_CHARACTERS]).strip(), description_characters)
+        about = _shortened(plain(description[:_MAX_SOURCE_CHARACTERS]).strip(), description_characters)
         text = "\n".join([*([about] if about else []), *lines])
         if len(text) <= characters:
             return text
@@ -299,7 +299,7 @@ def render_schema(
 
 
 def render_api(api: Api, tags: Sequence[str]) -> str:
-    """One API in a few lines, for the list of all."""
+    """Render one API in a few lines for the list of APIs."""
     overview = api.overview
     counts = f"{counted(api.operation_count, 'operation')}, {counted(api.schema_count, 'schema')}"
     if api.webhook_count:
@@ -308,25 +308,25 @@ def render_api(api: Api, tags: Sequence[str]) -> str:
     about = one_line(first_sentence(overview.description) or overview.title, 140)
     lines = [f"{head} — {about}" if about else head]
     if tags:
-        more = f", … ({len(tags)} tags)" if len(tags) > TAGS_LISTED else ""
-        lines.append(f"  tags: {one_line(', '.join(tags[:TAGS_LISTED]), 300)}{more}")
-    lines.extend(f"  warning: {one_line(warning, 200)}" for warning in api.warnings[:WARNINGS_LISTED])
-    if len(api.warnings) > WARNINGS_LISTED:
-        lines.append(f"  {_LEFT_OUT}{len(api.warnings) - WARNINGS_LISTED} more warnings")
+        more = f", … ({len(tags)} tags)" if len(tags) > MAX_TAGS else ""
+        lines.append(f"  tags: {one_line(', '.join(tags[:MAX_TAGS]), 300)}{more}")
+    lines.extend(f"  warning: {one_line(warning, 200)}" for warning in api.warnings[:MAX_WARNINGS_SHOWN])
+    if len(api.warnings) > MAX_WARNINGS_SHOWN:
+        lines.append(f"  {_OMITTED}{len(api.warnings) - MAX_WARNINGS_SHOWN} more warnings")
     return "\n".join(lines)
 
 
 def render_unread(document: str, reason: str) -> str:
-    """A document that is not in the index, and why."""
+    """Return a line for a document that could not be read, with the reason."""
     return f"not read: {one_line(document, 120)}: {one_line(reason, 300)}"
 
 
 def render_overview(api: Api, groups: Sequence[tuple[str, int]]) -> str:
-    """What an API is, where it lives and how it is divided."""
+    """Render title, servers, authentication and operation groups of an API."""
     overview = api.overview
     lines = [f"{overview.title or api.name} {overview.version} ({overview.kind})".replace("  ", " ")]
     if overview.description:
-        lines.append(_shortened(plain(overview.description[:_READ_CHARACTERS]).strip(), 1_500))
+        lines.append(_shortened(plain(overview.description[:_MAX_SOURCE_CHARACTERS]).strip(), 1_500))
     if overview.servers:
         lines.append(f"Servers: {', '.join(overview.servers[:5])}")
     for scheme in overview.security_schemes[:8]:
@@ -338,7 +338,7 @@ def render_overview(api: Api, groups: Sequence[tuple[str, int]]) -> str:
 
 
 def render_changes(changes: ApiChanges) -> str:
-    """What a new reading of an API changed; what breaks callers is marked."""
+    """Render the differences between two versions of an API; breaking changes come first."""
     found = changes.changes
     versions = f"{changes.old_version} → {changes.new_version}" if changes.old_version != changes.new_version else ""
     if changes.note:
@@ -351,11 +351,11 @@ def render_changes(changes: ApiChanges) -> str:
     lines = [f"{head} operations; {breaking} breaking".replace("  ", " ").replace(" :", ":")]
     signs = {"added": "+", "removed": "-", "changed": "~"}
     ordered = sorted(found, key=lambda change: not change.breaking)
-    for change in ordered[:CHANGES_LISTED]:
+    for change in ordered[:MAX_CHANGES]:
         why = " BREAKING: " + one_line("; ".join(change.breaking), 400) if change.breaking else ""
         lines.append(f"{signs[change.what]} {one_line(change.key, 160)}{why}")
-    if len(found) > CHANGES_LISTED:
-        lines.append(f"{_LEFT_OUT}{len(found) - CHANGES_LISTED} more")
+    if len(found) > MAX_CHANGES:
+        lines.append(f"{_OMITTED}{len(found) - MAX_CHANGES} more")
     if changes.schemas_added or changes.schemas_removed:
         lines.append(f"schemas: {len(changes.schemas_added)} added, {len(changes.schemas_removed)} removed")
     return "\n".join(lines)

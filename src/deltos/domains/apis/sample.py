@@ -1,4 +1,4 @@
-"""Values that fit a schema: what the author gives where it fits, else made from types, formats and bounds."""
+"""Sample values for schemas: the author's value if it fits, else a value made from types, formats and limits."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import math
 from typing import TYPE_CHECKING
 
 from deltos.domains.apis.pattern_sample import text_matching
-from deltos.domains.apis.prose import is_true, text_of
 from deltos.domains.apis.refs import MAX_HOPS, reference_name
+from deltos.domains.apis.spec_text import is_true, text_of
 from deltos.errors import BadArgument
 from deltos.pattern import compiled
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Json
     from deltos.domains.apis.outline import Resolve
 
-MAX_OPTIONAL_FIELDS = 3  # of a body in which nothing is required
-MAX_OPTIONS = 12  # alternatives of a schema that are tried
+MAX_OPTIONAL_FIELDS = 3  # shown if no field is required
+MAX_OPTIONS = 12  # alternatives tried per schema
 MAX_LEVELS = 24
-MAX_STEPS = 4_000  # parts of schemas that one sample looks at
-_STEPS_FOR_THE_REST = MAX_STEPS // 2  # not spent on finding a smaller alternative
-MAX_WRITTEN_CHARACTERS = 700  # of what the author gives
+MAX_STEPS = 4_000  # schema parts visited per sample
+_RESERVED_STEPS = MAX_STEPS // 2  # not available to the search for a smaller alternative
+MAX_AUTHOR_VALUE_CHARACTERS = 700
 MAX_ITEMS = 50
 MAX_LENGTH = 1_000
-_TEXTS = {
+_TEXT_BY_FORMAT = {
     "date-time": "2024-01-01T00:00:00Z",
     "datetime": "2024-01-01T00:00:00Z",
     "date": "2024-01-01",
@@ -51,7 +51,7 @@ _MERGED_TIGHTER = {
     **dict.fromkeys(("minimum", "minLength", "minItems", "minProperties", "exclusiveMinimum"), max),
     **dict.fromkeys(("maximum", "maxLength", "maxItems", "maxProperties", "exclusiveMaximum"), min),
 }
-_WELL_KNOWN: dict[str, Json] = {
+_WELL_KNOWN_VALUES: dict[str, Json] = {
     "Timestamp": "2024-01-01T00:00:00Z",
     "Duration": "1s",
     "FieldMask": "name",
@@ -66,28 +66,35 @@ _WELL_KNOWN: dict[str, Json] = {
     **dict.fromkeys(("Int32Value", "UInt32Value", "Int64Value", "UInt64Value", "FloatValue", "DoubleValue"), 1),
 }
 _WELL_KNOWN_PREFIX = "#/google.protobuf."
-_CHOICES = "x-choices"  # of a merged schema: its `oneOf` and `anyOf`, each with its keyword
-_WRITTEN = ("example", "x-example", "default", "const")
-_NAMES = {"bool": "boolean", "int": "integer", "float": "number", "str": "string", "list": "array", "dict": "object"}
+_CHOICES_KEY = "x-choices"  # key of a merged schema's `oneOf` and `anyOf` lists, each with its keyword
+_AUTHOR_VALUE_KEYS = ("example", "x-example", "default", "const")
+_JSON_TYPE_NAMES = {
+    "bool": "boolean",
+    "int": "integer",
+    "float": "number",
+    "str": "string",
+    "list": "array",
+    "dict": "object",
+}
 
 
 def sample(schema: Json, resolve: Resolve) -> Json:
-    """A value that fits a schema, with what is required and little more."""
-    return Sampler(resolve).made(schema)
+    """Return a value that fits a schema, with required fields and few others."""
+    return Sampler(resolve).sample_or_empty(schema)
 
 
-class _None:
-    """No value: a schema inside itself, or one that is only ever read."""
+class _NoValue:
+    """Marker for "no value": a recursive or read-only schema."""
 
 
-_NONE = _None()
+_NO_VALUE = _NoValue()
 
 
 class Sampler:
-    """Makes values for schemas of one API, within a number of steps.
+    """Generates values for the schemas of one API within a number of steps.
 
-    `fills_empty`: no object is left without a field where it may have one, for forms cannot say that it is empty, and
-    servers of protobuf rarely take it.
+    With `fills_empty`, objects get at least one field if possible, because forms cannot express an empty object and
+    protobuf servers rarely accept one.
     """
 
     def __init__(self, resolve: Resolve, *, fills_empty: bool = False) -> None:
@@ -96,17 +103,17 @@ class Sampler:
         self._steps = MAX_STEPS
         self._patterns: dict[str, Pattern[bytes] | None] = {}
 
-    def made(self, schema: Json) -> Json:
-        """A value that fits a schema, an empty object where there is none."""
+    def sample_or_empty(self, schema: Json) -> Json:
+        """Return a value that fits a schema, or an empty object."""
         value = self.value(schema)
-        return {} if value is _NONE else self.trimmed(value, schema)
+        return {} if value is _NO_VALUE else self.trim_to_required(value, schema)
 
-    def trimmed(self, value: Json, schema: Json) -> Json:
-        """An object for a schema of alternatives, with what the first one that it fits requires and no more."""
+    def trim_to_required(self, value: Json, schema: Json) -> Json:
+        """Reduce an object of a schema with alternatives to the required fields of the first alternative it fits."""
         flat = self.merged(schema)
-        if not flat.get(_CHOICES) or not isinstance(value, dict):
+        if not flat.get(_CHOICES_KEY) or not isinstance(value, dict):
             return value
-        for joined, _ in _joined_options(flat):
+        for joined, _ in _merged_options(flat):
             if self.conforms(value, joined):
                 required = _sequence(self.merged(joined).get("required"))
                 less = {name: part for name, part in value.items() if name in required}
@@ -114,26 +121,26 @@ class Sampler:
         return value
 
     def value(self, schema: Json, seen: tuple[str, ...] = (), *, is_whole: bool = True) -> Json:
-        """A value that fits; of `is_whole` bodies a few optional fields are shown where none is required."""
+        """Return a value that fits a schema; with `is_whole`, add optional fields if none is required."""
         self._steps -= 1
         target = schema.get("$ref") if isinstance(schema, dict) else None
         if isinstance(target, str):
             if target in seen or len(seen) >= MAX_LEVELS:
-                return _NONE
-            if target.startswith(_WELL_KNOWN_PREFIX) and target.removeprefix(_WELL_KNOWN_PREFIX) in _WELL_KNOWN:
-                return _WELL_KNOWN[target.removeprefix(_WELL_KNOWN_PREFIX)]
+                return _NO_VALUE
+            if target.startswith(_WELL_KNOWN_PREFIX) and target.removeprefix(_WELL_KNOWN_PREFIX) in _WELL_KNOWN_VALUES:
+                return _WELL_KNOWN_VALUES[target.removeprefix(_WELL_KNOWN_PREFIX)]
             seen = (*seen, target)
         flat = self.merged(schema)
-        for given in _written(flat):
-            fitted = self.fitted(given, flat)
-            if len(_compact(fitted)) <= MAX_WRITTEN_CHARACTERS and self.conforms(fitted, schema):
-                return fitted
-        if flat.get(_CHOICES) and self._steps > 0:
-            return self._chosen(schema, flat, seen, is_whole=is_whole)
-        return self._made(flat, seen, is_whole=is_whole)
+        for given in _author_values(flat):
+            fit_to_schema = self.fit_to_schema(given, flat)
+            if len(_compact(fit_to_schema)) <= MAX_AUTHOR_VALUE_CHARACTERS and self.conforms(fit_to_schema, schema):
+                return fit_to_schema
+        if flat.get(_CHOICES_KEY) and self._steps > 0:
+            return self._sample_alternative(schema, flat, seen, is_whole=is_whole)
+        return self._sample_by_type(flat, seen, is_whole=is_whole)
 
     def merged(self, schema: Json) -> dict[str, Json]:
-        """A schema with its references followed and the parts of `allOf` put together."""
+        """Return a schema with references resolved and `allOf` parts merged."""
         found: dict[str, Json] = {}
         pending = [schema]
         known: set[str] = set()
@@ -151,24 +158,24 @@ class Sampler:
                 pending.extend(parts[:MAX_ITEMS])
         return found
 
-    def fitted(self, value: Json, schema: Json, depth: int = 0) -> Json:
-        """A written value in the types of its schema, without what is only ever read: YAML is read as text."""
+    def fit_to_schema(self, value: Json, schema: Json, depth: int = 0) -> Json:
+        """Convert an author's value to the types of its schema and drop read-only fields; YAML scalars are text."""
         flat = self.merged(schema)
         if isinstance(value, dict) and depth < MAX_LEVELS:
             members = _mapping(flat.get("properties"))
             members = members or self._members_of_options(flat)
             return {
-                name: self.fitted(part, members[name], depth + 1) if name in members else part
+                name: self.fit_to_schema(part, members[name], depth + 1) if name in members else part
                 for name, part in value.items()
                 if not self._is_read_only(members.get(name))
             }
         if isinstance(value, list) and depth < MAX_LEVELS:
-            return [self.fitted(part, flat.get("items"), depth + 1) for part in value[:MAX_ITEMS]]
-        return typed(value, flat)
+            return [self.fit_to_schema(part, flat.get("items"), depth + 1) for part in value[:MAX_ITEMS]]
+        return coerce_to_type(value, flat)
 
     def _members_of_options(self, flat: dict[str, Json]) -> dict[str, Json]:
         members: dict[str, Json] = {}
-        for _, options in flat.get(_CHOICES, ()):
+        for _, options in flat.get(_CHOICES_KEY, ()):
             for option in options[:MAX_OPTIONS]:
                 members = {**_mapping(self.merged(option).get("properties")), **members}
         return members
@@ -178,49 +185,52 @@ class Sampler:
 
     # ------------------------------------------------------------------ alternatives
 
-    def _chosen(self, schema: Json, flat: dict[str, Json], seen: tuple[str, ...], *, is_whole: bool) -> Json:
-        """A value of the first alternative that fits the whole schema, or a smaller object of another one."""
-        first: Json = _NONE
+    def _sample_alternative(
+        self, schema: Json, flat: dict[str, Json], seen: tuple[str, ...], *, is_whole: bool
+    ) -> Json:
+        """Return a value of the first alternative that fits the whole schema, or an equivalent smaller object."""
+        first: Json = _NO_VALUE
         values = self._option_values(schema, flat, seen, is_whole=is_whole)
         for value, fits in values:
             if fits:
                 return self._smallest(value, values, schema)
-            first = value if first is _NONE else first
+            first = value if first is _NO_VALUE else first
         return first
 
     def _smallest(self, value: Json, others: Iterator[tuple[Json, bool]], schema: Json) -> Json:
-        """The object with the fewest values that does the same as the first one.
+        """Return the object with the fewest values that is equivalent to the first one.
 
-        What is no object stays: `""` or a mere id beside an object is often a special case.
+        A value that is not an object is kept: an empty string or an id instead of an object is often a special case.
         """
-        if not isinstance(value, dict) or self._steps <= _STEPS_FOR_THE_REST:
+        if not isinstance(value, dict) or self._steps <= _RESERVED_STEPS:
             return value
-        self._steps -= _STEPS_FOR_THE_REST
+        self._steps -= _RESERVED_STEPS
         for other, fits in others:
             if fits and self._steps > 0 and isinstance(other, dict) and 0 < _size(other) < _size(value):
-                value = other if self.does_the_same(value, other, schema) else value
-        self._steps += _STEPS_FOR_THE_REST
+                value = other if self.is_equivalent(value, other, schema) else value
+        self._steps += _RESERVED_STEPS
         return value
 
-    def does_the_same(self, one: Json, other: Json, schema: Json) -> bool:
-        """Whether no field with a fixed set of values tells two objects apart: `delete` is no smaller `create`."""
+    def is_equivalent(self, one: Json, other: Json, schema: Json) -> bool:
+        """Whether two objects agree in all fields with a fixed set of values: `delete` does not replace `create`."""
         if not isinstance(one, dict) or not isinstance(other, dict):
             return False
         flat = self.merged(schema)
         members = {**self._members_of_options(flat), **_mapping(flat.get("properties"))}
         differing = (name for name in one.keys() & other.keys() if one[name] != other[name])
-        return not any({"enum", "const", _CHOICES} & self.merged(members.get(name)).keys() for name in differing)
+        return not any({"enum", "const", _CHOICES_KEY} & self.merged(members.get(name)).keys() for name in differing)
 
     def _option_values(
         self, schema: Json, flat: dict[str, Json], seen: tuple[str, ...], *, is_whole: bool
     ) -> Iterator[tuple[Json, bool]]:
-        """For each alternative values with ever more optional fields, and whether they fit the whole schema."""
-        for joined, option in _joined_options(flat):
+        """Yield values of each alternative, and whether they fit the whole schema; later values have more optional
+        fields."""
+        for joined, option in _merged_options(flat):
             fits = False
             for extra in (0, MAX_OPTIONAL_FIELDS, MAX_ITEMS):
                 optional = extra or (MAX_OPTIONAL_FIELDS if is_whole else 0)
-                value = _NONE if fits else self._option_value(joined, option, flat, seen, optional)
-                if value is _NONE:
+                value = _NO_VALUE if fits else self._option_value(joined, option, flat, seen, optional)
+                if value is _NO_VALUE:
                     break
                 fits = self.conforms(value, schema)
                 yield value, fits
@@ -232,32 +242,34 @@ class Sampler:
     ) -> Json:
         targets = [part["$ref"] for part in option if isinstance(part, dict) and isinstance(part.get("$ref"), str)]
         if any(target in seen for target in targets):
-            return _NONE
+            return _NO_VALUE
         inner = self.merged(joined)
-        if inner.get(_CHOICES):
-            return self.value(joined, (*seen, *targets), is_whole=False) if len(seen) < MAX_LEVELS else _NONE
-        for given in _written(inner):
-            fitted = self.fitted(given, inner)
-            if len(_compact(fitted)) <= MAX_WRITTEN_CHARACTERS and self.conforms(fitted, inner):
-                return fitted
-        value = self._made(inner, (*seen, *targets), is_whole=optional > 0, optional=optional)
+        if inner.get(_CHOICES_KEY):
+            return self.value(joined, (*seen, *targets), is_whole=False) if len(seen) < MAX_LEVELS else _NO_VALUE
+        for given in _author_values(inner):
+            fit_to_schema = self.fit_to_schema(given, inner)
+            if len(_compact(fit_to_schema)) <= MAX_AUTHOR_VALUE_CHARACTERS and self.conforms(fit_to_schema, inner):
+                return fit_to_schema
+        value = self._sample_by_type(inner, (*seen, *targets), is_whole=optional > 0, optional=optional)
         return self._discriminated(value, flat, targets)
 
     def _discriminated(self, value: Json, flat: dict[str, Json], targets: list[str]) -> Json:
-        """The value with the field that says which alternative it is."""
+        """Set the discriminator field of a value."""
         discriminator = _mapping(flat.get("discriminator"))
         name = text_of(discriminator.get("propertyName"))
         if not (name and targets and isinstance(value, dict)):
             return value
         mapping = _mapping(discriminator.get("mapping"))
-        means = [key for key, target in mapping.items() if target in targets or target == reference_name(targets[0])]
+        mapped_keys = [
+            key for key, target in mapping.items() if target in targets or target == reference_name(targets[0])
+        ]
         known = _mapping(self.merged({"$ref": targets[0]}).get("properties")).get(name)
-        key = means[0] if means else reference_name(targets[0])
-        return {**value, name: key} if means or self.conforms(key, known) else value
+        key = mapped_keys[0] if mapped_keys else reference_name(targets[0])
+        return {**value, name: key} if mapped_keys or self.conforms(key, known) else value
 
     # ------------------------------------------------------------------ values by type
 
-    def _made(
+    def _sample_by_type(
         self, flat: dict[str, Json], seen: tuple[str, ...], *, is_whole: bool, optional: int = MAX_OPTIONAL_FIELDS
     ) -> Json:
         match kind_of_value(flat):
@@ -282,10 +294,10 @@ class Sampler:
         writable = {name: part for name, part in members.items() if not self._is_read_only(part)}
         chosen = [name for name in writable if name in required]
         chosen += [name for name in required if name not in members]
-        least = int(_bound(flat, "minProperties") or 0)
+        minimum = int(_bound(flat, "minProperties") or 0)
         optional = optional or int(self._fills_empty)
-        if (not chosen and optional) or optional > MAX_OPTIONAL_FIELDS or len(chosen) < least:
-            chosen += self._optional(writable, chosen, max(optional, least))
+        if (not chosen and optional) or optional > MAX_OPTIONAL_FIELDS or len(chosen) < minimum:
+            chosen += self._optional(writable, chosen, max(optional, minimum))
         found: dict[str, Json] = {}
         oneofs: set[str] = set()
         for name in chosen[:MAX_LENGTH]:
@@ -294,55 +306,56 @@ class Sampler:
                 continue  # protobuf: at most one of these
             oneofs.add(group)
             value = self.value(part, seen, is_whole=False) if self._steps > 0 else "string"
-            if value is not _NONE or name in required:
-                found[name] = {} if value is _NONE else value
-        while len(found) < min(least, MAX_ITEMS):
-            found[f"key{len(found) + 1}"] = self._inner(flat.get("additionalProperties"), seen)
+            if value is not _NO_VALUE or name in required:
+                found[name] = {} if value is _NO_VALUE else value
+        while len(found) < min(minimum, MAX_ITEMS):
+            found[f"key{len(found) + 1}"] = self._sample_inner(flat.get("additionalProperties"), seen)
         return found
 
     def _optional(self, writable: dict[str, Json], chosen: list[str], count: int) -> Iterator[str]:
-        """Fields that nothing demands: those in use before those that are on their way out; where no object is to be
-        empty, plain ones alone, where there are any."""
+        """Yield optional fields to add: deprecated ones last, and only scalar ones to fill an empty object."""
         rest = [name for name in writable if name not in chosen]
         if self._fills_empty:
             rest = [name for name in rest if kind_of_value(self.merged(writable[name])) != "object"] or rest
         rest.sort(key=lambda name: is_true(_mapping(writable[name]).get("deprecated")))
         yield from rest[:count]
 
-    def _inner(self, schema: Json, seen: tuple[str, ...]) -> Json:
+    def _sample_inner(self, schema: Json, seen: tuple[str, ...]) -> Json:
         value = self.value(schema, seen, is_whole=False) if isinstance(schema, dict) else "string"
-        return {} if value is _NONE else value
+        return {} if value is _NO_VALUE else value
 
     def _array(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
-        least = min(int(_bound(flat, "minItems") or 0), MAX_ITEMS)
-        most = _bound(flat, "maxItems")
-        if most == 0 or self._steps <= 0:
+        minimum = min(int(_bound(flat, "minItems") or 0), MAX_ITEMS)
+        maximum = _bound(flat, "maxItems")
+        if maximum == 0 or self._steps <= 0:
             return []
         items = flat.get("items")
         first = self.value(items, seen, is_whole=False) if isinstance(items, dict) else "string"
-        if first is _NONE:
-            return [{}] * least
-        if least < 2:
+        if first is _NO_VALUE:
+            return [{}] * minimum
+        if minimum < 2:
             return [first]
-        return [_varied(first, position, self.merged(items)) for position in range(least)]
+        return [_vary(first, position, self.merged(items)) for position in range(minimum)]
 
     def _text(self, flat: dict[str, Json]) -> Json:
-        least, most = int(_bound(flat, "minLength") or 0), _bound(flat, "maxLength")
-        plain = "c3RyaW5n" if flat.get("type") == "bytes" else _TEXTS.get(text_of(flat.get("format")), "string")
+        minimum, maximum = int(_bound(flat, "minLength") or 0), _bound(flat, "maxLength")
+        plain = (
+            "c3RyaW5n" if flat.get("type") == "bytes" else _TEXT_BY_FORMAT.get(text_of(flat.get("format")), "string")
+        )
         pattern = flat.get("pattern")
         candidates = [plain, "string", "a", "1", "https://example.com", "2024-01-01T00:00:00Z", "user@example.com"]
         if isinstance(pattern, str):
-            candidates += [text_matching(pattern, repeats=repeats) for repeats in (0, 1, 2, 4, 8, 16, least)]
+            candidates += [text_matching(pattern, repeats=repeats) for repeats in (0, 1, 2, 4, 8, 16, minimum)]
         for candidate in candidates:
-            text = (candidate * (least // max(1, len(candidate)) + 1) if len(candidate) < least else candidate)[
-                : int(min(most, MAX_LENGTH)) if most is not None else MAX_LENGTH
+            text = (candidate * (minimum // max(1, len(candidate)) + 1) if len(candidate) < minimum else candidate)[
+                : int(min(maximum, MAX_LENGTH)) if maximum is not None else MAX_LENGTH
             ]
-            if len(text) >= min(least, MAX_LENGTH) and self._matches(pattern, text):
+            if len(text) >= min(minimum, MAX_LENGTH) and self._matches(pattern, text):
                 return text
         return text_matching(pattern) if isinstance(pattern, str) else plain
 
     def _matches(self, pattern: Json, text: str) -> bool:
-        """Whether a text matches; a pattern that cannot be understood matches everything."""
+        """Whether a text matches a pattern; an unsupported pattern matches everything."""
         if not isinstance(pattern, str):
             return True
         if pattern not in self._patterns:
@@ -353,10 +366,10 @@ class Sampler:
         known = self._patterns[pattern]
         return known is None or bool(known.search(text.encode()))
 
-    # ------------------------------------------------------------------ whether a value fits
+    # ------------------------------------------------------------------ validation
 
     def conforms(self, value: Json, schema: Json, depth: int = 0) -> bool:
-        """Whether a value fits a schema, as far as the common keywords say."""
+        """Whether a value fits a schema according to the common keywords."""
         self._steps -= 1
         if not isinstance(schema, dict) or depth > MAX_LEVELS or self._steps <= 0:
             return True
@@ -366,18 +379,22 @@ class Sampler:
         return (
             self._fits_type(value, flat)
             and self._fits_members(value, flat, depth)
-            and all(self._fits_choice(value, keyword, options, depth) for keyword, options in flat.get(_CHOICES, ()))
+            and all(
+                self._fits_choice(value, keyword, options, depth) for keyword, options in flat.get(_CHOICES_KEY, ())
+            )
         )
 
     def _fits_type(self, value: Json, flat: dict[str, Json]) -> bool:
-        kinds, own = _kinds(flat), _NAMES.get(type(value).__name__, "")
+        kinds, own = _kinds(flat), _JSON_TYPE_NAMES.get(type(value).__name__, "")
         is_number = own == "integer" and "number" in kinds
-        is_other_text = own == "string" and not kinds & set(_NAMES.values())  # a format's own: `file`, `bytes`, `ID`
+        is_other_text = own == "string" and not kinds & set(
+            _JSON_TYPE_NAMES.values()
+        )  # a format's own: `file`, `bytes`, `ID`
         if kinds and own not in kinds and not is_number and not is_other_text:
             return False
-        if (values := _sequence(flat.get("enum"))) and value not in [typed(one, flat) for one in values]:
+        if (values := _sequence(flat.get("enum"))) and value not in [coerce_to_type(one, flat) for one in values]:
             return False
-        if "const" in flat and value != typed(flat["const"], flat):
+        if "const" in flat and value != coerce_to_type(flat["const"], flat):
             return False
         if isinstance(value, str):
             return _is_within(len(value), flat, "Length") and self._matches(flat.get("pattern"), value)
@@ -410,8 +427,8 @@ class Sampler:
         return fitting == 1 if keyword == "oneOf" else fitting >= 1
 
 
-def typed(value: Json, schema: dict[str, Json]) -> Json:
-    """A value that YAML read as text, in the type its schema gives it; and text where a text is wanted."""
+def coerce_to_type(value: Json, schema: dict[str, Json]) -> Json:
+    """Convert a scalar that YAML parsed as text to the type of its schema, and vice versa."""
     kinds = _kinds(schema)
     if isinstance(value, (int, float)) and kinds == {"string"}:
         return str(value).lower() if isinstance(value, bool) else str(value)
@@ -429,7 +446,7 @@ def typed(value: Json, schema: dict[str, Json]) -> Json:
 
 
 def kind_of_value(flat: dict[str, Json]) -> str:
-    """The type of the values of a merged schema: given, or told by its other keywords."""
+    """Return the type of a merged schema, inferred from other keywords if it is missing."""
     kind = flat.get("type")
     if isinstance(kind, list):
         kind = next((one for one in kind if one != "null"), "null")
@@ -451,9 +468,9 @@ def _kinds(flat: dict[str, Json]) -> set[str]:
     return {one for one in (kind if isinstance(kind, list) else [kind]) if isinstance(one, str) and one != "any"}
 
 
-def _written(flat: dict[str, Json]) -> Iterator[Json]:
-    """What the author gives as a value, likeliest first."""
-    for name in _WRITTEN:
+def _author_values(flat: dict[str, Json]) -> Iterator[Json]:
+    """Yield the author's values for a schema, most specific first."""
+    for name in _AUTHOR_VALUE_KEYS:
         if flat.get(name) not in (None, ""):
             yield flat[name]
     for name in ("examples", "enum"):
@@ -462,32 +479,32 @@ def _written(flat: dict[str, Json]) -> Iterator[Json]:
             yield from (one for one in given[:3] if one is not None)
 
 
-def _joined_options(flat: dict[str, Json]) -> Iterator[tuple[Json, tuple[Json, ...]]]:
-    """What is to be fitted for each alternative, with the alternative itself."""
-    base = {name: part for name, part in flat.items() if name != _CHOICES}
-    for option in _combinations(flat[_CHOICES]):
+def _merged_options(flat: dict[str, Json]) -> Iterator[tuple[Json, tuple[Json, ...]]]:
+    """Yield each alternative merged with the rest of the schema, and the alternative itself."""
+    base = {name: part for name, part in flat.items() if name != _CHOICES_KEY}
+    for option in _combinations(flat[_CHOICES_KEY]):
         yield {"allOf": [base, *option]}, option
 
 
 def _combinations(choices: list[tuple[str, list[Json]]]) -> Iterator[tuple[Json, ...]]:
-    """One alternative of each choice: all of the first, beside the first of the others."""
+    """Yield every alternative of the first choice, combined with the first alternative of the other choices."""
     rest = tuple(options[0] for _, options in choices[1:] if options)
     for option in sorted(choices[0][1][:MAX_OPTIONS], key=lambda option: bool(option.get("type") == "null")):
         yield (option, *rest)
 
 
 def _merge(found: dict[str, Json], part: dict[str, Json]) -> None:
-    """Put the keywords of one part of a schema to those of the others: what is tighter wins."""
+    """Merge one part of a schema into another; stricter limits win."""
     for name, value in part.items():
         if name in ("oneOf", "anyOf"):
             options = [one for one in _sequence(value) if isinstance(one, dict)]
             if options:
-                found.setdefault(_CHOICES, [])
-                found[_CHOICES] = [*found[_CHOICES], (name, options)]
-        elif name == _CHOICES:
-            found[_CHOICES] = [*found.get(_CHOICES, ()), *value]
+                found.setdefault(_CHOICES_KEY, [])
+                found[_CHOICES_KEY] = [*found[_CHOICES_KEY], (name, options)]
+        elif name == _CHOICES_KEY:
+            found[_CHOICES_KEY] = [*found.get(_CHOICES_KEY, ()), *value]
         elif name == "properties":
-            found[name] = _joined_members(_mapping(found.get(name)), _mapping(value))
+            found[name] = _merge_members(_mapping(found.get(name)), _mapping(value))
         elif name == "required" and isinstance(value, list):
             found[name] = [*_sequence(found.get(name)), *value]
         elif name in _MERGED_TIGHTER and name in found:
@@ -502,16 +519,16 @@ def _merge(found: dict[str, Json], part: dict[str, Json]) -> None:
             found.setdefault(name, value)
 
 
-def _joined_members(first: dict[str, Json], second: dict[str, Json]) -> dict[str, Json]:
+def _merge_members(first: dict[str, Json], second: dict[str, Json]) -> dict[str, Json]:
     both = {name: {"allOf": [first[name], part]} for name, part in second.items() if name in first}
     return {**first, **second, **both}
 
 
-def _varied(value: Json, position: int, flat: dict[str, Json]) -> Json:
-    """The value at a further position of a list, another one where that is easy."""
+def _vary(value: Json, position: int, flat: dict[str, Json]) -> Json:
+    """Return a value for a later position of a list, different from the first if that is easy."""
     values = _sequence(flat.get("enum"))
     if position < len(values):
-        return typed(values[position], flat)
+        return coerce_to_type(values[position], flat)
     if isinstance(value, int) and not isinstance(value, bool) and _is_number_within(value + position, flat):
         return value + position
     if isinstance(value, str) and position and "pattern" not in flat and "format" not in flat:
@@ -520,7 +537,7 @@ def _varied(value: Json, position: int, flat: dict[str, Json]) -> Json:
 
 
 def as_number(value: Json) -> float | None:
-    """A number, also where YAML read it as text."""
+    """Return a number, also if YAML parsed it as text."""
     if isinstance(value, bool):
         return None
     if isinstance(value, (int, float)):
@@ -537,12 +554,12 @@ def _bound(flat: dict[str, Json], name: str) -> float | None:
 
 
 def _is_within(size: int, flat: dict[str, Json], what: str) -> bool:
-    least, most = _bound(flat, f"min{what}"), _bound(flat, f"max{what}")
-    return (least is None or size >= least) and (most is None or size <= most)
+    minimum, maximum = _bound(flat, f"min{what}"), _bound(flat, f"max{what}")
+    return (minimum is None or size >= minimum) and (maximum is None or size <= maximum)
 
 
 def _limits(flat: dict[str, Json]) -> tuple[float | None, bool, float | None, bool]:
-    """The least and the greatest number, and whether each is itself excluded, as OpenAPI 3.0 and 3.1 write it."""
+    """Return minimum, whether it is excluded, maximum, and whether it is excluded, for OpenAPI 3.0 and 3.1."""
     low, high = as_number(flat.get("minimum")), as_number(flat.get("maximum"))
     above, below = flat.get("exclusiveMinimum"), flat.get("exclusiveMaximum")
     excludes_low, excludes_high = is_true(above), is_true(below)
@@ -564,7 +581,7 @@ def _is_number_within(value: float, flat: dict[str, Json]) -> bool:
 
 
 def _number(flat: dict[str, Json], kind: str) -> float:
-    """A number within the bounds of its schema."""
+    """Return a number within the limits of its schema."""
     if kind == "integer" and flat.get("format") == "unix-time":
         return 1704067200
     low, _, high, _ = _limits(flat)
@@ -582,7 +599,7 @@ def _number(flat: dict[str, Json], kind: str) -> float:
 
 
 def _size(value: Json) -> int:
-    """How many values a value holds."""
+    """Return the number of scalars in a value."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return sum(map(_size, inner)) if inner else 1
 

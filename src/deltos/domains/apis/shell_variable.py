@@ -1,11 +1,11 @@
-"""Shell variables in example calls: named after what they stand for, never as one that shells or systems set."""
+"""Shell variables for example calls, named after their values and never equal to variables of shells or systems."""
 
 from __future__ import annotations
 
 import re
 
-# Set by POSIX shells, bash, zsh and tcsh, by logins, desktops, terminals and Windows, or heeded by most programs.
-_SET_ELSEWHERE = frozenset(
+# Set by POSIX shells, bash, zsh, tcsh, logins, desktops, terminals or Windows, or read by most programs.
+_RESERVED_NAMES = frozenset(
     """ALL_PROXY ALLUSERSPROFILE APPDATA ARGV BROWSER CDPATH CI COLORTERM COLUMNS COMMONPROGRAMFILES
     COMPUTERNAME COMSPEC COPROC CPUTYPE DESKTOP_SESSION DIRSTACK DISPLAY EDITOR EGID ENV EPOCHREALTIME
     EPOCHSECONDS ERRNO EUID FCEDIT FIGNORE FPATH FTP_PROXY FUNCNAME GID GLOBIGNORE GROUP GROUPS HOME HOMEDRIVE
@@ -18,15 +18,17 @@ _SET_ELSEWHERE = frozenset(
     TTYIDLE TZ UID USER USERDOMAIN USERNAME USERPROFILE VENDOR VIRTUAL_ENV VISUAL WATCH WINDIR WINDOW WINDOWID
     WORDCHARS""".split()
 )
-_FAMILIES = tuple("BASH COMP_ DBUS_ DYLD_ GPG_ HIST LC_ LD_ PROCESSOR_ SSH_ SUDO_ XDG_ ZSH".split())
+_RESERVED_PREFIXES = tuple("BASH COMP_ DBUS_ DYLD_ GPG_ HIST LC_ LD_ PROCESSOR_ SSH_ SUDO_ XDG_ ZSH".split())
 
 
-def shell_variable(name: str, *, before: str = "") -> str:
-    """The variable that stands for the value called `name`, in braces where it would run on into what it stands
-    `before`: `$PET_ID`, `${NAME_VALUE}:cancel`."""
+def shell_variable(name: str, *, following: str = "") -> str:
+    """Return a shell variable for the value called `name`: `$PET_ID`.
+
+    Braces are added if the `following` text would extend the variable's name: `${NAME_VALUE}:cancel`.
+    """
     own = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").upper()
-    if own in _SET_ELSEWHERE or own.startswith(_FAMILIES):
+    if own in _RESERVED_NAMES or own.startswith(_RESERVED_PREFIXES):
         own = f"{own}_VALUE"
     elif not own or own[0].isdigit():
         own = f"VALUE_{own}".rstrip("_")
-    return f"${{{own}}}" if re.match(r"[A-Za-z0-9_:\[]", before) else f"${own}"
+    return f"${{{own}}}" if re.match(r"[A-Za-z0-9_:\[]", following) else f"${own}"

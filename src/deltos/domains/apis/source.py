@@ -1,4 +1,4 @@
-"""Where API descriptions come from: file, folder, address or live GraphQL endpoint. Parses nothing."""
+"""Locate and read API descriptions: files, folders, addresses and live GraphQL endpoints."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from deltos.files import Entry
     from deltos.guarded import Parser
 
-MAX_FILES = 50_000  # and folders, of one folder that was added
+MAX_FILES = 50_000  # files and folders per added folder
 _SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "target", "dist", "build"))
-_SHOWN_CHARACTERS = 200
-_FILES_TOGETHER = 64
-_BYTES_TOGETHER = 1_000_000
+_MAX_SHOWN_CHARACTERS = 200
+_BATCH_FILES = 64
+_BATCH_BYTES = 1_000_000
 _SDL_SUFFIXES = (".graphql", ".graphqls", ".gql")
 _TEXT_SUFFIXES = (*_SDL_SUFFIXES, ".json", ".yaml", ".yml", ".proto")
 _BINARY_HEAD_BYTES = 1_024
-_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # UTF-16, which is full of zero bytes
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")  # UTF-16, which is full of zero bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What an address answered; `url` is where it was found after redirects."""
+    """An HTTP response; `url` is the address after redirects."""
 
     body: bytes
     url: str
@@ -50,22 +50,22 @@ class Fetched:
 
 
 class Network(Protocol):
-    """The guarded way to the network; refuses private addresses itself."""
+    """Network access that refuses private addresses."""
 
     def get(self, url: str) -> Fetched:
-        """What is at an address; raises SourceError when it may not or cannot be had."""
+        """Fetch an address; raise SourceError if that is not allowed or fails."""
 
     def post(self, url: str, body: bytes, content_type: str) -> Fetched:
-        """The answer to a posted body."""
+        """Post a body and return the response."""
 
 
 def is_address(location: str) -> bool:
-    """Whether a location is on the network rather than a path."""
+    """Whether a location is an HTTP address rather than a path."""
     return location.strip().lower().startswith(("http://", "https://"))
 
 
 def is_same_place(one: str, other: str) -> bool:
-    """Whether two locations are one address, or lead to one file or folder."""
+    """Whether two locations are the same address, or the same file or folder after resolving links."""
     if one == other or is_address(one) or is_address(other):
         return one.strip() == other.strip()
     return os.path.realpath(one) == os.path.realpath(other)
@@ -74,12 +74,10 @@ def is_same_place(one: str, other: str) -> bool:
 def find_documents(
     location: str, *, network: Network | None, parser: Parser, root: Path | None = None
 ) -> Iterator[ApiDocument]:
-    """The root documents at a location. References may lead below `root`, by default its folder."""
+    """Yield the root documents at a location; references may lead below `root`, by default the document's folder."""
     if is_address(location):
         if network is None:
-            raise SourceError(
-                f"Cannot fetch {location}: no network is available here", hint="Give a local file instead."
-            )
+            raise SourceError(f"Cannot fetch {location}: network access is disabled", hint="Give a local file instead.")
         yield _fetch_document(location, network, parser)
         return
     if "://" in location or location.startswith("file:"):
@@ -93,7 +91,7 @@ def find_documents(
 
 
 def _real_path(location: str) -> Path:
-    """The file or folder that the user means, links followed; what lies below it is read without following any."""
+    """Return the user's path with links resolved; files below it are read without following links."""
     try:
         path = Path(location).expanduser().resolve()
         check_folder(path)
@@ -101,8 +99,8 @@ def _real_path(location: str) -> Path:
     except (OSError, RuntimeError, ValueError):  # too long, a loop of links, `~` of an unknown user, a zero byte
         exists = False
     if not exists:
-        shown = told(location)[:_SHOWN_CHARACTERS]
-        raise NotFound(f"There is no file or folder {shown}", hint="Give the path of an API description.")
+        shown = told(location)[:_MAX_SHOWN_CHARACTERS]
+        raise NotFound(f"No such file or folder: {shown}", hint="Give the path of an API description.")
     return path
 
 
@@ -113,38 +111,38 @@ def _file_document(path: Path, root: Path) -> ApiDocument:
 
 
 def _folder_documents(folder: Path, root: Path, parser: Parser) -> Iterator[ApiDocument]:
-    """Every description in a folder; files of one GraphQL schema count as one."""
+    """Yield every description in a folder; all GraphQL schema files form one document."""
     found = False
     schema_files: dict[Path, bytes] = {}
     with FileTree(folder) as tree:
         walk = _Walk(tree)
-        for relative, data, reply in _recognised(walk, parser):
+        for relative, data, reply in _classify_files(walk, parser):
             path = folder / relative
             if reply.error is not None:
                 found = True
-                yield ApiDocument(b"", _cite(path, folder), path.name, problem=_problem(reply.error))
+                yield ApiDocument(b"", _citation_of(path, folder), path.name, problem=_problem(reply.error))
             elif reply.value == "graphql":
                 schema_files[path] = data
             elif reply.value:
                 found = True
-                yield ApiDocument(data, _cite(path, folder), path.name, _neighbours(path, root), reply.value)
+                yield ApiDocument(data, _citation_of(path, folder), path.name, _neighbours(path, root), reply.value)
     if schema_files:
         found = True
         only = next(iter(schema_files)) if len(schema_files) == 1 else folder
-        yield ApiDocument(b"\n".join(schema_files.values()), _cite(only, folder), only.name)
+        yield ApiDocument(b"\n".join(schema_files.values()), _citation_of(only, folder), only.name)
     if not found:
-        among = f"among the first {MAX_FILES:,} files and folders of" if walk.is_cut else "in"
+        among = f"among the first {MAX_FILES:,} files and folders of" if walk.is_truncated else "in"
         raise NothingToIndex(
-            f"No API description was found {among} {told(str(folder))}",
-            hint="OpenAPI, Swagger, AsyncAPI, GraphQL, proto and Postman files are found by their content.",
+            f"No API description {among} {told(str(folder))}",
+            hint="OpenAPI, Swagger, AsyncAPI, GraphQL, proto and Postman files are recognised by their content.",
         )
-    if walk.is_cut:
-        problem = f"It holds more than {MAX_FILES:,} files and folders; what comes after those was not looked at."
+    if walk.is_truncated:
+        problem = f"The folder has more than {MAX_FILES:,} files and folders; the others were skipped."
         yield ApiDocument(b"", folder.name, problem=SourceError(problem))
 
 
 def description_files(folder: Path) -> Iterator[str]:
-    """The files of a folder whose names say that they may be descriptions, from that folder."""
+    """Yield files with a suffix of API descriptions, relative to `folder`."""
     with FileTree(folder) as tree:
         yield from (relative for relative in _Walk(tree).files() if relative.lower().endswith(_TEXT_SUFFIXES))
 
@@ -152,11 +150,11 @@ def description_files(folder: Path) -> Iterator[str]:
 def _problem(error: Exception) -> SourceError:
     if isinstance(error, SourceError):
         return error
-    return SourceError(f"It could not be understood ({type(error).__name__}: {error})")
+    return SourceError(f"The document could not be parsed ({type(error).__name__}: {error})")
 
 
-def _recognised(walk: _Walk, parser: Parser) -> Iterator[tuple[str, bytes, Reply]]:
-    """Every file with what its bytes look like; many at a time are looked at in a child process."""
+def _classify_files(walk: _Walk, parser: Parser) -> Iterator[tuple[str, bytes, Reply]]:
+    """Yield every file with its content and detected format; a child process detects them in batches."""
     waiting: list[tuple[str, bytes]] = []
     waiting_bytes = 0
     for relative in walk.files():
@@ -166,49 +164,52 @@ def _recognised(walk: _Walk, parser: Parser) -> Iterator[tuple[str, bytes, Reply
             if refused.reason == TOO_LARGE and relative.lower().endswith(_TEXT_SUFFIXES):
                 yield relative, b"", Reply(error=refused)
             continue
-        if b"\x00" in data[:_BINARY_HEAD_BYTES] and not data.startswith(_WIDE_MARKS):
+        if b"\x00" in data[:_BINARY_HEAD_BYTES] and not data.startswith(_UTF16_MARKS):
             continue
         waiting.append((relative, data))
         waiting_bytes += len(data)
-        if len(waiting) >= _FILES_TOGETHER or waiting_bytes >= _BYTES_TOGETHER:
-            yield from _with_kinds(waiting, parser)
+        if len(waiting) >= _BATCH_FILES or waiting_bytes >= _BATCH_BYTES:
+            yield from _classify_batch(waiting, parser)
             waiting, waiting_bytes = [], 0
-    yield from _with_kinds(waiting, parser)
+    yield from _classify_batch(waiting, parser)
 
 
-def _with_kinds(files: list[tuple[str, bytes]], parser: Parser) -> list[tuple[str, bytes, Reply]]:
+def _classify_batch(files: list[tuple[str, bytes]], parser: Parser) -> list[tuple[str, bytes, Reply]]:
     tasks = [Task(kind_of, (relative.endswith(_SDL_SUFFIXES), data), (data,)) for relative, data in files]
     return [(*file, reply) for file, reply in zip(files, parser.run_all(tasks), strict=True)]
 
 
-def _cite(path: Path, folder: Path) -> str:
-    """A path as answers name it: from the folder that was added."""
+def _citation_of(path: Path, folder: Path) -> str:
+    """Return a path relative to the parent of the added folder, as answers cite it."""
     return path.relative_to(folder.parent).as_posix()
 
 
 @dataclass(slots=True)
 class _Walk:
-    """Goes through a folder; `is_cut` tells afterwards whether it held more than is looked at."""
+    """Walks a folder; `is_truncated` says afterwards whether the limit was reached."""
 
     tree: FileTree
-    is_cut: bool = False
+    is_truncated: bool = False
 
     def files(self) -> Iterator[str]:
-        """The regular files, each before those in the folders beside it; links are not followed."""
-        for seen, (path, entry) in enumerate(walk_entries(self.tree, enters=_is_entered)):
+        """Yield the regular files of each folder before those of its subfolders; links are not followed."""
+        for seen, (path, entry) in enumerate(walk_entries(self.tree, enters=_enters_folder)):
             if seen >= MAX_FILES:
-                self.is_cut = True
+                self.is_truncated = True
                 return
             if entry.is_file:
                 yield path
 
 
-def _is_entered(entry: Entry) -> bool:
+def _enters_folder(entry: Entry) -> bool:
     return entry.is_folder and not entry.name.startswith(".") and entry.name not in _SKIPPED_FOLDERS
 
 
 def _neighbours(path: Path, root: Path) -> ReadDocument:
-    """Reads the files that a document at `path` refers to, if they lie below `root` and no link leads to them."""
+    """Return a reader for files that the document at `path` refers to.
+
+    It reads only below `root` and follows no links.
+    """
     folder = path.parent.relative_to(root).as_posix() if path.is_relative_to(root) else ""
     boundary = root if path.is_relative_to(root) else path.parent
 
@@ -242,7 +243,7 @@ def _fetch_document(url: str, network: Network, parser: Parser) -> ApiDocument:
 
 
 def _introspected_by_get(url: str, network: Network) -> ApiDocument | None:
-    """The schema of an endpoint that answers queries in its address; None where it does not."""
+    """Return the schema of an endpoint that accepts queries in its address, or None."""
     try:
         answer = network.get(f"{url.partition('?')[0]}?query={quote(' '.join(INTROSPECTION_QUERY.split()))}")
     except SourceError:
@@ -257,7 +258,7 @@ def _may_be_graphql(url: str) -> bool:
 
 
 def fetched_document(fetched: Fetched, network: Network | None) -> ApiDocument:
-    """A fetched description; its references may lead to the same host only."""
+    """Return a fetched description; its references may lead to the same host only."""
     origin = urlsplit(fetched.url)
 
     def read(relative: str) -> bytes:

@@ -1,1 +1,1 @@
-"""Find code by meaning, name or pattern."""
+"""Code search: find code by meaning, by name or by exact text."""

@@ -1,4 +1,4 @@
-"""Cut a file into chunks that follow its definitions. Knows lines and definitions, nothing of storage or ranking."""
+"""Split a file into chunks along its definitions; independent of storage and ranking."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ if TYPE_CHECKING:
 
     from deltos.languages.model import Definition
 
-# A definition up to this size stays whole; a longer one is cut along its members, or into windows of this size.
+# A definition up to this size is one chunk; a longer one is split along its members or into windows of this size.
 WHOLE_LINES = 50
 WHOLE_CHARACTERS = 2_600
-# Neighbouring small definitions share a chunk up to this many lines.
+# Adjacent small definitions share a chunk of at most this many lines.
 SHARED_LINES = 18
 _BOUNDARY_KINDS = frozenset(
     {"function", "method", "class", "interface", "enum", "type", "module", "component", "section"}
 )
-_LONG_VALUE_LINES = 8  # a variable with a value this long bounds a chunk as a function does
+_LONG_VALUE_LINES = 8  # a variable with a value this long gets a chunk of its own, as a function does
 
 
 @dataclass(slots=True)
 class _Node:
+    """A range of lines in the tree of definitions."""
+
     definition: Definition | None
     start: int
     end: int
@@ -34,13 +36,13 @@ class _Node:
 
 
 def lines_of(data: bytes) -> list[str]:
-    """The lines of a file without their ends; they count as those of its definitions do."""
+    """Return the lines of a file without line ends, numbered as its definitions are."""
     lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]
 
 
 def chunk_lines(lines: Sequence[str], definitions: Sequence[Definition]) -> list[CodeChunk]:
-    """Chunks that together cover every non-blank line of the file exactly once."""
+    """Return chunks that together cover every non-blank line of the file exactly once."""
     root = _tree(definitions, len(lines))
     pieces = [piece for piece in _cut(root, lines) if any(line.strip() for line in lines[piece.start - 1 : piece.end])]
     names = _names_by_line(definitions)
@@ -48,7 +50,7 @@ def chunk_lines(lines: Sequence[str], definitions: Sequence[Definition]) -> list
 
 
 def _tree(definitions: Sequence[Definition], line_count: int) -> _Node:
-    """Nest the definitions that may bound a chunk; ranges are clipped so that siblings never overlap."""
+    """Nest the definitions that may delimit chunks; ranges are clipped so that siblings never overlap."""
     root = _Node(None, 1, line_count)
     path = [root]
     for definition in definitions:
@@ -72,7 +74,7 @@ def _is_boundary(definition: Definition) -> bool:
 
 
 def _cut(node: _Node, lines: Sequence[str]) -> Iterator[_Node]:
-    """Leaf ranges in order: whole definitions, what stands between them, and windows of what is too long."""
+    """Yield leaf ranges in order: whole definitions, the gaps between them, and windows of long ranges."""
     pending = [node]
     while pending:
         current = pending.pop()
@@ -85,7 +87,7 @@ def _cut(node: _Node, lines: Sequence[str]) -> Iterator[_Node]:
 
 
 def _split(node: _Node) -> list[_Node]:
-    """The children of a node and the gaps between them, in order."""
+    """Return the children of a node and the gaps between them, in order."""
     parts: list[_Node] = []
     next_line = node.start
     for child in node.children:
@@ -99,6 +101,7 @@ def _split(node: _Node) -> list[_Node]:
 
 
 def _fits(node: _Node, lines: Sequence[str]) -> bool:
+    """Whether a definition is small enough for one chunk."""
     if node.end - node.start >= WHOLE_LINES:
         return False
     return _characters(lines, node.start, node.end) <= WHOLE_CHARACTERS
@@ -109,6 +112,7 @@ def _characters(lines: Sequence[str], start: int, end: int) -> int:
 
 
 def _windows(node: _Node, lines: Sequence[str]) -> Iterator[_Node]:
+    """Yield windows of at most `WHOLE_LINES` lines and `WHOLE_CHARACTERS` characters, preferably cut at blank lines."""
     start = node.start
     while start <= node.end:
         end, size = start, len(lines[start - 1])
@@ -121,7 +125,7 @@ def _windows(node: _Node, lines: Sequence[str]) -> Iterator[_Node]:
 
 
 def _last_blank(lines: Sequence[str], start: int, end: int) -> int:
-    """A blank line in the last third of a window, where a cut hurts least; else its end."""
+    """Return the last blank line in the last third of a window, or the end of the window."""
     for line in range(end, start + (end - start) * 2 // 3, -1):
         if not lines[line - 1].strip():
             return line
@@ -129,7 +133,7 @@ def _last_blank(lines: Sequence[str], start: int, end: int) -> int:
 
 
 def _share(pieces: Sequence[_Node], lines: Sequence[str]) -> list[list[_Node]]:
-    """Let small neighbours of the same container share a chunk."""
+    """Group small adjacent ranges of the same container."""
     groups: list[list[_Node]] = []
     for piece in pieces:
         if groups and _may_share(groups[-1], piece, lines):

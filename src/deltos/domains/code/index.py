@@ -1,4 +1,4 @@
-"""The code domain's part in indexing: a parsed file → chunks and definitions with their words → the store."""
+"""Indexer of the code domain: turns a parsed file into chunks, definitions and index words, and stores them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.chunk import chunk_lines, lines_of
-from deltos.domains.code.embedding import vectors_of
-from deltos.domains.code.head import head_of
+from deltos.domains.code.file_header import header_text
 from deltos.domains.code.paths import path_words
+from deltos.domains.code.word_vectors import chunk_vectors
 from deltos.embed.identity import model_identity
 from deltos.languages.sections import HEADED_LANGUAGES, sections
 from deltos.store.code import ChunkRecord, ChunkVectors, DefinitionRecord, FileWords
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from deltos.workspace.admission import Admitted
     from deltos.workspace.indexer import ParsedFile, SyncChanges
 
-# The word indexes are optimised (one b-tree each) when at least a fifth of the files was written.
-TIDY_SHARE = 5
+# The word indexes are optimised (one b-tree each) if at least a fifth of the files was written.
+TIDY_FRACTION = 5
 
 
 @dataclass(frozen=True, slots=True)
 class CodeFacts:
-    """What the code domain knows about one file."""
+    """The indexed data of one file."""
 
     words: FileWords
     chunks: tuple[ChunkRecord, ...]
@@ -44,55 +44,56 @@ class CodeIndexer:
     """Implements `workspace.indexer.Indexer` for code search."""
 
     name = "code"
-    reads_generated = False  # what nobody wrote is not what somebody looks for
+    reads_generated = False  # users do not search for generated code
 
     def __init__(self, *, makes_vectors: bool = True) -> None:
         self._makes_vectors = makes_vectors
 
     @property
     def version(self) -> str:
-        """A new model makes every vector anew, and so is a new version; as is an index without vectors."""
+        """Version of the index; a new model, or indexing without vectors, changes it, so that all files are indexed
+        again."""
         return f"5/{model_identity() if self._makes_vectors else 'words'}"
 
     def extract(self, file: ParsedFile) -> CodeFacts:
-        """Cut the file along its definitions and turn the pieces into words."""
+        """Split the file along its definitions and return the index words of the chunks."""
         words = shared_words()
         lines = lines_of(file.data)
         definitions = definitions_of(file)
         chunks = chunk_lines(lines, definitions)
         stem, folders = path_words(file.path, words)
-        head = words.of(head_of(lines, definitions))
+        head = words.of(header_text(lines, definitions))
         file_words = FileWords(stem, folders, _name_words(definitions, words), head)
         records = tuple(_record(chunk, lines, words) for chunk in chunks)
         return CodeFacts(
             file_words,
             records,
             tuple(DefinitionRecord(d.name, d.kind, d.line, d.end_line, d.container) for d in definitions),
-            vectors_of(file_words, records) if self._makes_vectors else None,
+            chunk_vectors(file_words, records) if self._makes_vectors else None,
         )
 
     def write(self, store: ProjectWriter, file_id: int, path: str, facts: CodeFacts) -> int:  # noqa: ARG002
-        """Store the file's chunks, definitions and words; how many chunks."""
+        """Store the chunks, definitions and words of the file; return the number of chunks."""
         store.code.add(file_id, facts.words, facts.chunks, facts.definitions, facts.vectors)
         return len(facts.chunks)
 
     def remove(self, store: ProjectWriter, file_id: int) -> None:
-        """Forget the file."""
+        """Remove the file from the index."""
         store.code.remove(file_id)
 
     def finish(self, store: ProjectWriter, changes: SyncChanges, workers: Workers | None) -> None:  # noqa: ARG002
-        """Tidy up when a good part of the project was written; nothing else spans files here."""
-        if len(changes.written) * TIDY_SHARE >= store.code.indexed_files():
+        """Optimise the word indexes if a large part of the project was written."""
+        if len(changes.written) * TIDY_FRACTION >= store.code.indexed_files():
             store.code.tidy()
 
 
 def chunks_of(path: str, admitted: Admitted) -> list[CodeChunk]:
-    """The chunks that a file's content has now."""
+    """Return the chunks of a file's current content."""
     return chunk_lines(lines_of(admitted.data), definitions_of(parse_file(path, admitted)))
 
 
 def definitions_of(file: ParsedFile) -> Sequence[Definition]:
-    """What a parsed file defines, in order: of a text without a grammar its headings, else nothing where none fits."""
+    """Return the definitions of a parsed file in order; for prose without a grammar, its headings."""
     if file.language is None:
         return ()
     if file.tree is None:
@@ -103,7 +104,7 @@ def definitions_of(file: ParsedFile) -> Sequence[Definition]:
 
 
 def _name_words(definitions: Sequence[Definition], words: Words) -> str:
-    """The words of every defined name, one group per name."""
+    """Return the words of every defined name, one group per name."""
     return " | ".join(unique(words.of(definition.name) for definition in definitions))
 
 

@@ -1,6 +1,6 @@
-"""Read a text of the size of an issue: its title, what it says, the names and places it mentions, without its template.
+"""Parse text of the size of an issue: title, prose, code, names and mentioned files, without the issue template.
 
-Knows text only; which of the places lie in the project is left to the search.
+Independent of the project; the search checks which of the mentioned files exist.
 """
 
 from __future__ import annotations
@@ -14,39 +14,39 @@ from deltos.text.identifiers import NAME_OR_PATH, SYMBOL_SIGNS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Read of a longer one: its beginning, and its end, where stack traces are.
+# A longer text is truncated to its beginning and its end, where stack traces are.
 _HEAD_CHARACTERS, _TAIL_CHARACTERS = 5_000, 2_500
-_LEAST_CHARACTERS = 200
-_MOST_PLACES = 60
-_LONGEST_SPAN = 120
+_MIN_CHARACTERS = 200
+_MAX_MENTIONS = 60
+_MAX_SPAN_CHARACTERS = 120
 _PUNCTUATION = ".,;:!?\"'"
-_LONGEST_NAME = 100
-_LONGEST_PATH = 300
-_LONGEST_HEADING = 80
-_MOST_DIGITS = 8
-_LONGEST_SPELLING = 400  # of a function in a frame
-_NAMED_ABOVE = (".go", ".rs")  # languages whose frames name the function in the line above
-_TRACE_HEADS = ("Traceback (most recent", "goroutine ", "stack backtrace:", "Exception in thread ")
-_RUST_HASH, _HEXADECIMAL = 17, frozenset("0123456789abcdef")
+_MAX_NAME_CHARACTERS = 100
+_MAX_PATH_CHARACTERS = 300
+_MAX_HEADING_CHARACTERS = 80
+_MAX_DIGITS = 8
+_MAX_FRAME_CHARACTERS = 400  # of a function or a source line in a frame
+_FUNCTION_ABOVE = (".go", ".rs")  # languages whose frames name the function on the line above
+_TRACE_HEADERS = ("Traceback (most recent", "goroutine ", "stack backtrace:", "Exception in thread ")
+_RUST_HASH_CHARACTERS, _HEXADECIMAL = 17, frozenset("0123456789abcdef")
 
-# Under such headings templates ask for what has nothing to do with the cause.
-_ASIDE_HEADINGS = tuple(
+# Sections of issue templates that are unrelated to the cause.
+_IRRELEVANT_HEADINGS = tuple(
     "environment|version|system info|your system|platform|checklist|prerequisite|additional context|screenshots|"
     "code of conduct|are you willing|contact|os|dependencies|installation method|conda|pip list|pip freeze|software|"
     "desktop|smartphone|provide verbose|guidelines|acceptance|installed".split("|")
 )
-# Headings that a template gives and that say nothing themselves; what stands below them does.
+# Headings of issue templates: the headings are ignored, the text below them is used.
 _TEMPLATE_HEADINGS = tuple(
     "bug report|describe|expected|actual|current|steps to|to reproduce|repro|minimal|how to reproduce|what|summary|"
     "description|feature request|is your feature|proposed|motivation|possible solution|context|issue|code|logs|"
     "relevant|error|traceback|observed|output|example|problem|details|notes|background|additional".split("|")
 )
-# What a tracker's labels are made of.
+# Words of the labels of issue trackers.
 _LABELS = frozenset(
     "bug report feature request feat fix enhancement question issue regression perf performance docs proposal idea "
     "improvement chore discussion help wanted crash error problem task".split()
 )
-_LONGEST_LABEL = 40
+_MAX_LABEL_CHARACTERS = 40
 _CHECKBOXES = ("- [ ]", "- [x]", "- [X]", "* [ ]", "* [x]", "* [X]", "[ ]", "[x]", "[X]")
 _NO_PROSE = ("<img", "<details", "</details", "<summary", "</summary", "![", "_No response_")
 _SOURCE_SUFFIXES = frozenset(
@@ -54,20 +54,21 @@ _SOURCE_SUFFIXES = frozenset(
     mm swift ex exs erl hs ml lua pl pm r jl dart sh sql html css scss json yaml yml toml cfg ini xml proto graphql tf
     zig nim""".split()
 )
-# What stands around a place in a stack frame, in any language.
-_AROUND_PLACES = str.maketrans(dict.fromkeys("()\"'`<>[]{},;|*=", " "))
+# Punctuation around file names in stack frames of all languages.
+_FRAME_PUNCTUATION = str.maketrans(dict.fromkeys("()\"'`<>[]{},;|*=", " "))
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A file that a text mentions, with a line in a stack frame (else 0); `nearness` is 1 for the innermost frame.
+class FileMention:
+    """A file that a text mentions, with a line if it is a stack frame (otherwise 0).
 
-    A frame may name its function, with what that belongs to, and show the source of its line.
+    `frame_weight` is 1 for the innermost frame. A frame may name its function and container and show the source of its
+    line.
     """
 
     path: str
     line: int = 0
-    nearness: float = 1.0
+    frame_weight: float = 1.0
     function: str = ""
     container: str = ""
     source: str = ""
@@ -75,73 +76,75 @@ class Place:
 
 @dataclass(slots=True)
 class Issue:
-    """What a text of several lines says, by what it is worth."""
+    """The parts of a multi-line text, by importance."""
 
     title: str
     prose: list[str] = field(default_factory=list)
     quoted: list[str] = field(default_factory=list)
     code: list[str] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
-    places: list[Place] = field(default_factory=list)
+    mentions: list[FileMention] = field(default_factory=list)
 
     def names(self) -> list[str]:
-        """The names in title, prose and quotations, the most frequent first."""
+        """Return the names in title, prose and quotations, most frequent first."""
         return _names([self.title, *self.prose, *self.quoted])
 
     def code_names(self) -> list[str]:
-        """The names in blocks of code, the most frequent first."""
+        """Return the names in code blocks, most frequent first."""
         return _names(self.code)
 
 
 def is_issue(text: str) -> bool:
-    """Whether a query is so long, and of several lines, that it has to be read like an issue."""
-    return len(text) > _LEAST_CHARACTERS and "\n" in text
+    """Whether a query is long and has several lines, so that it must be parsed as an issue."""
+    return len(text) > _MIN_CHARACTERS and "\n" in text
 
 
-def frames_of(text: str) -> list[Place]:
-    """The stack frames of a text that is little else, or the place that is all of it; the innermost first."""
-    lines = [line for line in shortened(text).split("\n") if line.strip()]
-    framed: list[Place] = []
-    told = 0  # lines that belong to the trace
+def parse_frames(text: str) -> list[FileMention]:
+    """Return the stack frames of a text that is mainly a trace, or of a single `file:line`, innermost first."""
+    lines = [line for line in truncate_query(text).split("\n") if line.strip()]
+    framed: list[FileMention] = []
+    trace_lines = 0  # lines that belong to the trace
     for number, line in enumerate(lines):
-        place, count = _frame(line, lines[number - 1] if number else "", lines[number + 1 : number + 3])
-        framed += [place] if place else []
-        told += count or line.strip().startswith(_TRACE_HEADS)
-    if told * 2 <= len(lines):
+        mention, count = _frame(line, lines[number - 1] if number else "", lines[number + 1 : number + 3])
+        framed += [mention] if mention else []
+        trace_lines += count or line.strip().startswith(_TRACE_HEADERS)
+    if trace_lines * 2 <= len(lines):
         return []
-    return list(dict.fromkeys(reversed(framed) if _are_python(framed) else framed))[:_MOST_PLACES]
+    return list(dict.fromkeys(reversed(framed) if _are_python(framed) else framed))[:_MAX_MENTIONS]
 
 
-def _frame(line: str, above: str, below: Sequence[str]) -> tuple[Place | None, int]:
-    """The frame that a line tells, and over how many lines: Go and Rust name the function above, Python has the source
-    below."""
-    place = next(iter(_places_in(line)), None)
-    if place is None or not place.line:
+def _frame(line: str, above: str, below: Sequence[str]) -> tuple[FileMention | None, int]:
+    """Return the stack frame on a line and the number of lines it spans.
+
+    Go and Rust name the function on the line above, Python shows the source on the line below.
+    """
+    mention = next(iter(_mentions_in(line)), None)
+    if mention is None or not mention.line:
         return None, 0
     stripped = line.strip()
     if stripped.startswith('File "'):
-        source = [text.strip() for text in below[:1] if not _places_in(text)]
+        source = [text.strip() for text in below[:1] if not _mentions_in(text)]
         has_marks = bool(source) and len(below) > 1 and not below[1].strip("~^ \t")
-        return _naming(place, stripped.rpartition(" in ")[2], source), 1 + len(source) + has_marks
-    if place.path.endswith(_NAMED_ABOVE) and above.strip() and not _places_in(above):
-        return _naming(place, _without_number(above.strip())), 2
-    return _naming(place, _function_in(stripped)), 1
+        return _with_function(mention, stripped.rpartition(" in ")[2], source), 1 + len(source) + has_marks
+    if mention.path.endswith(_FUNCTION_ABOVE) and above.strip() and not _mentions_in(above):
+        return _with_function(mention, _bare_function_name(above.strip())), 2
+    return _with_function(mention, _function_in(stripped)), 1
 
 
-def _naming(place: Place, function: str, source: Sequence[str] = ()) -> Place:
-    container, name = _qualified(function[:_LONGEST_SPELLING])
-    return replace(place, function=name, container=container, source="".join(source)[:_LONGEST_SPELLING])
+def _with_function(mention: FileMention, function: str, source: Sequence[str] = ()) -> FileMention:
+    container, name = _qualified(function[:_MAX_FRAME_CHARACTERS])
+    return replace(mention, function=name, container=container, source="".join(source)[:_MAX_FRAME_CHARACTERS])
 
 
-def _without_number(text: str) -> str:
-    """What a frame calls its function, without the number before it (Rust) and what made it a goroutine (Go)."""
+def _bare_function_name(text: str) -> str:
+    """Strip the frame number (Rust) and the goroutine information (Go) from a function name."""
     number, colon, rest = text.partition(": ")
     text = rest if colon and number.strip().isdigit() else text
     return text.removeprefix("created by ").partition(" in goroutine")[0].strip()
 
 
 def _function_in(frame: str) -> str:
-    """How a frame of one line spells its function; empty where it names none."""
+    """Return the function name in a one-line frame, as written; empty if there is none."""
     if ":in " in frame:  # Ruby: `from a.rb:4:in 'block in total'`
         return frame.partition(":in ")[2].rpartition(" ")[2]
     if frame.startswith("#"):
@@ -156,17 +159,22 @@ def _function_in(frame: str) -> str:
 
 
 def _qualified(spelling: str) -> tuple[str, str]:
-    """What a function belongs to and its name, however a language spells that: `gin.(*Context).Next(0x1)`,
-    `tokio::task::spawn::{{closure}}`, `Shop\\Basket->total()`; empty where it has no name."""
+    r"""Return the container and the name of a function in the notation of any language; empty strings if it has no
+    name.
+
+    Examples: `gin.(*Context).Next(0x1)`, `tokio::task::spawn::{{closure}}`, `Shop\\Basket->total()`.
+    """
     text = spelling.strip("`'\" ").rpartition("/")[2].replace("(*", "").replace(").", ".").partition("(")[0]
     for separator in ("::", "->", "#", "\\", "$"):
         text = text.replace(separator, ".")
-    named = [part for part in _without_brackets(text).split(".") if part.isidentifier() and not _is_made(part)]
+    named = [
+        part for part in _without_brackets(text).split(".") if part.isidentifier() and not _is_generated_name(part)
+    ]
     return (named[-2] if len(named) > 1 else "", named[-1] if named else "")
 
 
 def _without_brackets(text: str) -> str:
-    """The text without type parameters."""
+    """Return the text without type parameters."""
     kept: list[str] = []
     depth = 0
     for char in text:
@@ -176,73 +184,73 @@ def _without_brackets(text: str) -> str:
     return "".join(kept)
 
 
-def _is_made(part: str) -> bool:
-    """Whether a compiler made a part of a name: `func1` of Go, the hash of Rust."""
+def _is_generated_name(part: str) -> bool:
+    """Whether a compiler generated a part of a name: `func1` in Go, the hash in Rust."""
     return part.removeprefix("func").isdigit() or (
-        len(part) == _RUST_HASH and part[0] == "h" and _HEXADECIMAL.issuperset(part[1:])
+        len(part) == _RUST_HASH_CHARACTERS and part[0] == "h" and _HEXADECIMAL.issuperset(part[1:])
     )
 
 
-def shortened(text: str) -> str:
-    """What is read of a query, however long it is."""
+def truncate_query(text: str) -> str:
+    """Return the beginning and the end of a long query."""
     if len(text) <= _HEAD_CHARACTERS + _TAIL_CHARACTERS:
         return text
     return f"{text[:_HEAD_CHARACTERS]}\n{text[-_TAIL_CHARACTERS:]}"
 
 
-def read_issue(text: str) -> Issue:
-    """Take an issue apart. Linear in its length."""
+def parse_issue(text: str) -> Issue:
+    """Parse an issue in linear time."""
     first, *lines = _without_comments(text).strip().split("\n")
     issue = Issue(_title(first))
-    is_aside = is_fenced = False
-    frames: list[Place] = []
+    is_irrelevant = is_fenced = False
+    frames: list[FileMention] = []
     for number, line in enumerate(lines):
         stripped = line.strip()
         if stripped.startswith(("```", "~~~")):
             is_fenced = not is_fenced
             continue
-        if places := _places_in(line):
+        if mentions := _mentions_in(line):
             framed, _ = _frame(line, lines[number - 1] if number else "", lines[number + 1 : number + 3])
-            frames += [framed, *places[1:]] if framed else places
+            frames += [framed, *mentions[1:]] if framed else mentions
             issue.functions += _function_of(stripped)
         if is_fenced:
-            issue.code += [] if is_aside or places else [line]
+            issue.code += [] if is_irrelevant or mentions else [line]
             continue
         heading = _heading(stripped)
         if heading:
-            is_aside = _is_aside(heading)
-            issue.prose += [] if is_aside or heading.startswith(_TEMPLATE_HEADINGS) else [heading]
-        elif not is_aside:
-            _read_line(issue, line, stripped)
-    issue.places = [*map(Place, _paths_in(issue.title)), *_by_nearness(frames[:_MOST_PLACES])]
+            is_irrelevant = _is_irrelevant(heading)
+            issue.prose += [] if is_irrelevant or heading.startswith(_TEMPLATE_HEADINGS) else [heading]
+        elif not is_irrelevant:
+            _add_line(issue, line, stripped)
+    issue.mentions = [*map(FileMention, _paths_in(issue.title)), *_weighted(frames[:_MAX_MENTIONS])]
     return issue
 
 
 def _title(line: str) -> str:
-    """A title without links and without what a tracker puts before it: `[Bug]: `, `🐛 Bug Report: `, `FEAT: `."""
+    """Return a title without links and tracker labels such as `[Bug]: `, `🐛 Bug Report: `, `FEAT: `."""
     words = [word for word in line.strip("# \t").split() if "://" not in word]
     title = " ".join(words)
     label, colon, rest = title.partition(":")
-    if title.startswith("[") and "]" in title[:_LONGEST_LABEL]:
+    if title.startswith("[") and "]" in title[:_MAX_LABEL_CHARACTERS]:
         label, colon, rest = title.partition("]")
     is_label = _LABELS.issuperset("".join(char if char.isalpha() else " " for char in label.lower()).split())
     return rest.strip(": ") or title if colon and is_label else title
 
 
-def _read_line(issue: Issue, line: str, stripped: str) -> None:
-    """Add a line outside of fences: prose with its quotations, or indented code."""
+def _add_line(issue: Issue, line: str, stripped: str) -> None:
+    """Add a line outside code fences to the issue: prose with its quotations, or indented code."""
     if not stripped or stripped.startswith((*_CHECKBOXES, *_NO_PROSE)):
         return
     if line.startswith(("    ", "\t")) or stripped.startswith(">>>"):
         issue.code.append(line)
         return
     quoted = stripped.split("`")[1::2]
-    issue.quoted += [span for span in quoted if span and len(span) < _LONGEST_SPAN]
+    issue.quoted += [span for span in quoted if span and len(span) < _MAX_SPAN_CHARACTERS]
     issue.prose.append(" ".join(word for word in stripped.split() if "://" not in word))
 
 
 def _without_comments(text: str) -> str:
-    """The text without HTML comments: the instructions of templates."""
+    """Remove HTML comments, which hold the instructions of templates."""
     kept: list[str] = []
     at = 0
     while (opened := text.find("<!--", at)) >= 0:
@@ -255,95 +263,98 @@ def _without_comments(text: str) -> str:
 
 
 def _heading(stripped: str) -> str:
-    """A heading in lower case, as Markdown or as a bold line; empty for any other line."""
-    is_bold = stripped.startswith("**") and stripped.rstrip(":").endswith("**") and len(stripped) < _LONGEST_HEADING
+    """Return a Markdown heading or bold line in lower case; empty for any other line."""
+    is_bold = (
+        stripped.startswith("**") and stripped.rstrip(":").endswith("**") and len(stripped) < _MAX_HEADING_CHARACTERS
+    )
     return stripped.strip("#*: ").lower() if stripped.startswith("#") or is_bold else ""
 
 
-def _is_aside(heading: str) -> bool:
-    return heading.startswith(_ASIDE_HEADINGS) or "version" in heading or "environment" in heading
+def _is_irrelevant(heading: str) -> bool:
+    return heading.startswith(_IRRELEVANT_HEADINGS) or "version" in heading or "environment" in heading
 
 
-def _places_in(line: str) -> list[Place]:
-    """The files that a line mentions with a line number: a stack frame of any language, or `path:12`."""
+def _mentions_in(line: str) -> list[FileMention]:
+    """Return the files that a line mentions: stack frames of any language, or `path:12`."""
     if "." not in line:
         return []
-    words = line.translate(_AROUND_PLACES).split()
+    words = line.translate(_FRAME_PUNCTUATION).split()
     found = []
     for number, word in enumerate(words):
         if "." not in word:
             continue
         path, *rest = word.removeprefix("file://").split(":")
-        if len(path) == 1 and rest:  # a drive
+        if len(path) == 1 and rest:  # drive letter
             path, *rest = rest
         if not _is_path(path):
             continue
         following = [*rest, *words[number + 1 : number + 3]]
         numbers = list(filter(None, map(_line_number, following)))
-        says_line = bool(rest) or "line" in following
-        is_counted = bool(numbers) and (says_line or _line_number(following[0]) == numbers[0])
-        found.append(Place(path, int(numbers[0]) if is_counted else 0))
+        has_line_word = bool(rest) or "line" in following
+        has_line = bool(numbers) and (has_line_word or _line_number(following[0]) == numbers[0])
+        found.append(FileMention(path, int(numbers[0]) if has_line else 0))
     return found
 
 
 def _line_number(text: str) -> str:
-    """The digits of a line, or of the first of several (`12-40`); empty for anything else."""
+    """Return the digits of a line number, or of the first of a range (`12-40`); empty for anything else."""
     first = text.partition("-")[0]
-    return first if first.isascii() and first.isdigit() and len(first) < _MOST_DIGITS else ""
+    return first if first.isascii() and first.isdigit() and len(first) < _MAX_DIGITS else ""
 
 
 def _paths_in(text: str) -> list[str]:
-    return [place.path for place in _places_in(text)]
+    return [mention.path for mention in _mentions_in(text)]
 
 
 def _is_path(word: str) -> bool:
     name = word.replace("\\", "/").rsplit("/", 1)[-1]
     stem, _, suffix = name.rpartition(".")
-    return bool(stem) and suffix.lower() in _SOURCE_SUFFIXES and len(word) < _LONGEST_PATH
+    return bool(stem) and suffix.lower() in _SOURCE_SUFFIXES and len(word) < _MAX_PATH_CHARACTERS
 
 
 def _function_of(frame: str) -> list[str]:
-    """The function that a stack frame names: after `in` or `at`, or none."""
+    """Return the function name after `in` or `at` in a stack frame, as a list of at most one."""
     words = frame.replace("(", " ").split()
     for mark in ("in", "at"):
         if mark in words[:-1]:
             name = words[words.index(mark) + 1].strip("`'\",:")
-            if name.replace(".", "").replace("_", "").isalnum() and len(name) < _LONGEST_NAME:
+            if name.replace(".", "").replace("_", "").isalnum() and len(name) < _MAX_NAME_CHARACTERS:
                 return [name]
     return []
 
 
-def _are_python(places: list[Place]) -> bool:
-    return sum(place.path.endswith(".py") for place in places) * 2 > len(places)
+def _are_python(mentions: list[FileMention]) -> bool:
+    return sum(mention.path.endswith(".py") for mention in mentions) * 2 > len(mentions)
 
 
-def _by_nearness(places: list[Place]) -> list[Place]:
-    """Places with how near the innermost frame they are; Python alone prints that one last."""
-    is_python = _are_python(places)
-    frames = [place for place in places if place.line]
-    order = list(dict.fromkeys(place.path for place in (reversed(frames) if is_python else frames)))
-    nearness = {path: 1 / (1 + number) for number, path in enumerate(order)}
-    unique = {place.path: place for place in (places if is_python else reversed(places))}
-    return [replace(place, nearness=nearness.get(path, 1.0)) for path, place in unique.items()]
+def _weighted(mentions: list[FileMention]) -> list[FileMention]:
+    """Weight mentioned files by the distance to the innermost frame, which only Python prints last."""
+    is_python = _are_python(mentions)
+    frames = [mention for mention in mentions if mention.line]
+    order = list(dict.fromkeys(mention.path for mention in (reversed(frames) if is_python else frames)))
+    frame_weight = {path: 1 / (1 + number) for number, path in enumerate(order)}
+    unique = {mention.path: mention for mention in (mentions if is_python else reversed(mentions))}
+    return [replace(mention, frame_weight=frame_weight.get(path, 1.0)) for path, mention in unique.items()]
 
 
 def _names(texts: list[str]) -> list[str]:
+    """Return the identifiers in the texts, most frequent first."""
     counted: Counter[str] = Counter()
     for word in " ".join(texts).split():
-        if word.strip(_PUNCTUATION).isalpha() and _is_plain(word.strip(_PUNCTUATION)):
-            continue  # as most words are
+        if word.strip(_PUNCTUATION).isalpha() and _is_plain_word(word.strip(_PUNCTUATION)):
+            continue  # fast path for most words
         for match in NAME_OR_PATH.finditer(word):
             name = match[0]
-            if 2 < len(name) < _LONGEST_NAME and _is_name(name, word[match.end() : match.end() + 1]):
+            if 2 < len(name) < _MAX_NAME_CHARACTERS and _is_name(name, word[match.end() : match.end() + 1]):
                 counted[name] += 1
     return [name for name, _ in counted.most_common()]
 
 
-def _is_plain(letters: str) -> bool:
+def _is_plain_word(letters: str) -> bool:
     return letters[1:].islower() or letters.isupper()
 
 
 def _is_name(name: str, following: str) -> bool:
-    if name.isalpha() and _is_plain(name) and following != "(":
+    if name.isalpha() and _is_plain_word(name) and following != "(":
         return False
     return "." in name or SYMBOL_SIGNS.search(name + following) is not None

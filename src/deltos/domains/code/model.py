@@ -1,4 +1,4 @@
-"""The nouns of code search: pieces of files with what they define, and what a query brings back."""
+"""Data classes of code search: chunks, hits and answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FoundBy = Literal["words", "meaning", "commits"]
 
 @dataclass(frozen=True, slots=True)
 class CodeChunk:
-    """Consecutive lines of a file that belong together; `symbol` is the qualified name of what they define."""
+    """Consecutive lines of a file; `symbol` is the qualified name of the definition in them."""
 
     start_line: int
     end_line: int
@@ -26,14 +26,13 @@ class CodeChunk:
 
 @dataclass(frozen=True, slots=True)
 class CodeHit:
-    """A chunk that answers a query, with the lines as they are on disk now; `line` is the one asked for, if any.
+    """A chunk that answers a query, with its current lines from disk.
 
-    `symbol` is the definition in it that answers, from `head_line` to `tail_line` where that is known.
-    `about` is the first sentence that the file says about itself. `score` is the confidence that the hit answers,
-    from 0 to 1; what matches a text or a pattern exactly has 1. `found_by` says what brought it into the answer:
-    its words, or its meaning or its commits where it has hardly a word of the query. `repository` is what the
-    project is called that it belongs to, and `project_id` a name that means it everywhere; both are empty where one
-    project alone is searched.
+    `line` is the requested line, if any. `symbol` is the definition that answers, from `head_line` to `tail_line` if
+    known. `about` is the first sentence of the file's docstring or header comment. `score` is the confidence from 0 to
+    1; exact matches have 1. `found_by` is "meaning" or "commits" for a hit that has hardly any term of the query.
+    `repository` is the name of the hit's project, `project_id` its globally unique name; both are empty if one project
+    is searched.
     """
 
     chunk_id: int
@@ -57,12 +56,11 @@ class CodeHit:
 
 @dataclass(frozen=True, slots=True)
 class CodeAnswer:
-    """The hits of one query as it was understood, best first; where there are none, how much was searched for them.
+    """The hits of one query, best first.
 
-    `total` is how many hits there would be without a limit, or at least that many. The first `leading` of them are
-    shown with their code. `is_definition` says that the query is a name that the first hit defines, `is_message` that
-    it is a message that the hits have as text; `unknown` are words of the query that no file has,
-    and `passed_over` tells of files that are not in the index, where something was not found.
+    `total` is the number of hits without a limit, or a lower bound of it. The first `leading` hits are shown with their
+    code. `is_definition`: the query is a name that the first hit defines. `is_message`: the hits contain the message in
+    the query. `unknown` are query words that no file contains. `skipped_note` lists files that are not indexed.
     """
 
     query: CodeQuery
@@ -76,8 +74,8 @@ class CodeAnswer:
     is_definition: bool = False
     is_message: bool = False
     unknown: tuple[str, ...] = ()
-    passed_over: str = ""
+    skipped_note: str = ""
 
     def with_notes(self, notes: tuple[str, ...]) -> CodeAnswer:
-        """The same answer with more to say about it, first."""
+        """Return the answer with further notes before its own."""
         return replace(self, notes=notes + self.notes)

@@ -1,4 +1,4 @@
-"""What a path says about a file: its telling stem, its folders, and whether it is an example, vendored or built."""
+"""Properties of a file by its path: meaningful stem, folders, and whether it is auxiliary, built or settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deltos.languages.table import PROSE_EXTENSIONS
 if TYPE_CHECKING:
     from deltos.text.words import Words
 
-# Stems that say nothing; the folder's name speaks for such a file.
+# Stems without meaning; the name of the folder is used instead.
 GENERIC_STEMS = frozenset({"index", "mod", "__init__", "lib", "main", "init", "default", "root"})
 _SOURCE_FOLDERS = frozenset({"src", "lib", "source", "sources", "main"})
 _ASIDE = re.compile(
@@ -36,13 +36,16 @@ _CHANGELOG_STEMS = frozenset(
 
 
 def path_words(path: str, words: Words) -> tuple[str, str]:
-    """The words of a path: of its telling stem, and of its folders from the nearest outwards."""
-    stem, folders = telling_stem(path)
+    """Return the index words of a path: of its meaningful stem, and of its folders from the innermost outwards."""
+    stem, folders = meaningful_stem(path)
     return words.of(stem), words.of(" ".join(reversed(folders)))
 
 
-def telling_stem(path: str) -> tuple[str, list[str]]:
-    """The part of a path that names its content, and the folders above it: `a/cache/index.ts` is about `cache`."""
+def meaningful_stem(path: str) -> tuple[str, list[str]]:
+    """Return the part of a path that names its content, and the folders above it.
+
+    `a/cache/index.ts` is about `cache`.
+    """
     *folders, name = path.split("/")
     stem = name.split(".", 1)[0] if not name.startswith(".") else name[1:]
     while stem.lower() in GENERIC_STEMS and folders:
@@ -56,27 +59,27 @@ def telling_stem(path: str) -> tuple[str, list[str]]:
 
 @lru_cache(maxsize=16_384)
 def is_aside(path: str) -> bool:
-    """Whether the path looks like an example, vendored or superseded code."""
+    """Whether the path looks like auxiliary code: an example, vendored, deprecated, a script or a benchmark."""
     return _ASIDE.search(path) is not None
 
 
 def is_prose(path: str) -> bool:
-    """Whether the path is that of a text for people."""
+    """Whether the file is prose, such as Markdown."""
     return path.lower().endswith(PROSE_EXTENSIONS)
 
 
 def is_changelog(path: str) -> bool:
-    """Whether the path is that of a list of changes, which has the words of every one of them."""
+    """Whether the file is a changelog, which contains the words of every change."""
     name = path.rsplit("/", 1)[-1].lower()
     return name.split(".", 1)[0].rstrip("0123456789") in _CHANGELOG_STEMS
 
 
 def is_built(path: str) -> bool:
-    """Whether the path looks like something a build wrote."""
+    """Whether the path looks like build output."""
     return _BUILT.search(path) is not None
 
 
 @lru_cache(maxsize=16_384)
 def is_settings(path: str) -> bool:
-    """Whether the path looks like the configuration of a tool rather than of the product."""
+    """Whether the path looks like configuration of a tool rather than of the product."""
     return _SETTINGS.search(path) is not None

@@ -1,4 +1,4 @@
-"""What a query asks for: a name, a literal, a pattern, or a description in words."""
+"""Parse a query: a name, a literal, a regular expression, or a description in words."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from deltos.domains.code.issue import frames_of, is_issue, read_issue, shortened
+from deltos.domains.code.issue import is_issue, parse_frames, parse_issue, truncate_query
 from deltos.errors import BadArgument
-from deltos.text.english import in_english
 from deltos.text.identifiers import (
     NAME_OR_PATH,
     SYMBOL_SIGNS,
@@ -20,39 +19,41 @@ from deltos.text.identifiers import (
     symbols_in_query,
 )
 from deltos.text.stop_words import CHANGE_VERBS, QUESTION_WORDS, STOP_WORDS
+from deltos.text.translation import translate_to_english
 from deltos.text.words import plain_words, unique
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from deltos.domains.code.issue import Issue, Place
+    from deltos.domains.code.issue import FileMention, Issue
     from deltos.text.words import Words
 
 MAX_QUERY_CHARACTERS = 2_000
-MAX_TERMS = 24  # each costs a lookup and a bit in every mask
-# Of an issue: names and terms of each kind, the most telling kind first. All its terms together are MAX_TERMS at most.
+MAX_TERMS = 24  # each term costs an index lookup and a bit in every mask
+# Limits for an issue: names, and terms of each kind, most important kind first. MAX_TERMS limits all terms together.
 _ISSUE_NAMES, _ISSUE_FUNCTIONS, _ISSUE_CODE_NAMES = 12, 4, 8
 _NAME_TERMS, _QUOTED_TERMS, _FUNCTION_TERMS, _PROSE_TERMS, _CODE_TERMS = 10, 10, 4, 12, 6
 
 _TEST_TERMS = frozenset(("test", "spec", "mock", "fixtur"))
 _PROSE_WORDS = frozenset(("doc", "document", "readm", "guid", "tutori", "changelog"))
 
-_HOW_VERBS, _HOW_PERSONS = frozenset(("do", "can", "could", "should", "would")), frozenset(("i", "you", "one"))
+_HOW_VERBS, _HOW_PRONOUNS = frozenset(("do", "can", "could", "should", "would")), frozenset(("i", "you", "one"))
 
 QueryKind = Literal["words", "symbol", "literal", "pattern"]
 
 _QUOTED = re.compile(r"""^(?:"([^"]+)"|'([^']+)'|`([^`]+)`)$""")
 _SLASHED = re.compile(r"^/(.+)/(i?)$", re.DOTALL)
-_PATTERN_SIGNS = re.compile(r"\\[wdsbWDSB.(){}\[\]]|\.[*+]|\[[^\[\]\s]+\][*+?]|\([^()|\s]*\|[^()\s]*\)|^\^\S|\S\$$")
+_REGEX_SIGNS = re.compile(r"\\[wdsbWDSB.(){}\[\]]|\.[*+]|\[[^\[\]\s]+\][*+?]|\([^()|\s]*\|[^()\s]*\)|^\^\S|\S\$$")
 
 
 @dataclass(frozen=True, slots=True)
 class CodeQuery:
-    """A parsed query: `terms` are index words, `joined` neighbours written as one, `names` are like identifiers.
+    """A parsed query.
 
-    One that was read as an issue has its title for a text, and the places that it mentions. `frames` are those of a
-    stack trace, the innermost first, or the place that is all of the query. Of a question in another language, `terms`
-    are what it is in English, and `spoken` its own words.
+    `terms` are index words, `joined` adjacent words written as one, `names` look like identifiers. An issue has its
+    title as `text`, and the files that it mentions as `places`. `frames` are those of a stack trace, innermost first,
+    or a single `file:line`. For a query in another language, `terms` are translated to English and `original_terms` are
+    its own words.
     """
 
     text: str
@@ -62,91 +63,93 @@ class CodeQuery:
     names: tuple[str, ...] = ()
     about_tests: bool = False
     about_prose: bool = False
-    asks_how: bool = False  # to do something with the project, which texts for people answer
+    is_how_to: bool = False  # asks how to do something with the project, which prose answers
     is_issue: bool = False
-    places: tuple[Place, ...] = ()
-    frames: tuple[Place, ...] = ()
+    places: tuple[FileMention, ...] = ()
+    frames: tuple[FileMention, ...] = ()
     in_english: str = ""
-    spoken: tuple[str, ...] = ()
+    original_terms: tuple[str, ...] = ()
 
     @property
     def is_place(self) -> bool:
-        """Whether it is `file:line` and nothing else."""
+        """Whether the query is a single `file:line`."""
         return len(self.frames) == 1 and not self.is_issue and len(self.text.split()) == 1
 
     @property
     def is_name(self) -> bool:
-        """Whether it can hardly be anything but the name of something."""
+        """Whether the query is almost certainly the name of a symbol."""
         return self.kind == "symbol" and ("." in self.text or looks_like_code(self.text, SYMBOL_SIGNS))
 
 
 def parse_query(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
-    """Recognise what kind of query this is and take it apart; without `exact`, everything is read as words."""
-    text = "\n".join(map(_printable, shortened(text.strip()).splitlines())).strip()
+    """Detect the kind of a query and parse it; with `exact=False` it is always parsed as words."""
+    text = "\n".join(map(_printable, truncate_query(text.strip()).splitlines())).strip()
     if not text:
         raise BadArgument("The query is empty", hint="Describe the code you look for, or give a name.")
     is_exact = exact and len(text) <= MAX_QUERY_CHARACTERS and (_QUOTED.match(text) or _SLASHED.match(text))
     if is_issue(text) and not is_exact:
-        return replace(_from_issue(read_issue(text), words), frames=tuple(frames_of(text)))
+        return replace(_from_issue(parse_issue(text), words), frames=tuple(parse_frames(text)))
     text = text[:MAX_QUERY_CHARACTERS]
     if not exact:
-        return _in_words(text, words)
+        return _parse_words(text, words)
     if quoted := _QUOTED.match(text):
         return CodeQuery(next(filter(None, quoted.groups())), "literal")
     if slashed := _SLASHED.match(text):
         return CodeQuery(("(?i)" if slashed[2] else "") + slashed[1], "pattern")
-    frames = tuple(frames_of(text))
-    if not frames and _PATTERN_SIGNS.search(text) and not re.search(r"\s\w+\s\w+\s", text):
+    frames = tuple(parse_frames(text))
+    if not frames and _REGEX_SIGNS.search(text) and not re.search(r"\s\w+\s\w+\s", text):
         return CodeQuery(text, "pattern")
     if not plain_words(text):
         return CodeQuery(text, "literal")
-    return replace(_in_words(text, words), frames=frames)
+    return replace(_parse_words(text, words), frames=frames)
 
 
 def _printable(line: str) -> str:
-    """A line with spaces in place of control characters."""
+    """Return a line with control characters replaced by spaces."""
     if line.replace("\t", "").isprintable():
         return line
     return "".join(char if char.isprintable() or char == "\t" else " " for char in line)
 
 
-def _in_words(text: str, words: Words) -> CodeQuery:
+def _parse_words(text: str, words: Words) -> CodeQuery:
+    """Parse a query as words or as a symbol."""
     bare = text.removesuffix("()")
     is_symbol = NAME_OR_PATH.fullmatch(bare) is not None
-    english = in_english(text)
+    english = translate_to_english(text)
     plain = plain_words(english or text)
     kept = [word for word in plain if word.lower() not in STOP_WORDS | QUESTION_WORDS] or plain
     kept = _without_change_verbs(kept)
     terms = unique(words.of(" ".join(kept)).split())[:MAX_TERMS]
-    asks_how = _asks_how(plain)
+    is_how_to = _is_how_to(plain)
     return CodeQuery(
         text,
         "symbol" if is_symbol else "words",
         tuple(terms or [word.lower() for word in plain][:MAX_TERMS]),
         tuple(_joined(plain, set(terms))),
         tuple(symbols_in_query(bare, is_symbol=is_symbol)),
-        about_tests=not asks_how and not _TEST_TERMS.isdisjoint(terms),
-        about_prose=asks_how or not _PROSE_WORDS.isdisjoint(terms),
-        asks_how=asks_how,
+        about_tests=not is_how_to and not _TEST_TERMS.isdisjoint(terms),
+        about_prose=is_how_to or not _PROSE_WORDS.isdisjoint(terms),
+        is_how_to=is_how_to,
         in_english=english or "",
-        spoken=tuple(unique(words.of(text).split())[:MAX_TERMS]) if english else (),
+        original_terms=tuple(unique(words.of(text).split())[:MAX_TERMS]) if english else (),
     )
 
 
-def _asks_how(plain: Sequence[str]) -> bool:
-    """Whether somebody asks how to do something with the project, which texts for people answer.
+def _is_how_to(plain: Sequence[str]) -> bool:
+    """Whether the query asks how to do something with the project, which prose answers.
 
-    So do "how do I run the tests" and "how to deploy"; "how do we" and "how does it" ask how the code does it.
+    "how do I run the tests" and "how to deploy" do; "how do we" and "how does it" ask how the code works.
     """
     begin = [word.lower() for word in plain[:3]]
     if begin[:2] == ["how", "to"]:
         return True
-    return len(begin) == 3 and begin[0] == "how" and begin[1] in _HOW_VERBS and begin[2] in _HOW_PERSONS
+    return len(begin) == 3 and begin[0] == "how" and begin[1] in _HOW_VERBS and begin[2] in _HOW_PRONOUNS
 
 
 def _from_issue(issue: Issue, words: Words) -> CodeQuery:
-    """Title first, then what is named or quoted, then the words that the prose repeats, then names of example code."""
-    title = _in_words(issue.title[:MAX_QUERY_CHARACTERS] or "issue", words)
+    """Build the query of an issue: terms of the title, then names and quotations, repeated words of the prose, example
+    code."""
+    title = _parse_words(issue.title[:MAX_QUERY_CHARACTERS] or "issue", words)
     named, in_code = issue.names()[:_ISSUE_NAMES], issue.code_names()
     functions = unique(reversed(issue.functions))[:_ISSUE_FUNCTIONS]
     terms = unique(
@@ -169,7 +172,7 @@ def _from_issue(issue: Issue, words: Words) -> CodeQuery:
         about_tests=title.about_tests,
         about_prose=title.about_prose,
         is_issue=True,
-        places=tuple(issue.places),
+        places=tuple(issue.mentions),
     )
 
 
@@ -178,9 +181,9 @@ def _terms(texts: Iterable[str], words: Words) -> list[str]:
 
 
 def _repeated_terms(prose: Iterable[str], words: Words) -> list[str]:
-    """The index words of prose, the most frequent first."""
-    left_out = STOP_WORDS | QUESTION_WORDS
-    kept = [word for word in plain_words(" ".join(prose)) if not word.isdigit() and word.lower() not in left_out]
+    """Return the index words of prose, most frequent first."""
+    ignored = STOP_WORDS | QUESTION_WORDS
+    kept = [word for word in plain_words(" ".join(prose)) if not word.isdigit() and word.lower() not in ignored]
     return [term for term, _ in Counter(words.of(" ".join(kept)).split()).most_common()]
 
 
@@ -189,7 +192,7 @@ def _with_last_parts(names: Iterable[str]) -> list[str]:
 
 
 def _without_change_verbs(words: list[str]) -> list[str]:
-    """Drop what opens a commit subject (`Fix`, `Add`), as long as enough is left."""
+    """Drop the verbs that open a commit subject (`Fix`, `Add`) while more than two words are left."""
     rest = words
     while len(rest) > 2 and rest[0].lower() in CHANGE_VERBS:
         rest = rest[1:]
@@ -197,7 +200,7 @@ def _without_change_verbs(words: list[str]) -> list[str]:
 
 
 def _joined(plain: list[str], known: set[str]) -> list[str]:
-    """Neighbouring words as one compound: `rate limit` may be written `RateLimit`."""
+    """Return adjacent words written as one: `rate limit` may be written `RateLimit`."""
     parts = [part for word in plain for part in split_identifier(word)]
     pairs = [left + right for left, right in itertools.pairwise(parts)]
     triples = [a + b + c for a, b, c in zip(parts, parts[1:], parts[2:], strict=False)]

@@ -1,4 +1,4 @@
-"""Code answers as text and as data, which share one token budget and say the same."""
+"""Render answers of code search as text and as structured data with the same content and one token budget."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from deltos.budget import CHARACTERS_PER_TOKEN, MAX_ANSWER_CHARACTERS, characters_for, shown_of
+from deltos.budget import CHARACTERS_PER_TOKEN, MAX_ANSWER_CHARACTERS, characters_for
 from deltos.confinement import told
-from deltos.domains.code.excerpt import excerpt, tell
+from deltos.domains.code.code_ids import code_location
+from deltos.domains.code.excerpt import excerpt, summarise_hit
 from deltos.domains.code.search import MAX_RESULTS, WEAK_CONFIDENCE
-from deltos.domains.code.spot import spot_of
 from deltos.excerpts import nothing_shown
 from deltos.model import COMMITS_MARK, NEAR_MARK
 from deltos.text.counts import counted
 from deltos.tool import Answer, JsonObject
+from deltos.wording import truncated, weak_match
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,27 +24,27 @@ if TYPE_CHECKING:
     from deltos.domains.code.model import CodeAnswer, CodeHit
     from deltos.excerpts import ShownBefore
 
-EXCERPT_CHARACTERS = 2_000  # of the code that is shown; of a longer definition, the lines around the answer
-# The same by the confidence of the best hit: where it is likely not what was asked for, and where it surely is.
-_UNSURE_CHARACTERS, _SURE_CHARACTERS = 1_000, 1_600
-MESSAGE_CHARACTERS = 600  # of the lines around a message: where it is raised is what was asked for
-LINE_CHARACTERS = 180  # of a hit that is told in one line, without its place and name
-CONCISE_CHARACTERS = 200  # of a line of a concise answer; what a literal or a pattern found is shown up to that
-# A concise answer is half as long as the full one: the first hits get as much of that as they can use, the others less.
-_CONCISE_STEPS = (120, 80, 60, 40, 25)
-_BY_BUDGET = "the token budget is full: narrow the query or set concise"
-_BY_LIMIT = "raise limit for more"
-_AT_MOST = "the most at a time: narrow the query, directory or file_type"
-_ROOM_FOR_CUT = 220  # the line that tells of a cut, in the text and in the data
-_LEAST_CONTENT = 40
-# What a hit that has hardly a word of the query was found by: in the text, and as a field of the data.
+EXCERPT_CHARACTERS = 2_000  # maximum of a code excerpt; a longer definition is truncated around the answer
+# Limits for a hit of confidence 0 and of confidence 1, if the query is not the name of a definition.
+_MIN_EXCERPT_CHARACTERS, _MAX_EXCERPT_CHARACTERS = 1_000, 1_600
+MESSAGE_CHARACTERS = 600  # lines around an error message; the line that raises it matters most
+LINE_CHARACTERS = 180  # summary of a hit in one line, without location and name
+CONCISE_CHARACTERS = 200  # maximum of a line in a concise answer
+# A concise answer is half as long as the full one; the first hits get longer lines than the others.
+_CONCISE_LINE_LENGTHS = (120, 80, 60, 40, 25)
+_BUDGET_REACHED = "token budget reached: narrow the query or set concise"
+_LIMIT_REACHED = "raise limit for more"
+_MAX_LIMIT_REACHED = "maximum per call: narrow the query, directory or file_type"
+_TRUNCATION_CHARACTERS = 220  # reserved for the truncation line, in text and data
+_MIN_CONTENT_CHARACTERS = 40
+# How a hit that has hardly a term of the query was found: mark in the text, and field in the data.
 _MARKS = {"words": "", "meaning": f" {NEAR_MARK}", "commits": f" {COMMITS_MARK}"}
 _FIELDS = {"meaning": "near_in_meaning", "commits": "by_commits"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
-    """A hit as the text shows it, and the same as data."""
+class _RenderedHit:
+    """A hit as text and as structured data."""
 
     block: str
     data: JsonObject
@@ -52,7 +53,7 @@ class _Shown:
 
     @property
     def characters(self) -> int:
-        """What it takes of the budget, in both forms."""
+        """Size of both forms."""
         return len(self.block) + len(json.dumps(self.data, ensure_ascii=False)) + 4
 
 
@@ -68,15 +69,15 @@ def render_hits(
     shown_before: ShownBefore | None = None,
     roots: Mapping[str, Path] | None = None,
 ) -> Answer:
-    """The first hit with its code, the others a line each (all of them if concise), as text and the same as data.
+    """Return the answer: the first hit with its code, the others in one line each (all of them if `concise`).
 
-    Code that was shown before is named, not repeated. `roots` are the folders of the projects by their names, where
+    Code that the session was shown before is named, not repeated. `roots` maps names of projects to their folders if
     several were searched.
     """
     if not answer.hits:
         return _nothing_found(answer, query, project_id, latency_ms, len(roots or ()))
     known = shown_before or nothing_shown()
-    notes = (*_whereabouts(answer, roots or {}), *answer.notes, *_weakness(answer))
+    notes = (*_projects_line(answer, roots or {}), *answer.notes, *_weak_match_note(answer))
     rest: JsonObject = {
         "notes": list(notes),
         "total_count": answer.total,
@@ -90,46 +91,46 @@ def render_hits(
         rest["total_is_least"] = True
     if concise or not database_name:
         del rest["database_name"]
-    frame = len(json.dumps(rest, ensure_ascii=False)) + sum(map(len, notes)) + _ROOM_FOR_CUT
-    room = characters_for(token_budget) - frame
-    every = _concise(answer, sum(map(len, notes)), frame) if concise else _in_full(answer, known)
-    shown = _fitting(every, room)
-    whole = every[0].characters <= room and not every[0].has_cut_line
+    frame = len(json.dumps(rest, ensure_ascii=False)) + sum(map(len, notes)) + _TRUNCATION_CHARACTERS
+    budget = characters_for(token_budget) - frame
+    all_hits = _concise_hits(answer, sum(map(len, notes)), frame) if concise else _full_hits(answer, known)
+    rendered = _take_fitting(all_hits, budget)
+    whole = all_hits[0].characters <= budget and not all_hits[0].has_cut_line
     if not whole:
-        shown = [every[0] if concise else _first_cut(answer, room)]
+        rendered = [all_hits[0] if concise else _truncate_first(answer, budget)]
     if not concise and whole:
-        with_code = [each.hit for each in shown[: answer.leading] if each.hit.content]
+        with_code = [each.hit for each in rendered[: answer.leading] if each.hit.content]
         known.note([(_id(hit), hit.content) for hit in with_code])
-    truncated = not whole or len(shown) < len(every)
-    if cut := _cut_line(len(shown), answer, by_budget=truncated):
-        notes = (cut, *notes)
-    text = "\n".join([*notes, *(each.block for each in shown)])
-    original = sum(each.characters for each in every) + frame
-    rest |= {"notes": list(notes), "truncated": truncated, "original_size_chars": original}
-    return Answer(text, {"results": [each.data for each in shown], **rest}, truncated, original)
+    is_truncated = not whole or len(rendered) < len(all_hits)
+    if line := _truncation_line(len(rendered), answer, by_budget=is_truncated):
+        notes = (line, *notes)
+    text = "\n".join([*notes, *(each.block for each in rendered)])
+    original = sum(each.characters for each in all_hits) + frame
+    rest |= {"notes": list(notes), "truncated": is_truncated, "original_size_chars": original}
+    return Answer(text, {"results": [each.data for each in rendered], **rest}, is_truncated, original)
 
 
 def render_text(answer: CodeAnswer, *, query: str, concise: bool) -> str:
-    """The text of an answer alone, for a reader who scrolls: as long as an answer may be at all."""
+    """Return only the text of an answer, up to the maximum length of any answer."""
     most = MAX_ANSWER_CHARACTERS // CHARACTERS_PER_TOKEN
-    shown = render_hits(
+    rendered = render_hits(
         answer, query=query, project_id="", database_name="", latency_ms=0, concise=concise, token_budget=most
     )
-    return shown.text
+    return rendered.text
 
 
-def _cut_line(shown: int, answer: CodeAnswer, *, by_budget: bool) -> str:
-    """How much is shown of how much, and why not all; empty where all is."""
-    is_all = shown == answer.total and (not answer.total_is_least or shown < MAX_RESULTS)
-    if is_all and not by_budget:  # where the scan was stopped, a note of the answer says so
+def _truncation_line(rendered: int, answer: CodeAnswer, *, by_budget: bool) -> str:
+    """Return the line that says how many results are shown, or an empty string if all are."""
+    is_all = rendered == answer.total and (not answer.total_is_least or rendered < MAX_RESULTS)
+    if is_all and not by_budget:  # if the scan timed out, a note says so
         return ""
-    how = _BY_BUDGET if by_budget else (_BY_LIMIT if shown < MAX_RESULTS else _AT_MOST)
+    how = _BUDGET_REACHED if by_budget else (_LIMIT_REACHED if rendered < MAX_RESULTS else _MAX_LIMIT_REACHED)
     noun = "lines" if answer.query.kind in ("literal", "pattern") else "results"
-    return shown_of(shown, answer.total, noun, how, is_least=answer.total_is_least)
+    return truncated(rendered, answer.total, noun, how, is_at_least=answer.total_is_least)
 
 
-def _whereabouts(answer: CodeAnswer, roots: Mapping[str, Path]) -> tuple[str, ...]:
-    """Where the projects lie whose hits are told, of how many that were searched."""
+def _projects_line(answer: CodeAnswer, roots: Mapping[str, Path]) -> tuple[str, ...]:
+    """Return the line with the folders of the projects that have hits."""
     if not roots:
         return ()
     named = dict.fromkeys(hit.repository for hit in answer.hits)
@@ -137,41 +138,41 @@ def _whereabouts(answer: CodeAnswer, roots: Mapping[str, Path]) -> tuple[str, ..
     return (f"Searched {counted(len(roots), 'project')}; hits in {places}",)
 
 
-def _weakness(answer: CodeAnswer) -> tuple[str, ...]:
-    """A word about a best match that is weak, with what to try instead."""
+def _weak_match_note(answer: CodeAnswer) -> tuple[str, ...]:
+    """Return a note if the best hit has a low confidence, with the query words that do not occur."""
     best = answer.hits[0].score
     if best >= WEAK_CONFIDENCE or answer.is_definition:
         return ()
     where = "any of these projects" if answer.hits[0].repository else "this project"
-    unknown = f" Not in {where}{answer.passed_over}: {', '.join(answer.unknown)}." if answer.unknown else ""
-    return (f"Note: a weak match: confidence {best:.2f} of 1.{unknown} Try other words, a name or grep.",)
+    unknown = f"Not in {where}{answer.skipped_note}: {', '.join(answer.unknown)}. " if answer.unknown else ""
+    return (weak_match(best, f"{unknown}Try other words."),)
 
 
-def _in_full(answer: CodeAnswer, known: ShownBefore) -> list[_Shown]:
-    """The leading hits with their code, unless the session knows it; the others in a line."""
+def _full_hits(answer: CodeAnswer, known: ShownBefore) -> list[_RenderedHit]:
+    """Render the leading hits with code unless the session was shown it, the others in one line."""
     leading = answer.hits[: answer.leading]
-    room = MESSAGE_CHARACTERS if answer.is_message else _excerpt_characters(answer)
-    blocks = [_with_code(answer, hit, room // len(leading), known) for hit in leading]
-    lines = [_in_a_line(answer, hit, LINE_CHARACTERS) for hit in answer.hits[answer.leading :]]
+    budget = MESSAGE_CHARACTERS if answer.is_message else _excerpt_characters(answer)
+    blocks = [_render_with_code(answer, hit, budget // len(leading), known) for hit in leading]
+    lines = [_render_line(answer, hit, LINE_CHARACTERS) for hit in answer.hits[answer.leading :]]
     followed = len(blocks) if lines else len(blocks) - 1
     blocks[:followed] = [replace(each, block=f"{each.block}\n") for each in blocks[:followed]]
     return [*blocks, *lines]
 
 
 def _excerpt_characters(answer: CodeAnswer) -> int:
-    """How much code is worth showing: the less likely the best hit is what was asked for, the less of it."""
+    """Return the size of code excerpts, which grows with the confidence of the best hit."""
     if answer.is_definition:
         return EXCERPT_CHARACTERS
-    unsure = 1 - min(1.0, answer.hits[0].score)
-    return round(_SURE_CHARACTERS - (_SURE_CHARACTERS - _UNSURE_CHARACTERS) * unsure)
+    uncertainty = 1 - min(1.0, answer.hits[0].score)
+    return round(_MAX_EXCERPT_CHARACTERS - (_MAX_EXCERPT_CHARACTERS - _MIN_EXCERPT_CHARACTERS) * uncertainty)
 
 
-def _with_code(
+def _render_with_code(
     answer: CodeAnswer, hit: CodeHit, characters: int, known: ShownBefore, *, with_context: bool = True
-) -> _Shown:
-    """A hit with the code that answers, or by its id alone where the session was shown that already."""
+) -> _RenderedHit:
+    """Render a hit with the code that answers, or only its id if the session was shown that code before."""
     part = excerpt(hit, answer.query, characters)
-    shown = replace(
+    rendered = replace(
         hit,
         start_line=part.start_line,
         end_line=part.end_line,
@@ -179,75 +180,79 @@ def _with_code(
         context_before=part.before if with_context else "",
         context_after=part.after if with_context else "",
     )
-    if known.has(_id(shown), shown.content):
-        shown = replace(shown, content="")
-    is_one_of_several = answer.is_message and shown.start_line < shown.end_line
-    line = hit.line if is_one_of_several else 0  # who asks where a message is raised wants that line
-    return _Shown(_block(shown, line), _as_data(shown, with_context=True), shown, part.has_cut_line)
+    if known.has(_id(rendered), rendered.content):
+        rendered = replace(rendered, content="")
+    is_one_of_several = answer.is_message and rendered.start_line < rendered.end_line
+    line = hit.line if is_one_of_several else 0  # the line that raises the message
+    return _RenderedHit(_block(rendered, line), _as_data(rendered, with_context=True), rendered, part.has_cut_line)
 
 
-def _concise(answer: CodeAnswer, around_text: int, around_data: int) -> list[_Shown]:
-    """Every hit in a line, half as long as the full answer if that can be, with so many characters around both."""
-    full_text, full_data = _sizes(_in_full(answer, nothing_shown()))
+def _concise_hits(answer: CodeAnswer, around_text: int, around_data: int) -> list[_RenderedHit]:
+    """Render every hit in one line, together at most half as long as the full answer if possible.
+
+    `around_text` and `around_data` are the sizes of the rest of both forms.
+    """
+    full_text, full_data = _sizes(_full_hits(answer, nothing_shown()))
     room_text, room_data = (full_text - around_text) // 2, (full_data - around_data) // 2
-    shown = [_in_a_line(answer, hit, _CONCISE_STEPS[-1], concise=True) for hit in answer.hits]
+    rendered = [_render_line(answer, hit, _CONCISE_LINE_LENGTHS[-1], concise=True) for hit in answer.hits]
     for number, hit in enumerate(answer.hits):
-        for characters in _CONCISE_STEPS[:-1]:
-            longer = [*shown[:number], _in_a_line(answer, hit, characters, concise=True), *shown[number + 1 :]]
+        for characters in _CONCISE_LINE_LENGTHS[:-1]:
+            longer = [*rendered[:number], _render_line(answer, hit, characters, concise=True), *rendered[number + 1 :]]
             text, data = _sizes(longer)
             if number == 0 or (text <= room_text and data <= room_data):
-                shown = longer
+                rendered = longer
                 break
-    return shown
+    return rendered
 
 
-def _sizes(shown: Sequence[_Shown]) -> tuple[int, int]:
-    """The characters of the text and of the data."""
-    text = sum(len(each.block) for each in shown)
-    return text, sum(each.characters for each in shown) - text
+def _sizes(rendered: Sequence[_RenderedHit]) -> tuple[int, int]:
+    """Return the number of characters of the text and of the data."""
+    text = sum(len(each.block) for each in rendered)
+    return text, sum(each.characters for each in rendered) - text
 
 
-def _in_a_line(answer: CodeAnswer, hit: CodeHit, characters: int, *, concise: bool = False) -> _Shown:
-    """A hit as its place, its name with what follows it in the header, and what answers."""
-    telling = tell(hit, answer.query)
-    place = f"{_repository(hit)}{hit.path}:{telling.line_number} {hit.symbol}"
-    line = telling.line(max(characters, min(telling.least, CONCISE_CHARACTERS - len(place))))
+def _render_line(answer: CodeAnswer, hit: CodeHit, characters: int, *, concise: bool = False) -> _RenderedHit:
+    """Render a hit as location, name, parameters and the line that answers."""
+    summary = summarise_hit(hit, answer.query)
+    place = f"{_repository(hit)}{hit.path}:{summary.line_number} {hit.symbol}"
+    line = summary.line(max(characters, min(summary.min_characters, CONCISE_CHARACTERS - len(place))))
     block = f"{place}{line}".replace("  ", " ") + _MARKS[hit.found_by]
-    end = max(telling.line_number, hit.tail_line or hit.end_line)
+    end = max(summary.line_number, hit.tail_line or hit.end_line)
     content = line.removeprefix(" — ")
-    shown = replace(
-        hit, start_line=telling.line_number, end_line=end, content=content, context_before="", context_after=""
+    rendered = replace(
+        hit, start_line=summary.line_number, end_line=end, content=content, context_before="", context_after=""
     )
-    if concise:  # two digits tell as much, and a concise answer is to be half as long
-        shown = replace(shown, score=round(shown.score, 2))
-    return _Shown(block, _as_data(shown, with_context=not concise), shown)
+    if concise:  # two digits are enough, and a concise answer should be half as long
+        rendered = replace(rendered, score=round(rendered.score, 2))
+    return _RenderedHit(block, _as_data(rendered, with_context=not concise), rendered)
 
 
-def _first_cut(answer: CodeAnswer, room: int) -> _Shown:
-    """The first hit alone, of which only the lines around the answer fit."""
-    characters = min(room // 2, EXCERPT_CHARACTERS)
+def _truncate_first(answer: CodeAnswer, budget: int) -> _RenderedHit:
+    """Render only the first hit, truncated to the lines around the answer that fit."""
+    characters = min(budget // 2, EXCERPT_CHARACTERS)
     while True:
-        shown = _with_code(answer, answer.hits[0], characters, nothing_shown(), with_context=False)
-        if shown.characters <= room or characters <= _LEAST_CONTENT:
-            return shown
-        characters = max(_LEAST_CONTENT, characters * 4 // 5)
+        rendered = _render_with_code(answer, answer.hits[0], characters, nothing_shown(), with_context=False)
+        if rendered.characters <= budget or characters <= _MIN_CONTENT_CHARACTERS:
+            return rendered
+        characters = max(_MIN_CONTENT_CHARACTERS, characters * 4 // 5)
 
 
-def _fitting(every: Sequence[_Shown], room: int) -> list[_Shown]:
-    """As many as fit, in order."""
-    shown = []
-    for each in every:
-        room -= each.characters
-        if room < 0:
+def _take_fitting(all_hits: Sequence[_RenderedHit], budget: int) -> list[_RenderedHit]:
+    """Return the leading hits that fit into the budget."""
+    rendered = []
+    for each in all_hits:
+        budget -= each.characters
+        if budget < 0:
             break
-        shown.append(each)
-    return shown
+        rendered.append(each)
+    return rendered
 
 
 def _nothing_found(answer: CodeAnswer, query: str, project_id: str, latency_ms: int, projects: int) -> Answer:
-    near = f" Near names: {', '.join(answer.suggestions)}." if answer.suggestions else ""
+    """Return the answer without results, with the number of files searched."""
+    near = f" Similar names: {', '.join(answer.suggestions)}." if answer.suggestions else ""
     among = f" of {counted(projects, 'project')}" if projects else ""
-    searched = f"Searched {counted(answer.files_searched, 'file')}{among}{answer.passed_over}.{near}"
+    searched = f"Searched {counted(answer.files_searched, 'file')}{among}{answer.skipped_note}.{near}"
     text = "\n".join([*answer.notes, f"No results found for query: {query[:200]}", searched])
     structured: JsonObject = {
         "results": [],
@@ -262,26 +267,27 @@ def _nothing_found(answer: CodeAnswer, query: str, project_id: str, latency_ms: 
 
 
 def _id(hit: CodeHit) -> str:
-    return spot_of(hit.path, hit.symbol, hit.start_line, hit.end_line, hit.project_id).id
+    return code_location(hit.path, hit.symbol, hit.start_line, hit.end_line, hit.project_id).id
 
 
 def _repository(hit: CodeHit) -> str:
     return f"[{hit.repository}] " if hit.repository else ""
 
 
-def _place(hit: CodeHit) -> str:
+def _location(hit: CodeHit) -> str:
     return f"{_repository(hit)}{hit.path}:{hit.start_line}-{hit.end_line} {hit.symbol}".rstrip() + _MARKS[hit.found_by]
 
 
 def _block(hit: CodeHit, line: int) -> str:
-    """The code of a hit below its place, with the line that was asked for, if there is one."""
-    place = f"{_place(hit)} (line {line})" if line else _place(hit)
+    """Return the location of a hit followed by its code; `line` is the requested line or 0."""
+    place = f"{_location(hit)} (line {line})" if line else _location(hit)
     if not hit.content:
         return f"{place} (shown before in this session: {_id(hit)})"
     return f"{place}\n{hit.content}"
 
 
 def _as_data(hit: CodeHit, *, with_context: bool) -> JsonObject:
+    """Return a hit as structured data."""
     data: JsonObject = {
         **({"repository": hit.repository} if hit.repository else {}),
         "chunk_id": hit.chunk_id,

@@ -1,4 +1,4 @@
-"""Which files a search may answer from: a folder of the project and kinds of file, as people write them."""
+"""Parse the `directory` and `file_type` parameters into the scope of a search."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_FILE_TYPES = 30
-_LONGEST_FILE_TYPE = 60
+_MAX_FILE_TYPE_CHARACTERS = 60
 _SHOWN_CHARACTERS = 200
-# What people call a language, where it is neither our name for it nor an extension.
+# Common names of languages that are neither our name for it nor a file extension.
 _ALIASES = {"c++": "cpp", "c#": "csharp", "golang": "go", "shell": "bash", "objective-c": "objc"}
 
 
 def scope_of(root: Path, directory: str, file_type: str) -> FileScope:
-    """The scope that `directory` and `file_type` mean."""
+    """Return the scope for `directory` and `file_type`."""
     return FileScope(_folder(root, directory.strip()), _suffixes(file_type))
 
 
 def _folder(root: Path, directory: str) -> str:
-    """A folder of the project, relative to its root."""
+    """Return a folder of the project relative to its root; raise BadArgument or NoSuchFolder."""
     shown = directory[:_SHOWN_CHARACTERS]
     try:
         path = (root / directory).resolve()
         is_folder, exists = path.is_dir(), path.exists()
     except (OSError, RuntimeError, ValueError):  # too long, a loop of links, a zero byte
-        raise BadArgument(f"'{shown}' is no path", hint="Give a folder of the project.") from None
+        raise BadArgument(f"'{shown}' is not a valid path", hint="Give a folder of the project.") from None
     if not path.is_relative_to(root):
         raise BadArgument(f"'{shown}' is outside the project", hint="Give a folder relative to the project's root.")
-    if not is_folder and root.is_dir():  # else its checkout is elsewhere: what lies below that name is known alone
+    if not is_folder and root.is_dir():  # without a checkout, folders cannot be checked
         kind = "a file" if exists else "missing"
         raise NoSuchFolder(f"'{shown}' is {kind}, not a folder of the project", hint=_folders_hint(root))
     relative = path.relative_to(root).as_posix()
@@ -47,9 +47,9 @@ def _folders_hint(root: Path) -> str:
 
 
 def _suffixes(file_type: str) -> tuple[str, ...]:
-    """How the names of such files end."""
+    """Return the name suffixes of the given file types."""
     words = [word for word in re.split(r"[,;|\s]+", file_type.lower()) if word.strip("*.")]
-    if len(words) > MAX_FILE_TYPES or any(len(word) > _LONGEST_FILE_TYPE for word in words):
+    if len(words) > MAX_FILE_TYPES or any(len(word) > _MAX_FILE_TYPE_CHARACTERS for word in words):
         raise BadArgument("Too many or too long file types", hint="Give a few, such as 'py' or 'ts,tsx'.")
     by_name = {language.name: (*language.extensions, *language.filenames) for language in LANGUAGES}
     suffixes: list[str] = []

@@ -7,23 +7,23 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from deltos.confinement import told
-from deltos.domains.code.embedding import is_read, unread_note
+from deltos.domains.code.multi_project_search import scope_for_projects, search_projects
 from deltos.domains.code.render import render_hits
 from deltos.domains.code.scope import scope_of
 from deltos.domains.code.search import MAX_RESULTS, CodeSearch
-from deltos.domains.code.together import scope_across, search_together
+from deltos.domains.code.word_vectors import can_embed_chunks, too_many_chunks_note
 from deltos.errors import Cancelled, DeltosError
 from deltos.files import given_path
 from deltos.store.jobs import SET_ASIDE
 from deltos.text.counts import counted
 from deltos.tool import ANY_OBJECT, Answer, Call, JsonObject, Parameter, Tool, compact_json
-from deltos.workspace.selection import (
+from deltos.workspace.project_selection import (
     WORKSPACE_PREFIX,
-    Repository,
+    SelectedProject,
     Selection,
     is_readable_folder,
-    left_notes,
     select,
+    unavailable_notes,
     visible_workspace,
 )
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from deltos.workspace.projects import Projects
     from deltos.workspace.sync import SyncReport
 
-_SHOWN_ERRORS = 20
+_MAX_ERRORS = 20
 _CONCISE_KEYS = ("project_id", "status", "files_indexed", "files_skipped", "chunks_created", "duration_ms")
 
 
@@ -62,8 +62,10 @@ def code_tools(
     uses: Uses = _no_uses,
     alias: AliasNote = _no_alias,
 ) -> tuple[Tool, ...]:
-    """The tools of the code toolset, bound to the projects they work on; `uses` tells how much a definition is used,
-    `alias` what a name means that only imports give."""
+    """Return the tools of the code toolset.
+
+    `uses` returns how often a definition is used; `alias` describes a name that only imports define.
+    """
     tools = _CodeTools(projects, token_budget, by_meaning=by_meaning, uses=uses, alias=alias)
     return (
         _index_repository(tools.index_repository),
@@ -95,7 +97,7 @@ def _search_code(run: Callable[[Call], Answer]) -> Tool:
         "search_code",
         "code",
         "Search code",
-        "Find code by what it does, by name, or exactly: a question, Class.method, an issue or trace, "
+        "Find code by meaning, by name, or exactly: a question, Class.method, an issue or trace, "
         '"a string", /regex/. For one known string, grep is as good.',
         (
             Parameter("query", "string", "What to find"),
@@ -123,6 +125,8 @@ def _set_working_directory(run: Callable[[Call], Answer]) -> Tool:
 
 
 class _CodeTools:
+    """Implementations of the code tools."""
+
     def __init__(
         self, projects: Projects, token_budget: int, *, by_meaning: bool, uses: Uses, alias: AliasNote
     ) -> None:
@@ -133,28 +137,28 @@ class _CodeTools:
         self._token_budget = token_budget
 
     def index_repository(self, call: Call) -> Answer:
-        """Index now, however long it takes, reporting progress."""
-        selection = self._chosen(call)
+        """Index the selected projects now, reporting progress."""
+        selection = self._select(call)
         if index := selection.alone:
             data = self._index(index, call)
             return Answer(compact_json(data), data)
-        every: list[JsonObject] = []
+        results: list[JsonObject] = []
         for repository in selection.repositories:
             try:
-                every.append({"repository": repository.name, **self._index(repository.index, call)})
+                results.append({"repository": repository.name, **self._index(repository.index, call)})
             except Cancelled:
                 raise
             except DeltosError as problem:
-                every.append({"repository": repository.name, "status": "failed", "errors": [str(problem)]})
-        data = {"repositories": every}
-        if selection.left:
-            data["notes"] = list(left_notes(selection.left))
+                results.append({"repository": repository.name, "status": "failed", "errors": [str(problem)]})
+        data = {"repositories": results}
+        if selection.unavailable:
+            data["notes"] = list(unavailable_notes(selection.unavailable))
         return Answer(compact_json(data), data)
 
-    def _unread(self, index: ProjectIndex) -> list[str]:
-        """A note on what is not read as a whole."""
+    def _embedding_notes(self, index: ProjectIndex) -> list[str]:
+        """Return a note if the project has too many chunks for the encoder."""
         chunks = index.store.code.chunk_count()
-        return [] if is_read(chunks) or not self._by_meaning else [f"{unread_note(chunks)}."]
+        return [] if can_embed_chunks(chunks) or not self._by_meaning else [f"{too_many_chunks_note(chunks)}."]
 
     def _index(self, index: ProjectIndex, call: Call) -> JsonObject:
         started = time.monotonic()
@@ -165,12 +169,12 @@ class _CodeTools:
         data = _index_data(index, report, totals, duration_ms=int((time.monotonic() - started) * 1000))
         if call.flag("concise"):
             data = {key: data[key] for key in _CONCISE_KEYS}
-        if notes := [*report.notes, *_unsaid(report), *self._unread(index)]:
+        if notes := [*report.notes, *_skip_notes(report), *self._embedding_notes(index)]:
             data = {"notes": notes, **data}
         return data
 
     def search_code(self, call: Call) -> Answer:
-        """Bring the index up to date, then search it."""
+        """Update the index, then search it."""
         started = time.monotonic()
         selection = select(self._projects, call.text("project_id"), call.session.project_roots())
         index = selection.alone
@@ -182,12 +186,12 @@ class _CodeTools:
         def work(freshness: Freshness) -> CodeAnswer:
             with index.store.code.snapshot():
                 answer = search.search(call.text("query"), scope, limit=call.number("limit"))
-                if index.store.facts().is_complete:  # until then uses are not counted to the end
+                if index.store.facts().is_complete:  # before, the count of uses would be incomplete
                     answer = self._with_graph(index, answer)
             return answer.with_notes(freshness.notes_about("code"))
 
         return render_hits(
-            index.answer(work, progress=call.progress, files_alone=True),
+            index.answer(work, progress=call.progress, files_only=True),
             query=call.text("query"),
             project_id=index.project.project_id,
             database_name=index.store.name,
@@ -198,9 +202,9 @@ class _CodeTools:
         )
 
     def _search_several(self, selection: Selection, call: Call, started: float) -> Answer:
-        """The same over several projects; a hit says whose it is."""
-        selection, scope = scope_across(selection, call.text("directory"), call.text("file_type"))
-        found = search_together(
+        """Search several projects; each hit names its project."""
+        selection, scope = scope_for_projects(selection, call.text("directory"), call.text("file_type"))
+        found = search_projects(
             selection,
             call.progress,
             lambda search: search.search(call.text("query"), scope, limit=call.number("limit")),
@@ -223,8 +227,8 @@ class _CodeTools:
         )
 
     def _with_graph(self, index: ProjectIndex, answer: CodeAnswer, *, of: str = "") -> CodeAnswer:
-        """The answer to a name, with how much its definition is used, or what an import gives the name to; `of` names
-        the one project of several in which that was counted."""
+        """Add how often the definition is used, or what the alias refers to; `of` names the project if several were
+        searched."""
         first = answer.hits[0] if answer.hits else None
         is_name = answer.query.kind == "symbol"
         if is_name and (alias := self._alias(index, answer.query.text)):
@@ -236,13 +240,13 @@ class _CodeTools:
         return answer.with_notes((f"{first.symbol}{within}: {used}",)) if used else answer
 
     def set_working_directory(self, call: Call) -> Answer:
-        """Check the folder, or the folders of a workspace, then remember them for the session."""
+        """Check the folder, or the folders of a workspace, and make them the session's default."""
         directory, base = call.text("directory"), call.session.project_root()
         if not is_readable_folder(base, directory) and visible_workspace(self._projects, directory):
             return self._set_workspace(directory, call)
         index = self._projects.at(_folder(directory, base))
         call.session.set_project_root(index.project.root)
-        state = "indexed" if index.store.facts().is_complete else "not indexed yet; the first search does it"
+        state = "indexed" if index.store.facts().is_complete else "not indexed yet; the first search indexes it"
         directory = told(str(index.project.root))
         return Answer(f"Working directory: {directory} (project {index.project.project_id}, {state})")
 
@@ -251,13 +255,13 @@ class _CodeTools:
         call.session.set_project_roots([each.index.project.root for each in selection.repositories])
         lines = [f"Workspace {name}: {counted(len(selection.repositories), 'project')}"]
         for each in selection.repositories:
-            state = "indexed" if each.index.is_complete else "not indexed yet; the first search does it"
+            state = "indexed" if each.index.is_complete else "not indexed yet; the first search indexes it"
             lines.append(f"- {each.name} {told(str(each.index.project.root))}: {state}")
-        return Answer("\n".join([*lines, *left_notes(selection.left)]))
+        return Answer("\n".join([*lines, *unavailable_notes(selection.unavailable)]))
 
-    def _chosen(self, call: Call) -> Selection:
+    def _select(self, call: Call) -> Selection:
         if path := call.text("repo_path"):
-            return Selection((Repository(self._projects.at(_folder(path, call.session.project_root()))),))
+            return Selection((SelectedProject(self._projects.at(_folder(path, call.session.project_root()))),))
         return select(self._projects, call.text("project_id"), call.session.project_roots())
 
 
@@ -272,27 +276,27 @@ def _index_data(index: ProjectIndex, report: SyncReport, totals: ProjectTotals, 
         "status": "indexed" if report.written or report.removed else "up_to_date",
         "files_indexed": report.files_written,
         "files_skipped": report.files_skipped,
-        "chunks_created": report.pieces_written["code"],
+        "chunks_created": report.units_written["code"],
         "languages": totals.languages,
-        "errors": report.errors[:_SHOWN_ERRORS],
+        "errors": report.errors[:_MAX_ERRORS],
         "duration_ms": duration_ms,
         "database_name": index.store.name,
     }
 
 
 def _queued_data(index: ProjectIndex, job: JobRow) -> JsonObject:
-    """What is said of a project that a worker is to index."""
+    """Return the answer for a project that is queued for a worker."""
     data: JsonObject = {"project_id": index.project.project_id, "status": "queued", "job": job.id}
     if job.state == SET_ASIDE:
         data |= {"status": "set aside", "errors": [job.reason], "notes": [f"`deltos jobs retry {job.id}` tries again."]}
     return data
 
 
-def _unsaid(report: SyncReport) -> list[str]:
-    """What the counts do not tell: why files were skipped, and how many errors are not shown."""
+def _skip_notes(report: SyncReport) -> list[str]:
+    """Return notes on why files were skipped and how many errors are not shown."""
     skipped = report.skipped_by_reason
     notes = [f"skipped: {_counted(skipped)}"] if skipped else []
-    more = len(report.errors) - _SHOWN_ERRORS
+    more = len(report.errors) - _MAX_ERRORS
     return [*notes, f"and {more} more errors"] if more > 0 else notes
 
 

@@ -1,1 +1,1 @@
-"""Documentation: crawl it once, cite it exactly, keep it current."""
+"""Documentation domain: crawl sources, search them, cite passages, and keep them up to date."""

@@ -1,4 +1,4 @@
-"""Pages that only show an API description (Swagger UI, ReDoc, Scalar, GraphiQL): where the description itself lies."""
+"""Find the API description behind viewer pages such as Swagger UI, ReDoc, Scalar and GraphiQL."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_CANDIDATES = 5
-MAX_NAMED = 20_000
-_MARKS = (b"SwaggerUIBundle", b"swagger-ui", b"<redoc", b"Redoc.init", b"api-reference", b"scalar")
-_SET = re.compile(rb"""(?:spec-url|data-url|specUrl|configUrl|url)["']? ?[:=] ?["']([^"'\s<>]{1,500})["']""")
-_INITIAL = re.compile(rb"""Redoc\.init\(["']([^"'\s<>]{1,500})["']""")
-_GRAPHQL_MARKS = (
+MAX_MATCHES = 20_000
+_VIEWER_MARKERS = (b"SwaggerUIBundle", b"swagger-ui", b"<redoc", b"Redoc.init", b"api-reference", b"scalar")
+_SETTING = re.compile(rb"""(?:spec-url|data-url|specUrl|configUrl|url)["']? ?[:=] ?["']([^"'\s<>]{1,500})["']""")
+_INIT_CALL = re.compile(rb"""Redoc\.init\(["']([^"'\s<>]{1,500})["']""")
+_GRAPHQL_MARKERS = (
     b"graphiql", b"graphqlplayground", b"graphql-playground", b"embeddedsandbox", b"graphql-voyager", b"altair",
 )  # fmt: skip
 _ENDPOINT = re.compile(
@@ -26,37 +26,40 @@ _ENDPOINT = re.compile(
 _QUOTED = re.compile(rb"""["']([^"'\s<>]{1,500})["']""")
 _SCHEMA_FILES = (".graphql", ".graphqls", ".gql", "schema.json", "introspection.json")
 _SCRIPT = b"swagger-initializer.js"
-_NAMED_SO = re.compile(r"\.(?:json|ya?ml)$|/(?:openapi|swagger|api-docs|schema)$")
+_DESCRIPTION_PATH = re.compile(r"\.(?:json|ya?ml)$|/(?:openapi|swagger|api-docs|schema)$")
 
 
 def graphql_endpoint(page: bytes, url: str) -> str:
-    """The endpoint on the same host that a page of GraphiQL or its like asks; empty for any other page."""
-    if not any(mark in page.lower() for mark in _GRAPHQL_MARKS):
+    """Return the endpoint on the same host that a GraphiQL-like page queries, or an empty text for other pages."""
+    if not any(mark in page.lower() for mark in _GRAPHQL_MARKERS):
         return ""
     named = (target for target in _on_same_host(_ENDPOINT, page, url) if "graphql" in urlsplit(target).path.lower())
     return next(named, urljoin(url, "/graphql")).partition("?")[0]
 
 
 def schema_addresses(page: bytes, url: str) -> list[str]:
-    """Files on the same host that such a page names and that may be the schema."""
+    """Return the files on the same host that such a page names and that may be the schema."""
     targets = _on_same_host(_QUOTED, page, url, ending=_SCHEMA_FILES)
     return list(islice(dict.fromkeys(targets), MAX_CANDIDATES))
 
 
 def description_addresses(page: bytes, url: str) -> list[str]:
-    """Addresses on the same host that a page gets its description from, or a script that says so; likeliest first."""
-    if not any(mark in page for mark in _MARKS):
+    """Return the addresses on the same host from which a page loads its API description, or a script that names it.
+
+    The most probable addresses come first.
+    """
+    if not any(mark in page for mark in _VIEWER_MARKERS):
         return []
-    found = (target for pattern in (_INITIAL, _SET) for target in _on_same_host(pattern, page, url))
-    named = dict.fromkeys(target for target in found if _NAMED_SO.search(urlsplit(target).path))
+    found = (target for pattern in (_INIT_CALL, _SETTING) for target in _on_same_host(pattern, page, url))
+    named = dict.fromkeys(target for target in found if _DESCRIPTION_PATH.search(urlsplit(target).path))
     if not named and _SCRIPT in page:
         return [urljoin(url, _SCRIPT.decode())]
     return list(islice(named, MAX_CANDIDATES))
 
 
 def _on_same_host(pattern: re.Pattern[bytes], page: bytes, url: str, ending: tuple[str, ...] = ("",)) -> Iterator[str]:
-    """What a page names, as addresses on its own host; of very many only the first are looked at."""
-    for found in islice(pattern.finditer(page), MAX_NAMED):
+    """Yield the addresses that match `pattern` and are on the page's own host."""
+    for found in islice(pattern.finditer(page), MAX_MATCHES):
         written = found[1].decode("utf-8", "replace")
         target = join_url(url, written) if written.lower().endswith(ending) else ""
         if target and urlsplit(target)[:2] == urlsplit(url)[:2]:

@@ -1,4 +1,4 @@
-"""Sections to chunks: whole code blocks, tiny entries of a reference merged, long sections split between paragraphs."""
+"""Split documents into chunks: code blocks stay whole, short reference entries are merged, long sections are split."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 
 from deltos.budget import CHARACTERS_PER_TOKEN, estimate_tokens
 from deltos.markup.model import NO_TRAITS, Block, join_blocks
-from deltos.markup.text import is_telling, reads_as_prose
+from deltos.markup.text import is_named_anchor, reads_as_prose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from deltos.markup.model import Document, Section, Trait
 
-    _Pieces = Callable[[Iterable[str], int], Iterator[str]]
+    _SplitLines = Callable[[Iterable[str], int], Iterator[str]]
 
-MAX_TOKENS = 400  # of prose: ten or so passages fit the default budget
-SMALL_TOKENS = 40  # a part of a section below this shares a chunk with the next
-TINY_TOKENS = 12  # the same for entries of a reference
-_LARGEST_CODE_TOKENS = 3_000  # a code block is cut only beyond this: half an example is of no use
-_HEAD_SHARE = 4  # a head that takes more of a chunk is not repeated
-_LONGEST_FENCE_CHARACTERS = 500  # its two lines stand in every part
+MAX_TOKENS = 400  # of prose; about ten passages fit the default budget
+SMALL_TOKENS = 40  # a smaller part of a section is merged with the next one
+TINY_TOKENS = 12  # the same for reference entries
+_MAX_CODE_TOKENS = 3_000  # larger code blocks are split; smaller ones stay whole because half an example is useless
+_MAX_HEADER_SHARE = 4  # a table header is repeated only if it takes at most 1/4 of a chunk
+_MAX_FENCE_CHARACTERS = 500  # the two fence lines are repeated in every part of a split block
 JOINED_HEADING = "### "  # before the heading of an entry that shares a chunk with the one before
 _EMPTY_LINE = re.compile(r"(?:[`~]{3,99}[\w+#.-]*)?")
 _NAME = re.compile(r"[\w.:#/-]*")
@@ -33,7 +33,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n")
 
 @dataclass(frozen=True, slots=True)
 class DocsChunk:
-    """What one search result shows. `anchors` are all anchors inside it; the first one opens it."""
+    """A chunk of a page, shown as one search result. The first of its `anchors` is used for the citation."""
 
     path: tuple[str, ...]
     anchors: tuple[str, ...]
@@ -43,25 +43,25 @@ class DocsChunk:
 
     @property
     def tokens(self) -> int:
-        """About how many tokens its text costs."""
+        """Estimated number of tokens of its text."""
         return estimate_tokens(self.text)
 
 
 def chunk_document(
     document: Document, *, max_tokens: int = MAX_TOKENS, small_tokens: int = SMALL_TOKENS
 ) -> list[DocsChunk]:
-    """The chunks of a page in reading order, all with text; every anchor of the page is in at least one of them."""
+    """Return the non-empty chunks of a page in reading order; every anchor of the page is in at least one of them."""
     pieces = [piece for section in document.sections for piece in _split(document.title, section, max_tokens)]
-    return _with_text(_merge(pieces, max_tokens=max_tokens, small_tokens=small_tokens))
+    return _drop_empty(_merge(pieces, max_tokens=max_tokens, small_tokens=small_tokens))
 
 
 def has_text(text: str) -> bool:
-    """Whether a passage says anything: fences alone do not."""
+    """Whether a passage contains any text except fences."""
     return any(_EMPTY_LINE.fullmatch(line.strip()) is None for line in text.split("\n"))
 
 
-def _with_text(chunks: Iterable[DocsChunk]) -> list[DocsChunk]:
-    """Chunks without those that have no text: the next takes their anchors, at the end of a page the last one."""
+def _drop_empty(chunks: Iterable[DocsChunk]) -> list[DocsChunk]:
+    """Drop empty chunks and move their anchors to the next chunk, or to the last one at the end of a page."""
     kept: list[DocsChunk] = []
     waiting: list[str] = []
     for chunk in chunks:
@@ -69,7 +69,7 @@ def _with_text(chunks: Iterable[DocsChunk]) -> list[DocsChunk]:
             kept.append(_with_anchors(chunk, waiting))
             waiting = []
         elif chunk.is_definition and chunk.path and not _NAME.fullmatch(chunk.path[-1]):
-            kept.append(replace(_with_anchors(chunk, waiting), text=chunk.path[-1]))  # a signature says something
+            kept.append(replace(_with_anchors(chunk, waiting), text=chunk.path[-1]))  # the signature is its text
             waiting = []
         else:
             waiting += chunk.anchors
@@ -83,86 +83,105 @@ def _with_anchors(chunk: DocsChunk, more: Iterable[str]) -> DocsChunk:
 
 
 def _split(title: str, section: Section, max_tokens: int) -> Iterator[DocsChunk]:
+    """Split a section into chunks of at most `max_tokens`."""
     path = section.path if not title or section.path[:1] == (title,) else (title, *section.path)
     anchors = section.anchors
-    nearest: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
     for group in _groups(section.blocks, max_tokens):
         inner = [name for block in group for name in block.anchors]
-        nearest = tuple(filter(is_telling, group[0].anchors)) or nearest
-        inside = tuple(dict.fromkeys((*nearest, *anchors, *inner)))
+        named = tuple(filter(is_named_anchor, group[0].anchors)) or named
+        inside = tuple(dict.fromkeys((*named, *anchors, *inner)))
         yield DocsChunk(path, inside, join_blocks(group), section.is_definition, section.traits)
         anchors = section.anchors[:1]
-        nearest = _nearest_to_end(group) or nearest[:1]
+        named = _last_named_anchor(group) or named[:1]
     if not section.blocks:
         yield DocsChunk(path, anchors, "", section.is_definition, section.traits)
 
 
-def _nearest_to_end(group: Iterable[Block]) -> tuple[str, ...]:
-    """What opens the last block of some that has a telling anchor."""
-    telling = (tuple(filter(is_telling, block.anchors))[:1] for block in group)
-    return next(filter(None, reversed(list(telling))), ())
+def _last_named_anchor(group: Iterable[Block]) -> tuple[str, ...]:
+    """Return the anchor of the last block that has a named anchor."""
+    named_anchors = (tuple(filter(is_named_anchor, block.anchors))[:1] for block in group)
+    return next(filter(None, reversed(list(named_anchors))), ())
 
 
 def _groups(blocks: Iterable[Block], max_tokens: int) -> Iterator[list[Block]]:
-    """Consecutive blocks that together stay within `max_tokens`; an introduction stays with its code or list."""
+    """Group consecutive blocks up to `max_tokens`; an introductory sentence stays with its code or list."""
     group: list[Block] = []
     size = 0
-    head: list[Block] = []  # of the table that is open
-    parts = (part for whole in blocks for part in _smaller(whole, max_tokens))
+    header_rows: list[Block] = []  # header rows of the current table
+    parts = (part for whole in blocks for part in _split_block(whole, max_tokens))
     for block, following in pairwise(chain(parts, (None,))):
-        if block is None:  # never: it ends the parts
+        if block is None:  # unreachable: None is only the lookahead at the end
             break
         tokens = estimate_tokens(block.text)
-        head = _head_with(head, block, following, max_tokens)
+        header_rows = _table_header(header_rows, block, following, max_tokens)
         if group and size + tokens > max_tokens:
-            carried = _carried(group, head, block)
+            opening_blocks = _opening_blocks(group, header_rows, block)
             yield group
-            group, size = carried, sum(estimate_tokens(part.text) for part in carried)
+            group, size = opening_blocks, sum(estimate_tokens(part.text) for part in opening_blocks)
         group.append(block)
         size += tokens
     if group:
         yield group
 
 
-def _carried(group: list[Block], head: list[Block], block: Block) -> list[Block]:
-    """What the group that begins with `block` has before it; what belongs to it alone leaves the one that ends."""
+def _opening_blocks(group: list[Block], header_rows: list[Block], block: Block) -> list[Block]:
+    """Return the blocks that the next group starts with before `block`: its introduction, or the header of its table.
+
+    An introduction is removed from the group that ends.
+    """
     if block.kind != "row":
         return [group.pop()] if _introduces(group) else []
-    if block.kind != "row" or group[-1].kind != "row" or not _is_whole(head) or block is head[0]:
+    if (
+        block.kind != "row"
+        or group[-1].kind != "row"
+        or not _is_complete_header(header_rows)
+        or block is header_rows[0]
+    ):
         return []
-    if block is head[-1]:
+    if block is header_rows[-1]:
         return [group.pop()] if len(group) > 1 else []
-    return [replace(row, anchors=()) for row in head]  # rows without their head say nothing
+    return [replace(row, anchors=()) for row in header_rows]  # rows are meaningless without the table header
 
 
-def _head_with(head: list[Block], block: Block, following: Block | None, max_tokens: int) -> list[Block]:
-    """The head of the table that `block` is in: its first row, with the line below it. Tables may follow each other."""
+def _table_header(header_rows: list[Block], block: Block, following: Block | None, max_tokens: int) -> list[Block]:
+    """Return the header rows of the table that contains `block`: its first row and the line below it.
+
+    Tables may follow each other directly.
+    """
     if block.kind != "row":
         return []
-    if _begins_table(block, following, is_first=not head):
-        return [block] if estimate_tokens(block.text) <= max_tokens // _HEAD_SHARE else []
-    return [*head, block] if len(head) == 1 and not _is_whole(head) and _is_rule(block.text) else head
+    if _is_table_header(block, following, is_first=not header_rows):
+        return [block] if estimate_tokens(block.text) <= max_tokens // _MAX_HEADER_SHARE else []
+    return (
+        [*header_rows, block]
+        if len(header_rows) == 1 and not _is_complete_header(header_rows) and _is_separator(block.text)
+        else header_rows
+    )
 
 
-def _begins_table(row: Block, following: Block | None, *, is_first: bool) -> bool:
-    if _is_rule(row.text):
+def _is_table_header(row: Block, following: Block | None, *, is_first: bool) -> bool:
+    """Whether a row is the header of a table."""
+    if _is_separator(row.text):
         return False
-    if _is_whole([row]) or following is None or following.kind != "row":
-        return _is_whole([row])
-    # Within a table a row of single dashes says that there is nothing.
-    return _is_rule(following.text) and (is_first or "---" in following.text)
+    if _is_complete_header([row]) or following is None or following.kind != "row":
+        return _is_complete_header([row])
+    # Inside a table, a row of single dashes means empty cells.
+    return _is_separator(following.text) and (is_first or "---" in following.text)
 
 
-def _is_whole(head: list[Block]) -> bool:
-    return bool(head) and _is_rule(head[-1].text.rpartition("\n")[2])
+def _is_complete_header(header_rows: list[Block]) -> bool:
+    """Whether the header of a table includes the separator line."""
+    return bool(header_rows) and _is_separator(header_rows[-1].text.rpartition("\n")[2])
 
 
-def _is_rule(line: str) -> bool:
-    """Whether a line parts the head of a table from its rows: `| --- | :-: |`."""
+def _is_separator(line: str) -> bool:
+    """Whether a line separates the header of a table from its rows: `| --- | :-: |`."""
     return "-" in line and not line.strip("|:- \t")
 
 
 def _introduces(group: list[Block]) -> bool:
+    """Whether the last block of a group is a short sentence ending in a colon."""
     last = group[-1]
     return (
         len(group) > 1
@@ -172,52 +191,51 @@ def _introduces(group: list[Block]) -> bool:
     )
 
 
-def _smaller(block: Block, max_tokens: int) -> Iterator[Block]:
-    """The block itself, or its parts when it is prose longer than a chunk, preformatted or not, or code beyond all
-    measure."""
+def _split_block(block: Block, max_tokens: int) -> Iterator[Block]:
+    """Yield the block itself, or its parts if it is long prose or a very large code block."""
     if estimate_tokens(block.text) <= max_tokens:
         yield block
     elif block.kind != "code":
         yield from _split_prose(block, max_tokens)
     elif reads_as_prose(block.text):
         yield from _split_code(block, max_tokens, _paragraphs)
-    elif estimate_tokens(block.text) <= _LARGEST_CODE_TOKENS:
+    elif estimate_tokens(block.text) <= _MAX_CODE_TOKENS:
         yield block
     else:
-        yield from _split_code(block, _LARGEST_CODE_TOKENS, _lines)
+        yield from _split_code(block, _MAX_CODE_TOKENS, _lines)
 
 
-def _lines(lines: Iterable[str], _most_characters: int) -> Iterator[str]:
+def _lines(lines: Iterable[str], _max_characters: int) -> Iterator[str]:
     return (f"{line}\n" for line in lines)
 
 
-def _paragraphs(lines: Iterable[str], most_characters: int) -> Iterator[str]:
-    """What stands between blank lines, with those behind it; the lines of what is too long by itself."""
+def _paragraphs(lines: Iterable[str], max_characters: int) -> Iterator[str]:
+    """Yield paragraphs, and the single lines of blank runs and of paragraphs longer than `max_characters`."""
     for is_blank, group in groupby(lines, key=lambda line: not line.strip()):
         paragraph = [f"{line}\n" for line in group]
-        if is_blank or sum(map(len, paragraph)) > most_characters:
+        if is_blank or sum(map(len, paragraph)) > max_characters:
             yield from paragraph
         else:
             yield "".join(paragraph)
 
 
-def _split_code(block: Block, limit: int, pieces: _Pieces) -> Iterator[Block]:
-    """Parts of a long block, each within the fence of the whole; without it where the fence itself is what is long."""
+def _split_code(block: Block, limit: int, pieces: _SplitLines) -> Iterator[Block]:
+    """Split a long fenced block into parts with the same fence; drop the fence if its own lines are long."""
     opening, *lines = block.text.split("\n")
     closing = lines.pop() if lines else ""
-    if len(opening) + len(closing) > _LONGEST_FENCE_CHARACTERS:
+    if len(opening) + len(closing) > _MAX_FENCE_CHARACTERS:
         yield from _split_prose(block, limit)
         return
     anchors = block.anchors
-    most_characters = limit * CHARACTERS_PER_TOKEN
-    for part in _fill(pieces(lines, most_characters), most_characters):
+    max_characters = limit * CHARACTERS_PER_TOKEN
+    for part in _fill(pieces(lines, max_characters), max_characters):
         if text := part.strip("\n"):
             yield Block("\n".join((opening, text, closing)), "code", anchors)
             anchors = ()
 
 
 def _split_prose(block: Block, limit: int) -> Iterator[Block]:
-    """Parts of long prose, cut between sentences or lines; each is as it stands on the page."""
+    """Split long prose between sentences or lines."""
     anchors = block.anchors
     for part in _fill(_sentences(block.text), limit * CHARACTERS_PER_TOKEN):
         if part.strip():
@@ -226,7 +244,7 @@ def _split_prose(block: Block, limit: int) -> Iterator[Block]:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """Sentences and lines, with the space behind each."""
+    """Yield sentences and lines, with the white space after each."""
     start = 0
     for end in _SENTENCE_END.finditer(text):
         yield text[start : end.end()]
@@ -234,55 +252,57 @@ def _sentences(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _fill(parts: Iterable[str], most_characters: int) -> Iterator[str]:
-    """Join consecutive parts up to a size; a part that is too long by itself is cut."""
-    held = ""
+def _fill(parts: Iterable[str], max_characters: int) -> Iterator[str]:
+    """Join consecutive parts up to `max_characters`; a longer part is split."""
+    current = ""
     for part in parts:
-        if held and len(held) + len(part) > most_characters:
-            yield held
-            held = ""
-        held += part
+        if current and len(current) + len(part) > max_characters:
+            yield current
+            current = ""
+        current += part
         start = 0
-        while len(held) - start > most_characters:
-            yield held[start : start + most_characters]
-            start += most_characters
-        held = held[start:] if start else held
-    if held:
-        yield held
+        while len(current) - start > max_characters:
+            yield current[start : start + max_characters]
+            start += max_characters
+        current = current[start:] if start else current
+    if current:
+        yield current
 
 
 def _merge(pieces: list[DocsChunk], *, max_tokens: int, small_tokens: int) -> Iterator[DocsChunk]:
-    held: DocsChunk | None = None
-    anchors: deque[tuple[str, ...]] = deque()  # put together at the end: thousands of empty sections may be joined
+    """Merge adjacent small chunks that belong to the same section or reference."""
+    current: DocsChunk | None = None
+    anchors: deque[tuple[str, ...]] = deque()  # joined at the end, because thousands of empty sections may be merged
     for piece in pieces:
-        if held is not None and _belong_together(held, piece, max_tokens, small_tokens):
-            (anchors.append if held.text else anchors.appendleft)(piece.anchors)
-            held = _joined(held, piece)
+        if current is not None and _should_merge(current, piece, max_tokens, small_tokens):
+            (anchors.append if current.text else anchors.appendleft)(piece.anchors)
+            current = _merge_two(current, piece)
         else:
-            if held is not None:
-                yield replace(held, anchors=tuple(dict.fromkeys(chain.from_iterable(anchors))))
-            held, anchors = piece, deque((piece.anchors,))
-    if held is not None:
-        yield replace(held, anchors=tuple(dict.fromkeys(chain.from_iterable(anchors))))
+            if current is not None:
+                yield replace(current, anchors=tuple(dict.fromkeys(chain.from_iterable(anchors))))
+            current, anchors = piece, deque((piece.anchors,))
+    if current is not None:
+        yield replace(current, anchors=tuple(dict.fromkeys(chain.from_iterable(anchors))))
 
 
-def _belong_together(held: DocsChunk, piece: DocsChunk, max_tokens: int, small_tokens: int) -> bool:
-    if held.tokens + piece.tokens > max_tokens:
+def _should_merge(current: DocsChunk, piece: DocsChunk, max_tokens: int, small_tokens: int) -> bool:
+    """Whether two adjacent chunks should be merged."""
+    if current.tokens + piece.tokens > max_tokens:
         return False
-    if not held.text:
-        return piece.path[: len(held.path)] == held.path
-    siblings = held.path[:-1] == piece.path[:-1] or held.path == piece.path[:-1]
-    if held.is_definition and piece.is_definition:
-        small_tokens = min(small_tokens, TINY_TOKENS)  # an entry of a reference is looked up by itself
-    elif held.path != piece.path and piece.text:
-        return False  # a section with a heading is a topic of its own, however short
-    return siblings and min(held.tokens, piece.tokens) < small_tokens
+    if not current.text:
+        return piece.path[: len(current.path)] == current.path
+    siblings = current.path[:-1] == piece.path[:-1] or current.path == piece.path[:-1]
+    if current.is_definition and piece.is_definition:
+        small_tokens = min(small_tokens, TINY_TOKENS)  # reference entries are looked up one by one
+    elif current.path != piece.path and piece.text:
+        return False  # a section with a heading is a separate topic, even if it is short
+    return siblings and min(current.tokens, piece.tokens) < small_tokens
 
 
-def _joined(held: DocsChunk, piece: DocsChunk) -> DocsChunk:
-    """Path and text of two chunks as one; headings that the first one's breadcrumb does not show stand in the text."""
-    heading = "" if piece.path == held.path else f"{JOINED_HEADING}{piece.path[-1]}\n\n"
-    text = f"{held.text}\n\n{heading}{piece.text}" if held.text else piece.text
-    path = held.path if held.text else piece.path
-    traits = held.traits & piece.traits if held.text else piece.traits
-    return DocsChunk(path, (), text, held.is_definition or piece.is_definition, traits)
+def _merge_two(current: DocsChunk, piece: DocsChunk) -> DocsChunk:
+    """Merge two chunks; headings that are missing in the path of the first one are added to the text."""
+    heading = "" if piece.path == current.path else f"{JOINED_HEADING}{piece.path[-1]}\n\n"
+    text = f"{current.text}\n\n{heading}{piece.text}" if current.text else piece.text
+    path = current.path if current.text else piece.path
+    traits = current.traits & piece.traits if current.text else piece.traits
+    return DocsChunk(path, (), text, current.is_definition or piece.is_definition, traits)

@@ -1,4 +1,4 @@
-"""Work through the addresses of one source until none is left, then show the new generation to readers."""
+"""Crawl the addresses of one source until none is left, then publish the new generation."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.docs.index import index_words
 from deltos.domains.docs.model import PageReading, Skipped, Unchanged
-from deltos.domains.docs.readers import Readers, run_aside
-from deltos.domains.docs.website import GONE, GONE_PAGE, NEEDS_BROWSER, NOT_TEXT
+from deltos.domains.docs.readers import Readers, run_in_thread
+from deltos.domains.docs.website import GONE_PAGE, GONE_STATUSES, NEEDS_BROWSER, NOT_TEXT
 from deltos.errors import BadRequest, Cancelled, DeltosError, FetchFailed, ReadingStopped, SourceError, StoreError
 from deltos.store.documents import Batch, CrawlAddress
 from deltos.text.counts import counted
@@ -19,26 +19,27 @@ from deltos.text.counts import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from deltos.domains.docs.crawl_record import CrawlRecorder
     from deltos.domains.docs.model import Origin
     from deltos.domains.docs.readers import Outcome
-    from deltos.domains.docs.running import Logbook
     from deltos.guarded import Parser
     from deltos.store.documents import AddressState, CrawlRow, KnownPage, PageRow, Pages, SourceRow, Sources
 
-MOST_ATTEMPTS = 3
-MOST_STOPPED = 20  # pages that exceed their limits, each at the cost of many others: the source is hostile or broken
-# Pages are written in batches: a transaction each would cost more than parsing, and what is not written is read again.
+MAX_ATTEMPTS = 3
+MAX_STOPPED_PAGES = 20  # pages that exceed their parsing limits; with more, the source is hostile or broken
+# Pages are written in batches, because one transaction per page costs more than parsing. Unwritten pages are read again
+# after an interruption.
 _BATCH_PAGES = 25
 _BATCH_SECONDS = 1.0
-_MOST_COUNTED = 100_000
+_MAX_COUNTED = 100_000
 _NO_TEXT = "the page has no text"
-_APIS_NAMED = 5
-_LONGEST_NAP_SECONDS = 0.5  # how long a stop request can go unnoticed
+_MAX_APIS_NAMED = 5
+_MAX_SLEEP_SECONDS = 0.5  # maximum delay until a stop request is noticed
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Time, as far as a crawl needs it: what to record, how long ago, how to wait."""
+    """Time functions of a crawl, replaceable in tests."""
 
     now: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
@@ -47,58 +48,58 @@ class Clock:
 
 
 @dataclass(slots=True)
-class LeftOut:
-    """Addresses that a limit kept out, as far as they are counted."""
+class ExcludedAddresses:
+    """Addresses that a limit excluded, up to a maximum count."""
 
     urls: set[str] = field(default_factory=set)
 
     def add(self, url: str) -> None:
-        """Count an address, once."""
-        if len(self.urls) < _MOST_COUNTED:
+        """Add an address."""
+        if len(self.urls) < _MAX_COUNTED:
             self.urls.add(url)
 
-    def told(self, met: set[str]) -> str:
-        """How many were left out in the end; empty when a shorter way led to each of them."""
-        count = len(self.urls - met)
+    def describe(self, seen: set[str]) -> str:
+        """Return how many addresses were left out, or an empty text if all of them were reached another way."""
+        count = len(self.urls - seen)
         if not count:
             return ""
-        return f"{'more than ' if len(self.urls) == _MOST_COUNTED else ''}{count} address{'es' if count > 1 else ''}"
+        return f"{'more than ' if len(self.urls) == _MAX_COUNTED else ''}{count} address{'es' if count > 1 else ''}"
 
 
 @dataclass(slots=True)
 class Frontier:
-    """Addresses that wait: some can be read now, some only later, suspects last. Remembers every address it has met.
+    """The queue of addresses, and the set of all addresses seen so far.
 
-    Suspects are the addresses that a crawl died over: each is read alone, when nothing else is left.
-    What its limits keep out is counted.
+    Addresses can be ready, postponed, or suspects. Suspects are addresses on which an earlier process died; they are
+    read one at a time after all others. Addresses beyond the limits are counted.
     """
 
-    most_addresses: int
-    deepest: int
-    met: set[str]
+    max_addresses: int
+    max_depth: int
+    seen: set[str]
     suspects: tuple[str, ...] = ()
-    beyond_most: LeftOut = field(default_factory=LeftOut)
-    beyond_depth: LeftOut = field(default_factory=LeftOut)
+    beyond_page_limit: ExcludedAddresses = field(default_factory=ExcludedAddresses)
+    beyond_depth_limit: ExcludedAddresses = field(default_factory=ExcludedAddresses)
     _ready: deque[CrawlAddress] = field(default_factory=deque)
     _later: list[tuple[float, str, CrawlAddress]] = field(default_factory=list)
     _suspected: deque[CrawlAddress] = field(default_factory=deque)
 
     def add(self, address: CrawlAddress) -> None:
-        """Queue an address that was met before."""
+        """Queue an address that was seen before."""
         (self._suspected if address.url in self.suspects else self._ready).append(address)
 
     def discover(self, urls: Iterable[str], depth: int) -> list[CrawlAddress]:
-        """Queue addresses not met before, within the limits; returns the new ones."""
+        """Queue addresses that were not seen before, within the limits; return the new ones."""
         found = []
         for url in urls:
-            if url in self.met:
+            if url in self.seen:
                 continue
-            if self.deepest and depth > self.deepest:
-                self.beyond_depth.add(url)
-            elif len(self.met) >= self.most_addresses:
-                self.beyond_most.add(url)
+            if self.max_depth and depth > self.max_depth:
+                self.beyond_depth_limit.add(url)
+            elif len(self.seen) >= self.max_addresses:
+                self.beyond_page_limit.add(url)
             else:
-                self.met.add(url)
+                self.seen.add(url)
                 found.append(CrawlAddress(url, depth))
                 self.add(found[-1])
         return found
@@ -108,26 +109,26 @@ class Frontier:
         heapq.heappush(self._later, (until, address.url, address))
 
     def take(self, now: float) -> CrawlAddress | None:
-        """The next address that can be read now."""
+        """Return the next address that can be read now, or None."""
         if self._later and self._later[0][0] <= now:
             return heapq.heappop(self._later)[2]
         return self._ready.popleft() if self._ready else None
 
     def take_suspect(self) -> CrawlAddress | None:
-        """The next address to be read alone; None as long as others wait."""
+        """Return the next suspect, or None while other addresses wait."""
         return self._suspected.popleft() if self._suspected and not self._ready and not self._later else None
 
     def seconds_to_wait(self, now: float) -> float:
-        """How long until an address can be read."""
+        """Return how long to wait until an address can be read."""
         return 0.0 if self._ready or not self._later else max(0.0, self._later[0][0] - now)
 
     def empty(self) -> bool:
-        """Whether nothing waits at all."""
+        """Whether the queue is empty."""
         return not self._ready and not self._later and not self._suspected
 
 
 class Crawl:
-    """One run through a source. Everything it learns is in the store, so another process can go on where it stops."""
+    """One crawl of a source. All progress is in the store, so that another process can continue it."""
 
     def __init__(
         self,
@@ -138,24 +139,24 @@ class Crawl:
         parser: Parser,
         store: Sources,
         index: Pages,
-        logbook: Logbook,
+        recorder: CrawlRecorder,
         stopping: Callable[[], bool],
         clock: Clock,
         report: Callable[[], None] = lambda: None,
-        brought: Callable[[], Sequence[str]] = tuple,
+        found_apis: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self._source = source
-        self._brought = brought
+        self._found_apis = found_apis
         self._crawl = crawl
         self._origin = origin
         self._parser = parser
         self._store = store
         self._index = index
-        self._logbook = logbook
+        self._recorder = recorder
         self._stopping = stopping
         self._clock = clock
         self._report = report
-        self._frontier = Frontier(source.max_pages, source.max_depth, set(), logbook.suspects)
+        self._frontier = Frontier(source.max_pages, source.max_depth, set(), recorder.suspects)
         self._known: dict[str, KnownPage] = {}
         self._stopped = 0
         self._is_cancelled = False
@@ -165,8 +166,10 @@ class Crawl:
         self._saved_at = clock.monotonic()
 
     def run(self) -> bool:
-        """Crawl to the end, or until asked to stop; a source that cannot be read at all is recorded as failed. False
-        when the program ends, so that nothing can be read here any more."""
+        """Crawl until the end or a stop request, and record the source as failed if it cannot be read at all.
+
+        Returns False if the process is shutting down, so that no other crawl can run.
+        """
         try:
             finished = self._prepare() and self._work()
         except (SourceError, BadRequest) as exc:
@@ -178,87 +181,88 @@ class Crawl:
         return not self._is_cancelled
 
     def _prepare(self) -> bool:
-        """Load what is queued; a crawl that just begins is seeded first. False when asked to stop meanwhile."""
+        """Load the queue, after seeding it if the crawl is new; return False on a stop request."""
         if not self._crawl.is_seeded and not self._seed():
             return False
         self._known = {} if self._crawl.is_full else self._index.known_pages(self._source.id)
-        self._frontier.met = self._store.known_urls(self._source.id)
+        self._frontier.seen = self._store.known_urls(self._source.id)
         for address in self._store.queued(self._source.id):
             self._frontier.add(address)
         return True
 
     def _seed(self) -> bool:
-        """Queue where the source begins, in a thread of its own: a slow server must not delay a stop."""
-        is_over = self._is_over  # a fetch may take minutes
-        begun = run_aside(lambda: list(self._origin.begin()), is_over, _LONGEST_NAP_SECONDS)
+        """Queue the start addresses of the source, in another thread because a slow server must not delay a stop."""
+        is_over = self._should_stop  # a fetch may take minutes
+        begun = run_in_thread(lambda: list(self._origin.begin()), is_over, _MAX_SLEEP_SECONDS)
         if begun is None:
             return False
-        frontier = Frontier(self._source.max_pages, 0, set(), beyond_most=self._frontier.beyond_most)
+        frontier = Frontier(self._source.max_pages, 0, set(), beyond_page_limit=self._frontier.beyond_page_limit)
         addresses = [address for address in begun if isinstance(address, CrawlAddress)]
         addresses += frontier.discover((url for url in begun if isinstance(url, str)), 0)
-        self._store.forget(self._source.id, self._not_asked_again(frontier.met))
-        if self._origin.keeps_unlisted and not self._crawl.is_full:
-            # Known pages are asked again even where nothing leads to them any more.
+        self._store.forget(self._source.id, self._addresses_to_forget(frontier.seen))
+        if self._origin.keeps_unlinked_pages and not self._crawl.is_full:
+            # Known pages are requested again even if no page links to them any more.
             addresses += frontier.discover(self._index.live_addresses(self._source.id), 1)
         self._store.seed(self._source.id, addresses)
         return True
 
-    def _not_asked_again(self, listed: set[str]) -> list[str]:
-        """Of the addresses that gave no page in the last crawl, those that this one need not ask for.
+    def _addresses_to_forget(self, listed_urls: set[str]) -> list[str]:
+        """Return the addresses without a page in the last crawl that this crawl need not request again.
 
-        A purged page is asked for while something leads to it; where the limit is reached, so is all that did not fail.
+        A page that is gone is requested again if something links to it. If the page limit is reached, only failed
+        addresses are requested again.
         """
-        again = [address for address in self._store.queued(self._source.id) if address.reason not in ("", "failed")]
-        if not self._origin.keeps_unlisted:
-            return [address.url for address in again]
-        links = self._index.coming_links(self._source.id) if again else ()
-        led_to = listed | {target.partition("#")[0] for _, target, _ in links}
-        is_full = len(again) + len(self._index.live_addresses(self._source.id)) >= self._source.max_pages
+        unindexed = [address for address in self._store.queued(self._source.id) if address.reason not in ("", "failed")]
+        if not self._origin.keeps_unlinked_pages:
+            return [address.url for address in unindexed]
+        links = self._index.next_links(self._source.id) if unindexed else ()
+        linked = listed_urls | {target.partition("#")[0] for _, target, _ in links}
+        is_full = len(unindexed) + len(self._index.live_addresses(self._source.id)) >= self._source.max_pages
         return [
             address.url
-            for address in again
-            if (address.url not in listed and address.reason.startswith(NOT_TEXT))
-            or (address.url not in led_to and (is_full or address.reason == GONE_PAGE))
+            for address in unindexed
+            if (address.url not in listed_urls and address.reason.startswith(NOT_TEXT))
+            or (address.url not in linked and (is_full or address.reason == GONE_PAGE))
         ]
 
-    def _is_over(self) -> bool:
-        """Whether the crawl is to stop: the program ends, it was cancelled, or its source is removed."""
+    def _should_stop(self) -> bool:
+        """Whether to stop: the process is shutting down, the crawl was cancelled, or its source was removed."""
         if self._stopping():
             return True
         crawl = self._store.crawl(self._source.id)
         return crawl is None or (crawl.generation, crawl.state) != (self._crawl.generation, "open")
 
     def _work(self) -> bool:
-        """Read addresses side by side; False when asked to stop before the end."""
+        """Read addresses in parallel; return False on a stop request."""
         readers = Readers(self._origin, self._parser)
         try:
             while readers.busy or not self._frontier.empty():
                 if self._is_cancelled or self._stopping() or not self._save_if_due():
                     return False
-                self._start_some(readers)
-                if readers.busy and (read := readers.next_outcome(_LONGEST_NAP_SECONDS)):
-                    self._logbook.end(read[0].url)
-                    self._take_in(*read)
+                self._start_readers(readers)
+                if readers.busy and (read := readers.next_outcome(_MAX_SLEEP_SECONDS)):
+                    self._recorder.end(read[0].url)
+                    self._handle_outcome(*read)
         finally:
             readers.close()
         return not self._is_cancelled
 
-    def _start_some(self, readers: Readers) -> None:
+    def _start_readers(self, readers: Readers) -> None:
         while readers.free():
             address = self._frontier.take(self._clock.monotonic())
             if address is None and not readers.busy:
-                address = self._frontier.take_suspect()  # alone: if the process dies again, this one is to blame
+                address = self._frontier.take_suspect()  # alone, so that another crash identifies the cause
             if address is None:
                 break
             if pause := self._origin.take_turn(address):
                 self._frontier.postpone(address, self._clock.monotonic() + pause)
                 break
-            self._logbook.begin(address.url)  # before it is read: the note must survive what reading does
+            self._recorder.begin(address.url)  # recorded first, in case reading crashes the process
             readers.read(address, self._known.get(address.url))
-        if not readers.busy:  # all that waits has to wait
-            self._clock.sleep(min(_LONGEST_NAP_SECONDS, self._frontier.seconds_to_wait(self._clock.monotonic())))
+        if not readers.busy:  # all queued addresses are postponed
+            self._clock.sleep(min(_MAX_SLEEP_SECONDS, self._frontier.seconds_to_wait(self._clock.monotonic())))
 
-    def _take_in(self, address: CrawlAddress, outcome: Outcome) -> None:
+    def _handle_outcome(self, address: CrawlAddress, outcome: Outcome) -> None:
         match outcome:
             case PageReading():
                 pages = [page for page in outcome.pages if page.chunks]
@@ -266,37 +270,37 @@ class Crawl:
                 if pages:
                     self._settle(address, "done", "", outcome.leads_to)
                 else:
-                    self._take_in_skipped(address, _without_text(outcome))
+                    self._handle_skipped(address, _skipped_without_text(outcome))
             case Unchanged():
                 self._settle(address, "unchanged", "")
             case Skipped():
-                self._take_in_skipped(address, outcome)
+                self._handle_skipped(address, outcome)
             case Cancelled():
-                self._is_cancelled = True  # the program ends: the address stays queued
+                self._is_cancelled = True  # the process is shutting down; the address stays queued
             case StoreError():
                 raise outcome
             case ReadingStopped():
-                self._take_in_failure(address, outcome)
+                self._handle_failure(address, outcome)
                 self._stopped += 1
-                if self._stopped >= MOST_STOPPED:
+                if self._stopped >= MAX_STOPPED_PAGES:
                     self._save()
-                    raise SourceError(f"{MOST_STOPPED} of its pages could not be read within their limits")
+                    raise SourceError(f"{MAX_STOPPED_PAGES} pages exceeded the limits on parsing time or memory")
             case DeltosError():
-                self._take_in_failure(address, outcome)
+                self._handle_failure(address, outcome)
         self._report()
 
-    def _take_in_skipped(self, address: CrawlAddress, skipped: Skipped) -> None:
+    def _handle_skipped(self, address: CrawlAddress, skipped: Skipped) -> None:
         state: AddressState = "missing" if skipped.is_missing else "skipped"
         address = replace(address, etag=skipped.etag, last_modified=skipped.last_modified)
         self._settle(address, state, skipped.reason, skipped.leads_to, has_validators=True)
 
-    def _take_in_failure(self, address: CrawlAddress, exc: DeltosError) -> None:
+    def _handle_failure(self, address: CrawlAddress, exc: DeltosError) -> None:
         address = replace(address, attempts=address.attempts + 1)
-        if isinstance(exc, FetchFailed) and exc.retryable and address.attempts < MOST_ATTEMPTS:
+        if isinstance(exc, FetchFailed) and exc.retryable and address.attempts < MAX_ATTEMPTS:
             pause = self._clock.retry_pause_seconds * 2 ** (address.attempts - 1)
             self._frontier.postpone(address, self._clock.monotonic() + max(pause, exc.retry_after_seconds))
         else:
-            is_missing = isinstance(exc, FetchFailed) and exc.status in GONE
+            is_missing = isinstance(exc, FetchFailed) and exc.status in GONE_STATUSES
             self._settle(address, "missing" if is_missing else "failed", str(exc))
 
     def _settle(
@@ -319,49 +323,54 @@ class Crawl:
         return self._save()
 
     def _save(self) -> bool:
-        """Write what was learned; False when the crawl was cancelled or its source removed."""
+        """Write the collected results; return False if the crawl was cancelled or its source removed."""
         batch = Batch(tuple(self._pages), tuple(self._settled), tuple(self._discovered))
         self._pages, self._settled, self._discovered = [], [], []
         self._saved_at = self._clock.monotonic()
         return self._index.write(self._source.id, self._crawl.generation, batch)
 
     def _finish(self) -> None:
+        """Index the words and publish the new generation, or record why the source has no pages."""
         counts = self._store.address_counts(self._source.id)
         if not counts.get("done") and not counts.get("unchanged"):
-            if not self._known and not {"failed", "missing"} & counts.keys() and (apis := self._brought()):
-                told = f"no pages; it brought {', '.join(apis[:_APIS_NAMED])}"
-                more = f" and {len(apis) - _APIS_NAMED} more" if len(apis) > _APIS_NAMED else ""
-                self._index.publish(self._source.id, self._crawl.generation, told + more, now=self._clock.now())
+            if not self._known and not {"failed", "missing"} & counts.keys() and (apis := self._found_apis()):
+                summary = f"no pages; it contains the APIs {', '.join(apis[:_MAX_APIS_NAMED])}"
+                more = f" and {len(apis) - _MAX_APIS_NAMED} more" if len(apis) > _MAX_APIS_NAMED else ""
+                self._index.publish(self._source.id, self._crawl.generation, summary + more, now=self._clock.now())
                 return
             reason = self._store.first_reason(self._source.id) or "no readable page was found"
             self._index.discard(self._source.id)
             self._store.end_crawl(self._source.id, "failed", reason, self._clock.now())
             return
         generation = self._crawl.generation
-        dropped = self._index.drop_unmet(self._source.id, generation)
+        dropped = self._index.drop_unseen_pages(self._source.id, generation)
         is_changed = dropped or counts.get("done")
         if is_changed and not index_words(self._index, self._source.id, stopping=self._stopping):
-            return  # stays open; the next process goes on here
-        # One transaction: readers see the old generation or the new one, never both.
-        self._index.publish(self._source.id, generation, self._left_out(), now=self._clock.now())
+            return  # the crawl stays open and the next process continues it
+        # In one transaction, so that readers see either the old or the new generation.
+        self._index.publish(self._source.id, generation, self._describe_left_out(), now=self._clock.now())
 
-    def _left_out(self) -> str:
-        """What the limits of the source kept out, and the way to have it; empty when nothing."""
+    def _describe_left_out(self) -> str:
+        """Return which limits left out addresses and how to include them; empty if nothing was left out."""
         frontier, source = self._frontier, self._source
-        told = []
-        if count := frontier.beyond_most.told(frontier.met):
-            told.append(f"the limit of {counted(source.max_pages, 'page')} left out {count}")
-        if count := frontier.beyond_depth.told(frontier.met):
-            told.append(f"max_depth {source.max_depth} left out {count}")
-        cut = f"{' and '.join(told)}; remove the source and add it with a larger limit for more" if told else ""
-        return "; ".join(filter(None, (cut, self._unrendered())))
+        exclusions = []
+        if count := frontier.beyond_page_limit.describe(frontier.seen):
+            exclusions.append(f"the limit of {counted(source.max_pages, 'page')} left out {count}")
+        if count := frontier.beyond_depth_limit.describe(frontier.seen):
+            exclusions.append(f"max_depth {source.max_depth} left out {count}")
+        cut = (
+            f"{' and '.join(exclusions)}; remove the source and add it with a larger limit for more"
+            if exclusions
+            else ""
+        )
+        return "; ".join(filter(None, (cut, self._describe_unrendered())))
 
-    def _unrendered(self) -> str:
+    def _describe_unrendered(self) -> str:
         count = self._store.count_reason(self._source.id, NEEDS_BROWSER)
         return f"{count} {'page' if count == 1 else 'pages'}: {NEEDS_BROWSER}" if count else ""
 
 
-def _without_text(reading: PageReading) -> Skipped:
-    """A page that has nothing to be found by."""
+def _skipped_without_text(reading: PageReading) -> Skipped:
+    """Return the outcome of a page without text."""
     validators = [(page.etag, page.last_modified) for page in reading.pages] or [("", "")]
     return Skipped(_NO_TEXT, reading.leads_to, *validators[0])

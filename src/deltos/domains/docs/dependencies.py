@@ -1,5 +1,7 @@
-"""What a project itself requires, as its own files say: pyproject.toml, requirements*.txt and package.json. Files that
-these include are read only where they lie in the project or in the workspace around it."""
+"""Read a project's dependencies from pyproject.toml, requirements*.txt and package.json.
+
+Included files are read only inside the project or its workspace.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deltos.domains.docs.installed import boundaries, read_json, same_name
+from deltos.domains.docs.installed_packages import boundaries, normalised_name, read_json
 from deltos.errors import FileRefused, SourceError
 from deltos.files import MISSING, FileTree
 
@@ -21,23 +23,23 @@ if TYPE_CHECKING:
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
 _PYPROJECT = "pyproject.toml"
 _INCLUDES = ("-r ", "-r\t", "--requirement ", "--requirement=")
-_MOST_FILES = 20
-MOST_DEPENDENCIES = 2_000  # each is looked for on disk; large projects name a few hundred
-_MOST_KEY_PARTS = 64
+_MAX_FILES = 20
+MAX_DEPENDENCIES = 2_000  # each one is searched on disk; large projects have a few hundred
+_MAX_KEY_PARTS = 64
 _MAX_FILE_BYTES = 5_000_000
-_SHOWN_CHARACTERS = 100
+_MAX_SHOWN_CHARACTERS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """What is required, as addresses `pypi:NAME` and `npm:NAME`, each once; and which files were left out, and why."""
+    """Required packages as addresses `pypi:NAME` and `npm:NAME`, and the skipped files with the reasons."""
 
     addresses: tuple[str, ...]
-    left_out: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
 
 
 def direct_dependencies(project_root: Path, parser: Parser) -> Dependencies:
-    """What the project itself requires."""
+    """Return the direct dependencies of the project."""
     *_, boundary = boundaries(project_root)
     root = project_root.resolve()
     with FileTree(root) as tree:
@@ -53,48 +55,50 @@ def direct_dependencies(project_root: Path, parser: Parser) -> Dependencies:
         if name.startswith("requirements") and name.endswith(".txt"):
             requirements.read(prefix + name)
     python += requirements.names
-    addresses = [f"pypi:{name}" for name in dict.fromkeys(map(same_name, python))] + [f"npm:{name}" for name in node]
-    left_out = requirements.left_out
-    if len(addresses) > MOST_DEPENDENCIES:
-        left_out.append(f"{len(addresses) - MOST_DEPENDENCIES:,} dependencies beyond the first {MOST_DEPENDENCIES:,}")
-    return Dependencies(tuple(addresses[:MOST_DEPENDENCIES]), tuple(left_out))
+    addresses = [f"pypi:{name}" for name in dict.fromkeys(map(normalised_name, python))] + [
+        f"npm:{name}" for name in node
+    ]
+    skipped = requirements.skipped
+    if len(addresses) > MAX_DEPENDENCIES:
+        skipped.append(f"{len(addresses) - MAX_DEPENDENCIES:,} dependencies beyond the limit of {MAX_DEPENDENCIES:,}")
+    return Dependencies(tuple(addresses[:MAX_DEPENDENCIES]), tuple(skipped))
 
 
 @dataclass(slots=True)
 class _Requirements:
-    """Reads requirements files below one folder, each once, and those that they include."""
+    """Reads requirements files and the files that they include, each file once and all below one folder."""
 
     boundary: Path
     names: list[str] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
     _seen: set[str] = field(default_factory=set)
 
     def read(self, path: str) -> None:
-        """Take in the names in a file and in the files that it includes, in the order they are met."""
+        """Add the package names in a file and in the files that it includes."""
         if path in self._seen:
             return
         self._seen.add(path)
-        if len(self._seen) > _MOST_FILES:
-            self._leave_out(path, "too many files include each other")
+        if len(self._seen) > _MAX_FILES:
+            self._add_skipped(path, "too many files include each other")
             return
         try:
             with FileTree(self.boundary) as tree:
                 text = tree.read(path, _MAX_FILE_BYTES).decode("utf-8", "replace")
         except FileRefused as refused:
-            self._leave_out(path, refused.reason)
+            self._add_skipped(path, refused.reason)
             return
         for line in text.splitlines():
-            self._take_in(line.split(" #")[0].strip(), posixpath.dirname(path))
+            self._add_line(line.split(" #")[0].strip(), posixpath.dirname(path))
 
-    def _take_in(self, line: str, folder: str) -> None:
+    def _add_line(self, line: str, folder: str) -> None:
         if included := next((line[len(mark) :].strip() for mark in _INCLUDES if line.startswith(mark)), ""):
             self.read(posixpath.normpath(posixpath.join(folder, included)))
         elif not line.startswith(("#", "-", ".", "/")) and "://" not in line.split("@")[0]:
             found = _REQUIREMENT.match(line)
             self.names += [found.group(1)] if found else []
 
-    def _leave_out(self, path: str, reason: str) -> None:
-        self.left_out.append(f"{path[-_SHOWN_CHARACTERS:]}: {reason}")
+    def _add_skipped(self, path: str, reason: str) -> None:
+        self.skipped.append(f"{path[-_MAX_SHOWN_CHARACTERS:]}: {reason}")
 
 
 def _pyproject(tree: FileTree, parser: Parser) -> list[str]:
@@ -107,15 +111,15 @@ def _pyproject(tree: FileTree, parser: Parser) -> list[str]:
     return parser.run(names_in_pyproject, data, content=(data,))
 
 
-def _has_a_key_of_many_parts(data: bytes) -> bool:
-    """Whether a line has so many dots before its value that its key may be slow: tomllib takes the square of them."""
-    return any(line.partition(b"=")[0].count(b".") >= _MOST_KEY_PARTS for line in data.splitlines())
+def _has_long_key(data: bytes) -> bool:
+    """Whether a line contains a key with so many dots that tomllib, which needs quadratic time, would be slow."""
+    return any(line.partition(b"=")[0].count(b".") >= _MAX_KEY_PARTS for line in data.splitlines())
 
 
 def names_in_pyproject(data: bytes) -> list[str]:
-    """The packages that a pyproject.toml requires."""
-    if _has_a_key_of_many_parts(data):
-        raise SourceError(f"Cannot read {_PYPROJECT}: it has a key of more than {_MOST_KEY_PARTS} parts")
+    """Return the names of the packages that a pyproject.toml requires."""
+    if _has_long_key(data):
+        raise SourceError(f"Cannot read {_PYPROJECT}: it has a key of more than {_MAX_KEY_PARTS} parts")
     try:
         tables = tomllib.loads(data.decode("utf-8"))
     except ValueError as exc:

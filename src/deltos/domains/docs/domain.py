@@ -1,4 +1,4 @@
-"""The documentation domain, put together: give it a library and what the user allows, get its objects."""
+"""Build the objects of the documentation domain from a library store and the user's settings."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deltos.clones.shelf import Clones
-from deltos.domains.docs.background import Crawls
+from deltos.clones.storage import Clones
+from deltos.domains.docs.background_crawls import BackgroundCrawls
 from deltos.domains.docs.crawl import Clock
 from deltos.domains.docs.library import CHANGES_SECONDS, Library
 from deltos.domains.docs.model import NoApis
 from deltos.domains.docs.search import DocsSearch
-from deltos.domains.docs.source import Opener
+from deltos.domains.docs.source import SourceOpener
 from deltos.guarded import GuardedParser
 from deltos.isolated.process import Workers
 from deltos.logins import NO_LOGINS, Logins
@@ -30,27 +30,27 @@ if TYPE_CHECKING:
     from deltos.store.library import LibraryStore
 
 
-MOST_PARSING_CRAWLS = 2
+MAX_PARSING_CRAWLS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Docs:
-    """What surfaces use: the sources, the search over them, and the API descriptions beside them."""
+    """The documentation domain as the tools and the command line use it."""
 
     library: Library
     search: DocsSearch
     apis: ApiCatalog
 
     def api_named(self, name: str) -> str:
-        """The API that is meant when no documentation source is called so; empty when there is none either."""
+        """Return the API with that name, unless a documentation source has the same name; empty if there is none."""
         if self.library.knows(name):
             return ""
         return next((api for api in self.apis.names() if api.lower() == name.strip().lower()), "")
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
-    """One child process for each crawl and few for all, so that some stay free for calls that wait for an answer."""
+class _ParserTurn:
+    """Limits parsing to one child process per crawl and a few in total, so that some stay free for waiting calls."""
 
     all_crawls: threading.BoundedSemaphore
     this_crawl: threading.Lock = field(default_factory=threading.Lock)
@@ -79,22 +79,24 @@ def open_docs(
     jobs: Jobs | None = None,
     changes_seconds: float = CHANGES_SECONDS,
 ) -> Docs:
-    """The domain over one library; with `jobs`, workers crawl. `changes_seconds`: how long a question waits for what
-    changed in local folders."""
+    """Open the documentation domain over one library store.
+
+    With `jobs`, workers run the crawls. `changes_seconds` is how long a search waits for changed local folders.
+    """
     descriptions = apis or NoApis()
     clock = clock or Clock()
 
     def client(login: Login | None = None) -> HttpClient:
-        from deltos.fetch.http import HttpClient  # deferred: searching needs no network
+        from deltos.fetch.http import HttpClient  # deferred: searching does not use the network
 
         return HttpClient(private_hosts=private_hosts, login=login)
 
-    guarded = parser or GuardedParser(Workers(), store.stopped)
-    parsing = threading.BoundedSemaphore(MOST_PARSING_CRAWLS)
-    opener = Opener(
+    guarded = parser or GuardedParser(Workers(), store.unreadable_content)
+    parsing = threading.BoundedSemaphore(MAX_PARSING_CRAWLS)
+    opener = SourceOpener(
         client,
         descriptions,
-        lambda: guarded.taking_turns(_Turn(parsing)),
+        lambda: guarded.taking_turns(_ParserTurn(parsing)),
         Clones(clones, private_hosts, client),
         environments,
         logins,
@@ -103,7 +105,7 @@ def open_docs(
         clock.sleep,
     )
 
-    crawls = Crawls(store.sources, store.pages, opener, clock, meaning, jobs)
+    crawls = BackgroundCrawls(store.sources, store.pages, opener, clock, meaning, jobs)
     library = Library(
         store.sources,
         store.pages,

@@ -22,7 +22,7 @@ from deltos.fetch.files import (
 from deltos.files import LINK, NOT_REGULAR, FileTree
 from deltos.globs import matches_glob
 from deltos.guarded import Task
-from deltos.markup.formats import MAN_SUFFIXES, PACKED_SUFFIX, SUFFIXES, format_of
+from deltos.markup.formats import GZIP_SUFFIX, MAN_SUFFIXES, SUFFIXES, format_of
 from deltos.markup.includes import Includer
 from deltos.markup.man import is_man_page
 from deltos.store.documents import CrawlAddress
@@ -34,29 +34,29 @@ if TYPE_CHECKING:
     from deltos.markup.formats import Format
     from deltos.store.documents import KnownPage, SourceRow
 
-SIGNATURE = b"-----BEGIN PGP"  # .asc is a suffix of AsciiDoc too
+SIGNATURE = b"-----BEGIN PGP"  # `.asc` is the suffix of signatures and of AsciiDoc
 NO_DOCUMENT = "not documentation"
-INCLUDES = "+"  # marks the stamp of a page that includes others: its own time and size do not tell whether it changed
-_MOST_MEMBERS = 10_000  # of a gzip file
-_UNPACKED_BYTES = 1 << 16  # at a time: what a member leaves over is copied
+INCLUDES = "+"  # marks the stamp of a page with includes, whose own time and size do not show all changes
+_MAX_GZIP_MEMBERS = 10_000  # of a gzip file
+_GZIP_STEP_BYTES = 1 << 16  # per step, because the unused rest of a step is copied
 _MAX_INCLUDED_BYTES = 1_000_000
 API_SUFFIXES = frozenset((".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".proto"))
-_WALKED = SUFFIXES | API_SUFFIXES | MAN_SUFFIXES | {PACKED_SUFFIX}
+_WALKED_SUFFIXES = SUFFIXES | API_SUFFIXES | MAN_SUFFIXES | {GZIP_SUFFIX}
 
 
 class Readable(Protocol):
-    """Where files are read from."""
+    """A container of files that can be read by path."""
 
     def read(self, path: str, max_bytes: int, /) -> bytes:
-        """The content of a regular file; raises FileRefused for everything else."""
+        """Return the content of a regular file; raise FileRefused for anything else."""
 
 
 class Folder:
     """Reads the documentation files below one folder."""
 
     parallel = 1
-    together = 16
-    keeps_unlisted = False
+    batch_size = 16
+    keeps_unlinked_pages = False
 
     def __init__(self, source: SourceRow, apis: ApiCatalog) -> None:
         self._root = Path(source.url)
@@ -69,24 +69,24 @@ class Folder:
 
     @property
     def _base(self) -> Path:
-        """The folder that all files lie in."""
+        """The folder that contains all files of the source."""
         return self._root.parent if self._is_file else self._root
 
     def begin(self) -> Iterator[str | CrawlAddress]:
-        """Every file of a format that we read; templates are named as left out."""
+        """Yield every file of a supported format; template files are reported as skipped."""
         if not self._root.exists():
             raise NotFound(
-                f"No such file or folder: {self._root}", hint="It was there when it was added; was it moved?"
+                f"No such file or folder: {self._root}", hint="It existed when it was added. Check if it was moved."
             )
         check_unmoved(self._root)
-        names = [self._root.name] if self._is_file else walk_files(self._root, _WALKED)
+        names = [self._root.name] if self._is_file else walk_files(self._root, _WALKED_SUFFIXES)
         for relative in names:
-            if self._wants(relative) and (not relative.endswith(PACKED_SUFFIX) or format_of(relative)):
+            if self._is_selected(relative) and (not relative.endswith(GZIP_SUFFIX) or format_of(relative)):
                 url = (self._base / relative).as_posix()
                 yield CrawlAddress(url, state="skipped", reason=TEMPLATE) if is_template(relative) else url
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
-        """Read one file, unless its time and size are as they were."""
+        """Read one file, unless its time stamp and size are unchanged."""
         path = Path(address.url)
         form = format_of(address.url)
         try:
@@ -98,8 +98,8 @@ class Folder:
                 if known and known.etag == stamp and tree.is_file(relative):
                     return Unchanged()
                 data = tree.read(relative, MAX_FILE_BYTES if form else MAX_DESCRIPTION_BYTES)
-                if address.url.endswith(PACKED_SUFFIX):
-                    data = _unpacked(data)
+                if address.url.endswith(GZIP_SUFFIX):
+                    data = _gunzip(data)
                 if form in ("markdown", "rst", "asciidoc"):
                     data, includes = with_includes(tree, relative, form, data)
                     stamp += INCLUDES * includes
@@ -113,21 +113,21 @@ class Folder:
         if known and known.etag == stamp and known.hash == digest:
             return Unchanged()
         if data.startswith(SIGNATURE):
-            return Skipped("a signature")
-        if form == "man" and (reason := unread_manual(data)):
+            return Skipped("a PGP signature")
+        if form == "man" and (reason := manual_skip_reason(data)):
             return Skipped(reason)
         title = path.stem if form in ("text", "pdf") else ""
         task = Task(read_page, (RawPage(data, form, address.url, title=title),), (data,))
-        return Unparsed(task, partial(_reading, address.url, stamp, digest))
+        return Unparsed(task, partial(_page_reading, address.url, stamp, digest))
 
     def take_turn(self, _place: CrawlAddress) -> float:
-        """Local files need no delay between requests."""
+        """Return 0: local files have no rate limit."""
         return 0.0
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no file stays open."""
 
-    def _wants(self, relative: str) -> bool:
+    def _is_selected(self, relative: str) -> bool:
         source = self._source
         if source.include and not matches_any(relative, source.include):
             return False
@@ -135,62 +135,62 @@ class Folder:
 
     def _not_a_page(self, path: Path, data: bytes) -> Skipped:
         if self._apis.recognises(data):
-            self._apis.add(self._found(path, data))
+            self._apis.add(self._description(path, data))
             return Skipped(IS_API)
         return Skipped(NO_DOCUMENT)
 
-    def _found(self, path: Path, data: bytes) -> FoundDescription:
+    def _description(self, path: Path, data: bytes) -> FoundDescription:
         source = self._source
         return FoundDescription(path.stem, path.as_posix(), source.version, data, source.id, source.name)
 
 
-def unread_manual(data: bytes) -> str:
-    """Why a file that is named like a manual page is not read; empty for a manual page."""
+def manual_skip_reason(data: bytes) -> str:
+    """Return why a file with the name of a manual page is not read; empty if it is a manual page."""
     if is_man_page(data):
         return ""
     return "another name of a manual page" if data.startswith(b".so ") else NO_DOCUMENT
 
 
-def _unpacked(data: bytes) -> bytes:
-    """What a gzip file holds, all its members; raises when it is too much, or not all of it is there."""
+def _gunzip(data: bytes) -> bytes:
+    """Return the contents of all members of a gzip file; raise SourceError if it is too large or truncated."""
     unpacked, at = bytearray(), 0
-    for _ in range(_MOST_MEMBERS):
-        at = _unpack_member(data, at, unpacked)
-        if at >= len(data) or not data[at]:  # writers may pad with zeros
+    for _ in range(_MAX_GZIP_MEMBERS):
+        at = _gunzip_member(data, at, unpacked)
+        if at >= len(data) or not data[at]:  # the file may be padded with zeros
             return bytes(unpacked)
-    raise SourceError(f"It is packed in more than {_MOST_MEMBERS:,} parts")
+    raise SourceError(f"The gzip file has more than {_MAX_GZIP_MEMBERS:,} members")
 
 
-def _unpack_member(data: bytes, at: int, unpacked: bytearray) -> int:
-    """Append what the member that begins at a byte holds; where the next one begins."""
+def _gunzip_member(data: bytes, at: int, unpacked: bytearray) -> int:
+    """Decompress the gzip member at `at` into `unpacked`; return the position of the next member."""
     member = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     while not member.eof:
-        piece = data[at : at + _UNPACKED_BYTES]
+        piece = data[at : at + _GZIP_STEP_BYTES]
         if not piece:
-            raise SourceError("It cannot be unpacked (it is cut off)")
+            raise SourceError("The gzip file is truncated")
         try:
             unpacked += member.decompress(piece, MAX_FILE_BYTES + 1 - len(unpacked))
         except zlib.error as exc:
-            raise SourceError(f"It cannot be unpacked ({exc})") from None
+            raise SourceError(f"The gzip file could not be decompressed ({exc})") from None
         if len(unpacked) > MAX_FILE_BYTES:
-            raise SourceError(f"Unpacked, it is larger than {MAX_FILE_BYTES:,} bytes")
+            raise SourceError(f"The decompressed file is larger than {MAX_FILE_BYTES:,} bytes")
         at += len(piece) - len(member.unused_data)
     return at
 
 
 def with_includes(tree: Readable, path: str, form: Format, data: bytes) -> tuple[bytes, bool]:
-    """A page with the files of the folder that it includes, and whether it includes any."""
+    """Return a page with its included files inserted, and whether it has any include directive."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return data, False
-    includer = Includer(partial(_included, tree))
-    expanded = includer.expanded(text, form, path)
-    return expanded.encode(), bool(includer.tried)
+    includer = Includer(partial(_read_included, tree))
+    expand = includer.expand(text, form, path)
+    return expand.encode(), bool(includer.attempts)
 
 
-def _included(tree: Readable, path: str) -> str | None:
-    """The text of a file that a page includes; hidden files are nobody's documentation."""
+def _read_included(tree: Readable, path: str) -> str | None:
+    """Return the text of an included file, or None if it is hidden or cannot be read."""
     if any(part.startswith(".") for part in path.split("/")):
         return None
     try:
@@ -199,10 +199,11 @@ def _included(tree: Readable, path: str) -> str | None:
         return None
 
 
-def _reading(url: str, stamp: str, digest: bytes, text: PageText) -> PageReading:
+def _page_reading(url: str, stamp: str, digest: bytes, text: PageText) -> PageReading:
+    """Return the outcome for a parsed page."""
     return PageReading((text.row(url, url, etag=stamp, digest=digest),))
 
 
 def matches_any(relative: str, globs: tuple[str, ...]) -> bool:
-    """Whether one of the globs fits a path or its end."""
+    """Whether one of the globs matches the path or its end."""
     return any(matches_glob(relative, glob) or matches_glob(relative, f"*/{glob}") for glob in globs)

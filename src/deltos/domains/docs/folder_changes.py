@@ -1,4 +1,4 @@
-"""Whether a local folder still is what was read of it: names and stamps are compared, little content is read."""
+"""Detect changes in local folders by comparing names and time stamps with the index."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deltos.store.documents import CrawlRow, KnownPage, Pages, SourceRow, Sources
 
 _FREE_SECONDS = 0.01
-# One that came to no end is not begun again before every answer.
+# A comparison that did not finish is not repeated for every answer.
 _UNFINISHED_PAUSE_SECONDS = 30.0
 
 FolderState = Literal["same", "changed", "empty", "unfinished"]
@@ -28,55 +28,57 @@ FolderState = Literal["same", "changed", "empty", "unfinished"]
 
 @dataclass(slots=True)
 class FolderWatch:
-    """Compares folders that are sources with what the index has of them."""
+    """Compares folders that are sources with the index."""
 
     store: Sources
     index: Pages
     apis: ApiCatalog
     now: Callable[[], float] = time.time
-    _seen: dict[str, tuple[FolderState, DiskPace]] = field(default_factory=dict)
+    _last_states: dict[str, tuple[FolderState, DiskPace]] = field(default_factory=dict)
 
     def compare(self, source: SourceRow, crawl: CrawlRow, deadline: float) -> FolderState:
-        """How a folder differs from what its last crawl read; unfinished when the deadline came first."""
-        seen, pace = self._seen.get(source.id) or ("same", DiskPace(_FREE_SECONDS))
+        """Return how a folder differs from its last crawl, or "unfinished" if the deadline has passed."""
+        seen, pace = self._last_states.get(source.id) or ("same", DiskPace(_FREE_SECONDS))
         if not pace.is_due():
-            return "same" if seen == "changed" else seen  # it was read since
+            return "same" if seen == "changed" else seen  # the change has been indexed since
         with pace.comparing():
             state = self._compare(source, crawl, deadline)
         if state == "unfinished":
             pace.pause(_UNFINISHED_PAUSE_SECONDS)
-        self._seen[source.id] = (state, pace)
+        self._last_states[source.id] = (state, pace)
         return state
 
     def _compare(self, source: SourceRow, crawl: CrawlRow, deadline: float) -> FolderState:
         folder = Folder(source, self.apis)
-        met, known = self.store.known_urls(source.id), self.index.known_pages(source.id)
-        # A crawl that failed is tried again when something is newer than it, not before every answer.
+        crawled_urls, known = self.store.known_urls(source.id), self.index.known_pages(source.id)
+        # A failed crawl is retried when a file is newer than it, not for every answer.
         is_read = crawl.state == "done"
-        is_full = len(met) >= source.max_pages
-        left = set(met)
+        is_full = len(crawled_urls) >= source.max_pages
+        remaining = set(crawled_urls)
         seen = 0
         try:
             for url in folder.begin():
-                if isinstance(url, CrawlAddress):  # left out, whatever it says
-                    left.discard(url.url)
+                if isinstance(url, CrawlAddress):  # a skipped file
+                    remaining.discard(url.url)
                     continue
                 seen += 1
                 if time.monotonic() > deadline:
                     return "unfinished"
-                left.discard(url)
-                if url not in met and is_full:
+                remaining.discard(url)
+                if url not in crawled_urls and is_full:
                     continue
-                if url not in met or self._differs(folder, url, known.get(url) if is_read else None, crawl.started_at):
+                if url not in crawled_urls or self._differs(
+                    folder, url, known.get(url) if is_read else None, crawl.started_at
+                ):
                     return "changed"
-        except (SourceError, BadRequest):  # the folder is gone, or cannot be read any more
+        except (SourceError, BadRequest):  # the folder was removed or cannot be read
             return "empty"
         if not seen:
             return "empty"
-        return "changed" if left and is_read else "same"
+        return "changed" if remaining and is_read else "same"
 
     def _differs(self, folder: Folder, url: str, known: KnownPage | None, read_at: float) -> bool:
-        """Whether a file is another than the page that is known of it, or newer than the crawl that made none of it."""
+        """Whether a file differs from its indexed page, or without one is newer than the last crawl."""
         try:
             facts = os.lstat(url)
         except OSError:

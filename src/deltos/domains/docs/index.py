@@ -1,4 +1,5 @@
-"""Rows to index words. They come last: links to a chunk are known when all pages are."""
+"""Index the words of crawled pages. This runs last, because the links to a chunk are known only when all pages are
+read."""
 
 from __future__ import annotations
 
@@ -17,22 +18,22 @@ if TYPE_CHECKING:
     from deltos.store.documents import Pages, StoredChunk, StoredPage
 
 _CHUNKS_PER_WRITE = 500
-_MOST_LINK_TEXTS = 30  # a start page has thousands of links with the same few words
+_MAX_LINK_TEXTS = 30  # per chunk; a start page has thousands of links with few distinct texts
 
 
 @dataclass(slots=True)
 class _InboundLinks:
-    """Who links to a chunk or page, and with which words."""
+    """The pages that link to a chunk, and the link texts."""
 
     pages: set[int] = field(default_factory=set)
     texts: dict[str, None] = field(default_factory=dict)
 
 
 def index_words(index: Pages, source_id: str, *, stopping: Callable[[], bool]) -> bool:
-    """Index the words of every page of the coming generation that has none yet; False when asked to stop."""
-    pages = index.coming_pages(source_id)
-    by_chunk, by_page = _inbound(index, source_id, pages)
-    _correct_links(index, source_id, pages, by_chunk, by_page)
+    """Index the words of all pages of the new generation that are not indexed; return False on a stop request."""
+    pages = index.next_pages(source_id)
+    by_chunk, by_page = _inbound_links(index, source_id, pages)
+    _update_links(index, source_id, pages, by_chunk, by_page)
     page_batch: list[PageWords] = []
     chunk_batch: list[DocsChunkWords] = []
     for page in pages:
@@ -50,20 +51,20 @@ def index_words(index: Pages, source_id: str, *, stopping: Callable[[], bool]) -
     return True
 
 
-def _inbound(
+def _inbound_links(
     index: Pages, source_id: str, pages: list[StoredPage]
 ) -> tuple[dict[int, _InboundLinks], dict[int, set[int]]]:
-    """Links by the chunk they lead to, and linking pages by page; links within a page do not count."""
+    """Return the inbound links by chunk, and the linking pages by page; links within a page are ignored."""
     page_ids = {page.url: page.id for page in pages}
     first: dict[int, int] = {}
     by_anchor: dict[tuple[int, str], int] = {}
-    for page_id, chunk_id, anchors in index.coming_anchors(source_id):
+    for page_id, chunk_id, anchors in index.next_anchors(source_id):
         first.setdefault(page_id, chunk_id)
         for anchor in anchors.split():
             by_anchor.setdefault((page_id, anchor), chunk_id)
     by_chunk: dict[int, _InboundLinks] = defaultdict(_InboundLinks)
     by_page: dict[int, set[int]] = defaultdict(set)
-    for from_page, target, text in index.coming_links(source_id):
+    for from_page, target, text in index.next_links(source_id):
         url, _, fragment = target.partition("#")
         to_page = page_ids.get(url)
         if to_page is None or to_page == from_page:
@@ -76,14 +77,14 @@ def _inbound(
     return by_chunk, by_page
 
 
-def _correct_links(
+def _update_links(
     index: Pages,
     source_id: str,
     pages: list[StoredPage],
     by_chunk: dict[int, _InboundLinks],
     by_page: dict[int, set[int]],
 ) -> None:
-    """Pages that stay may have gained or lost links from pages that changed."""
+    """Update the links of unchanged pages, which may have gained or lost links from changed pages."""
     kept = [page for page in pages if page.is_indexed]
     if not kept:
         return
@@ -112,7 +113,7 @@ def _chunk_words(chunk: StoredChunk, links: _InboundLinks | None) -> DocsChunkWo
 
 
 def _link_words(links: _InboundLinks | None) -> str:
-    return documentation_words(" ".join(sorted(links.texts)[:_MOST_LINK_TEXTS])) if links else ""
+    return documentation_words(" ".join(sorted(links.texts)[:_MAX_LINK_TEXTS])) if links else ""
 
 
 def _page_words(page: StoredPage, chunks: list[DocsChunkWords], links_in: int) -> PageWords:

@@ -1,4 +1,4 @@
-"""The nouns of the documentation domain: what a source kind reads, and what other domains may do for it."""
+"""Data types of the documentation domain, and the interfaces to source kinds and to the API domain."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A found piece of documentation, ready to show. The first of `anchors` opens it.
+    """A passage of documentation or part of an API, ready to be shown. The first of `anchors` is used for the citation.
 
-    `score` compares passages of one answer; `confidence` (0 to 1) means the same in every answer. `is_clear` marks part
-    of an API that the question is plainly about, `is_near` what shares no word with it. `goes_on_in` is the id of the
-    passage with which its section goes on; empty where it ends.
+    `score` orders the passages of one answer; `confidence` (0 to 1) is comparable between answers. `is_clear` marks an
+    API part that clearly matches the question, `is_near` a semantic match without shared terms. `goes_on_in` is the id
+    of the passage that continues the section, or empty.
     """
 
     id: str
@@ -37,13 +37,13 @@ class Passage:
 
     @property
     def citation(self) -> str:
-        """The address that opens at the right section."""
+        """The URL including the anchor of the section."""
         return f"{self.url}#{self.anchors[0]}" if self.anchors else self.url
 
 
 @dataclass(frozen=True, slots=True)
 class PageReading:
-    """What came of reading one address: usually one page, and further addresses that it leads to."""
+    """The result of reading one address: usually one page, and the addresses that it links to."""
 
     pages: tuple[PageRow, ...] = ()
     leads_to: tuple[str, ...] = ()
@@ -51,14 +51,14 @@ class PageReading:
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """The address still holds what is indexed."""
+    """The address has not changed since it was indexed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """The address is none of this source's pages, for a reason that is no failure unless there `is_missing` a page.
+    """The address gives no page, for a reason that is no failure; `is_missing` marks a page that should exist.
 
-    `etag` and `last_modified` are those of an answer that would be told the same way again.
+    `etag` and `last_modified` are set if an unchanged response would be skipped again.
     """
 
     reason: str
@@ -70,46 +70,47 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Unparsed:
-    """The address was read: what is to be parsed in a child process, and how the result becomes an outcome."""
+    """A fetched address: the task that parses it in a child process, and the function that turns the result into an
+    outcome."""
 
     task: Task
     finish: Callable[[Any], PageReading | Skipped]
 
 
 class Origin(Protocol):
-    """One kind of source, opened: where it begins and how an address of it is read. Failures raise SourceError."""
+    """An opened source of any kind: where to start and how to read an address. Errors are raised as SourceError."""
 
     parallel: int
-    together: int  # so many addresses are read by one thread before they are parsed
-    keeps_unlisted: bool  # whether pages stay when nothing leads to them any more
+    batch_size: int  # number of addresses that one thread reads before they are parsed
+    keeps_unlinked_pages: bool  # whether pages are kept when no page links to them any more
 
     def begin(self) -> Iterable[str | CrawlAddress]:
-        """The addresses that a crawl starts from; a sitemap that could not be read comes as a failed address.
+        """Yield the addresses at which a crawl starts; an unreadable sitemap is reported as a failed address.
 
-        Raises when the source cannot be read at all.
+        Raises SourceError if the source cannot be read at all.
         """
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
-        """What lies at `address`; `known` is what the index has of it. Called from several threads."""
+        """Read `address`; `known` is its indexed page. Called from several threads."""
 
     def take_turn(self, address: CrawlAddress) -> float:
-        """How long to wait before `address` may be read; 0 means now, and that it will be."""
+        """Return how long to wait before `address` may be read; 0 means now, and reserves the turn."""
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections and temporary files."""
 
 
 PACKAGE_KINDS = ("pypi", "npm")
 PACKAGE_ADDRESSES = tuple(f"{kind}:" for kind in PACKAGE_KINDS)
-IS_API = "an API description, listed by list_apis"  # why it is no page
+IS_API = "an API description, listed by list_apis"  # reason why it is not a page
 
 
 @dataclass(frozen=True, slots=True)
 class FoundDescription:
-    """An API description met while adding or crawling documentation. Without data it is still to be asked for.
+    """An API description found while adding or crawling documentation. Without `data`, `url` is a live endpoint.
 
-    `brought_by` is the id of the source that it was met in, and `source_name` its name; it goes with that source, and
-    `name` is what its file is called. `read` reads a file that it refers to, where only that source can.
+    `brought_by` and `source_name` are the id and name of the source that contains it and is removed with it. `read`
+    returns a file that the description refers to, if only the source can read it.
     """
 
     name: str
@@ -122,101 +123,101 @@ class FoundDescription:
 
 
 class ApiCatalog(Protocol):
-    """What the documentation domain asks of the API domain."""
+    """The interface of the API domain that the documentation domain uses."""
 
     def recognises(self, data: bytes, /) -> bool:
         """Whether `data` is an API description."""
 
     def add(self, description: FoundDescription, /) -> str:
-        """Index it; returns text that says what was added."""
+        """Index an API description; return a text for the user."""
 
     def search(self, query: str, /, *, api_name: str, types: Sequence[str], limit: int) -> list[Passage]:
-        """Operations and schemas that match, best first."""
+        """Return the best matching operations and schemas."""
 
     def named_in(self, question: str, /) -> tuple[str, ...]:
-        """The APIs that a question names, of which alone it is then asked."""
+        """Return the APIs that a question names; only these are searched then."""
 
     @property
     def is_behind(self) -> bool:
-        """Whether parts of APIs are not compared by meaning yet."""
+        """Whether some parts of APIs are not embedded yet."""
 
     def freshen(self, api_name: str, /) -> Sequence[str]:
-        """Read an API again, or all where none is named, where its files changed; what an answer may lack."""
+        """Refresh an API whose files changed, or all of them without a name; return notes about stale results."""
 
     def names(self) -> dict[str, str]:
-        """A line about each API by its name."""
+        """Return a description line for each API, by name."""
 
     def versions(self) -> dict[str, str]:
-        """The version of each API by its name; empty for one that says none."""
+        """Return the version of each API by name; empty if it has none."""
 
     def refresh(self, name: str, /) -> str:
-        """Read an API again; returns text that says what changed."""
+        """Read an API again; return a text about the changes."""
 
     def remove(self, name: str, /) -> str:
-        """Forget an API; returns text that says what was removed."""
+        """Remove an API; return a text for the user."""
 
     def brought_by(self, source_id: str, /) -> tuple[str, ...]:
-        """The names of the APIs that a source brought."""
+        """Return the names of the APIs that were found in a source."""
 
     def remove_brought(self, source_id: str, /) -> None:
-        """Forget the APIs that a source brought."""
+        """Remove the APIs that were found in a source."""
 
 
 class NoApis:
-    """Stands in where no API descriptions are kept."""
+    """An empty catalog, used if the API domain is disabled."""
 
     def recognises(self, _data: bytes) -> bool:
-        """Nothing is recognised."""
+        """Return False."""
         return False
 
     def add(self, _description: FoundDescription) -> str:
-        """Nothing is added."""
+        """Ignore the description."""
         return ""
 
     def search(self, *_: object, **__: object) -> list[Passage]:
-        """Nothing is found."""
+        """Return no results."""
         return []
 
     @property
     def is_behind(self) -> bool:
-        """There is nothing to compare."""
+        """False, because there is nothing to embed."""
         return False
 
     def freshen(self, _api_name: str) -> tuple[str, ...]:
-        """Nothing changes."""
+        """Return no notes."""
         return ()
 
     def names(self) -> dict[str, str]:
-        """There is none."""
+        """Return no APIs."""
         return {}
 
     def versions(self) -> dict[str, str]:
-        """There is none."""
+        """Return no versions."""
         return {}
 
     def refresh(self, _name: str) -> str:
-        """Never asked: there is no name to ask for."""
+        """Never called, because there is no API to name."""
         return ""
 
     def remove(self, _name: str) -> str:
-        """Never asked: there is no name to ask for."""
+        """Never called, because there is no API to name."""
         return ""
 
     def named_in(self, _question: str) -> tuple[str, ...]:
-        """No APIs."""
+        """Return no APIs."""
         return ()
 
     def brought_by(self, _source_id: str) -> tuple[str, ...]:
-        """None was brought."""
+        """Return no APIs."""
         return ()
 
     def remove_brought(self, _source_id: str) -> None:
-        """There is none to forget."""
+        """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """Where a source stands: its crawl and what can be searched of it."""
+    """Status of a source: the progress of its crawl, and what can be searched."""
 
     source: SourceRow
     state: str

@@ -1,4 +1,4 @@
-"""The API of npm packages: declarations in .d.ts and JavaScript files with the comments above them."""
+"""Document the API of npm packages from declarations in .d.ts and JavaScript files and the comments above them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from itertools import groupby
 from textwrap import dedent
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.docs.node_comment import apart
-from deltos.domains.docs.node_links import DEFAULT, EVERYTHING, NAMELESS, exports_of
+from deltos.domains.docs.node_comment import split_comment
+from deltos.domains.docs.node_links import ALL_NAMES, DEFAULT, NAMELESS, exports_of
 from deltos.languages.grammar import parse
 from deltos.languages.outline import outline
 from deltos.languages.table import detect
@@ -21,86 +21,92 @@ from deltos.markup.text import fenced
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from deltos.domains.docs.node_imports import ImportedName
+    from deltos.domains.docs.node_imports import PackageImport
     from deltos.domains.docs.node_links import Export
     from deltos.languages.model import Definition
 
-_LARGE_LINES = 60  # of code: the members of what is longer have passages of their own
-_LONGEST_CODE = 12_000
+_MIN_LARGE_LINES = 60  # the members of a longer definition become separate passages
+_MAX_CODE_CHARACTERS = 12_000
 _FUNCTIONS = ("function", "method")
-_LONGEST_STATEMENT = 400
+_MAX_STATEMENT_CHARACTERS = 400
 _RANK = 5
 
 
-_MOST_LINES_MORE = 60
+_MAX_ADDED_LINES = 60
 _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
-_IN_TEXT = re.compile(r"""=>|//[^\n]*+|"[^"\n]*+"|'[^'\n]*+'|`[^`]*+`|[][(){}<>]""")
+_BRACKET_OR_STRING = re.compile(r"""=>|//[^\n]*+|"[^"\n]*+"|'[^'\n]*+'|`[^`]*+`|[][(){}<>]""")
 _INTERNAL = re.compile(r"@(?:internal|private|hidden|ignore)\b")
 
 
 class PublicNames(NamedTuple):
-    """How users know what a file defines: by name, the other names that it is passed on as, and its nearest import.
+    """The public names of a file's definitions: by own name, the aliases it is re-exported as and the shortest import.
 
-    `knows_imports` says that a name without an import cannot be imported.
+    With `knows_imports`, a name without an import is internal.
     """
 
     known_as: Mapping[str, Sequence[str]]
-    imports: Mapping[str, ImportedName]
+    imports: Mapping[str, PackageImport]
     knows_imports: bool = False
 
 
-NOTHING_KNOWN = PublicNames({}, {})
+NO_PUBLIC_NAMES = PublicNames({}, {})
 
 
-def describe_declarations(name: str, data: bytes, public: PublicNames = NOTHING_KNOWN) -> Document:
-    """Every definition in a declaration file: its comment, how it is imported, then the declaration itself."""
+def describe_declarations(name: str, data: bytes, public: PublicNames = NO_PUBLIC_NAMES) -> Document:
+    """Document every definition in a declaration file: its comment, its import, and the declaration itself."""
     language = detect(name)
     text = data.decode("utf-8", "replace")
-    data = text.encode()  # some thousand bytes that are no UTF-8 crash the parser
+    data = text.encode()  # thousands of invalid UTF-8 bytes crash the parser
     tree = parse(language, data) if language else None
     if language is None or tree is None:
         return Document(title=name, sections=())
     lines = text.splitlines()
     writer = Outline()
-    opened: dict[str, Trait] = {}
+    container_traits: dict[str, Trait] = {}
     written: set[str] = set()
     definitions = outline(language, tree, data)
     starts = sorted(definition.start_line for definition in definitions if not definition.container)
     members: defaultdict[str, list[Definition]] = defaultdict(list)
     for definition in definitions:
         members[definition.container].append(definition)
-    for definition, *others in _with_overloads(definitions):
-        if definition.container and definition.container not in opened:
-            continue  # shown inside its container's declaration
+    for definition, *others in _group_overloads(definitions):
+        if definition.container and definition.container not in container_traits:
+            continue  # part of its container's declaration
         known_as = [] if definition.container else public.known_as.get(definition.name, [])
         if definition.name.startswith(("_", "#")) and not known_as:
             continue
         following = bisect_right(starts, definition.start_line)
         end = starts[following] - 1 if following < len(starts) else len(lines)
-        shown = _shown(definition, lines, end, public)
-        inherited = opened.get(definition.container, NO_TRAITS)
+        declaration = _declaration_text(definition, lines, end, public)
+        inherited = container_traits.get(definition.container, NO_TRAITS)
         own = definition.qualified_name
-        is_large = shown.code.count("\n") >= _LARGE_LINES
+        is_large = declaration.code.count("\n") >= _MIN_LARGE_LINES
         if own in members and (definition.kind == "module" or is_large):
-            opened[own] = (shown.traits | inherited) & ~Trait.TYPE
-            code = definition.signature if definition.kind == "module" else _beside(members[own], definition, lines)
-            shown = shown._replace(code=code, traits=shown.traits & ~Trait.TYPE)
-        shown = _merged([shown, *(_shown(other, lines, other.end_line, public) for other in others)])
+            container_traits[own] = (declaration.traits | inherited) & ~Trait.TYPE
+            code = (
+                definition.signature
+                if definition.kind == "module"
+                else _code_without_members(members[own], definition, lines)
+            )
+            declaration = declaration._replace(code=code, traits=declaration.traits & ~Trait.TYPE)
+        declaration = _merge_overloads(
+            [declaration, *(_declaration_text(other, lines, other.end_line, public) for other in others)]
+        )
         written.update((definition.name, *known_as))
-        names = [own, *known_as] if _is_called_so(definition, shown, public) else [*known_as, own]
-        _write(writer, names, shown._replace(traits=shown.traits | inherited))
+        names = [own, *known_as] if _has_own_name(definition, declaration, public) else [*known_as, own]
+        _write(writer, names, declaration._replace(traits=declaration.traits | inherited))
     undefined = [(export.alias, export.statement) for export in exports_of(tree) if _is_defined_elsewhere(export)]
     undefined += [(alias, text.strip()) for alias in public.known_as.get(NAMELESS, [])]
     for alias, statement in undefined:
         if alias not in written:
             written.add(alias)
             writer.heading(_RANK, alias, [alias], is_definition=True)
-            writer.block(fenced(statement[:_LONGEST_STATEMENT], "typescript"), "code")
+            writer.block(fenced(statement[:_MAX_STATEMENT_CHARACTERS], "typescript"), "code")
     return Document(title=name, sections=writer.sections())
 
 
-class _Shown(NamedTuple):
-    """What a passage shows of a definition."""
+class _DeclarationText(NamedTuple):
+    """The text of a definition's passage."""
 
     comment: str
     code: str
@@ -108,42 +114,46 @@ class _Shown(NamedTuple):
     traits: Trait
 
 
-def _shown(definition: Definition, lines: list[str], end: int, public: PublicNames) -> _Shown:
-    told, code = apart(lines[definition.start_line - 1 : definition.end_line])
-    text = _whole("\n".join(code), lines[definition.end_line : min(end, definition.end_line + _MOST_LINES_MORE)])
+def _declaration_text(definition: Definition, lines: list[str], end: int, public: PublicNames) -> _DeclarationText:
+    comment, code = split_comment(lines[definition.start_line - 1 : definition.end_line])
+    text = _complete_brackets(
+        "\n".join(code), lines[definition.end_line : min(end, definition.end_line + _MAX_ADDED_LINES)]
+    )
     imported = None if definition.container else public.imports.get(definition.name)
     is_type = definition.kind in ("interface", "type")
     traits = NO_TRAITS
     if is_type:
         traits |= Trait.TYPE
-    if "@deprecated" in told:
+    if "@deprecated" in comment:
         traits |= Trait.DEPRECATED
-    if _INTERNAL.search(told) or (public.knows_imports and not definition.container and not imported):
+    if _INTERNAL.search(comment) or (public.knows_imports and not definition.container and not imported):
         traits |= Trait.INTERNAL
-    if imported and (imported.is_elsewhere or definition.name.startswith("$")):
-        traits |= Trait.ELSEWHERE
-    if not told.strip():
-        traits |= Trait.BARE
-    return _Shown(told, dedent(text), imported.statement(definition.name, is_type=is_type) if imported else "", traits)
+    if imported and (imported.has_shorter_import or definition.name.startswith("$")):
+        traits |= Trait.DEEP_IMPORT
+    if not comment.strip():
+        traits |= Trait.UNDOCUMENTED
+    return _DeclarationText(
+        comment, dedent(text), imported.statement(definition.name, is_type=is_type) if imported else "", traits
+    )
 
 
-def _beside(members: Iterable[Definition], container: Definition, lines: list[str]) -> str:
-    """The code of a definition without the members that have passages of their own."""
-    apart_from_it = {line for each in members for line in range(each.start_line, each.end_line + 1)}
+def _code_without_members(members: Iterable[Definition], container: Definition, lines: list[str]) -> str:
+    """Return the code of a definition without the members that have separate passages."""
+    member_lines = {line for each in members for line in range(each.start_line, each.end_line + 1)}
     numbers = range(container.start_line, container.end_line + 1)
-    _, code = apart([lines[number - 1] for number in numbers if number not in apart_from_it])
+    _, code = split_comment([lines[number - 1] for number in numbers if number not in member_lines])
     return dedent("\n".join(line for line in code if line.strip()))
 
 
-def _with_overloads(definitions: Iterable[Definition]) -> Iterator[tuple[Definition, ...]]:
-    """Definitions in their order; the overloads of a function together."""
+def _group_overloads(definitions: Iterable[Definition]) -> Iterator[tuple[Definition, ...]]:
+    """Yield the definitions in order; the overloads of a function are grouped."""
     for (kind, _), group in groupby(definitions, lambda each: (each.kind, each.qualified_name)):
-        together = tuple(group)
-        yield from [together] if kind in _FUNCTIONS else ((each,) for each in together)
+        overloads = tuple(group)
+        yield from [overloads] if kind in _FUNCTIONS else ((each,) for each in overloads)
 
 
-def _merged(overloads: Sequence[_Shown]) -> _Shown:
-    """The overloads of a function as one: of what says the same at its beginning, the longest."""
+def _merge_overloads(overloads: Sequence[_DeclarationText]) -> _DeclarationText:
+    """Merge the overloads of a function; of comments that start with the same line, the longest is kept."""
     first, *others = overloads
     comments: dict[str, str] = {}
     for each in overloads:
@@ -153,32 +163,35 @@ def _merged(overloads: Sequence[_Shown]) -> _Shown:
     for each in others:
         traits &= each.traits
     code = "\n".join(each.code for each in overloads)
-    told = "\n\n".join(filter(None, comments.values()))
-    return _Shown(told, code, first.import_statement, traits)
+    comment = "\n\n".join(filter(None, comments.values()))
+    return _DeclarationText(comment, code, first.import_statement, traits)
 
 
-def _is_called_so(definition: Definition, shown: _Shown, public: PublicNames) -> bool:
-    """Whether users know a definition by its own name, whatever else it is passed on as."""
+def _has_own_name(definition: Definition, declaration: _DeclarationText, public: PublicNames) -> bool:
+    """Whether a definition is exported under its own name."""
     imported = public.imports.get(definition.name)
-    return shown.code.lstrip().startswith("export ") or (imported is not None and imported.name == definition.name)
+    return declaration.code.lstrip().startswith("export ") or (
+        imported is not None and imported.name == definition.name
+    )
 
 
-def _whole(code: str, following: Sequence[str]) -> str:
-    """A declaration with the lines that its open brackets still need: grammars do not know every form of a type."""
+def _complete_brackets(code: str, following: Sequence[str]) -> str:
+    """Add the following lines that close the open brackets of a declaration, because grammars do not know every kind of
+    type."""
     open_brackets: list[str] = []
-    _follow(code, open_brackets)
+    _track_brackets(code, open_brackets)
     added: list[str] = []
     for line in following:
         if not open_brackets:
             break
         added.append(line)
-        _follow(line, open_brackets)
+        _track_brackets(line, open_brackets)
     return "\n".join((code, *added)) if added and not open_brackets else code
 
 
-def _follow(text: str, open_brackets: list[str]) -> None:
-    """Keep what is open after a text."""
-    for found in _IN_TEXT.findall(text):
+def _track_brackets(text: str, open_brackets: list[str]) -> None:
+    """Update the stack of open brackets after a text."""
+    for found in _BRACKET_OR_STRING.findall(text):
         if found in "([{<":
             open_brackets.append(found)
         elif open_brackets and _BRACKETS.get(found) == open_brackets[-1]:
@@ -186,18 +199,18 @@ def _follow(text: str, open_brackets: list[str]) -> None:
 
 
 def _is_defined_elsewhere(export: Export) -> bool:
-    """Whether no file of the package that is read says more of an exported name than the statement that names it."""
+    """Whether an exported name has no declaration in the package, so that only the export statement can be shown."""
     if export.alias in ("", DEFAULT):
         return False
-    return not export.module or not export.module.startswith(".") or export.name == EVERYTHING
+    return not export.module or not export.module.startswith(".") or export.name == ALL_NAMES
 
 
-def _write(writer: Outline, names: list[str], shown: _Shown) -> None:
-    """A section: what is said of a definition, then its import above its code."""
-    writer.heading(_RANK + names[0].count("."), names[0], names, is_definition=True, traits=shown.traits)
-    for paragraph in shown.comment.split("\n\n"):
+def _write(writer: Outline, names: list[str], declaration: _DeclarationText) -> None:
+    """Write a section: the comment of a definition, then its import and its code."""
+    writer.heading(_RANK + names[0].count("."), names[0], names, is_definition=True, traits=declaration.traits)
+    for paragraph in declaration.comment.split("\n\n"):
         writer.block(paragraph.strip("\n"))
-    code = "\n".join(filter(None, (shown.import_statement, shown.code)))
-    if len(code) > _LONGEST_CODE:
-        code = f"{code[:_LONGEST_CODE].rstrip()} …"
+    code = "\n".join(filter(None, (declaration.import_statement, declaration.code)))
+    if len(code) > _MAX_CODE_CHARACTERS:
+        code = f"{code[:_MAX_CODE_CHARACTERS].rstrip()} …"
     writer.block(fenced(code, "typescript"), "code")

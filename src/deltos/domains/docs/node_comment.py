@@ -1,4 +1,4 @@
-"""The comment above a declaration as text: without its marks, examples as they are written."""
+"""Extract the text of comments above declarations: without comment marks, with verbatim examples."""
 
 from __future__ import annotations
 
@@ -9,48 +9,50 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_LINE_BEGINS = re.compile(r"//+ ?")
+_LINE_MARK = re.compile(r"//+ ?")
 _LINK = re.compile(r"(\[[^\[\]]*\])?\{@link(?:code|plain)?\s([^{}]*)\}")
 _REGION = re.compile(r"//\s*+#(?:end)?region\b")
 
 
-def apart(lines: Sequence[str]) -> tuple[str, list[str]]:
-    """What is said above a declaration, and the lines of the declaration itself."""
-    said: list[str] = []
+def split_comment(lines: Sequence[str]) -> tuple[str, list[str]]:
+    """Split lines into the text of the comments at the beginning and the lines of the declaration."""
+    comments: list[str] = []
     at = 0
     while at < len(lines):
         stripped = lines[at].strip()
         if stripped.startswith("/*"):
-            end = next((place for place in range(at, len(lines)) if _ends(lines[place], is_first=place == at)), at)
+            end = next(
+                (place for place in range(at, len(lines)) if _ends_comment(lines[place], is_first=place == at)), at
+            )
             *above, last = lines[at : end + 1]
-            within, behind = _split(last, is_first=not above)
-            said.append(_block([*above, within]))
+            within, after = _split(last, is_first=not above)
+            comments.append(_block([*above, within]))
             at = end + 1
-            if behind.strip():
-                return _joined(said), [behind.strip(), *lines[at:]]
+            if after.strip():
+                return _clean_text(comments), [after.strip(), *lines[at:]]
             continue
         if stripped and not stripped.startswith("//"):
             break
         if not _REGION.match(stripped):
-            said.append(_LINE_BEGINS.sub("", lines[at].lstrip(), count=1))
+            comments.append(_LINE_MARK.sub("", lines[at].lstrip(), count=1))
         at += 1
-    return _joined(said), list(lines[at:])
+    return _clean_text(comments), list(lines[at:])
 
 
-def _ends(line: str, *, is_first: bool) -> bool:
-    """Whether a block of comment ends in a line; the marks of its beginning are no end: `/*/`."""
+def _ends_comment(line: str, *, is_first: bool) -> bool:
+    """Whether a block comment ends on a line; the `*/` in `/*/` does not count."""
     return "*/" in (line.partition("/*")[2] if is_first else line)
 
 
 def _split(line: str, *, is_first: bool) -> tuple[str, str]:
-    """The last line of a block: what belongs to the comment, and what stands behind."""
+    """Split the last line of a block comment into the comment and the code after it."""
     before, mark, rest = line.partition("/*") if is_first else ("", "", line)
-    within, _, behind = rest.partition("*/")
-    return before + mark + within, behind
+    within, _, after = rest.partition("*/")
+    return before + mark + within, after
 
 
 def _block(lines: Sequence[str]) -> str:
-    """The text of a block. A star before each line belongs to the comment, any other text is as indented as it was."""
+    """Return the text of a block comment; a star at the start of every line is removed, other indentation is kept."""
     first = lines[0].lstrip().removeprefix("/*").lstrip("*").strip()
     inner = [line.rstrip() for line in lines[1:]]
     if all(line.lstrip().startswith("*") for line in inner if line.strip()):
@@ -58,25 +60,26 @@ def _block(lines: Sequence[str]) -> str:
     return "\n".join([first, dedent("\n".join(inner))]).strip("\n")
 
 
-def _joined(said: Sequence[str]) -> str:
-    """What is said as a reader sees it: without HTML comments and with the words of links, but for what is fenced."""
-    parts = "\n".join(said).split("```")
+def _clean_text(comments: Sequence[str]) -> str:
+    """Return the comment text without HTML comments and with links replaced by their text, except in fenced code."""
+    parts = "\n".join(comments).split("```")
     parts[::2] = [_LINK.sub(_link, _without_html_comments(part)) for part in parts[::2]]
     return "```".join(parts).strip("\n")
 
 
 def _link(found: re.Match[str]) -> str:
-    """`{@link X}` as X, `{@link X|text}` and `{@link X text}` as the text, `[text]{@link X}` as Markdown has it."""
+    """Replace `{@link X}` by X, `{@link X|text}` and `{@link X text}` by the text, `[text]{@link X}` by a Markdown
+    link."""
     target, _, text = found[2].strip().replace("|", " ", 1).partition(" ")
     return f"{found[1]}({target})" if found[1] else text.strip() or target
 
 
 def _without_html_comments(text: str) -> str:
-    """The text without those that end; of lines that held nothing else nothing is left."""
+    """Return the text without closed HTML comments; lines that contained nothing else are removed."""
     kept, *others = text.split("<!--")
     for other in others:
-        _, end, behind = other.partition("-->")
+        _, end, after = other.partition("-->")
         if end and (not kept or kept.endswith("\n")):
-            behind = behind.removeprefix("\n")
-        kept += behind if end else f"<!--{other}"
+            after = after.removeprefix("\n")
+        kept += after if end else f"<!--{other}"
     return kept

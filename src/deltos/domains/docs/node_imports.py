@@ -1,32 +1,34 @@
-"""Where users import what declaration files of an npm package define: `import { setCookie } from "hono/cookie"`."""
+"""Find out how users import the definitions of an npm package: `import { setCookie } from "hono/cookie"`."""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.docs.node_links import DEFAULT, EVERYTHING
+from deltos.domains.docs.node_links import ALL_NAMES, DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from deltos.domains.docs.node_links import LinkedFile
 
-_MOST_WAYS = 4  # to one file; the first are by the nearest entries
-_MOST_STEPS = 16  # of a name through files that pass it on
+_MAX_EXPORT_PATHS = 4  # per file; the shortest entries come first
+_MAX_REEXPORTING_FILES = 16  # files that re-export the same name
 
 
-class ImportedName(NamedTuple):
-    """A name as users import it. `namespace` is what they import where the name is a member of that; `is_elsewhere`
-    says that the package has something nearer."""
+class PackageImport(NamedTuple):
+    """How users import a name. `namespace` is the imported object if the name is its member.
+
+    With `has_shorter_import`, the package has a shorter import for this name or for its other names.
+    """
 
     specifier: str
     namespace: str
     name: str
-    is_elsewhere: bool = False
+    has_shorter_import: bool = False
 
     def statement(self, own_name: str, *, is_type: bool) -> str:
-        """The import that a user writes; a default export by its own name."""
+        """Return the import statement; a default export is imported under `own_name`."""
         keyword = "import type" if is_type else "import"
         if self.namespace:
             return f'import {{ {self.namespace} }} from "{self.specifier}";  // {self.namespace}.{self.name}'
@@ -35,93 +37,106 @@ class ImportedName(NamedTuple):
         return f'{keyword} {{ {self.name} }} from "{self.specifier}";'
 
 
-class _Way(NamedTuple):
-    """How a whole file is reached: `export *` chains from an entry, perhaps under a namespace."""
+class _ExportPath(NamedTuple):
+    """How a whole file is exported: the specifier of the entry and an optional namespace, through `export *`
+    statements."""
 
     specifier: str
     namespace: str
 
 
-def imported_names(
+def shortest_imports(
     files: Mapping[str, LinkedFile], entries: Iterable[tuple[str, str]], package: str
-) -> dict[str, dict[str, ImportedName]]:
-    """By file and name in it, the nearest import of what users can import; `entries` are specifiers with their files.
+) -> dict[str, dict[str, PackageImport]]:
+    """Return the shortest import of every public name, by file and name; `entries` are specifiers with their files.
 
-    Empty where the main entry exports nothing by name: how such a package is imported is not told by its files.
+    Empty if the main entry exports nothing by name, because the files then do not show how the package is imported.
     """
-    found: defaultdict[str, defaultdict[str, list[ImportedName]]] = defaultdict(lambda: defaultdict(list))
-    ways = _ways(files, entries)
-    for path, reached in ways.items():
-        for way in reached:
+    found: defaultdict[str, defaultdict[str, list[PackageImport]]] = defaultdict(lambda: defaultdict(list))
+    paths = _export_paths(files, entries)
+    for path, reached in paths.items():
+        for export_path in reached:
             for name in files[path].declared:
-                found[path][name].append(ImportedName(way.specifier, way.namespace, name))
+                found[path][name].append(PackageImport(export_path.specifier, export_path.namespace, name))
             for export in files[path].exports:
-                if export.name != EVERYTHING and export.alias:
-                    for place in _passed_through(files, path, export.module, export.name):
+                if export.name != ALL_NAMES and export.alias:
+                    for place in _reexporting_files(files, path, export.module, export.name):
                         local = _local_name(files[place], export.name)
-                        found[place][local].append(ImportedName(way.specifier, way.namespace, export.alias))
+                        found[place][local].append(
+                            PackageImport(export_path.specifier, export_path.namespace, export.alias)
+                        )
     at_root = {
         each.name
         for names in found.values()
-        for every in names.values()
-        for each in every
+        for imports in names.values()
+        for each in imports
         if each.specifier == package and not each.namespace
     }
     if not at_root:
         return {}
     return {
-        path: {name: _placed(min(every, key=_distance), at_root, package) for name, every in names.items()}
+        path: {
+            name: _mark_deep_import(min(imports, key=_distance), at_root, package) for name, imports in names.items()
+        }
         for path, names in found.items()
     }
 
 
-def _ways(files: Mapping[str, LinkedFile], entries: Iterable[tuple[str, str]]) -> dict[str, list[_Way]]:
-    ways: defaultdict[str, list[_Way]] = defaultdict(list)
-    waiting = deque((path, _Way(specifier, "")) for specifier, path in entries)
-    while waiting:
-        path, way = waiting.popleft()
-        if path not in files or way in ways[path] or len(ways[path]) >= _MOST_WAYS:
+def _export_paths(files: Mapping[str, LinkedFile], entries: Iterable[tuple[str, str]]) -> dict[str, list[_ExportPath]]:
+    """Return the exports of whole files, by file."""
+    paths: defaultdict[str, list[_ExportPath]] = defaultdict(list)
+    queue = deque((path, _ExportPath(specifier, "")) for specifier, path in entries)
+    while queue:
+        path, export_path = queue.popleft()
+        if path not in files or export_path in paths[path] or len(paths[path]) >= _MAX_EXPORT_PATHS:
             continue
-        ways[path].append(way)
+        paths[path].append(export_path)
         for export in files[path].exports:
             target = files[path].targets.get(export.module, "")
-            if export.name != EVERYTHING or export.alias == DEFAULT:
+            if export.name != ALL_NAMES or export.alias == DEFAULT:
                 continue
             if not export.alias:
-                waiting.append((target, way))
-            elif not way.namespace:
-                waiting.append((target, _Way(way.specifier, export.alias)))
-    return {path: reached for path, reached in ways.items() if reached}
+                queue.append((target, export_path))
+            elif not export_path.namespace:
+                queue.append((target, _ExportPath(export_path.specifier, export.alias)))
+    return {path: reached for path, reached in paths.items() if reached}
 
 
-def _passed_through(files: Mapping[str, LinkedFile], path: str, module: str, name: str) -> list[str]:
-    """The files that a name passes through, from the one that exports it to the one that may define it."""
-    places: list[str] = []
-    waiting = deque([files[path].targets.get(module, "") if module else path])
-    while waiting and len(places) < _MOST_STEPS:
-        place = waiting.popleft()
-        if place in places or place not in files:
+def _reexporting_files(files: Mapping[str, LinkedFile], path: str, module: str, name: str) -> list[str]:
+    """Return the files through which a name is re-exported, from the exporting file to the one that may define it."""
+    reexporting: list[str] = []
+    queue = deque([files[path].targets.get(module, "") if module else path])
+    while queue and len(reexporting) < _MAX_REEXPORTING_FILES:
+        place = queue.popleft()
+        if place in reexporting or place not in files:
             continue
-        places.append(place)
+        reexporting.append(place)
         for export in files[place].exports:
             is_it = export.alias == name and export.name == name
-            if export.module and (is_it or (export.name == EVERYTHING and not export.alias)):
-                waiting.append(files[place].targets.get(export.module, ""))
-    return places
+            if export.module and (is_it or (export.name == ALL_NAMES and not export.alias)):
+                queue.append(files[place].targets.get(export.module, ""))
+    return reexporting
 
 
 def _local_name(file: LinkedFile, name: str) -> str:
-    """What a file calls its default export."""
+    """Return the name of a file's default export inside the file; other names unchanged."""
     if name != DEFAULT:
         return name
     return next((each.name for each in file.exports if each.alias == DEFAULT and not each.module), name)
 
 
-def _distance(way: ImportedName) -> tuple[bool, int, bool, int]:
-    return (bool(way.namespace), way.specifier.count("/"), way.name == DEFAULT, len(way.specifier))
+def _distance(export_path: PackageImport) -> tuple[bool, int, bool, int]:
+    return (
+        bool(export_path.namespace),
+        export_path.specifier.count("/"),
+        export_path.name == DEFAULT,
+        len(export_path.specifier),
+    )
 
 
-def _placed(way: ImportedName, at_root: set[str], package: str) -> ImportedName:
-    """Whether something nearer is meant first: the same name of the main entry, or all that lies less deep."""
-    is_nested = way.specifier.removeprefix(package).count("/") > 1 or bool(way.namespace)
-    return way._replace(is_elsewhere=is_nested or (way.specifier != package and way.name in at_root))
+def _mark_deep_import(export_path: PackageImport, at_root: set[str], package: str) -> PackageImport:
+    """Set `has_shorter_import` if the main entry exports the same name, or the import is nested deeper."""
+    is_nested = export_path.specifier.removeprefix(package).count("/") > 1 or bool(export_path.namespace)
+    return export_path._replace(
+        has_shorter_import=is_nested or (export_path.specifier != package and export_path.name in at_root)
+    )

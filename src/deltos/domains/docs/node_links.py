@@ -1,4 +1,4 @@
-"""How declaration files of npm packages are linked: what each imports, and under which names it passes things on."""
+"""Read the imports and re-exports of npm declaration files, and resolve them to files of the package."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _DECLARED = re.compile(
     r"export\s++(?:(?:declare|abstract|async)\s++)*+"
     r"(?:function|const\s++enum|const|let|var|class|interface|type|enum|namespace|module)[\s*]++([\w$]++)"
 )
-_LONGEST_BEGINNING = 200
+_MAX_DECLARATION_START = 200
 _CODE = re.compile(r"(?:\.d)?\.[cm]?[jt]s$")
 DECLARATIONS = (".ts", ".mts", ".cts")
 _STATEMENTS = frozenset(("program", "ambient_declaration", "module", "internal_module", "statement_block"))
-EVERYTHING = "*"
+ALL_NAMES = "*"
 DEFAULT = "default"
-NAMELESS = ""  # a default export without a name of its own
+NAMELESS = ""  # a default export without a name
 
 
 class Export(NamedTuple):
-    """A name that a file exports: `name` of `module`, or of the file itself where that is empty, known as `alias`.
+    """An exported name: `name` of `module`, or of the file itself if that is empty, exported as `alias`.
 
     `export * from` has the name `*` and no alias, `export * as x from` the name `*` and an alias.
     """
@@ -42,15 +42,15 @@ class Export(NamedTuple):
 
 
 class FileLinks(NamedTuple):
-    """What a file imports by relative paths, and what it exports by naming it."""
+    """The relative imports of a file, and its exports by name."""
 
     imports: tuple[str, ...]
     exports: tuple[Export, ...]
-    declared: tuple[str, ...] = ()  # names whose declaration says `export`
+    declared: tuple[str, ...] = ()  # names declared with `export`
 
 
 def read_links(name: str, data: bytes) -> FileLinks:
-    """The links of one declaration file."""
+    """Read the imports and exports of one declaration file."""
     text = data.decode("utf-8", "replace")
     imports = tuple(dict.fromkeys(relative or f"./{path}" for relative, path in _IMPORT.findall(text)))
     language = detect(name)
@@ -59,14 +59,14 @@ def read_links(name: str, data: bytes) -> FileLinks:
 
 
 def _declared(tree: tree_sitter.Tree) -> Iterator[str]:
-    """The names whose declaration says `export`."""
+    """Yield the names that are declared with `export`."""
     for node in _statements(tree.root_node):
-        if found := _DECLARED.match(_text(node)[:_LONGEST_BEGINNING]):
+        if found := _DECLARED.match(_text(node)[:_MAX_DECLARATION_START]):
             yield found[1]
 
 
 def exports_of(tree: tree_sitter.Tree) -> tuple[Export, ...]:
-    """What the export statements of a file name."""
+    """Return the names in the export statements of a file."""
     imported: dict[str, tuple[str, str]] = {}
     found: list[Export] = []
     for node in _statements(tree.root_node):
@@ -74,11 +74,11 @@ def exports_of(tree: tree_sitter.Tree) -> tuple[Export, ...]:
             imported.update(_imported(node))
         else:
             found += _exported(node)
-    return tuple(_through_imports(export, imported) for export in found)
+    return tuple(_resolve_import(export, imported) for export in found)
 
 
 def _statements(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
-    """Import and export statements of a file and of the modules declared in it."""
+    """Yield the import and export statements of a file, including those in nested modules."""
     pending = [root]
     while pending:
         node = pending.pop()
@@ -89,14 +89,14 @@ def _statements(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
 
 
 def _imported(node: tree_sitter.Node) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Each name that an import statement brings, with the module and its name there."""
+    """Yield each name of an import statement, with the module and the name there."""
     module = _text(node.child_by_field_name("source")).strip("'\"")
     clause = next((child for child in node.named_children if child.type == "import_clause"), None)
     for child in clause.named_children if clause else ():
         if child.type == "identifier":
             yield _text(child), (module, DEFAULT)
         elif child.type == "namespace_import":
-            yield _text(child.named_children[-1] if child.named_children else None), (module, EVERYTHING)
+            yield _text(child.named_children[-1] if child.named_children else None), (module, ALL_NAMES)
         else:
             for one in child.named_children:
                 name, alias = _names(one)
@@ -120,14 +120,14 @@ def _exported(node: tree_sitter.Node) -> Iterator[Export]:
 
 
 def _specified(node: tree_sitter.Node, module: str, statement: str) -> Iterator[Export]:
-    """What a statement without a declaration exports."""
+    """Yield the exports of a statement without a declaration."""
     clauses = [child for child in node.named_children if child.type in ("export_clause", "namespace_export")]
     if module and not clauses:
-        yield Export(module, EVERYTHING, "")
+        yield Export(module, ALL_NAMES, "")
     for clause in clauses:
         if clause.type == "namespace_export":
             yield Export(
-                module, EVERYTHING, _text(clause.named_children[-1] if clause.named_children else None), statement
+                module, ALL_NAMES, _text(clause.named_children[-1] if clause.named_children else None), statement
             )
         else:
             for one in clause.named_children:
@@ -144,25 +144,26 @@ def _text(node: tree_sitter.Node | None) -> str:
     return (node.text or b"").decode("utf-8", "replace") if node else ""
 
 
-def _through_imports(export: Export, imported: Mapping[str, tuple[str, str]]) -> Export:
-    """`import { a } from 'x'; export { a as b }` is `export { a as b } from 'x'`."""
+def _resolve_import(export: Export, imported: Mapping[str, tuple[str, str]]) -> Export:
+    """Resolve an export of an imported name: `import { a } from 'x'; export { a as b }` is `export { a as b } from
+    'x'`."""
     if export.module or export.name not in imported:
         return export
     module, name = imported[export.name]
     return export._replace(module=module, name=name)
 
 
-# ---------------------------------------------------------------------- which file is meant
+# ---------------------------------------------------------------------- resolving specifiers
 
 
 def candidates(path: str, specifier: str) -> list[str]:
-    """The files of a package that a relative specifier in the file `path` may mean, likeliest first."""
+    """Return the files that a relative specifier in the file `path` may refer to, most probable first."""
     target = posixpath.normpath(posixpath.join(posixpath.dirname(path), specifier))
     return [] if target.startswith("..") else declaration_candidates(target)
 
 
 def declaration_candidates(target: str) -> list[str]:
-    """The declaration files that may belong to a file of the package, likeliest first."""
+    """Return the possible declaration files of a file of the package, most probable first."""
     stem = _CODE.sub("", target)
     index = "index" if stem in ("", ".") else f"{stem}/index"
     return [target] * target.endswith(DECLARATIONS) + [
@@ -171,7 +172,7 @@ def declaration_candidates(target: str) -> list[str]:
 
 
 class LinkedFile(NamedTuple):
-    """A file of a package, the files that its specifiers mean, and what it exports by naming it."""
+    """A file of a package: the files that its specifiers refer to, and its exports."""
 
     targets: Mapping[str, str]
     exports: tuple[Export, ...]
@@ -179,33 +180,33 @@ class LinkedFile(NamedTuple):
 
 
 def public_names(files: Mapping[str, LinkedFile]) -> dict[str, dict[str, list[str]]]:
-    """By file and name in it, the other names under which files of the package pass it on."""
+    """Return the aliases under which files of the package re-export a name, by file and name."""
     known: dict[str, dict[str, list[str]]] = {}
-    waiting = deque(
+    queue = deque(
         (path, export, export.alias)
         for path, file in files.items()
         for export in file.exports
         if export.alias not in ("", DEFAULT) and (export.alias != export.name)
     )
-    met = set()
-    while waiting:
-        path, export, alias = waiting.popleft()
-        if (path, export, alias) in met:
+    seen = set()
+    while queue:
+        path, export, alias = queue.popleft()
+        if (path, export, alias) in seen:
             continue
-        met.add((path, export, alias))
+        seen.add((path, export, alias))
         place = files[path].targets.get(export.module, "") if export.module else path
-        if place not in files or export.name == EVERYTHING:
+        if place not in files or export.name == ALL_NAMES:
             continue
-        inner = _may_bring(files[place], export.name) if export.module else []
+        inner = _possible_origins(files[place], export.name) if export.module else []
         name = NAMELESS if export.name == DEFAULT and not inner else export.name
         aliases = known.setdefault(place, {}).setdefault(name, [])
         if alias not in aliases:
             aliases.append(alias)
-        waiting.extend((place, each, alias) for each in inner)
+        queue.extend((place, each, alias) for each in inner)
     return known
 
 
-def _may_bring(file: LinkedFile, name: str) -> list[Export]:
-    """The exports of a file that a name of it may come from."""
+def _possible_origins(file: LinkedFile, name: str) -> list[Export]:
+    """Return the exports of a file that may provide a name."""
     named = [export for export in file.exports if export.alias == name]
-    return named or [Export(e.module, name, name) for e in file.exports if e.name == EVERYTHING and not e.alias]
+    return named or [Export(e.module, name, name) for e in file.exports if e.name == ALL_NAMES and not e.alias]

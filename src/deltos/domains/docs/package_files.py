@@ -1,4 +1,4 @@
-"""What installed packages of both kinds share as sources: addresses, and how a file of theirs becomes a page."""
+"""Shared parts of the two package sources: addresses, and the conversion of a file into a page."""
 
 from __future__ import annotations
 
@@ -21,45 +21,45 @@ if TYPE_CHECKING:
 NOT_DOCUMENTS = re.compile(
     r"(?:^|/)(?:licen[cs]e|copying|authors|notice|top_level|entry_points|sources|requirements)[^/]*$", re.IGNORECASE
 )
-HIDDEN = "in a hidden folder of the package"  # for other programs: instructions to agents, settings of a forge
+HIDDEN = "in a hidden folder of the package"  # usually instructions for agents or settings of a code host
 
 
 class PackageFiles:
-    """What both kinds of packages share: addresses are `pypi:NAME@VERSION/path`, pages are cited the same way."""
+    """Base of package sources. Addresses and citations have the form `pypi:NAME@VERSION/path`."""
 
     parallel = 1
-    together = 16
-    keeps_unlisted = False
+    batch_size = 16
+    keeps_unlinked_pages = False
 
     def take_turn(self, _place: CrawlAddress) -> float:
-        """Local files need no delay between requests."""
+        """Return 0: local files have no rate limit."""
         return 0.0
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no file stays open."""
 
 
-def document(url: str, path: str) -> str | CrawlAddress:
-    """The address of a document of a package; one that is for other programs is named as left out."""
+def document_address(url: str, path: str) -> str | CrawlAddress:
+    """Return the address of a package's document; one in a hidden folder is reported as skipped."""
     return CrawlAddress(url, state="skipped", reason=HIDDEN) if is_hidden(path) else url
 
 
-def skipped(refused: FileRefused) -> Skipped:
-    """A link or the like is no page; that a file is gone or too large, its reader is told."""
+def skip_or_raise(refused: FileRefused) -> Skipped:
+    """Return a skipped outcome for links and special files; raise the error for missing and too large files."""
     if refused.reason not in (LINK, NOT_REGULAR, NOT_A_PATH):
         raise refused
     return Skipped(refused.reason)
 
 
-def reading(url: str, digest: bytes, text: PageText) -> PageReading | Skipped:
-    """The outcome of a file whose text was read."""
+def page_outcome(url: str, digest: bytes, text: PageText) -> PageReading | Skipped:
+    """Return the outcome of a parsed file."""
     if not text.chunks:
-        return Skipped("nothing documented in it")
+        return Skipped("it contains no documentation")
     return PageReading((text.row(url, url, digest=digest),))
 
 
-def bundled(path: str, data: bytes, url: str) -> RawPage:
-    """A document that lies in a package."""
+def bundled_page(path: str, data: bytes, url: str) -> RawPage:
+    """Return a document of a package, ready to be parsed."""
     form = format_of(path)
     if form is None:
         raise SourceError("Not a document")

@@ -1,6 +1,6 @@
-"""A page's bytes to the rows that the index keeps: parse, then cut into chunks. Runs in a child process.
+"""Convert the bytes of a page into index rows: parse and split into chunks. Runs in a child process.
 
-Named tuples go there and back: they are pickled several times faster than dataclasses.
+Data is passed as named tuples, because pickling them is several times faster than dataclasses.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SECTION_SEPARATOR = " > "
 
 
 class RawPage(NamedTuple):
-    """A page as it came, and what is known of it."""
+    """A fetched page with its format and address."""
 
     data: bytes
     format: Format
@@ -30,12 +30,12 @@ class RawPage(NamedTuple):
     title: str = ""
 
     def document(self) -> Document:
-        """What the bytes say."""
+        """Parse the page."""
         return parse(self.data, self.format, url=self.url, charset=self.charset, title=self.title)
 
 
 class PageText(NamedTuple):
-    """What a page says, in chunks, and the links that have words."""
+    """Title, chunks and links of a page; links without a text are left out."""
 
     title: str
     chunks: tuple[DocsChunkRow, ...]
@@ -44,18 +44,18 @@ class PageText(NamedTuple):
     def row(
         self, url: str, requested_url: str, *, etag: str = "", last_modified: str = "", digest: bytes = b""
     ) -> PageRow:
-        """The page as it is written."""
+        """Return the row to store."""
         return PageRow(url, requested_url, self.title, etag, last_modified, digest, self.chunks, self.links)
 
 
 def read_page(raw: RawPage) -> PageText:
-    """A page of a folder: all its links count."""
+    """Parse a page of a folder, keeping all its links."""
     document = raw.document()
     return text_of(document, document.links)
 
 
 def text_of(document: Document, links: Iterable[Link] = ()) -> PageText:
-    """A document in chunks."""
+    """Split a document into chunks."""
     return PageText(
         document.title,
         tuple(

@@ -1,4 +1,4 @@
-"""The public API of Python modules: signatures and docstrings, read from source without importing anything."""
+"""Document the public API of Python modules: signatures and docstrings, read from source without importing it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,23 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.docs.python_signature import Shown, is_overload, is_typed, maker_of, show_class, show_function
+from deltos.domains.docs.python_signature import (
+    DefinitionText,
+    inline_constructor,
+    is_overload,
+    is_typed,
+    show_class,
+    show_function,
+)
 from deltos.domains.docs.python_source import (
     Definition,
     Function,
+    all_names,
     last_name,
     lines_of,
     names_of,
     parsed,
     statements,
-    wholly_listed,
 )
 from deltos.markup.model import NO_TRAITS, Document, Trait
 from deltos.markup.outline import Outline
@@ -28,37 +35,38 @@ if TYPE_CHECKING:
     from deltos.domains.docs.python_names import DocumentedModule
 
 _DEFINITION_RANK = 5
-_LONGEST_VALUE = 300
-_USUAL_DEPTH = 3  # dots: `sqlalchemy.dialects.postgresql.JSONB`
-_LONGEST_OPENING = 400  # of a docstring, where it would say that something is deprecated
-_DEEPEST = 3  # classes inside classes
+_MAX_VALUE_CHARACTERS = 300
+_MAX_SHALLOW_DEPTH = 3  # dots: `sqlalchemy.dialects.postgresql.JSONB`
+_MAX_OPENING_CHARACTERS = 400  # part of a docstring that is searched for a deprecation notice
+_MAX_CLASS_DEPTH = 3  # classes inside classes
 _EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
 
 
 def describe_module(module: DocumentedModule, source: str, stub: str = "") -> Document:
-    """The module's docstring and every public function, class and method with its signature.
+    """Document a module and its public functions, classes and methods with their signatures.
 
-    A stub beside it gives the types of what has none, and what the module takes from compiled code.
+    A stub adds missing types, and definitions that the module imports from compiled code.
     """
     tree = parsed(source)
-    writer = _Writer(module, _Text(statements(tree), lines_of(source)), _Text.of(stub))
+    writer = _Writer(module, _SourceText(statements(tree), lines_of(source)), _SourceText.of(stub))
     writer.module(tree)
     return Document(title=module.title, sections=writer.outline.sections())
 
 
-class _Text(NamedTuple):
-    """Statements with the lines that they stand in."""
+class _SourceText(NamedTuple):
+    """Statements and their source lines."""
 
     body: Sequence[ast.stmt]
     lines: Sequence[str]
 
     @classmethod
-    def of(cls, source: str) -> _Text:
+    def of(cls, source: str) -> _SourceText:
+        """Parse source code."""
         return cls(statements(parsed(source)), lines_of(source))
 
 
-class _Known(NamedTuple):
-    """A definition, and the one of a stub that has its types."""
+class _StubbedDefinition(NamedTuple):
+    """A definition, and the definition in a stub that has its types."""
 
     node: Definition
     typed: Definition | None
@@ -66,55 +74,59 @@ class _Known(NamedTuple):
 
 
 class _Writer:
-    """Writes definitions into an outline, outermost first."""
+    """Writes definitions into an outline, containers before their members."""
 
-    def __init__(self, module: DocumentedModule, text: _Text, stub: _Text) -> None:
+    def __init__(self, module: DocumentedModule, text: _SourceText, stub: _SourceText) -> None:
         self.outline = Outline()
         self._module = module
         self._text = text
         self._stub = stub
         self._overloads: defaultdict[Function, list[Function]] = defaultdict(list)
-        self._starred: set[str] | None = None  # what `import *` takes; all names where the module does not say
+        self._star_names: set[str] | None = None  # names that `import *` imports; None if `__all__` is not known
 
     def module(self, tree: ast.Module) -> None:
-        """The module itself, then what it defines."""
-        self._starred = wholly_listed(tree)
+        """Write the module and its definitions."""
+        self._star_names = all_names(tree)
         self.outline.heading(1, self._module.title, [self._module.name])
-        self._docstring(tree)
+        self._write_docstring(tree)
         stub = self._without_overloads(self._stub.body)
         typed = {node.name: node for node in stub if isinstance(node, Definition)}
         written: set[str] = set()
         for node in self._without_overloads(self._text.body):
-            self._names(node, self._text.lines, written, typed)
-        for node in stub if "*" not in self._module.elsewhere else ():
-            self._names(node, self._stub.lines, written | self._module.elsewhere, {})
+            self._write_names(node, self._text.lines, written, typed)
+        for node in stub if "*" not in self._module.imported_from_package else ():
+            self._write_names(node, self._stub.lines, written | self._module.imported_from_package, {})
 
-    def _names(self, node: ast.stmt, lines: Sequence[str], written: set[str], typed: Mapping[str, Definition]) -> None:
-        """What a statement defines of what is not written yet."""
+    def _write_names(
+        self, node: ast.stmt, lines: Sequence[str], written: set[str], typed: Mapping[str, Definition]
+    ) -> None:
+        """Write the public definitions of a statement that are not written yet."""
         for name in names_of(node):
-            known_as = "" if name in written else self._public_name(name)
-            if not known_as:
+            public_name = "" if name in written else self._public_name(name)
+            if not public_name:
                 continue
             written.add(name)
             if isinstance(node, Definition):
-                self._definition(_Known(node, typed.get(name), lines), known_as, 0)
+                self._write_definition(_StubbedDefinition(node, typed.get(name), lines), public_name, 0)
             else:
-                self._assignment(node, known_as, lines)
+                self._write_assignment(node, public_name, lines)
 
     def _public_name(self, name: str) -> str:
-        """What users call a name of this module; empty when it is not meant for them."""
+        """Return the public name of a name in this module, or an empty text if it is internal."""
         exports = self._module.exports
         if name in exports and not exports[name].rpartition(".")[2].startswith("_"):
             return exports[name]
         if name.startswith("_"):
             return ""
-        if "*" in exports and (self._starred is None or name in self._starred):
+        if "*" in exports and (self._star_names is None or name in self._star_names):
             return exports["*"].removesuffix("*") + name
         return f"{self._module.name}.{name}" if self._module.is_public else ""
 
     def _without_overloads(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
-        """Statements without the overloads of functions that follow, which are shown with them; in a stub, the last
-        overload stands for the function."""
+        """Return the statements without overloads, which are shown with their function.
+
+        In a stub, the last overload represents the function.
+        """
         every = list(body)
         defined: dict[str, Function] = {}
         for node in every:
@@ -128,63 +140,66 @@ class _Writer:
                 kept.append(node)
         return kept
 
-    def _definition(self, known: _Known, name: str, depth: int) -> None:
+    def _write_definition(self, known: _StubbedDefinition, name: str, depth: int) -> None:
         node = known.node
-        shown = self._shown(known)
-        traits = _traits(node, name) if not depth else _deprecated(node)
-        if shown.is_bare:
-            traits |= Trait.BARE
+        shown = self._format_with_stub(known)
+        traits = _traits(node, name) if not depth else _deprecation_trait(node)
+        if shown.is_undocumented:
+            traits |= Trait.UNDOCUMENTED
         self.outline.heading(_DEFINITION_RANK + depth, name, [name], is_definition=True, traits=traits)
         self.outline.block(fenced(shown.code, "python"), "code")
-        self._docstring(node)
-        for each in shown.told:
+        self._write_docstring(node)
+        for each in shown.descriptions:
             self.outline.block(each)
-        if isinstance(node, ast.ClassDef) and depth < _DEEPEST:
+        if isinstance(node, ast.ClassDef) and depth < _MAX_CLASS_DEPTH:
             for member in self._members(node, known):
-                self._definition(member, f"{name}.{member.node.name}", depth + 1)
+                self._write_definition(member, f"{name}.{member.node.name}", depth + 1)
         self.outline.leave(_DEFINITION_RANK + depth)
 
-    def _members(self, node: ast.ClassDef, known: _Known) -> list[_Known]:
-        """The public members of a class that are not shown with it, those of its stub alone last."""
+    def _members(self, node: ast.ClassDef, known: _StubbedDefinition) -> list[_StubbedDefinition]:
+        """Return the public members of a class that are not shown with it; members that only the stub has come last."""
         stub = self._without_overloads(known.typed.body) if isinstance(known.typed, ast.ClassDef) else []
         typed = {each.name: each for each in stub if isinstance(each, Definition)}
         own = [each for each in self._without_overloads(node.body) if isinstance(each, Definition)]
-        members = [_Known(each, typed.pop(each.name, None), known.lines) for each in own]
-        members += [_Known(each, None, self._stub.lines) for each in typed.values()]
-        shown = (maker_of(node), maker_of(known.typed) if isinstance(known.typed, ast.ClassDef) else None)
+        members = [_StubbedDefinition(each, typed.pop(each.name, None), known.lines) for each in own]
+        members += [_StubbedDefinition(each, None, self._stub.lines) for each in typed.values()]
+        shown = (
+            inline_constructor(node),
+            inline_constructor(known.typed) if isinstance(known.typed, ast.ClassDef) else None,
+        )
         return [each for each in members if _is_member(each.node.name) and each.node not in shown]
 
-    def _shown(self, known: _Known) -> Shown:
-        """A definition by its stub, where that has types that the source lacks."""
+    def _format_with_stub(self, known: _StubbedDefinition) -> DefinitionText:
+        """Format a definition, using the stub if only that has types."""
         node, typed = known.node, known.typed
         by_stub = typed if typed and not is_typed(node) and is_typed(typed) else None
-        shown = self._as_is(by_stub or node, self._stub.lines if by_stub else known.lines)
-        return shown._replace(is_bare=shown.is_bare and not ast.get_docstring(node))
+        shown = self._format(by_stub or node, self._stub.lines if by_stub else known.lines)
+        return shown._replace(is_undocumented=shown.is_undocumented and not ast.get_docstring(node))
 
-    def _as_is(self, node: Definition, lines: Sequence[str]) -> Shown:
+    def _format(self, node: Definition, lines: Sequence[str]) -> DefinitionText:
         if isinstance(node, ast.ClassDef):
             return show_class(node, lines)
         return show_function(node, lines, self._overloads.get(node, ()))
 
-    def _assignment(self, node: ast.stmt, name: str, lines: Sequence[str]) -> None:
-        """A constant, a type or another name for something."""
+    def _write_assignment(self, node: ast.stmt, name: str, lines: Sequence[str]) -> None:
+        """Write a constant, type or alias."""
         text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
-        # A name like a class's is a type or another name for one.
+        # A name in CamelCase is a type or an alias of one.
         last = name.rpartition(".")[2]
-        traits = _place(name) | (Trait.TYPE if last[:1].isupper() and not last.isupper() else NO_TRAITS)
+        traits = _depth_trait(name) | (Trait.TYPE if last[:1].isupper() and not last.isupper() else NO_TRAITS)
         self.outline.heading(_DEFINITION_RANK, name, [name], is_definition=True, traits=traits)
-        self.outline.block(fenced(_cut(text, _LONGEST_VALUE), "python"), "code")
+        self.outline.block(fenced(_truncate(text, _MAX_VALUE_CHARACTERS), "python"), "code")
         self.outline.leave(_DEFINITION_RANK)
 
-    def _docstring(self, node: ast.Module | Definition) -> None:
+    def _write_docstring(self, node: ast.Module | Definition) -> None:
         text = ast.get_docstring(node)
         for paragraph in (text or "").split("\n\n"):
             self.outline.block(fenced(paragraph) if _EXAMPLE.match(paragraph) else paragraph)
 
 
 def _traits(node: Definition, name: str) -> Trait:
-    """What puts a function or class behind others."""
-    traits = _place(name) | _deprecated(node)
+    """Return the traits that rank a function or class below others."""
+    traits = _depth_trait(name) | _deprecation_trait(node)
     if isinstance(node, ast.ClassDef):
         bases = [each for base in node.bases if (each := last_name(base))]
         if any(each.endswith(("Error", "Exception", "Warning")) for each in (node.name, *bases)):
@@ -194,19 +209,21 @@ def _traits(node: Definition, name: str) -> Trait:
     return traits
 
 
-def _place(name: str) -> Trait:
-    return Trait.ELSEWHERE if name.count(".") > _USUAL_DEPTH else NO_TRAITS
+def _depth_trait(name: str) -> Trait:
+    return Trait.DEEP_IMPORT if name.count(".") > _MAX_SHALLOW_DEPTH else NO_TRAITS
 
 
-def _deprecated(node: Definition) -> Trait:
+def _deprecation_trait(node: Definition) -> Trait:
     decorators = [each.func if isinstance(each, ast.Call) else each for each in node.decorator_list]
     is_marked = any(last_name(each) == "deprecated" for each in decorators)
-    told = (ast.get_docstring(node) or "")[:_LONGEST_OPENING].lower()
-    return Trait.DEPRECATED if is_marked or ".. deprecated::" in told or told.startswith("deprecated") else NO_TRAITS
+    opening = (ast.get_docstring(node) or "")[:_MAX_OPENING_CHARACTERS].lower()
+    return (
+        Trait.DEPRECATED if is_marked or ".. deprecated::" in opening or opening.startswith("deprecated") else NO_TRAITS
+    )
 
 
-def _cut(text: str, most_characters: int) -> str:
-    return text if len(text) <= most_characters else f"{text[:most_characters]} …"
+def _truncate(text: str, max_characters: int) -> str:
+    return text if len(text) <= max_characters else f"{text[:max_characters]} …"
 
 
 def _is_member(name: str) -> bool:

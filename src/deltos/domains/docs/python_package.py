@@ -1,4 +1,4 @@
-"""Installed Python distributions as sources: README, public API and bundled documents of the version that is used."""
+"""Installed Python distributions as sources: README, public API and bundled documents of the installed version."""
 
 from __future__ import annotations
 
@@ -11,17 +11,24 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from deltos.domains.docs.installed import distribution_of, find_python
+from deltos.domains.docs.installed_packages import distribution_of, find_python
 from deltos.domains.docs.model import Skipped, Unchanged, Unparsed
-from deltos.domains.docs.package_files import NOT_DOCUMENTS, PackageFiles, bundled, document, reading, skipped
+from deltos.domains.docs.package_files import (
+    NOT_DOCUMENTS,
+    PackageFiles,
+    bundled_page,
+    document_address,
+    page_outcome,
+    skip_or_raise,
+)
 from deltos.domains.docs.pages import RawPage, read_page, text_of
 from deltos.domains.docs.python_api import describe_module
 from deltos.domains.docs.python_names import (
-    known_elsewhere,
     module_name,
-    passed_on_of_others,
+    modules_reexported_elsewhere,
     public_modules,
     reexports,
+    reexports_of_others,
     sources_first,
 )
 from deltos.errors import FileRefused, SourceError
@@ -35,7 +42,7 @@ from deltos.store.documents import CrawlAddress, SourceRow
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from deltos.domains.docs.installed import PythonDistribution
+    from deltos.domains.docs.installed_packages import PythonDistribution
     from deltos.domains.docs.pages import PageText
     from deltos.domains.docs.python_names import DocumentedModule, Reexport
     from deltos.guarded import Parser
@@ -44,12 +51,12 @@ if TYPE_CHECKING:
     from deltos.store.documents import KnownPage
 
 _README = "README"
-_FORM = b"8"  # of what is kept of a file: pages of another form are read again
+_FORMAT_VERSION = b"8"  # format version of the stored pages; a change causes all files to be read again
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentedName:
-    """Signature and docstring of a name, and the file of the package that they stand in."""
+class DocumentedDefinition:
+    """Signature and docstring of a name, and the address of its file."""
 
     origin: str
     text: str
@@ -57,8 +64,8 @@ class DocumentedName:
 
 def find_definition(
     name: str, project_root: Path, environments: Sequence[Path] = (), *, parser: Parser
-) -> DocumentedName | None:
-    """A public name of a Python package that is installed for the project; None when there is no such thing."""
+) -> DocumentedDefinition | None:
+    """Return a public name of a Python package that is installed for the project, or None if there is none."""
     if "." not in name:
         return None
     distribution = distribution_of(name.partition(".")[0], project_root, environments)
@@ -72,7 +79,7 @@ def find_definition(
 
 
 def _may_define(module: DocumentedModule, name: str) -> bool:
-    """Whether a module is where a public name comes from, told by what it exports."""
+    """Whether a module may define a public name, judging by its exports."""
     if module.is_public and name.startswith(f"{module.name}."):
         return True
     starts = (public.removesuffix("*") if public.endswith("*") else f"{public}." for public in module.exports.values())
@@ -94,17 +101,17 @@ class PythonPackage(PackageFiles):
 
     @cached_property
     def own_modules(self) -> dict[str, DocumentedModule]:
-        """The modules of the distribution itself that have public names, by their paths."""
+        """The modules of the distribution with public names, by path."""
         files = [path for path in self._distribution.files if path.endswith((".py", ".pyi"))]
-        content = ("\n".join(files).encode("utf-8", "replace"), repr(self._taken).encode())
-        modules = self._parser.run(public_modules, files, self._taken, content=content)
+        content = ("\n".join(files).encode("utf-8", "replace"), repr(self._reexported).encode())
+        modules = self._parser.run(public_modules, files, self._reexported, content=content)
         return {module.path: module for module in modules}
 
     @cached_property
     def _modules_of_others(self) -> dict[str, tuple[Path, DocumentedModule]]:
-        """The modules of other distributions that define names which this one passes on, with their folders."""
+        """The modules of other distributions whose names this one re-exports, with their folders, by path."""
         by_package: defaultdict[str, dict[str, dict[str, str]]] = defaultdict(dict)
-        for origin, names in passed_on_of_others(self._taken).items():
+        for origin, names in reexports_of_others(self._reexported).items():
             by_package[origin.partition(".")[0]][origin] = names
         found: dict[str, tuple[Path, DocumentedModule]] = {}
         for package, wanted in by_package.items():
@@ -113,30 +120,30 @@ class PythonPackage(PackageFiles):
                 continue
             source = SourceRow("", name, "pypi", f"pypi:{name}", project_root=self._root.as_posix())
             other = PythonPackage(source, self._environments, self._parser)
-            for module in known_elsewhere(list(other.own_modules.values()), wanted):
+            for module in modules_reexported_elsewhere(list(other.own_modules.values()), wanted):
                 found.setdefault(module.path, (other.folder, module))
         return found
 
     @cached_property
     def _modules(self) -> dict[str, DocumentedModule]:
-        return {**dict(self._named_by_others()), **self.own_modules}
+        return {**dict(self._modules_named_by_others()), **self.own_modules}
 
     @property
     def folder(self) -> Path:
-        """Where the distribution is installed."""
+        """The installation folder of the distribution."""
         return self._distribution.folder
 
     @cached_property
-    def _taken(self) -> dict[str, list[Reexport]]:
+    def _reexported(self) -> dict[str, list[Reexport]]:
         return {module: reply.value for module, _, reply in self._reexports if reply.error is None}
 
     @cached_property
     def _reexports(self) -> list[tuple[str, str, Reply]]:
-        """Module, path and what it takes from other modules and passes on."""
+        """Module, path and re-exports of every module file."""
         packages, tasks = [], []
         for path in sources_first(self._distribution.files):
             if module := module_name(path):
-                with suppress(FileRefused):  # read as a page, it is counted with the reason
+                with suppress(FileRefused):  # the failure is reported when it is read as a page
                     source = self._source(path)
                     read = reexports if path.endswith(("__init__.py", "__init__.pyi")) else reexports_of_module
                     tasks.append(Task(read, (module, source), (source.encode("utf-8", "replace"),)))
@@ -154,7 +161,7 @@ class PythonPackage(PackageFiles):
         return f"pypi:{self._distribution.name}@{self._distribution.version}/"
 
     def begin(self) -> Iterator[str | CrawlAddress]:
-        """README, public modules, bundled documents."""
+        """Yield the README, the public modules and the bundled documents."""
         for _, path, reply in self._reexports:
             if reply.error is not None:
                 yield CrawlAddress(self._prefix + path, state="failed", reason=str(reply.error))
@@ -164,25 +171,25 @@ class PythonPackage(PackageFiles):
             yield self._prefix + path
         for path in self._distribution.files:
             if PurePosixPath(path).suffix.lower() in SUFFIXES and not NOT_DOCUMENTS.search(path):
-                yield document(self._prefix + path, path)
+                yield document_address(self._prefix + path, path)
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
-        """One file of the package; a version that is indexed already never changes."""
+        """Read one file of the package, unless it is unchanged."""
         path = address.url.removeprefix(self._prefix)
         try:
             text = self._distribution.readme if path == _README else self._source(path)
         except FileRefused as refused:
-            return skipped(refused)
+            return skip_or_raise(refused)
         stub = self._stub(self._modules.get(path))
         data = (text + stub).encode("utf-8", "replace")
-        digest = hashlib.blake2b(data, digest_size=16, salt=_FORM).digest()
+        digest = hashlib.blake2b(data, digest_size=16, salt=_FORMAT_VERSION).digest()
         if known and known.hash == digest:
             return Unchanged()
-        return Unparsed(self._task(path, text, data, address.url), partial(reading, address.url, digest))
+        return Unparsed(self._task(path, text, data, address.url), partial(page_outcome, address.url, digest))
 
-    def definition(self, name: str) -> DocumentedName | None:
-        """What is documented of a public name such as `httpx.Client.get`; None when it is not there."""
-        for path, module in chain(self.own_modules.items(), self._named_by_others()):
+    def definition(self, name: str) -> DocumentedDefinition | None:
+        """Return the documentation of a public name such as `httpx.Client.get`, or None if it does not exist."""
+        for path, module in chain(self.own_modules.items(), self._modules_named_by_others()):
             if not _may_define(module, name):
                 continue
             source = self._source(path)
@@ -190,11 +197,11 @@ class PythonPackage(PackageFiles):
             content = ((source + stub).encode("utf-8", "replace"),)
             found = self._parser.run(definition_in, name, module, source, stub, content=content)
             if found is not None:
-                return DocumentedName(self._prefix + path, found)
+                return DocumentedDefinition(self._prefix + path, found)
         return None
 
-    def _named_by_others(self) -> Iterator[tuple[str, DocumentedModule]]:
-        """Modules of other distributions, which are looked into once they are needed."""
+    def _modules_named_by_others(self) -> Iterator[tuple[str, DocumentedModule]]:
+        """Yield modules of other distributions, which are read only if needed."""
         for path, (_, module) in self._modules_of_others.items():
             yield path, module
 
@@ -205,17 +212,17 @@ class PythonPackage(PackageFiles):
             return Task(read_page, (RawPage(data, form, url, "utf-8", title),), (data,))
         if module := self._modules.get(path):
             return Task(read_module, (module, text, self._stub(module)), (data,))
-        return Task(read_page, (bundled(path, data, url),), (data,))
+        return Task(read_page, (bundled_page(path, data, url),), (data,))
 
     def _stub(self, module: DocumentedModule | None) -> str:
-        """The types beside a module; nothing where there are none that can be read."""
+        """Return the text of a module's stub, or an empty text if there is none that can be read."""
         with suppress(FileRefused):
             return self._source(module.stub) if module and module.stub else ""
         return ""
 
     def _source(self, path: str) -> str:
-        of_other = None if path in self._own_files else self._modules_of_others.get(path)
-        folder = of_other[0] if of_other else self.folder
+        other = None if path in self._own_files else self._modules_of_others.get(path)
+        folder = other[0] if other else self.folder
         return read_below(folder, path, MAX_FILE_BYTES).decode("utf-8", "replace")
 
     @cached_property
@@ -227,7 +234,7 @@ class PythonPackage(PackageFiles):
 
 
 def read_module(module: DocumentedModule, source: str, stub: str) -> PageText:
-    """The public API of a Python module; a stub that cannot be parsed adds nothing."""
+    """Parse the public API of a Python module; a stub that cannot be parsed is ignored."""
     try:
         return text_of(describe_module(module, source, stub))
     except SourceError:
@@ -237,12 +244,12 @@ def read_module(module: DocumentedModule, source: str, stub: str) -> PageText:
 
 
 def reexports_of_module(module: str, source: str) -> list[Reexport]:
-    """What a module that is no package passes on."""
+    """Return the re-exports of a module that is not a package."""
     return reexports(module, source, is_package=False)
 
 
 def definition_in(name: str, module: DocumentedModule, source: str, stub: str) -> str | None:
-    """Signature and docstring of a public name; None when the module does not define it."""
+    """Return signature and docstring of a public name, or None if the module does not define it."""
     for section in describe_module(module, source, stub).sections:
         if section.is_definition and name in section.anchors:
             return join_blocks(section.blocks)

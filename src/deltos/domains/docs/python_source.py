@@ -1,4 +1,4 @@
-"""A Python module as it is written: its statements, the names that it defines, those that it lists as public."""
+"""Parse Python modules: statements, imports, defined names, and names in `__all__`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from deltos.errors import SourceError
-from deltos.languages.bounds import bounded_memory
+from deltos.languages.parser_limits import bounded_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,8 @@ Definition = Function | ast.ClassDef
 
 
 def parsed(source: str) -> ast.Module:
-    """The syntax tree; SourceError where there is none, or it takes far too much memory, as deep nesting can."""
+    """Return the syntax tree; raise SourceError for invalid code or code that needs too much memory, as deep nesting
+    can."""
     try:
         with bounded_memory(len(source)):
             return ast.parse(source)
@@ -27,65 +28,67 @@ def parsed(source: str) -> ast.Module:
 
 
 def lines_of(source: str) -> list[str]:
-    """As the parser counts them: a form feed ends none."""
+    """Split source into lines as the parser does, where a form feed ends no line."""
     return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 class _Statements:
-    """Those of a module, under conditions and not: what takes effect, and what only type checkers see."""
+    """The statements of a module, including conditional ones, separated into run time and type checking."""
 
     def __init__(self, tree: ast.Module) -> None:
-        self.seen: list[ast.stmt] = []
-        self.for_checkers: list[ast.stmt] = []
-        self._divide(tree.body, self.seen)
+        self.at_run_time: list[ast.stmt] = []
+        self.for_type_checking: list[ast.stmt] = []
+        self._collect(tree.body, self.at_run_time)
 
-    def _divide(self, body: list[ast.stmt], into: list[ast.stmt]) -> None:
+    def _collect(self, body: list[ast.stmt], into: list[ast.stmt]) -> None:
         for node in body:
             if isinstance(node, ast.If):
-                is_for_checkers = last_name(node.test) == "TYPE_CHECKING"
-                if not _asks_for_script(node.test):
-                    self._divide(node.body, self.for_checkers if is_for_checkers else into)
-                self._divide(node.orelse, into)
+                is_for_type_checking = last_name(node.test) == "TYPE_CHECKING"
+                if not _is_main_check(node.test):
+                    self._collect(node.body, self.for_type_checking if is_for_type_checking else into)
+                self._collect(node.orelse, into)
             elif isinstance(node, ast.Try):
                 handled = (statement for handler in node.handlers for statement in handler.body)
-                self._divide([*node.body, *handled, *node.orelse], into)
+                self._collect([*node.body, *handled, *node.orelse], into)
             else:
                 into.append(node)
 
     @property
     def deleted(self) -> set[str]:
-        """Names that the module has no longer once it is imported."""
-        gone = (target for node in self.seen if isinstance(node, ast.Delete) for target in node.targets)
+        """Names that the module deletes."""
+        gone = (target for node in self.at_run_time if isinstance(node, ast.Delete) for target in node.targets)
         return {target.id for target in gone if isinstance(target, ast.Name)}
 
 
 def statements(tree: ast.Module) -> list[ast.stmt]:
-    """Statements that take effect when a module is imported, those under conditions included. What only type checkers
-    see counts where the module has that name for everybody, or lists it."""
+    """Return the statements that take effect when a module is imported, including conditional ones.
+
+    Statements for type checkers are included if their names also exist at run time or are in `__all__`.
+    """
     found = _Statements(tree)
-    known = {name for node in found.seen for name in names_of(node)} | _listed(found.seen)
-    typed = [node for node in found.for_checkers if not known.isdisjoint(names_of(node))]
-    return [node for node in (*typed, *found.seen) if found.deleted.isdisjoint(names_of(node))]
+    known = {name for node in found.at_run_time for name in names_of(node)} | _names_in_all(found.at_run_time)
+    typed = [node for node in found.for_type_checking if not known.isdisjoint(names_of(node))]
+    return [node for node in (*typed, *found.at_run_time) if found.deleted.isdisjoint(names_of(node))]
 
 
 def imports(tree: ast.Module) -> Iterator[tuple[ast.ImportFrom, ast.alias, bool]]:
-    """Each name that a module takes from another one, and whether only type checkers see that."""
+    """Yield each imported name, and whether it is imported for type checking only."""
     found = _Statements(tree)
     deleted = found.deleted
-    for body, is_for_checkers in ((found.seen, False), (found.for_checkers, True)):
+    for body, is_for_type_checking in ((found.at_run_time, False), (found.for_type_checking, True)):
         for node in body:
             if isinstance(node, ast.ImportFrom):
                 kept = (alias for alias in node.names if (alias.asname or alias.name) not in deleted)
-                yield from ((node, alias, is_for_checkers) for alias in kept)
+                yield from ((node, alias, is_for_type_checking) for alias in kept)
 
 
-def _asks_for_script(test: ast.expr) -> bool:
-    """Whether a condition asks whether the module is run as a program."""
+def _is_main_check(test: ast.expr) -> bool:
+    """Whether a condition checks if the module is run as a script."""
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
 
 
 def names_of(node: ast.stmt) -> list[str]:
-    """The names that a statement of a module defines."""
+    """Return the names that a statement defines."""
     if isinstance(node, Definition):
         return [node.name]
     if isinstance(node, ast.Assign | ast.AnnAssign):
@@ -94,12 +97,12 @@ def names_of(node: ast.stmt) -> list[str]:
     return []
 
 
-def listed(tree: ast.Module) -> set[str]:
-    """The names that a module lists in `__all__`, as far as they are written there."""
-    return _listed(_Statements(tree).seen)
+def names_in_all(tree: ast.Module) -> set[str]:
+    """Return the literal names in `__all__`."""
+    return _names_in_all(_Statements(tree).at_run_time)
 
 
-def _listed(body: list[ast.stmt]) -> set[str]:
+def _names_in_all(body: list[ast.stmt]) -> set[str]:
     found: set[str] = set()
     for node in body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
@@ -111,14 +114,14 @@ def _listed(body: list[ast.stmt]) -> set[str]:
     return found
 
 
-def wholly_listed(tree: ast.Module) -> set[str] | None:
-    """All names of `__all__`; None where there is none, or not all of it is written there."""
-    mentions = sum(_is_list_of_names(node) for node in ast.walk(tree))
+def all_names(tree: ast.Module) -> set[str] | None:
+    """Return all names of `__all__`, or None if there is none or it is not a single literal."""
+    mentions = sum(_is_dunder_all(node) for node in ast.walk(tree))
     given = [
         node.value
         for node in tree.body
         if isinstance(node, ast.Assign | ast.AnnAssign)
-        and _is_list_of_names(node.targets[0] if isinstance(node, ast.Assign) else node.target)
+        and _is_dunder_all(node.targets[0] if isinstance(node, ast.Assign) else node.target)
     ]
     value = given[0] if len(given) == mentions == 1 else None
     if not isinstance(value, ast.List | ast.Tuple):
@@ -127,10 +130,10 @@ def wholly_listed(tree: ast.Module) -> set[str] | None:
     return names if len(names) == len(value.elts) else None
 
 
-def _is_list_of_names(node: ast.AST) -> bool:
+def _is_dunder_all(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == "__all__"
 
 
 def last_name(node: ast.expr) -> str:
-    """What an expression is called: `Field` for `pydantic.Field`."""
+    """Return the last part of a dotted expression: `Field` for `pydantic.Field`."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -1,7 +1,8 @@
-"""Order candidates for a question: what each has in common with it, weighed by what was learned elsewhere.
+"""Rank candidates for a question by weighted features.
 
-Knows words and facts of candidates, never storage. The weights in weights.json come from benchmarks/docs_train.py: one
-set for a few words, where headings and anchors tell most, and one for sentences, where meaning does.
+This module knows words and facts of candidates, not the store. benchmarks/docs_train.py computes the weights in
+weights.json: one set for short queries, where headings and anchors matter most, and one for sentences, where semantic
+similarity does.
 """
 
 from __future__ import annotations
@@ -26,24 +27,24 @@ if TYPE_CHECKING:
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 WEIGHTS = ("few_words", "sentence")
 ANSWER_FEATURES = ("words", "known", "meaning", "covered", "sentence", "bias")  # benchmarks/docs_confidence.py
-_K1 = 1.2  # BM25's usual value
-# Where the best candidate lacks more than this share of the question, meaning counts for much more.
-_USUALLY_LACKING = 0.5
-# Less for a declaration that nobody wrote a word about: it has names, and explains none. By trial on axios and zod.
-BARE = 3.0
-# How far a trait puts a definition of a package back, by trial on the open half of questions/packages.jsonl.
-_BEHIND = {
+_K1 = 1.2  # the common value for BM25
+# If even the best candidate lacks more than this share of the question, semantic similarity counts much more.
+_TOLERATED_UNCOVERED_SHARE = 0.5
+# Penalty of a definition without documentation, which has names but no explanation. Tuned on axios and zod.
+UNDOCUMENTED_PENALTY = 3.0
+# Penalty of each trait of a package's definition, tuned on the development half of questions/packages.jsonl.
+_TRAIT_PENALTIES = {
     Trait.TYPE: 1.5,
-    Trait.ELSEWHERE: 1.5,
+    Trait.DEEP_IMPORT: 1.5,
     Trait.INTERNAL: 3.0,
     Trait.DEPRECATED: 2.0,
     Trait.ERROR: 1.5,
-    Trait.BARE: BARE,
+    Trait.UNDOCUMENTED: UNDOCUMENTED_PENALTY,
 }
-_NAMED_ALONE = 3.0  # by trial: more than what speaks for members of the same name in sqlalchemy and rich
+_NAME_BONUS = 3.0  # tuned so that a definition outranks members of the same name in sqlalchemy and rich
 _ABOUT_ERRORS = frozenset("error except exception rais throw catch caught fail failur".split())
-# Release notes tell of everything once, indexes name everything: both match what they do not explain.
-_SECONDARY = re.compile(
+# Release notes and indexes mention everything without explaining it.
+_SECONDARY_PAGE = re.compile(
     r"what.?s.?new|\breleases?\b|release.?notes|change.?log|\bchanges\b|\bhistory\b|\bnews\b|deprecat|\bupgrad|\bmigrat"
     r"|gen(?:eral.)?index|mod(?:ule)?.?index|book.?index|keyword.?index|table.of.contents|site.?map",
     re.IGNORECASE,
@@ -51,26 +52,26 @@ _SECONDARY = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Field:
-    """BM25's length normalisation for one field: `usual_words` is a typical length, `b` its strength."""
+class _FieldNormalisation:
+    """Length normalisation of BM25 for one field: `typical_words` is a typical length, `b` the strength."""
 
-    usual_words: float
+    typical_words: float
     b: float
 
     def saturated(self, count: int, length: int) -> float:
-        """What `count` occurrences among `length` words are worth, between 0 and k1 + 1."""
-        return count * (_K1 + 1) / (count + _K1 * (1 - self.b + self.b * length / self.usual_words))
+        """Return the weight of `count` occurrences among `length` words, between 0 and k1 + 1."""
+        return count * (_K1 + 1) / (count + _K1 * (1 - self.b + self.b * length / self.typical_words))
 
 
-_HEADING, _TRAIL, _ANCHORS = _Field(4, 0.5), _Field(8, 0.5), _Field(6, 0.5)
-_LINKS, _BODY = _Field(5, 0.5), _Field(110, 0.6)
+_HEADING, _TRAIL, _ANCHORS = _FieldNormalisation(4, 0.5), _FieldNormalisation(8, 0.5), _FieldNormalisation(6, 0.5)
+_LINKS, _BODY = _FieldNormalisation(5, 0.5), _FieldNormalisation(110, 0.6)
 
 
 class DocsFeatures(NamedTuple):
-    """Everything that speaks for or against a candidate; words count by their share of the question's weight.
+    """The features of a candidate; terms count by their share of the question's total weight.
 
-    `meaning` is the similarity among candidates, standardised; `near_alone` is the cosine similarity itself, the more
-    the question lacks words of any candidate.
+    `meaning` is the cosine similarity standardised among the candidates. `near_alone` is the cosine similarity itself,
+    scaled by how much of the question no candidate covers.
     """
 
     heading: float
@@ -84,7 +85,7 @@ class DocsFeatures(NamedTuple):
     covered_by_anchors: float
     heading_answered: float
     phrases: float
-    exact_name: float
+    unique_project_name: float
     source_named: float
     links_in: float
     page_links_in: float
@@ -98,8 +99,10 @@ class DocsFeatures(NamedTuple):
 
 
 class RankedChunk(NamedTuple):
-    """A candidate with its score and how sure it is that it answers; `is_near` when it shares no word with the
-    question. `chance` is how often such a passage answers where as many questions have an answer as have none."""
+    """A candidate with its score and confidence; `is_near` marks a semantic match without shared terms.
+
+    `chance` is the probability that the passage answers the question, if half of all questions have an answer.
+    """
 
     score: float
     candidate: CandidateChunk
@@ -109,120 +112,127 @@ class RankedChunk(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkSimilarities:
-    """Of each candidate: its cosine similarity to the question, and the same standardised among them."""
+class PassageSimilarities:
+    """The cosine similarities of all candidates to the question, and the same values standardised."""
 
     cosines: Sequence[float]
     standardised: Sequence[float]
 
 
 def order(
-    asked: WeightedQuery,
+    query: WeightedQuery,
     candidates: Sequence[CandidateChunk],
     page_scores: Mapping[int, float],
-    similarities: ChunkSimilarities | None = None,
+    similarities: PassageSimilarities | None = None,
 ) -> list[RankedChunk]:
-    """The candidates with their scores, best first; by words alone where their similarities are not known."""
-    rows = described(asked, candidates, page_scores, similarities)
-    ranker = ranker_for(asked)
-    known = known_share(asked, candidates)
+    """Return the candidates with their scores, best first; only terms are used without similarities."""
+    rows = describe_candidates(query, candidates, page_scores, similarities)
+    ranker = ranker_for(query)
+    known = known_share(query, candidates)
     cosines = similarities.cosines if similarities else [None] * len(candidates)
     ranked = [
-        _ranked(ranker, candidate, row, _Evidence(known, cosine, asked.as_sentence, placed(asked, candidate)))
+        _ranked(ranker, candidate, row, _Evidence(known, cosine, query.as_sentence, kind_bonus(query, candidate)))
         for candidate, row, cosine in zip(candidates, rows, cosines, strict=True)
     ]
     ranked.sort(key=lambda each: (-each.score, each.candidate.chunk_id))
-    return _head_before_parts(asked, _section_before_opening(ranked, ranker))
+    return _move_first_part_up(query, _move_section_up(ranked, ranker))
 
 
-def described(
-    asked: WeightedQuery,
+def describe_candidates(
+    query: WeightedQuery,
     candidates: Sequence[CandidateChunk],
     page_scores: Mapping[int, float],
-    similarities: ChunkSimilarities | None,
+    similarities: PassageSimilarities | None,
 ) -> list[DocsFeatures]:
-    """The features of all candidates, in their order."""
+    """Return the features of all candidates, in their order."""
     best_page = max(page_scores.values(), default=1.0)
     unknown = [0.0] * len(candidates)
-    similar = similarities or ChunkSimilarities(unknown, unknown)
+    similar = similarities or PassageSimilarities(unknown, unknown)
     rows = [
-        features(asked, candidate, page_scores.get(candidate.page_id, 0.0) / best_page, meaning)
+        features(query, candidate, page_scores.get(candidate.page_id, 0.0) / best_page, meaning)
         for candidate, meaning in zip(candidates, similar.standardised, strict=True)
     ]
-    lacking = _lacking(asked, rows)
+    uncovered = _uncovered_share(query, rows)
     return [
-        row._replace(near_alone=lacking * max(0.0, cosine)) for row, cosine in zip(rows, similar.cosines, strict=True)
+        row._replace(near_alone=uncovered * max(0.0, cosine)) for row, cosine in zip(rows, similar.cosines, strict=True)
     ]
 
 
-def ranker_for(asked: WeightedQuery) -> LinearRanker:
-    """What weighs the features of candidates for a question."""
+def ranker_for(query: WeightedQuery) -> LinearRanker:
+    """Return the ranker for a question, interpolated between short queries and sentences."""
     few_words, sentence = (load_ranker(WEIGHTS_FILE, DocsFeatures._fields, which) for which in WEIGHTS)
-    return few_words.towards(sentence, asked.as_sentence)
+    return few_words.towards(sentence, query.as_sentence)
 
 
-def placed(asked: WeightedQuery, candidate: CandidateChunk) -> float:
-    """How far a definition stands before others, or behind what users call first, by what it is; one that is asked for
-    by its name does not stand behind, and where the name is all of the question, leads the members of that name."""
+def kind_bonus(query: WeightedQuery, candidate: CandidateChunk) -> float:
+    """Return the bonus or penalty of a definition for its kind.
+
+    A definition that the question names gets no penalty, and a bonus if its name is the whole question.
+    """
     if not candidate.is_definition:
         return 0.0
-    if asked.is_one_word and _names_exactly(asked, candidate):
-        return _NAMED_ALONE / max(1, min(name.count(".") for name in candidate.anchors.split()))
-    if not candidate.traits or asks_for_name(asked, candidate):
+    if query.is_one_word and _names_exactly(query, candidate):
+        return _NAME_BONUS / max(1, min(name.count(".") for name in candidate.anchors.split()))
+    if not candidate.traits or asks_for_name(query, candidate):
         return 0.0
     traits = Trait(candidate.traits)
-    if Trait.ERROR in traits and not _ABOUT_ERRORS.isdisjoint(asked.weights):
+    if Trait.ERROR in traits and not _ABOUT_ERRORS.isdisjoint(query.weights):
         traits &= ~Trait.ERROR
-    return -sum(_BEHIND[trait] for trait in traits)
+    return -sum(_TRAIT_PENALTIES[trait] for trait in traits)
 
 
-def asks_for_name(asked: WeightedQuery, candidate: CandidateChunk) -> bool:
-    """Whether a definition is asked for by its name, as it is written or as its words."""
-    if _names_exactly(asked, candidate):
+def asks_for_name(query: WeightedQuery, candidate: CandidateChunk) -> bool:
+    """Whether the question contains a definition's name, as it is written or as separate words."""
+    if _names_exactly(query, candidate):
         return True
-    if asked.identifiers or any(word[0].isupper() for word in asked.as_names):
+    if query.identifiers or any(word[0].isupper() for word in query.as_names):
         return False
-    return asked.weights.keys() <= {*candidate.heading_words.split(), *candidate.anchor_words.split()}
+    return query.weights.keys() <= {*candidate.heading_words.split(), *candidate.anchor_words.split()}
 
 
-def _head_before_parts(asked: WeightedQuery, ranked: list[RankedChunk]) -> list[RankedChunk]:
-    """Of a definition that is in several parts, and all that is asked for, the first leads: it has the signature."""
-    heads: dict[tuple[int, str], RankedChunk] = {}
+def _move_first_part_up(query: WeightedQuery, ranked: list[RankedChunk]) -> list[RankedChunk]:
+    """Move the first part of a definition before its other parts if the question only names it, because it has the
+    signature."""
+    first_parts: dict[tuple[int, str], RankedChunk] = {}
     for each in ranked:
         part = (each.candidate.page_id, each.candidate.section)
-        if part not in heads or each.candidate.position < heads[part].candidate.position:
-            heads[part] = each
+        if part not in first_parts or each.candidate.position < first_parts[part].candidate.position:
+            first_parts[part] = each
     ordered: list[RankedChunk] = []
-    led: set[int] = set()  # the heads that stand already
+    emitted: set[int] = set()  # chunks that are already in `ordered`
     for each in ranked:
-        head = heads[each.candidate.page_id, each.candidate.section]
-        if head is not each and head.candidate.chunk_id not in led and _asks_only_for(asked, each.candidate):
-            ordered.append(head._replace(score=each.score))
-            led.add(head.candidate.chunk_id)
-        if each.candidate.chunk_id not in led:
+        first_part = first_parts[each.candidate.page_id, each.candidate.section]
+        if (
+            first_part is not each
+            and first_part.candidate.chunk_id not in emitted
+            and _is_only_name_of(query, each.candidate)
+        ):
+            ordered.append(first_part._replace(score=each.score))
+            emitted.add(first_part.candidate.chunk_id)
+        if each.candidate.chunk_id not in emitted:
             ordered.append(each)
-            led.add(each.candidate.chunk_id)
+            emitted.add(each.candidate.chunk_id)
     return ordered
 
 
-def _asks_only_for(asked: WeightedQuery, candidate: CandidateChunk) -> bool:
-    """Whether a question is no more than the name of a definition."""
+def _is_only_name_of(query: WeightedQuery, candidate: CandidateChunk) -> bool:
+    """Whether the question contains nothing but the name of a definition."""
     fields = (candidate.heading_words, candidate.anchor_words, candidate.trail_words)
     words = {word for field in fields for word in field.split()}
-    return candidate.is_definition and asked.weights.keys() <= words and asks_for_name(asked, candidate)
+    return candidate.is_definition and query.weights.keys() <= words and asks_for_name(query, candidate)
 
 
-def _section_before_opening(ranked: list[RankedChunk], ranker: LinearRanker) -> list[RankedChunk]:
-    """What speaks for the opening of a page helps to find the page; of the first page, the section that answers leads.
+def _move_section_up(ranked: list[RankedChunk], ranker: LinearRanker) -> list[RankedChunk]:
+    """Swap a leading page opening with the best section of its page, if only the bonus for openings put it first.
 
-    It does where the opening is ahead by no more than that it is the opening.
+    That bonus helps to find the right page; on the page itself, the section that answers should lead.
     """
     if not ranked or ranked[0].candidate.position:
         return ranked
     opening, *others = ranked
-    least = opening.score - ranker.weights[DocsFeatures._fields.index("first")]
+    threshold = opening.score - ranker.weights[DocsFeatures._fields.index("first")]
     for at, each in enumerate(others):
-        if each.score <= least:
+        if each.score <= threshold:
             break
         if each.candidate.page_id == opening.candidate.page_id:
             leading, following = each._replace(score=opening.score), opening._replace(score=each.score)
@@ -230,16 +240,16 @@ def _section_before_opening(ranked: list[RankedChunk], ranker: LinearRanker) -> 
     return ranked
 
 
-def known_share(asked: WeightedQuery, candidates: Sequence[CandidateChunk]) -> float:
-    """How much of the question the sources that are asked have words for."""
-    absent = sum(asked.weights[word] for word in absent_terms(asked, candidates))
-    known = (asked.total if asked.weights else 0.0) - absent
-    return known / (known + absent + asked.unknown) if known > 0 else 0.0
+def known_share(query: WeightedQuery, candidates: Sequence[CandidateChunk]) -> float:
+    """Return the share of the question's weight whose terms occur in the searched sources."""
+    absent = sum(query.weights[word] for word in missing_terms(query, candidates))
+    known = (query.total if query.weights else 0.0) - absent
+    return known / (known + absent + query.unknown) if known > 0 else 0.0
 
 
-def absent_terms(asked: WeightedQuery, candidates: Sequence[CandidateChunk]) -> set[str]:
-    """The words of the question that other sources have and none of the candidates, which are of those asked."""
-    absent = set(asked.weights)
+def missing_terms(query: WeightedQuery, candidates: Sequence[CandidateChunk]) -> set[str]:
+    """Return the terms of the question that no candidate contains."""
+    absent = set(query.weights)
     for each in candidates:
         if not absent:
             break
@@ -250,64 +260,66 @@ def absent_terms(asked: WeightedQuery, candidates: Sequence[CandidateChunk]) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """What tells whether a candidate answers, besides its words: how much of the question is known at all, its cosine
-    similarity where that is known, how much the question is a sentence, and where the candidate is placed by what it
-    is."""
+    """Evidence, besides matching terms, for whether a candidate answers the question.
+
+    `known_share` is the share of the question that occurs in the sources, `cosine` the similarity if it is known, and
+    `kind_bonus` the bonus or penalty for the candidate's kind.
+    """
 
     known_share: float
     cosine: float | None
     as_sentence: float
-    placed: float
+    kind_bonus: float
 
     def chance(self, ranker: LinearRanker, by_words: float, found: DocsFeatures) -> float:
-        """How likely the candidate answers; by words alone where its meaning is not known."""
+        """Return the probability that the candidate answers; based on terms alone if the similarity is not known."""
         if self.cosine is None:
             return ranker.confidence(by_words) * self.known_share
         row = (by_words, self.known_share, self.cosine, found.covered_with_trail, self.as_sentence, 1.0)
-        told = load_ranker(WEIGHTS_FILE, ANSWER_FEATURES, "answers").score(row)
-        return 1 / (1 + math.exp(-told))
+        score = load_ranker(WEIGHTS_FILE, ANSWER_FEATURES, "answers").score(row)
+        return 1 / (1 + math.exp(-score))
 
 
 def _ranked(ranker: LinearRanker, candidate: CandidateChunk, found: DocsFeatures, evidence: _Evidence) -> RankedChunk:
     by_words = ranker.score(found._replace(near_alone=0.0))
     return RankedChunk(
-        ranker.score(found) + evidence.placed,
+        ranker.score(found) + evidence.kind_bonus,
         candidate,
-        # A cosine similarity is a fair guess of how sure meaning is; its weight is for the order alone.
+        # The cosine similarity itself is a usable confidence; its ranking weight is not.
         confidence=max(ranker.confidence(by_words), found.near_alone),
         is_near=not (found.covered_with_trail or found.covered_by_anchors or found.links),
         chance=evidence.chance(ranker, by_words, found),
     )
 
 
-def _lacking(asked: WeightedQuery, rows: Sequence[DocsFeatures]) -> float:
-    """How much of the question even the best candidate has no words for: 0 for as much as usual, 1 for all."""
-    known = asked.total if asked.weights else 0.0
+def _uncovered_share(query: WeightedQuery, rows: Sequence[DocsFeatures]) -> float:
+    """Return how much of the question even the best candidate does not cover: 0 for a usual amount, 1 for all."""
+    known = query.total if query.weights else 0.0
     best = max((row.covered_with_trail for row in rows), default=0.0)
-    share = 1 - best * known / (known + asked.unknown) if known else 1.0
-    return max(0.0, share - _USUALLY_LACKING) / (1 - _USUALLY_LACKING)
+    share = 1 - best * known / (known + query.unknown) if known else 1.0
+    return max(0.0, share - _TOLERATED_UNCOVERED_SHARE) / (1 - _TOLERATED_UNCOVERED_SHARE)
 
 
-def features(asked: WeightedQuery, candidate: CandidateChunk, page_score: float, meaning: float = 0.0) -> DocsFeatures:
-    """Describe one candidate."""
-    heading, trail = _WeightedWords.of(asked, candidate.heading_words), _WeightedWords.of(asked, candidate.trail_words)
-    anchors, links = _WeightedWords.of(asked, candidate.anchor_words), _WeightedWords.of(asked, candidate.link_words)
-    body = _WeightedWords.of(asked, candidate.body_words)
+def features(query: WeightedQuery, candidate: CandidateChunk, page_score: float, meaning: float = 0.0) -> DocsFeatures:
+    """Return the features of one candidate."""
+    heading, trail = _WeightedWords.of(query, candidate.heading_words), _WeightedWords.of(query, candidate.trail_words)
+    anchors, links = _WeightedWords.of(query, candidate.anchor_words), _WeightedWords.of(query, candidate.link_words)
+    body = _WeightedWords.of(query, candidate.body_words)
     found = {*heading.counts, *body.counts}
     return DocsFeatures(
-        heading=_bm25(asked, heading, _HEADING),
-        trail=_bm25(asked, trail, _TRAIL),
-        anchors=_bm25(asked, anchors, _ANCHORS),
-        links=_bm25(asked, links, _LINKS),
-        body=_bm25(asked, body, _BODY),
+        heading=_bm25(query, heading, _HEADING),
+        trail=_bm25(query, trail, _TRAIL),
+        anchors=_bm25(query, anchors, _ANCHORS),
+        links=_bm25(query, links, _LINKS),
+        body=_bm25(query, body, _BODY),
         page=page_score,
-        covered=_covered(asked, found),
-        covered_with_trail=_covered(asked, found | trail.counts.keys()),
-        covered_by_anchors=_covered(asked, anchors.counts),
+        covered=_covered(query, found),
+        covered_with_trail=_covered(query, found | trail.counts.keys()),
+        covered_by_anchors=_covered(query, anchors.counts),
         heading_answered=sum(heading.counts.values()) / heading.length if heading.length else 0.0,
-        phrases=_phrases(asked, candidate.body_words),
-        exact_name=float(_names_exactly(asked, candidate)),
-        source_named=float(candidate.source.lower() in asked.plain),
+        phrases=_phrases(query, candidate.body_words),
+        unique_project_name=float(_names_exactly(query, candidate)),
+        source_named=float(candidate.source.lower() in query.plain),
         links_in=math.log1p(candidate.links_in),
         page_links_in=math.log1p(candidate.page_links_in),
         length=math.log1p(candidate.text_length / CHARACTERS_PER_TOKEN),
@@ -315,48 +327,48 @@ def features(asked: WeightedQuery, candidate: CandidateChunk, page_score: float,
         first=float(candidate.position == 0),
         depth=float(candidate.section.count(" > ")),
         meaning=meaning,
-        secondary=float(_SECONDARY.search(f"{candidate.url} {candidate.title}") is not None),
+        secondary=float(_SECONDARY_PAGE.search(f"{candidate.url} {candidate.title}") is not None),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _WeightedWords:
-    """How often the question's words occur in a field, and how many words that has."""
+    """How often the question's terms occur in a field, and the length of the field in words."""
 
     counts: dict[str, int]
     length: int
 
     @classmethod
-    def of(cls, asked: WeightedQuery, text: str) -> _WeightedWords:
+    def of(cls, query: WeightedQuery, text: str) -> _WeightedWords:
         words = text.split()
-        return cls({word: count for word in asked.weights if (count := words.count(word))}, len(words))
+        return cls({word: count for word in query.weights if (count := words.count(word))}, len(words))
 
 
-def _bm25(asked: WeightedQuery, words: _WeightedWords, field: _Field) -> float:
-    total = sum(asked.weights[word] * field.saturated(count, words.length) for word, count in words.counts.items())
-    return total / asked.total
+def _bm25(query: WeightedQuery, words: _WeightedWords, field: _FieldNormalisation) -> float:
+    total = sum(query.weights[word] * field.saturated(count, words.length) for word, count in words.counts.items())
+    return total / query.total
 
 
-def _covered(asked: WeightedQuery, words: Iterable[str]) -> float:
-    return sum(asked.weights[word] for word in words) / asked.total
+def _covered(query: WeightedQuery, words: Iterable[str]) -> float:
+    return sum(query.weights[word] for word in words) / query.total
 
 
-def _phrases(asked: WeightedQuery, body_words: str) -> float:
-    """The share of the question's neighbouring words that are neighbours in the text as well."""
-    if not asked.neighbours:
+def _phrases(query: WeightedQuery, body_words: str) -> float:
+    """Return the share of adjacent terms of the question that are adjacent in the text too."""
+    if not query.neighbours:
         return 0.0
     body = f" {body_words} "
-    return sum(f" {first} {second} " in body for first, second in asked.neighbours) / len(asked.neighbours)
+    return sum(f" {first} {second} " in body for first, second in query.neighbours) / len(query.neighbours)
 
 
-def _names_exactly(asked: WeightedQuery, candidate: CandidateChunk) -> bool:
-    """Whether the question has a candidate's name: as only code is written, or a word that is spelled as it is."""
-    if not asked.identifiers and not (asked.as_names and candidate.is_definition):
+def _names_exactly(query: WeightedQuery, candidate: CandidateChunk) -> bool:
+    """Whether the question contains a candidate's name, as an identifier or as a word with the same spelling."""
+    if not query.identifiers and not (query.as_names and candidate.is_definition):
         return False
     for name in candidate.anchors.split():
         last = name.rpartition(".")[2]
-        if name.lower() in asked.identifiers or last.lower() in asked.identifiers:
+        if name.lower() in query.identifiers or last.lower() in query.identifiers:
             return True
-        if candidate.is_definition and last in asked.as_names:
+        if candidate.is_definition and last in query.as_names:
             return True
     return False

@@ -1,4 +1,4 @@
-"""Threads that read addresses of a source side by side, so that a slow answer delays no other."""
+"""Threads that read the addresses of a source in parallel, so that a slow response does not delay others."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _log = logging.getLogger(__name__)
 Outcome = PageReading | Unchanged | Skipped | DeltosError
 
 
-def run_aside(task: Callable[[], _T], stopping: Callable[[], bool], nap_seconds: float) -> _T | None:
-    """What `task` returns or raises in a thread of its own; None as soon as it is cancelled."""
+def run_in_thread(task: Callable[[], _T], stopping: Callable[[], bool], nap_seconds: float) -> _T | None:
+    """Run `task` in another thread and return its result; return None as soon as `stopping` says so."""
     future: Future[_T] = Future()
 
     def work() -> None:
         try:
             future.set_result(task())
-        except BaseException as exc:  # noqa: BLE001 - whoever waits is told
+        except BaseException as exc:  # noqa: BLE001 - re-raised in the waiting thread
             future.set_exception(exc)
 
     threading.Thread(target=with_confinement(work), name="deltos-reader", daemon=True).start()
@@ -50,9 +50,10 @@ def run_aside(task: Callable[[], _T], stopping: Callable[[], bool], nap_seconds:
 
 @dataclass(slots=True)
 class Readers:
-    """As many threads as the origin wants. Daemons: a server that never answers cannot keep us alive.
+    """A pool of reader threads as large as the origin wants. They are daemons, so that a hanging server cannot block
+    exit.
 
-    They fetch; what was fetched is parsed in a child process.
+    The threads fetch; parsing is done in a child process.
     """
 
     origin: Origin
@@ -64,10 +65,10 @@ class Readers:
 
     def free(self) -> bool:
         """Whether another address can be read now."""
-        return self.busy < self.origin.parallel * self.origin.together
+        return self.busy < self.origin.parallel * self.origin.batch_size
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> None:
-        """Begin to read an address."""
+        """Start reading an address."""
         if self._started < self.origin.parallel and self._started <= self.busy:
             threading.Thread(target=with_confinement(self._serve), name="deltos-reader", daemon=True).start()
             self._started += 1
@@ -75,7 +76,7 @@ class Readers:
         self._tasks.put((address, known))
 
     def next_outcome(self, timeout_seconds: float) -> tuple[CrawlAddress, Outcome] | None:
-        """The next address that was read; None when none is within the time."""
+        """Return the next address that was read with its outcome, or None after the timeout."""
         try:
             outcome = self._outcomes.get(timeout=timeout_seconds)
         except Empty:
@@ -84,7 +85,7 @@ class Readers:
         return outcome
 
     def close(self) -> None:
-        """Let the threads end when they are done."""
+        """Let the threads end after their current work."""
         for _ in range(self._started):
             self._tasks.put(None)
 
@@ -92,7 +93,7 @@ class Readers:
         while tasks := self._next_tasks():
             unparsed: list[tuple[CrawlAddress, Unparsed]] = []
             for address, known in tasks:
-                fetched = _told(address, partial(self.origin.read, address, known))
+                fetched = _catch_errors(address, partial(self.origin.read, address, known))
                 if isinstance(fetched, Unparsed):
                     unparsed.append((address, fetched))
                 else:
@@ -101,14 +102,14 @@ class Readers:
                 self._parse(unparsed)
 
     def _next_tasks(self) -> list[_Task]:
-        """The next addresses, as many as wait and belong together; none at the end."""
+        """Return the next waiting addresses, up to the batch size; empty at the end."""
         tasks: list[_Task] = []
         with suppress(Empty):
-            while len(tasks) < self.origin.together:
+            while len(tasks) < self.origin.batch_size:
                 task = self._tasks.get(block=not tasks)
                 if task is None:
                     if tasks:
-                        self._tasks.put(None)  # the end comes after these
+                        self._tasks.put(None)  # handled after these tasks
                     break
                 tasks.append(task)
         return tasks
@@ -119,21 +120,21 @@ class Readers:
         except DeltosError as exc:  # the store is full or gone
             replies = [Reply(error=exc)] * len(unparsed)
         for (address, fetched), reply in zip(unparsed, replies, strict=True):
-            self._outcomes.put((address, _told(address, partial(_finished, fetched, reply))))
+            self._outcomes.put((address, _catch_errors(address, partial(_finish, fetched, reply))))
 
 
-def _finished(fetched: Unparsed, reply: Reply) -> PageReading | Skipped:
+def _finish(fetched: Unparsed, reply: Reply) -> PageReading | Skipped:
     if reply.error is not None:
         raise reply.error
     return fetched.finish(reply.value)
 
 
-def _told(address: CrawlAddress, work: Callable[[], _T]) -> _T | DeltosError:
-    """What comes of the work on one address, an error included: a thread is a surface, and other addresses wait."""
+def _catch_errors(address: CrawlAddress, work: Callable[[], _T]) -> _T | DeltosError:
+    """Return the result of the work on one address, or its error, so that the thread continues with other addresses."""
     try:
         return work()
     except DeltosError as exc:
         return exc
-    except Exception as exc:  # noqa: BLE001 - one strange page must not end the crawl
-        _log.warning("Reading %s broke", address.url, exc_info=True)
-        return SourceError(f"The page could not be understood ({type(exc).__name__}: {exc})")
+    except Exception as exc:  # noqa: BLE001 - one bad page must not end the crawl
+        _log.warning("Reading %s failed", address.url, exc_info=True)
+        return SourceError(f"The page could not be parsed ({type(exc).__name__}: {exc})")

@@ -1,5 +1,4 @@
-"""A git repository as a source: fetched apart from reading, or a local one as it is. Which of its files are
-documentation, and how one is read out of its objects."""
+"""A remote or local git repository as a source: selects its documentation files and reads them from git objects."""
 
 from __future__ import annotations
 
@@ -12,15 +11,15 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from deltos.clones.address import file_address
+from deltos.clones.commit_files import CommitFiles, find_local, local_reference, unread_reason
 from deltos.clones.fetching import FETCHED
-from deltos.clones.files import CommitFiles, find_local, local_reference, why_unread
 from deltos.domains.docs.folder import (
     API_SUFFIXES,
     INCLUDES,
     NO_DOCUMENT,
     SIGNATURE,
+    manual_skip_reason,
     matches_any,
-    unread_manual,
     with_includes,
 )
 from deltos.domains.docs.model import IS_API, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
@@ -41,9 +40,9 @@ from deltos.store.documents import CrawlAddress
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from deltos.clones.commit_files import TreeFile
     from deltos.clones.fetching import Reference
-    from deltos.clones.files import TreeFile
-    from deltos.clones.shelf import Clones
+    from deltos.clones.storage import Clones
     from deltos.domains.docs.model import ApiCatalog
     from deltos.domains.docs.pages import PageText
     from deltos.logins import Login
@@ -52,15 +51,15 @@ if TYPE_CHECKING:
     from deltos.workspace.repository import Repository
 
 _DOCS_FOLDERS = frozenset(("docs", "doc", "documentation", "guide", "guides", "manual", "handbook", "wiki"))
-_DEEPEST_DOCS_FOLDER = 3  # packages/NAME/docs
-_SKIPPED = SKIPPED_FOLDERS | {"vendor", "third_party", "testdata", "fixtures"}
-_ALWAYS = ("readme", "changelog", "changes", "history", "news", "upgrading", "migrating", "contributing", "faq")
-_LFS = b"version https://git-lfs.github.com/spec/"
+_MAX_DOCS_FOLDER_DEPTH = 3  # packages/NAME/docs
+_SKIPPED_FOLDERS = SKIPPED_FOLDERS | {"vendor", "third_party", "testdata", "fixtures"}
+_DOCUMENT_NAMES = ("readme", "changelog", "changes", "history", "news", "upgrading", "migrating", "contributing", "faq")
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """Where the files of a source come from: what is fetched, or a path of this machine."""
+    """Access to remote repositories: the clones and the login of a source."""
 
     clones: Clones
     login: Callable[[], Login | None]
@@ -70,8 +69,8 @@ class GitRepository:
     """Reads the documentation of one branch or tag."""
 
     parallel = 1
-    together = 16
-    keeps_unlisted = False
+    batch_size = 16
+    keeps_unlinked_pages = False
 
     def __init__(self, source: SourceRow, apis: ApiCatalog, checkout: Checkout) -> None:
         self._source = source
@@ -89,42 +88,44 @@ class GitRepository:
 
     @property
     def reference(self) -> Reference:
-        """The branch or tag that the source means; asks the repository."""
+        """The branch or tag of the source; contacts a remote repository."""
         if self.is_local:
-            return local_reference(self._local(), self._wanted)
-        return self._checkout.clones.reference(self._source.url, self._wanted, self._checkout.login())
+            return local_reference(self._local(), self._wanted_version)
+        return self._checkout.clones.reference(self._source.url, self._wanted_version, self._checkout.login())
 
     @property
-    def _wanted(self) -> str:
+    def _wanted_version(self) -> str:
         return self._source.reference or self._source.version
 
     def begin(self) -> Iterator[str | CrawlAddress]:
-        """Fetch it, and every file that is documentation; templates are named as left out."""
+        """Fetch the repository and yield its documentation files; template files are reported as skipped."""
         if not self.is_local:
             source, login = self._source, self._checkout.login()
-            self._checkout.clones.bring(source.id, source.url, self._wanted, login, self._is_closed.is_set)
+            self._checkout.clones.fetch_commit(
+                source.id, source.url, self._wanted_version, login, self._is_closed.is_set
+            )
         with self._lock:
             files = self._files().files()
         is_chosen = bool(self._source.include or self._source.folder)
-        chosen = [path for path in documents(files, whole=is_chosen) if self._wants(path)]
-        wanted = [path for path in chosen if not is_template(path)]
+        selected = [path for path in select_documents(files, whole=is_chosen) if self._is_selected(path)]
+        wanted = [path for path in selected if not is_template(path)]
         if not wanted:
-            raise NothingToIndex("The repository has no documentation", hint="Name folders with include globs.")
+            raise NothingToIndex("The repository has no documentation", hint="Select folders with include globs.")
         yield from map(self._address, wanted)
-        for path in filter(is_template, chosen):
+        for path in filter(is_template, selected):
             yield CrawlAddress(self._address(path), state="skipped", reason=TEMPLATE)
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
-        """Read one file, unless the id of its content is what it was."""
+        """Read one file, unless its object id is unchanged."""
         with self._lock:
             return self._read(address.url, known)
 
     def take_turn(self, _address: CrawlAddress) -> float:
-        """Nothing is asked of a network any more."""
+        """Return 0: reading needs no network after the fetch."""
         return 0.0
 
     def close(self) -> None:
-        """Let go of the temporary folder that git sees, and of what is still being fetched."""
+        """Stop a running fetch and remove git's temporary folder."""
         self._is_closed.set()
         with self._lock:
             if self._opened:
@@ -138,20 +139,20 @@ class GitRepository:
         if file is None:
             return Skipped("gone")
         if not file.is_regular:
-            return Skipped(why_unread(file))
+            return Skipped(unread_reason(file))
         if known and known.etag == file.id:
             return Unchanged()
         form = _format_of(file.path)
-        if form == "man" and file.size_bytes > MAX_FILE_BYTES:  # a library, say: names end in numbers for many reasons
+        if form == "man" and file.size_bytes > MAX_FILE_BYTES:  # for example a library, whose name may end in a number
             return Skipped(NO_DOCUMENT)
         data = files.read(file.path, MAX_FILE_BYTES if form else MAX_DESCRIPTION_BYTES)
-        if data.startswith(_LFS):
-            return Skipped("a pointer of Git LFS, whose content is not fetched")
+        if data.startswith(_LFS_POINTER):
+            return Skipped("a Git LFS pointer, whose content is not fetched")
         if form is None:
             return self._not_a_page(file.path, url, data)
         if data.startswith(SIGNATURE):
-            return Skipped("a signature")
-        if form == "man" and (reason := unread_manual(data)):
+            return Skipped("a PGP signature")
+        if form == "man" and (reason := manual_skip_reason(data)):
             return Skipped(reason)
         data, includes = with_includes(files, file.path, form, data)
         stamp = file.id + INCLUDES * includes
@@ -160,7 +161,7 @@ class GitRepository:
             return Unchanged()
         title = PurePosixPath(file.path).stem if form in ("text", "pdf") else ""
         task = Task(read_page, (RawPage(data, form, url, title=title),), (data,))
-        return Unparsed(task, partial(_reading, url, stamp, digest))
+        return Unparsed(task, partial(_page_reading, url, stamp, digest))
 
     def _files(self) -> CommitFiles:
         if self._is_closed.is_set():
@@ -168,9 +169,9 @@ class GitRepository:
         if self._opened is None:
             if self.is_local:
                 repository = self._local()
-                reference = local_reference(repository, self._wanted).name
+                reference = local_reference(repository, self._wanted_version).name
             else:
-                repository, reference = self._checkout.clones.kept(self._source.id), FETCHED
+                repository, reference = self._checkout.clones.fetched_repository(self._source.id), FETCHED
             self._opened = CommitFiles(repository, reference, self._source.folder)
         return self._opened
 
@@ -179,13 +180,15 @@ class GitRepository:
         check_unmoved(path)
         repository = find_local(path)
         if repository is None:
-            raise NotFound(f"No git repository at {path.name}", hint="It was there when it was added; was it moved?")
+            raise NotFound(
+                f"No git repository at {path.name}", hint="It existed when it was added. Check if it was moved."
+            )
         return repository
 
     def _address(self, path: str) -> str:
         return file_address(self._source.url, self._source.version, path)
 
-    def _wants(self, path: str) -> bool:
+    def _is_selected(self, path: str) -> bool:
         source = self._source
         if source.folder and not path.startswith(f"{source.folder}/"):
             return False
@@ -196,50 +199,50 @@ class GitRepository:
     def _not_a_page(self, path: str, url: str, data: bytes) -> Skipped:
         source = self._source
         if source.auth:
-            return Skipped("behind a login only pages are read")
+            return Skipped("API descriptions behind a login are not added")
         if self._apis.recognises(data):
-            # Of a clone on this machine, a place in it that is no file: what is read is the commit's.
+            # For a local repository, the address must not be a file path, because the commit is read, not the file.
             place = f"{source.url}/{path}@{source.version}" if self.is_local else url
-            name, read = PurePosixPath(path).stem, partial(self._beside, path)
+            name, read = PurePosixPath(path).stem, partial(self._read_referenced, path)
             found = FoundDescription(name, place, source.version, data, source.id, source.name, read)
             self._apis.add(found)
             return Skipped(IS_API)
         return Skipped(NO_DOCUMENT)
 
-    def _beside(self, path: str, relative: str) -> bytes:
-        """A file of the commit that the description at `path` refers to; asked while that is read."""
+    def _read_referenced(self, path: str, relative: str) -> bytes:
+        """Return a file of the commit that the description at `path` refers to; called while that is read."""
         target = posixpath.normpath(posixpath.join(posixpath.dirname(path), relative))
         if target.startswith(("../", "/")) or target == "..":
             raise SourceError("outside the repository")
         return self._files().read(target, MAX_DESCRIPTION_BYTES)
 
 
-def documents(files: dict[str, TreeFile], *, whole: bool = False) -> list[str]:
-    """The files that are documentation: folders named so, every README and manual page, CHANGELOG and the like at the
-    top; all that can be read where there is no such folder.
+def select_documents(files: dict[str, TreeFile], *, whole: bool = False) -> list[str]:
+    """Return the documentation files of a repository.
 
-    `whole` takes every readable file: whoever gave globs chose already.
+    These are files in documentation folders, every README and manual page, and top-level files such as CHANGELOG;
+    without such a folder, all readable files. With `whole`, because the user gave globs, all readable files too.
     """
     readable = [path for path in files if _is_readable(path)]
-    chosen = [] if whole else [path for path in readable if _is_in_docs_folder(path)]
-    if not chosen:
+    selected = [] if whole else [path for path in readable if _is_in_docs_folder(path)]
+    if not selected:
         return readable
-    return [path for path in readable if _is_in_docs_folder(path) or _is_named_so(path)]
+    return [path for path in readable if _is_in_docs_folder(path) or _is_named_like_documentation(path)]
 
 
 def _is_readable(path: str) -> bool:
     *folders, name = path.split("/")
-    if any(folder in _SKIPPED or folder.startswith(".") for folder in folders):
+    if any(folder in _SKIPPED_FOLDERS or folder.startswith(".") for folder in folders):
         return False
     return _format_of(name) is not None or _suffix(name) in API_SUFFIXES
 
 
 def _format_of(path: str) -> Format | None:
-    """How a file is read, by its name; README and the like need no suffix."""
+    """Return the format of a file by its name; README and similar files need no suffix."""
     suffix = _suffix(path)
     if suffix in SUFFIXES or suffix in MAN_SUFFIXES:
         return format_of(f"x{suffix}")
-    return "text" if PurePosixPath(path).name.lower() in _ALWAYS else None
+    return "text" if PurePosixPath(path).name.lower() in _DOCUMENT_NAMES else None
 
 
 def _suffix(path: str) -> str:
@@ -248,16 +251,21 @@ def _suffix(path: str) -> str:
 
 def _is_in_docs_folder(path: str) -> bool:
     folders = path.lower().split("/")[:-1]
-    return not _DOCS_FOLDERS.isdisjoint(folders[:_DEEPEST_DOCS_FOLDER])
+    return not _DOCS_FOLDERS.isdisjoint(folders[:_MAX_DOCS_FOLDER_DEPTH])
 
 
-def _is_named_so(path: str) -> bool:
-    """Whether a file is documentation by its name: a README, a manual page; at the top, CHANGELOG and the like."""
+def _is_named_like_documentation(path: str) -> bool:
+    """Whether a file is documentation by its name: a README, a manual page, or a top-level file such as CHANGELOG."""
     name = path.lower().rpartition("/")[2]
     if _suffix(path) in API_SUFFIXES:
         return False
-    return _suffix(path) in MAN_SUFFIXES or name.startswith("readme") or ("/" not in path and name.startswith(_ALWAYS))
+    return (
+        _suffix(path) in MAN_SUFFIXES
+        or name.startswith("readme")
+        or ("/" not in path and name.startswith(_DOCUMENT_NAMES))
+    )
 
 
-def _reading(url: str, stamp: str, digest: bytes, text: PageText) -> PageReading:
+def _page_reading(url: str, stamp: str, digest: bytes, text: PageText) -> PageReading:
+    """Return the outcome for a parsed page."""
     return PageReading((text.row(url, url, etag=stamp, digest=digest),))

@@ -1,4 +1,4 @@
-"""Find the passages that answer a question: match words, order, drop repeats."""
+"""Search documentation: find candidates by terms and similarity, rank them, and remove duplicates."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from deltos.domains.docs.absent import absent_names, absent_words
 from deltos.domains.docs.chunk import JOINED_HEADING, has_text
+from deltos.domains.docs.missing_terms import absent_names, missing_words
 from deltos.domains.docs.model import PACKAGE_ADDRESSES, Passage
 from deltos.domains.docs.pages import SECTION_SEPARATOR
-from deltos.domains.docs.query import asked_terms, choose_terms, parse_query
-from deltos.domains.docs.rank import BARE, ChunkSimilarities, order
-from deltos.domains.docs.types import DOCUMENTATION_TYPES, types_of
-from deltos.domains.docs.versions import ALL, LATEST, no_such_version, of_version, same_version, version_key
-from deltos.embed.protocol import TextToEmbed as Spoken
+from deltos.domains.docs.query import parse_query, query_terms, terms_to_look_up
+from deltos.domains.docs.rank import UNDOCUMENTED_PENALTY, PassageSimilarities, order
+from deltos.domains.docs.section_types import DOCUMENTATION_TYPES, types_of
+from deltos.domains.docs.versions import ALL, LATEST, same_version, select_version, version_key, version_not_found
+from deltos.embed.protocol import TextToEmbed
 from deltos.errors import EmbedderUnavailable, NotFound
 from deltos.model import BEHIND_NOTE, WEAK_API_CONFIDENCE, WEAK_NOTE
-from deltos.text.english import in_english, own_words_count, telling_words
-from deltos.text.words import asked_words, documentation_question, shared_words, tokens
+from deltos.text.translation import foreign_words, should_keep_original_words, translate_to_english
+from deltos.text.words import documentation_query_words, query_words, shared_words, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -31,31 +31,31 @@ if TYPE_CHECKING:
     from deltos.meaning import Meaning, Similarities
     from deltos.store.documents import CandidateChunk, DocsTotals, Passages, ShownChunk, SourceRow
 
-# With 200, page recall@5 and sections shown were lower: benchmarks/RESULTS.md.
-MOST_CANDIDATES = 300
-# Those that match are looked through for the types that are wanted, which their words alone tell.
+# With 200, page recall@5 and the number of right sections were lower (benchmarks/RESULTS.md).
+MAX_CANDIDATES = 300
+# More candidates if types are given, because types are known only after candidates are loaded.
 TYPED_CANDIDATES = 3_000
-# Candidates by meaning alone: a passage in other words shares no term with the question.
-NEAREST_CHUNKS = 60
-# For these where some sources alone are asked, more and more; the last takes some 100 ms.
-LOOKED_THROUGH_CHUNKS = (1_000, 4_000, 20_000)
-# Candidates that are read to count distinct passages: as many as the highest limit may show, and their repeats.
-COUNTED_UNITS = 50  # of APIs, whatever the limit: how many results there are must not depend on how many are shown
+# Additional candidates by similarity, because a passage in other words shares no terms with the question.
+MAX_NEAREST_CHUNKS = 60
+# If only some sources are searched, these numbers of most similar chunks are tried in turn; the last takes 100 ms.
+NEAREST_SEARCH_SIZES = (1_000, 4_000, 20_000)
+# Results that are counted, independent of `limit`, so that the total does not depend on how many are shown.
+COUNTED_UNITS = 50  # parts of APIs
 COUNTED_CANDIDATES = 100
-# From here on a passage is worth reading beside an API that is meant: of those that have nothing to do with a question
-# that names an API, nine of ten are below (benchmarks/RESULTS.md).
+# Minimum confidence of passages that are shown next to parts of a named API. 90 % of the passages that are unrelated to
+# such questions are below it (benchmarks/RESULTS.md).
 FAIR_CONFIDENCE = 0.5
-_OF_NAMED_API = 3  # parts of an API that the question names, however unlikely
-# Below, the best passage rarely answers (benchmarks/docs_confidence.py).
+_MIN_NAMED_API_PARTS = 3  # parts of a named API that are shown even if they are unlikely to answer
+# Below this probability the best passage rarely answers (benchmarks/docs_confidence.py).
 WEAK_CHANCE = 0.3
-# Passages that are read by the model and looked at to tell how many of some sources are; with more, it is estimated.
-_LOOKED_AT_READ = 4_000
-_NAMES_SHOWN = 3
+# Sample size for estimating how many passages of the searched sources are embedded.
+_EMBEDDED_SAMPLE_SIZE = 4_000
+_MAX_NAMES_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class DocsRequest:
-    """What is asked, and of what."""
+    """A search request: the query and what to search."""
 
     query: str
     limit: int = 10
@@ -64,14 +64,14 @@ class DocsRequest:
     api_name: str = ""
     types: tuple[str, ...] = ()
     with_apis: bool = True
-    without: frozenset[str] = frozenset()  # ids of sources that are asked only by their name
+    without: frozenset[str] = frozenset()  # ids of sources that are searched only by name
 
 
 @dataclass(frozen=True, slots=True)
 class DocsResults:
-    """The passages, best first; when there are none, how much was searched; what went wrong, if anything.
+    """The passages, best first, with notes; without passages, how much was searched.
 
-    `total` is how many there would be without a limit, or at least that many.
+    `total` is the number of results without a limit, or a lower bound of it.
     """
 
     passages: tuple[Passage, ...]
@@ -79,47 +79,48 @@ class DocsResults:
     note: str = ""
     total: int = 0
     total_is_least: bool = False
-    confidence: float = 1.0  # that one of them answers
-    is_weak: bool = False  # perhaps none does
-    asked: tuple[str, ...] = ()  # the ids of the sources that were asked
-    left_out: tuple[str, ...] = ()  # the names of sources that are asked only by these
-    absent: tuple[str, ...] = ()  # words of the question that none of the sources has
-    absent_names: tuple[str, ...] = ()  # the same of names of code, as they are written
+    confidence: float = 1.0  # probability that one of them answers
+    is_weak: bool = False  # whether probably none of them answers
+    asked: tuple[str, ...] = ()  # ids of the searched sources
+    left_out: tuple[str, ...] = ()  # names of sources that are searched only by name
+    absent: tuple[str, ...] = ()  # words of the question that occur in no searched source
+    absent_names: tuple[str, ...] = ()  # code names of the question that occur in no searched source
 
     @property
     def full_note(self) -> str:
-        """The note, names that are nowhere, and where none of the passages is likely to answer, that, and what was not
-        asked."""
+        """The note with all additions: missing names and words, a weak match, and sources that were not searched."""
         lines = [self.note]
         if self.passages and self.absent_names:
-            names = ", ".join(f"`{name}`" for name in self.absent_names[:_NAMES_SHOWN])
-            lines.append(f"Note: no passage has {names} as written; what follows are the nearest.")
+            names = ", ".join(f"`{name}`" for name in self.absent_names[:_MAX_NAMES_SHOWN])
+            lines.append(f"Note: no passage contains {names}; these are the best matches.")
         if self.passages and not self.is_weak:
             return "\n".join(filter(None, lines))
         if self.passages:
             lines.append(WEAK_NOTE.format(self.confidence))
             if others := [word for word in self.absent if word not in self.absent_names]:
-                lines.append(f"Note: no passage has: {', '.join(others[:_NAMES_SHOWN])}.")
+                lines.append(f"Note: no passage contains: {', '.join(others[:_MAX_NAMES_SHOWN])}.")
         if self.left_out:
-            more = " …" if len(self.left_out) > _NAMES_SHOWN else ""
-            names = f"{', '.join(self.left_out[:_NAMES_SHOWN])}{more}"
-            lines.append(f"Note: not searched, as of other projects: {names} (source=NAME asks one).")
+            more = " …" if len(self.left_out) > _MAX_NAMES_SHOWN else ""
+            names = f"{', '.join(self.left_out[:_MAX_NAMES_SHOWN])}{more}"
+            lines.append(
+                f"Note: not searched because they belong to other projects: {names} (search one with source=NAME)."
+            )
         return "\n".join(filter(None, lines))
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What ranking needs: the question, the chunks that may answer it, how well their pages fit."""
+    """The input of ranking: the query, the candidate chunks, and the scores of their pages."""
 
     asked: WeightedQuery
     candidates: list[CandidateChunk]
     page_scores: dict[int, float]
-    similarities: ChunkSimilarities | None  # None when they are not known
-    note: str = ""  # why it is not known, where the model could not be asked
+    similarities: PassageSimilarities | None  # None if they are not known
+    note: str = ""  # reason why similarities are missing
 
 
 class DocsSearch:
-    """Searches documentation and, where they are enabled, API descriptions."""
+    """Searches documentation and, if enabled, API descriptions."""
 
     def __init__(
         self,
@@ -135,37 +136,40 @@ class DocsSearch:
         self._words = shared_words()
 
     def search(self, question: DocsRequest) -> DocsResults:
-        """Passages that answer, best first, no text twice."""
-        self._meaning()  # reads its vectors before the snapshot begins, not inside it
+        """Return the best passages without duplicates."""
+        self._meaning()  # load the vectors before the snapshot starts
         asked = self._sources(question)
         named = self._apis_named(question)
-        reading = self._library.unread() if question.with_apis and not asked else []  # they may bring APIs
-        freshness = [*self._library.freshen(asked or reading)]
+        # Unfinished sources may contain APIs.
+        unfinished = self._library.unfinished_sources() if question.with_apis and not asked else []
+        freshness = [*self._library.freshen(asked or unfinished)]
         try:
-            freshness += self._fresh_descriptions(question)
-            descriptions = self._descriptions(question)  # likewise: those that a search itself makes would not be seen
+            freshness += self._freshen_apis(question)
+            descriptions = self._search_apis(question)  # before the snapshot too, to see APIs added by this search
         except NotFound as exc:
-            names = ", ".join(source.name for source in self._library.unread())
-            raise NotFound(exc.message, hint=f"Still being read: {names}. Ask again." if names else exc.hint) from exc
+            names = ", ".join(source.name for source in self._library.unfinished_sources())
+            raise NotFound(
+                exc.message, hint=f"Still being crawled: {names}. Ask again." if names else exc.hint
+            ) from exc
         with self._store.snapshot():
             sources = self._sources(question)
             ids = [source.id for source in sources]
             found = self.candidates(question.query, ids, question.types)
             if question.version and not sources and not self.apis_of(question):
-                raise no_such_version("any source", question.version, self._library.sources(), self._apis.versions())
+                raise version_not_found("any source", question.version, self._library.sources(), self._apis.versions())
             ranked = _ordered(found)[:COUNTED_CANDIDATES]
-            documentation = self._documentation(question, found, ranked)
+            documentation = self._search_passages(question, found, ranked)
             every = merge(
                 documentation,
                 descriptions,
                 is_api_named=bool(named),
                 named_sources=self._sources_named(question) if descriptions else frozenset(),
             )
-            passages = self._with_what_follows(every[: question.limit])
+            passages = self._with_continuation(every[: question.limit])
             is_least = len(found.candidates) > COUNTED_CANDIDATES or len(descriptions) >= COUNTED_UNITS
             searched = None if passages else self._store.totals(ids)
             note = "\n".join(filter(None, (*freshness, self._note(question, found, sources, named, passages))))
-            chance = _chance_of(documentation[: question.limit], ranked)
+            chance = _best_chance(documentation[: question.limit], ranked)
             confidence = max((passage.confidence for passage in descriptions[: question.limit]), default=0.0)
             is_weak = chance < WEAK_CHANCE and confidence < WEAK_API_CONFIDENCE
             return DocsResults(
@@ -179,7 +183,7 @@ class DocsSearch:
                 asked=tuple(ids),
                 left_out=() if question.source else self._names(question.without),
                 absent=(
-                    absent_words(question.query, found.asked, found.candidates) if is_weak and not descriptions else ()
+                    missing_words(question.query, found.asked, found.candidates) if is_weak and not descriptions else ()
                 ),
                 absent_names=absent_names(question.query, every, self._store, ids) if ids and passages else (),
             )
@@ -195,17 +199,19 @@ class DocsSearch:
         named: Sequence[str],
         passages: Sequence[Passage],
     ) -> str:
-        """Why less may have been found than there is, and which versions were searched."""
+        """Return why the results may be incomplete, and which versions were searched."""
         is_behind = self._apis.is_behind and bool(self.apis_of(question))
         behind = BEHIND_NOTE.format("parts of APIs") if is_behind else ""
         versions = _versions_note(sources) if question.source else ""
-        is_by_words_alone = found.similarities is None and bool(found.note)  # which the note says
-        reading = "" if is_by_words_alone else self._reading_note([source.id for source in sources], passages)
-        return " ".join(filter(None, (found.note, reading, behind, _naming_note(named), versions)))
+        is_by_words_alone = found.similarities is None and bool(found.note)  # the note already says so
+        embedding_note = "" if is_by_words_alone else self._embedding_note([source.id for source in sources], passages)
+        return " ".join(filter(None, (found.note, embedding_note, behind, _named_apis_note(named), versions)))
 
-    def _reading_note(self, source_ids: Collection[str], passages: Sequence[Passage]) -> str:
-        """That most passages of some sources wait to be read by meaning, with how many are; not above passages that
-        are all read, or parts of APIs alone."""
+    def _embedding_note(self, source_ids: Collection[str], passages: Sequence[Passage]) -> str:
+        """Return a note if less than half of the searched passages are embedded.
+
+        Empty if all shown passages are embedded or only parts of APIs are shown.
+        """
         meaning = self._meaning() if source_ids else None
         if meaning is None or meaning.count >= self._store.chunk_count():
             return ""
@@ -213,179 +219,186 @@ class DocsSearch:
         shown = {int(passage.id.removeprefix("doc:")) for passage in passages if _is_chunk(passage)}
         if passages and shown.issubset(read):
             return ""
-        looked_at = read[:: len(read) // _LOOKED_AT_READ + 1]
+        sample = read[:: len(read) // _EMBEDDED_SAMPLE_SIZE + 1]
         total = self._store.totals(source_ids).chunks
-        share = len(self._store.visible(looked_at, source_ids)) / max(1, len(looked_at)) * len(read) / max(1, total)
+        share = len(self._store.visible(sample, source_ids)) / max(1, len(sample)) * len(read) / max(1, total)
         if not total or share >= 0.5:
             return ""
         return (
-            f"Only {share:.0%} of the passages that were searched are read by meaning so far, the others were found by"
-            " their words: ask again later."
+            f"Only {share:.0%} of the searched passages are embedded so far; the others were matched by terms only."
+            " Ask again later."
         )
 
     def _apis_named(self, question: DocsRequest) -> tuple[str, ...]:
-        """The APIs that a question over all of them names."""
+        """Return the APIs that the question names, if all APIs are searched."""
         if not question.with_apis or question.api_name or question.source:
             return ()
         return self._apis.named_in(question.query)
 
     def _sources_named(self, question: DocsRequest) -> frozenset[str]:
-        """The names of the sources that a question names."""
+        """Return the names of the sources that the question names."""
         asked = f" {' '.join(tokens(question.query))} "
         names = (source.name for source in self._library.sources() if source.id not in question.without)
         return frozenset(name for name in names if f" {' '.join(tokens(name))} " in asked)
 
     def _sources(self, question: DocsRequest) -> list[SourceRow]:
-        """The sources that the question is about; a name or version that does not exist is an error that says so."""
+        """Return the sources to search; raise NotFound for an unknown name or version."""
         if question.api_name or (question.types and DOCUMENTATION_TYPES.isdisjoint(question.types)):
             return []
         if not question.source:
             asked = [source for source in self._library.sources() if source.id not in question.without]
-            return of_version(asked, question.version)
+            return select_version(asked, question.version)
         try:
-            return self._library.meant(question.source, question.version)
+            return self._library.matching_sources(question.source, question.version)
         except NotFound:
-            if self._api_meant(question):  # it alone is called so, or has that version
+            if self._api_from_source(question):  # only an API has that name or version
                 return []
             raise
 
-    def _documentation(self, question: DocsRequest, found: Candidates, best: Sequence[RankedChunk]) -> list[Passage]:
+    def _search_passages(self, question: DocsRequest, found: Candidates, best: Sequence[RankedChunk]) -> list[Passage]:
         ranked = {each.candidate.chunk_id: each for each in best}
-        shown = [chunk for chunk in self._store.chunks(list(ranked)) if has_text(chunk.text)]  # as older indexes have
-        wanted = set(documentation_question(question.query).split())
+        # Older indexes contain chunks without text.
+        shown = [chunk for chunk in self._store.chunks(list(ranked)) if has_text(chunk.text)]
+        wanted = set(documentation_query_words(question.query).split())
         texts: dict[str, Passage] = {}
         for chunk in shown:
-            cited = _agreeing(chunk, self._best_first(chunk.anchors, wanted))
+            cited = _with_matching_heading(chunk, self._best_anchor_first(chunk.anchors, wanted))
             found_as = ranked[chunk.id]
-            score = found_as.score - (BARE if _only_declares(chunk.text, found_as.candidate, found.asked) else 0.0)
+            score = found_as.score - (
+                UNDOCUMENTED_PENALTY if _is_bare_declaration(chunk.text, found_as.candidate, found.asked) else 0.0
+            )
             passage = _passage(cited, score, found_as.confidence, is_near=found_as.is_near)
             known = texts.get(chunk.text)
-            if known is None or _is_older(known, passage):  # what two versions say is cited from the newer one
+            if known is None or _is_older_version(known, passage):  # the same text is cited from the newer version
                 texts[chunk.text] = passage
         return sorted(texts.values(), key=lambda passage: -passage.score)
 
-    def _with_what_follows(self, passages: Sequence[Passage]) -> tuple[Passage, ...]:
-        """Passages with where their sections go on; those that were cut off before a list say nothing of it."""
+    def _with_continuation(self, passages: Sequence[Passage]) -> tuple[Passage, ...]:
+        """Set `goes_on_in` of passages whose section continues in the next chunk."""
         numbers = {passage.id: int(passage.id.removeprefix("doc:")) for passage in passages if _is_chunk(passage)}
         wanted = {each for number in numbers.values() for each in (number, number + 1)}
         chunks = {chunk.id: chunk for chunk in self._store.chunks(sorted(wanted))} if wanted else {}
 
-        def with_following(passage: Passage) -> Passage:
+        def with_continuation(passage: Passage) -> Passage:
             number = numbers.get(passage.id, -1)
             this, following = chunks.get(number), chunks.get(number + 1)
             if this is None or following is None or not _is_same_section(this, following):
                 return passage
             return replace(passage, goes_on_in=f"doc:{following.id}")
 
-        return tuple(map(with_following, passages))
+        return tuple(map(with_continuation, passages))
 
-    def _best_first(self, anchors: tuple[str, ...], wanted: set[str]) -> tuple[str, ...]:
-        """The anchors with the one in front that shares most with the question: a chunk may hold several sections."""
+    def _best_anchor_first(self, anchors: tuple[str, ...], wanted: set[str]) -> tuple[str, ...]:
+        """Move the anchor that shares most terms with the question to the front; a chunk may join several sections."""
         if len(anchors) < 2:
             return anchors
         best = max(anchors, key=lambda anchor: len(wanted & set(self._words.of(unquote(anchor)).split())))
         return (best, *(anchor for anchor in anchors if anchor != best))
 
     def passage(self, chunk_id: int) -> Passage | None:
-        """One passage by the number in its id; None when it is gone."""
+        """Return the passage with the number in its id, or None if it no longer exists."""
         shown = self._store.chunks([chunk_id])
         if not shown or all(source.id != shown[0].source_id for source in self._library.sources()):
             return None
-        return self._with_what_follows([_passage(shown[0], 1.0, 1.0)])[0]
+        return self._with_continuation([_passage(shown[0], 1.0, 1.0)])[0]
 
     def texts(self, chunk_ids: Sequence[int]) -> list[ShownChunk]:
-        """What passages say, by the numbers in their ids."""
+        """Return chunks by the numbers in their ids."""
         return self._store.chunks(chunk_ids)
 
     def rank(self, query: str, source_ids: list[str]) -> list[RankedChunk]:
-        """Candidates for a query, best first."""
+        """Return the ranked candidates for a query, best first."""
         return _ordered(self.candidates(query, source_ids))
 
     def candidates(self, query: str, source_ids: list[str], types: Collection[str] = ()) -> Candidates:
-        """What may answer a query, not yet ordered; empty when nothing shares a word or the meaning with it.
+        """Return the unordered candidates for a query, by terms and by similarity.
 
-        With `types`, only sections of one of these.
+        With `types`, only sections of these types.
         """
-        query = self._as_pages_are(query)
-        terms = asked_terms(documentation_question(query))
+        query = self._translate(query)
+        terms = query_terms(documentation_query_words(query))
         frequencies = self._store.document_frequencies(terms)
         total = self._store.chunk_count()
         asked = parse_query(query, terms, frequencies, total)
-        rarest = choose_terms(frequencies, total)
-        limit = TYPED_CANDIDATES if types else MOST_CANDIDATES
+        rarest = terms_to_look_up(frequencies, total)
+        limit = TYPED_CANDIDATES if types else MAX_CANDIDATES
         matching = self._store.candidates(rarest, source_ids, limit=limit)
-        candidates = _of_types(matching, types)[:MOST_CANDIDATES]
-        similarities, note = self._similarities(Spoken(query, asked_words(query))) if source_ids else (None, "")
+        candidates = _filter_types(matching, types)[:MAX_CANDIDATES]
+        similarities, note = self._similarities(TextToEmbed(query, query_words(query))) if source_ids else (None, "")
         if similarities:
             known = {candidate.chunk_id for candidate in candidates}
             new = [chunk_id for chunk_id in self._nearest(similarities, source_ids) if chunk_id not in known]
-            candidates += _of_types(self._store.candidates_with(new, source_ids), types)
-        if types and len(matching) == limit and len(candidates) < MOST_CANDIDATES:
-            looked_at = f"Of these types, only what is among the {limit:,} best matches was found."
-            note = " ".join(filter(None, (note, looked_at)))
+            candidates += _filter_types(self._store.candidates_with(new, source_ids), types)
+        if types and len(matching) == limit and len(candidates) < MAX_CANDIDATES:
+            sample = f"Only the {limit:,} best matches were checked for these types."
+            note = " ".join(filter(None, (note, sample)))
         return Candidates(
             asked=asked,
             candidates=candidates,
-            page_scores=self._store.page_scores(rarest, source_ids, limit=MOST_CANDIDATES),
-            similarities=_of_candidates(similarities, candidates) if similarities and candidates else None,
+            page_scores=self._store.page_scores(rarest, source_ids, limit=MAX_CANDIDATES),
+            similarities=_candidate_similarities(similarities, candidates) if similarities and candidates else None,
             note=note,
         )
 
     def _nearest(self, similarities: Similarities, source_ids: Collection[str]) -> list[int]:
-        """The chunks of some sources that are nearest to a question. Where those of other sources are among the nearest
-        of all, more are looked through: one source of a large library may have none of these."""
-        nearest = similarities.near(NEAREST_CHUNKS)
+        """Return the chunks of the given sources that are most similar to a question.
+
+        If other sources have more similar chunks, progressively more chunks are checked.
+        """
+        nearest = similarities.near(MAX_NEAREST_CHUNKS)
         if len(self._store.visible(nearest, source_ids)) == len(nearest):
             return nearest
-        for most in LOOKED_THROUGH_CHUNKS:
+        for most in NEAREST_SEARCH_SIZES:
             among = similarities.nearest(most, at_least=0.0)
-            nearest = similarities.among(self._store.visible(among, source_ids)).near(NEAREST_CHUNKS)
-            if len(nearest) == NEAREST_CHUNKS or len(among) < most:
+            nearest = similarities.among(self._store.visible(among, source_ids)).near(MAX_NEAREST_CHUNKS)
+            if len(nearest) == MAX_NEAREST_CHUNKS or len(among) < most:
                 break
         return nearest
 
-    def _as_pages_are(self, query: str) -> str:
-        """A question of another language in English, and in its own words where pages are of that language; elsewhere
-        in those that stand in some page and in no English one."""
-        english = in_english(query)
+    def _translate(self, query: str) -> str:
+        """Translate a query into English, keeping its own words if the pages are in its language.
+
+        Otherwise only words that occur in some page but in no English one are kept.
+        """
+        english = translate_to_english(query)
         if not english:
             return query
-        own, translated = (asked_terms(documentation_question(text)) for text in (query, english))
+        own, translated = (query_terms(documentation_query_words(text)) for text in (query, english))
         frequencies = self._store.document_frequencies([*own, *translated])
-        if own_words_count(own, translated, frequencies):
+        if should_keep_original_words(own, translated, frequencies):
             return f"{english} {query}"
-        telling = {word: asked_terms(documentation_question(word)) for word in telling_words(query)}
-        standing = [word for word, terms in telling.items() if any(map(frequencies.get, terms))]
-        if query.split() == standing:
-            return query  # a word that is typed as it stands; its translation is found by meaning
-        return " ".join((english, *standing))
+        distinctive_terms = {word: query_terms(documentation_query_words(word)) for word in foreign_words(query)}
+        present_words = [word for word, terms in distinctive_terms.items() if any(map(frequencies.get, terms))]
+        if query.split() == present_words:
+            return query  # it occurs as typed; its translation is found by similarity
+        return " ".join((english, *present_words))
 
-    def _similarities(self, question: Spoken) -> tuple[Similarities | None, str]:
-        """The similarity of all chunks to the question, or why it is not known."""
+    def _similarities(self, question: TextToEmbed) -> tuple[Similarities | None, str]:
+        """Return the similarities of all chunks to the question, or the reason why they are not known."""
         meaning = self._meaning()
         try:
             return (meaning.similarities(question) if meaning else None), ""
         except EmbedderUnavailable as exc:
-            return None, f"Searched by words alone ({exc.message})."
+            return None, f"Searched by terms only ({exc.message})."
 
     def apis_of(self, question: DocsRequest) -> list[str]:
-        """The names of the API descriptions that a question is asked of."""
+        """Return the names of the APIs that a request searches."""
         if question.source:
-            named = [self._api_meant(question)]
+            named = [self._api_from_source(question)]
         else:
             named = [question.api_name] if question.api_name else list(self._apis.names())
         versions = self._apis.versions()
         wanted = (name for name in named if name and _is_of_version(versions.get(name, ""), question.version))
-        brought = (api for source in self._bringing(question) for api in self._apis.brought_by(source.id))
-        return list(dict.fromkeys((*wanted, *brought)))
+        found_apis = (api for source in self._sources_with_apis(question) for api in self._apis.brought_by(source.id))
+        return list(dict.fromkeys((*wanted, *found_apis)))
 
-    def _fresh_descriptions(self, question: DocsRequest) -> Sequence[str]:
-        """Have the APIs that the question is asked of read again where they changed; what it may lack."""
-        named = self._api_meant(question) if question.source else question.api_name
+    def _freshen_apis(self, question: DocsRequest) -> Sequence[str]:
+        """Refresh the searched APIs whose files changed; return notes about stale results."""
+        named = self._api_from_source(question) if question.source else question.api_name
         return self._apis.freshen(named) if question.with_apis and (named or not question.source) else ()
 
-    def _descriptions(self, question: DocsRequest) -> list[Passage]:
-        """Parts of the APIs that the question is asked of, of the version that it wants."""
+    def _search_apis(self, question: DocsRequest) -> list[Passage]:
+        """Return parts of the searched APIs in the wanted version."""
         if not question.with_apis:
             return []
         limit = max(COUNTED_UNITS, question.limit)
@@ -394,16 +407,16 @@ class DocsSearch:
             return self._apis.search(question.query, api_name=api_name, types=question.types, limit=limit)
 
         found: list[Passage] = []
-        named = self._api_meant(question) if question.source else question.api_name
+        named = self._api_from_source(question) if question.source else question.api_name
         if named or not question.source:
             found = [each for each in parts_of(named) if _is_of_version(each.version, question.version)]
-        bringing = self._bringing(question)
-        for source in bringing:  # what a source brought is of the source's version
+        sources_with_apis = self._sources_with_apis(question)
+        for source in sources_with_apis:  # these APIs have the version of their source
             found += parts_of(source.id)
-        return sorted(found, key=lambda passage: -passage.score) if bringing else found
+        return sorted(found, key=lambda passage: -passage.score) if sources_with_apis else found
 
-    def _api_meant(self, question: DocsRequest) -> str:
-        """The API that `source` names: lists of sources show both."""
+    def _api_from_source(self, question: DocsRequest) -> str:
+        """Return the API that `source` names, because source lists show both."""
         name = question.source.strip().lower()
         if not name:
             return ""
@@ -411,8 +424,8 @@ class DocsSearch:
         is_group = any(api.startswith(f"{name}-") for api in names) and not self._library.knows(question.source)
         return names.get(name, question.source.strip() if is_group else "")
 
-    def _bringing(self, question: DocsRequest) -> list[SourceRow]:
-        """The sources of the question that brought APIs."""
+    def _sources_with_apis(self, question: DocsRequest) -> list[SourceRow]:
+        """Return the searched sources that contain APIs."""
         if not question.source:
             return []
         named = replace(question, api_name="", types=())
@@ -427,8 +440,8 @@ def _is_same_section(first: ShownChunk, second: ShownChunk) -> bool:
     return (first.source_id, first.url, first.section) == (second.source_id, second.url, second.section)
 
 
-def _chance_of(documentation: Sequence[Passage], ranked: Sequence[RankedChunk]) -> float:
-    """How likely one of some passages answers."""
+def _best_chance(documentation: Sequence[Passage], ranked: Sequence[RankedChunk]) -> float:
+    """Return the probability that one of the passages answers."""
     chances = {f"doc:{each.candidate.chunk_id}": each.chance for each in ranked}
     return max((chances.get(passage.id, 0.0) for passage in documentation), default=0.0)
 
@@ -439,33 +452,35 @@ def _ordered(found: Candidates) -> list[RankedChunk]:
     return order(found.asked, found.candidates, found.page_scores, found.similarities)
 
 
-def _of_types(candidates: list[CandidateChunk], types: Collection[str]) -> list[CandidateChunk]:
-    """The sections that are of one of the types; all where none is wanted."""
+def _filter_types(candidates: list[CandidateChunk], types: Collection[str]) -> list[CandidateChunk]:
+    """Return the candidates of one of the types, or all if no types are given."""
     wanted = set(types)
     return [each for each in candidates if not wanted or wanted & types_of(each)]
 
 
-def _of_candidates(similarities: Similarities, candidates: Sequence[CandidateChunk]) -> ChunkSimilarities:
+def _candidate_similarities(similarities: Similarities, candidates: Sequence[CandidateChunk]) -> PassageSimilarities:
     ids = [candidate.chunk_id for candidate in candidates]
     known = similarities.raw(ids)
-    return ChunkSimilarities([known.get(chunk_id, 0.0) for chunk_id in ids], similarities.of(ids))
+    return PassageSimilarities([known.get(chunk_id, 0.0) for chunk_id in ids], similarities.of(ids))
 
 
 def _is_of_version(version: str, wanted: str) -> bool:
-    """Whether an API's version is the one wanted; of an API there is one, which is the latest."""
+    """Whether an API has the wanted version; an API has only one, which counts as the latest."""
     return wanted.lower() in ("", ALL, LATEST) or same_version(version, wanted)
 
 
-def _is_older(known: Passage, other: Passage) -> bool:
+def _is_older_version(known: Passage, other: Passage) -> bool:
     return known.source == other.source and version_key(known.version) < version_key(other.version)
 
 
 def _versions_note(sources: Sequence[SourceRow]) -> str:
-    """That several versions answered together, and how to ask one of them."""
+    """Return a note if several versions were searched together."""
     versions = [source.version for source in sources if source.version]
     if len(versions) < 2:
         return ""
-    return f"{sources[0].name} has versions {', '.join(versions)}: version={versions[0]} (or {LATEST}) asks one."
+    return (
+        f"Searched {sources[0].name} in versions {', '.join(versions)}; use version={versions[0]} or {LATEST} for one."
+    )
 
 
 def merge(
@@ -475,23 +490,25 @@ def merge(
     is_api_named: bool = False,
     named_sources: Collection[str] = (),
 ) -> list[Passage]:
-    """Both ranked lists as one, no text twice.
+    """Merge the two ranked lists without duplicates.
 
-    Where the question names an API, its parts come first, in turns with sources that are named as well; then passages
-    of other documentation that likely answer. Elsewhere what is clearly meant of APIs and such passages take turns, and
-    the other documentation comes before what is left of APIs; a source that the question names begins.
+    If the question names an API, its parts come first, alternating with named sources, then other passages that
+    probably answer. Otherwise clear API matches alternate with such passages, followed by the remaining documentation
+    and the remaining API parts; a source that the question names comes first.
     """
-    # Scores of the two lists are not comparable; whether a unit is clearly meant was decided by its own threshold.
+    # The scores of the two lists are not comparable; `is_clear` was decided with a separate threshold.
     fair = [passage for passage in documentation if passage.confidence >= FAIR_CONFIDENCE]
     lists: tuple[Iterable[Passage], ...]
     if is_api_named and descriptions:
-        likely = [each for place, each in enumerate(descriptions) if place < _OF_NAMED_API or not _is_unlikely(each)]
-        beside = [passage for passage in documentation if passage.source in named_sources]
-        lists = (_in_turns(likely, beside), fair, descriptions)
+        api_parts = [
+            each for place, each in enumerate(descriptions) if place < _MIN_NAMED_API_PARTS or not _is_unlikely(each)
+        ]
+        named_passages = [passage for passage in documentation if passage.source in named_sources]
+        lists = (_in_turns(api_parts, named_passages), fair, descriptions)
     else:
         clear = [passage for passage in descriptions if passage.is_clear]
-        meant = [passage for passage in fair if passage.source in named_sources]
-        in_turns = _in_turns(meant, clear) if meant else _in_turns(clear, fair if clear else ())
+        named_passages = [passage for passage in fair if passage.source in named_sources]
+        in_turns = _in_turns(named_passages, clear) if named_passages else _in_turns(clear, fair if clear else ())
         lists = (in_turns, documentation, descriptions)
     merged: dict[str, Passage] = {}
     for passage in chain.from_iterable(lists):
@@ -503,14 +520,15 @@ def _in_turns(one: Sequence[Passage], other: Sequence[Passage]) -> Iterator[Pass
     return (passage for pair in zip_longest(one, other) for passage in pair if passage is not None)
 
 
-def _naming_note(named: Sequence[str]) -> str:
-    """That other APIs were not asked, where the question names some."""
+def _named_apis_note(named: Sequence[str]) -> str:
+    """Return a note that only the APIs named in the question were searched."""
     if not named:
         return ""
-    more = " …" if len(named) > _NAMES_SHOWN else ""
+    more = " …" if len(named) > _MAX_NAMES_SHOWN else ""
     return (
-        f"Of APIs only {', '.join(named[:_NAMES_SHOWN])}{more} {'was' if len(named) == 1 else 'were'} asked, "
-        "as the question names it (api_name=NAME asks another)."
+        f"Only the {'API' if len(named) == 1 else 'APIs'} {', '.join(named[:_MAX_NAMES_SHOWN])}{more}"
+        f" {'was' if len(named) == 1 else 'were'} searched, because the query names"
+        f" {'it' if len(named) == 1 else 'them'} (search another with api_name=NAME)."
     )
 
 
@@ -518,17 +536,19 @@ def _is_unlikely(part: Passage) -> bool:
     return part.confidence < WEAK_API_CONFIDENCE
 
 
-def _only_declares(text: str, candidate: CandidateChunk, asked: WeightedQuery) -> bool:
-    """Whether a passage is a declaration without a word about it, and the question more than its name. Definitions of
-    packages are known to be bare before."""
+def _is_bare_declaration(text: str, candidate: CandidateChunk, asked: WeightedQuery) -> bool:
+    """Whether a passage is an undocumented declaration and the question asks for more than its name.
+
+    Definitions of packages are excluded, because their trait says so already.
+    """
     is_known = candidate.url.startswith(PACKAGE_ADDRESSES)
-    if not candidate.is_definition or is_known or asked.identifiers or not _is_code_alone(text):
+    if not candidate.is_definition or is_known or asked.identifiers or not _is_code_only(text):
         return False
     return not asked.weights.keys() <= {*candidate.heading_words.split(), *candidate.anchor_words.split()}
 
 
-def _is_code_alone(text: str) -> bool:
-    """Whether a text has nothing but listings, and headings between them."""
+def _is_code_only(text: str) -> bool:
+    """Whether a text contains only code blocks and headings."""
     is_inside = False
     for line in text.split("\n"):
         if line.startswith("```"):
@@ -538,20 +558,23 @@ def _is_code_alone(text: str) -> bool:
     return text.startswith("```")
 
 
-def _agreeing(chunk: ShownChunk, anchors: tuple[str, ...]) -> ShownChunk:
-    """A chunk opened at the first of `anchors`, under the heading which that is: a chunk may join several entries."""
+def _with_matching_heading(chunk: ShownChunk, anchors: tuple[str, ...]) -> ShownChunk:
+    """Return a chunk with these anchors and the section heading that the first anchor belongs to.
+
+    A chunk may contain several merged entries.
+    """
     trail, separator, first = chunk.section.rpartition(SECTION_SEPARATOR)
     joined = [line.removeprefix(JOINED_HEADING) for line in chunk.text.split("\n") if line.startswith(JOINED_HEADING)]
     if not joined or anchors[:1] == chunk.anchors[:1]:
         return replace(chunk, anchors=anchors)
     for heading in (first, *joined):
-        if _is_of(anchors[0], heading):
+        if _is_anchor_of(anchors[0], heading):
             return replace(chunk, anchors=anchors, section=f"{trail}{separator}{heading}")
     return chunk
 
 
-def _is_of(anchor: str, heading: str) -> bool:
-    """Whether an anchor was made of a heading, or of the name that opens it."""
+def _is_anchor_of(anchor: str, heading: str) -> bool:
+    """Whether an anchor was generated from a heading or from the name at its beginning."""
     made_of, name = (
         "".join(sign for sign in text.lower() if sign.isalnum())
         for text in (unquote(anchor), heading.partition("(")[0])

@@ -1,4 +1,4 @@
-"""What a user points at: which kind of source an address is, and how each kind is opened."""
+"""Parse the address of a source, and open sources of every kind."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from deltos.clones.address import local_path_of, parse_repository
-from deltos.clones.files import find_local
+from deltos.clones.commit_files import find_local
 from deltos.confinement import told
+from deltos.domains.docs.browser_pages import BrowserRendering
 from deltos.domains.docs.folder import Folder
-from deltos.domains.docs.installed import same_name
+from deltos.domains.docs.installed_packages import normalised_name
 from deltos.domains.docs.node_package import NpmPackage
 from deltos.domains.docs.python_package import PythonPackage
-from deltos.domains.docs.rendering import Rendering
 from deltos.domains.docs.repository import Checkout, GitRepository
 from deltos.domains.docs.website import Website
 from deltos.errors import BadArgument
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.clones.fetching import Reference
-    from deltos.clones.shelf import Clones
+    from deltos.clones.storage import Clones
     from deltos.domains.docs.model import ApiCatalog, Origin
     from deltos.fetch.http import HttpClient
     from deltos.guarded import Parser
@@ -45,16 +45,16 @@ _PACKAGE = re.compile(r"^(pypi|npm):(@?[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?)$")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An understood address: the kind of source and its one form."""
+    """A parsed address: the kind of source and its canonical form."""
 
     kind: Kind
     url: str
-    version: str = ""  # where the address itself names a branch or tag
-    folder: str = ""  # where it names one of a repository
+    version: str = ""  # branch or tag in the address of a repository
+    folder: str = ""  # folder in the address of a repository
 
 
 def parse_address(text: str, *, project_root: Path, roots: Sequence[Path]) -> Address:
-    """What `text` points at; refuses what cannot be a source, and local paths outside of `roots`."""
+    """Parse an address; raise BadArgument if it cannot be a source, AddressRefused for local paths outside `roots`."""
     text = text.strip()
     if package := package_address(text):
         return package
@@ -67,38 +67,38 @@ def parse_address(text: str, *, project_root: Path, roots: Sequence[Path]) -> Ad
     if scheme and scheme.group(1).lower() in ("http", "https"):
         require_web_address(text)
         return Address("website", normalise(text))
-    if scheme and len(scheme.group(1)) > 1:  # one letter is a drive
+    if scheme and len(scheme.group(1)) > 1:  # a single letter is a drive
         raise BadArgument(
-            f"'{scheme.group(1)}:' addresses are not read",
+            f"'{scheme.group(1)}:' addresses are not supported",
             hint="Give an http(s) address, a git repository, a local path, pypi:NAME, npm:NAME or deps:.",
         )
     if not text:
         raise BadArgument("The address is empty", hint="Give an http(s) address, a local path, pypi:NAME or npm:NAME.")
     path = allowed_path(project_root / given_path(text), roots)
-    if not (path / ".git").exists() and path.is_dir() and find_local(path):  # nothing but a store of objects
+    if not (path / ".git").exists() and path.is_dir() and find_local(path):  # a bare repository
         return Address("git", path.as_posix())
     return Address("folder", path.as_posix())
 
 
 def package_address(text: str) -> Address | None:
-    """The installed package that `text` names; None when it names something else."""
+    """Return the address of an installed package, or None if `text` is another kind of address."""
     package = _PACKAGE.match(text.strip())
     if package is None:
         return None
     kind, name = package.groups()
-    return Address("npm", f"npm:{name}") if kind == "npm" else Address("pypi", f"pypi:{same_name(name)}")
+    return Address("npm", f"npm:{name}") if kind == "npm" else Address("pypi", f"pypi:{normalised_name(name)}")
 
 
 def _local_repository(path: Path) -> Address:
     if not path.is_dir() or find_local(path) is None:
         raise BadArgument(
-            f"{told(str(path))} is no git repository", hint="Give a folder by its path, without file: before it."
+            f"{told(str(path))} is not a git repository", hint="Give a folder by its path, without file:."
         )
     return Address("git", path.as_posix())
 
 
 @dataclass(frozen=True, slots=True)
-class Opener:
+class SourceOpener:
     """Opens sources of every kind."""
 
     client: Callable[[Login | None], HttpClient]
@@ -107,12 +107,12 @@ class Opener:
     clones: Clones
     environments: tuple[Path, ...] = ()
     logins: Logins = NO_LOGINS
-    browser: str = ""  # the program, where it is not found by itself
+    browser: str = ""  # path of the program if it is not on PATH
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
     def open(self, source: SourceRow, parser: Parser) -> Origin:
-        """The origin that reads `source`."""
+        """Return the origin that reads `source`."""
         match source.kind:
             case "website":
                 client = self.client(self.logins.find(source.auth, source.url))
@@ -139,17 +139,17 @@ class Opener:
         login = partial(self.logins.find, source.auth, source.url)
         return GitRepository(source, self.apis, Checkout(self.clones, login))
 
-    def _rendering(self, source: SourceRow) -> Rendering | None:
+    def _rendering(self, source: SourceRow) -> BrowserRendering | None:
         if not source.browser:
             return None
-        from deltos.browser.render import Renderer  # deferred: few sources need one
+        from deltos.browser.render import Renderer  # deferred: few sources need a browser
         from deltos.fetch.http import HttpClient
 
-        return Rendering(Renderer(self.browser), None if source.auth else HttpClient(), self.sleep)
+        return BrowserRendering(Renderer(self.browser), None if source.auth else HttpClient(), self.sleep)
 
     def version_of(self, source: SourceRow) -> str:
-        """The version that a package or repository has now; what the user said for everything else."""
-        is_known = source.kind == "git" and source.generation  # the same branch or tag, whatever it is now
+        """Return the current version of a package or repository; for other sources the one that the user gave."""
+        is_known = source.kind == "git" and source.generation  # a recrawl stays on the same branch or tag
         if source.kind not in ("pypi", "npm", "git") or is_known:
             return source.version
         if source.kind == "git":
@@ -158,5 +158,5 @@ class Opener:
         return origin.version if isinstance(origin, PythonPackage | NpmPackage) else source.version
 
     def reference_of(self, source: SourceRow) -> Reference:
-        """The branch or tag that a repository's version means; asks the repository."""
+        """Return the branch or tag of a repository source; contacts a remote repository."""
         return self._repository(source).reference

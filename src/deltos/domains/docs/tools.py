@@ -1,4 +1,4 @@
-"""The six tools of the documentation domain: check arguments, call the library, render."""
+"""The six documentation tools: validate arguments, call the library, format answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.confinement import shown_path
-from deltos.domains.docs.granted import granted_folders
+from deltos.domains.docs.granted_folders import granted_folders
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import (
     render_added,
@@ -17,7 +17,7 @@ from deltos.domains.docs.render import (
     render_status,
 )
 from deltos.domains.docs.search import DocsRequest
-from deltos.domains.docs.versions import labelled
+from deltos.domains.docs.versions import label_source
 from deltos.errors import BadArgument, DeltosError
 from deltos.tool import Answer, Parameter, Tool
 
@@ -38,7 +38,7 @@ _PAGE_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class DocsTools:
-    """The handlers, with what they need."""
+    """The tool handlers and their dependencies."""
 
     docs: Docs
     token_budget: int
@@ -49,15 +49,15 @@ class DocsTools:
         return self.docs.library
 
     def search_docs(self, call: Call) -> Answer:
-        """Passages that answer the query, quoted and cited."""
+        """Answer a query with quoted and cited passages."""
         query = call.text("query").strip()
         if not query:
-            raise BadArgument("The query is empty", hint="Ask a question or name what you look for.")
+            raise BadArgument("The query is empty", hint="Give a question or a name.")
         root = call.session.project_root()
         question = DocsRequest(
             query=query,
             limit=call.number("max_results"),
-            source=self._library.read_installed(call.text("source"), root, call.text("version")),
+            source=self._library.add_installed_package(call.text("source"), root, call.text("version")),
             version=call.text("version"),
             api_name=call.text("api_name"),
             types=tuple(call.texts("types")),
@@ -83,11 +83,11 @@ class DocsTools:
         )
 
     def list_sources(self, call: Call) -> Answer:
-        """Every source and where it stands, API descriptions last."""
+        """List every source with its status, API descriptions last."""
         root = call.session.project_root()
         start = f"({root.as_posix().rstrip('/')}/"
         apis = [f"- {line.replace(start, '(', 1)}" for line in self.docs.apis.names().values()]
-        lines = [*apis, *filter(None, [self._library.reading_note()])]
+        lines = [*apis, *filter(None, [self._library.embedding_note()])]
         return render_sources(self._library.statuses(), lines, project_root=root, token_budget=self.token_budget)
 
     def add_source(self, call: Call) -> Answer:
@@ -117,7 +117,7 @@ class DocsTools:
         return Answer("\n".join((render_added(added, statuses, project_root=root, read=read), *notes)))
 
     def remove_source(self, call: Call) -> Answer:
-        """Remove a source, of one version or of all; a running crawl of it stops."""
+        """Remove one or all versions of a source; a running crawl is cancelled."""
         name, version = call.text("source"), call.text("version")
         if api := self.docs.api_named(name):
             return Answer(self.docs.apis.remove(api))
@@ -126,49 +126,49 @@ class DocsTools:
         return Answer(render_removed(removed, left, project_root=call.session.project_root()))
 
     def crawl_status(self, call: Call) -> Answer:
-        """How far the crawl of a source is, of one version or of each."""
+        """Report the crawl progress of one or all versions of a source."""
         name, version = call.text("source"), call.text("version")
         if api := self.docs.api_named(name):
-            return Answer(f"{self.docs.apis.names()[api]}. It is read at once, not crawled.")
-        meant = self._library.meant(name, version)
+            return Answer(f"{self.docs.apis.names()[api]}. API descriptions are not crawled.")
+        sources = self._library.matching_sources(name, version)
         root = call.session.project_root()
         answers = [
             render_status(
-                self._library.status(source.id), project_root=root, token_budget=self.token_budget // len(meant)
+                self._library.status(source.id), project_root=root, token_budget=self.token_budget // len(sources)
             )
-            for source in meant
+            for source in sources
         ]
         return Answer("\n\n".join(each.text for each in answers), truncated=any(each.truncated for each in answers))
 
     def recrawl_source(self, call: Call) -> Answer:
-        """Crawl a source again in the background, of one version or of each."""
+        """Recrawl one or all versions of a source in the background."""
         name, version = call.text("source"), call.text("version")
         if api := self.docs.api_named(name):
             return Answer(self.docs.apis.refresh(api))
-        meant = self._library.meant(name, version)
-        lines = [self._recrawled(source, call, is_alone=len(meant) == 1) for source in meant]
-        return Answer("\n".join((*lines, "crawl_status tells how far it is.")))
+        sources = self._library.matching_sources(name, version)
+        lines = [self._start_recrawl(source, call, is_only=len(sources) == 1) for source in sources]
+        return Answer("\n".join((*lines, "crawl_status shows the progress.")))
 
-    def _recrawled(self, source: SourceRow, call: Call, *, is_alone: bool) -> str:
-        """What became of the wish to crawl a source again; of several, one that cannot be is said and no error."""
+    def _start_recrawl(self, source: SourceRow, call: Call, *, is_only: bool) -> str:
+        """Start a recrawl and return a line for the user; if several were requested, an error is returned as text."""
         try:
             recrawl = self._library.recrawl(source.id, full=call.flag("full"))
         except DeltosError as exc:
-            if is_alone:
+            if is_only:
                 raise
-            return f"Not recrawled: {labelled(source)} ({exc.message})."
+            return f"Not recrawled: {label_source(source)} ({exc.message})."
         source = recrawl.source
-        shown = f"{labelled(source)} ({shown_path(source.url, call.session.project_root())})"
+        shown = f"{label_source(source)} ({shown_path(source.url, call.session.project_root())})"
         note = self._library.crawls.start(source.id)
-        said = "" if not note else f" {note}"
-        if recrawl.goes_on:
-            return f"Going on with the crawl of {shown}.{said}"
+        suffix = "" if not note else f" {note}"
+        if recrawl.is_continued:
+            return f"Continuing the crawl of {shown}.{suffix}"
         kind = "full" if call.flag("full") else "incremental"
-        return f"Recrawling {shown}, {kind}. The old index serves until the new one is whole.{said}"
+        return f"Recrawling {shown} ({kind}). The old index is used until the crawl is complete.{suffix}"
 
 
 def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
-    """The documentation toolset; its files are opened by the first call."""
+    """Return the documentation tools; the store is opened by the first call."""
     return (
         Tool(
             "search_docs", "docs", "Docs",
@@ -195,16 +195,16 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
             "add_source", "docs", "Add source",
             "Add a website, git repo, folder, file, API, pypi:NAME, npm:NAME or deps: (all).",
             (
-                Parameter("url", "string", "Where it is", aliases=("source",)),
-                Parameter("name", "string", "To call it", "", listed=False),
+                Parameter("url", "string", "Address", aliases=("source",)),
+                Parameter("name", "string", "Its name", "", listed=False),
                 Parameter("version", "string", "Its version", "", listed=False),
-                Parameter("include", "array", "Globs to take; default: below the start", [], listed=False),
-                Parameter("exclude", "array", "Globs to leave out", [], listed=False),
+                Parameter("include", "array", "Globs to include; default: below the start", [], listed=False),
+                Parameter("exclude", "array", "Globs to exclude", [], listed=False),
                 Parameter(
-                    "max_pages", "integer", "Most pages; 0: 500 of a website", 0, maximum=100_000, listed=False
+                    "max_pages", "integer", "Page limit; 0: 500 of a website", 0, maximum=100_000, listed=False
                 ),
                 Parameter(
-                    "max_depth", "integer", "Most links away; 0: any", 0, minimum=0, maximum=1_000, listed=False
+                    "max_depth", "integer", "Link depth limit; 0: none", 0, minimum=0, maximum=1_000, listed=False
                 ),
                 Parameter("auth", "string", "Variable DELTOS_AUTH_… with the login, or netrc", "", listed=False),
                 Parameter("browser", "boolean", "Render pages in the installed browser", False, listed=False),
@@ -225,8 +225,8 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
         ),
         Tool(
             "recrawl_source", "docs", "Recrawl",
-            "Read again what changed.",
-            (_SOURCE, _VERSION, Parameter("full", "boolean", "Read everything again", False, listed=False)),
+            "Update a source with its changed pages.",
+            (_SOURCE, _VERSION, Parameter("full", "boolean", "Read all pages again", False, listed=False)),
             lambda call: open_tools().recrawl_source(call), read_only=False, open_world=True,
         ),
     )  # fmt: skip

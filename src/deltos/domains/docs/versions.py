@@ -1,4 +1,4 @@
-"""Versions of documentation: which is newer, which is meant, and the sources that a name stands for."""
+"""Compare versions of documentation, and select sources by name and version."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ if TYPE_CHECKING:
 
 LATEST = "latest"
 ALL = "all"
-_BEFORE_RELEASE = frozenset("a alpha b beta c rc pre preview dev next canary nightly snapshot m milestone".split())
-_LONGEST_NUMBER = 18
-_MOST_NAMED = 10
+_PRERELEASE_TAGS = frozenset("a alpha b beta c rc pre preview dev next canary nightly snapshot m milestone".split())
+_MAX_DIGITS = 18
+_MAX_NAMES = 10
 
 VersionKey = tuple[tuple[int, ...], int, tuple[int, ...]]
 
 
 def same_version(have: str, wanted: str) -> bool:
-    """Whether a version is the wanted one or a release of it: `3.11.4` is a `3.11`."""
+    """Whether a version equals the wanted one or is a release of it: `3.11.4` is a release of `3.11`."""
     have, wanted = have.lstrip("vV"), wanted.lstrip("vV")
     return have == wanted or have.startswith(f"{wanted}.")
 
 
 def version_key(version: str) -> VersionKey:
-    """Sorts versions as people number them: 3.10 after 3.9, 3.0rc1 before 3.0; what has no number comes first."""
+    """Return a sort key for versions: 3.10 after 3.9, 3.0rc1 before 3.0; versions without a number come first."""
     numbers: list[int] = []
     after: list[int] = []
     is_release = 1
     for is_number, run in _runs(version.strip().lstrip("vV")):
         if is_number:
-            (numbers if is_release else after).append(int(run[:_LONGEST_NUMBER]))
-        elif run.lower() in _BEFORE_RELEASE and is_release:
+            (numbers if is_release else after).append(int(run[:_MAX_DIGITS]))
+        elif run.lower() in _PRERELEASE_TAGS and is_release:
             is_release = 0
-        elif run in "+_":  # what follows names a build
+        elif run in "+_":  # the rest identifies a build
             break
     while numbers and not numbers[-1]:
         numbers.pop()
@@ -45,19 +45,19 @@ def version_key(version: str) -> VersionKey:
 
 
 def _runs(text: str) -> Iterable[tuple[bool, str]]:
-    """Digits, letters and signs, each run by itself."""
+    """Split a text into runs of digits, letters and other characters."""
     for kind, run in groupby(text, key=lambda sign: (sign.isascii() and sign.isdigit(), sign.isalpha())):
         yield kind[0], "".join(run)
 
 
 def newest_first(sources: Iterable[SourceRow]) -> list[SourceRow]:
-    """Sources by name, the newest version of each first."""
+    """Return sources by name, newest version first."""
     by_version = sorted(sources, key=lambda source: version_key(source.version), reverse=True)
     return sorted(by_version, key=lambda source: source.name.lower())
 
 
-def of_version(sources: Sequence[SourceRow], wanted: str) -> list[SourceRow]:
-    """The sources of a version, given newest first: all of them, the latest of each name, or those that are it."""
+def select_version(sources: Sequence[SourceRow], wanted: str) -> list[SourceRow]:
+    """Return the sources of a version, which may be a prefix, "latest" or "all"; `sources` must be newest first."""
     wanted = wanted.strip()
     if not wanted:
         return list(sources)
@@ -69,8 +69,8 @@ def of_version(sources: Sequence[SourceRow], wanted: str) -> list[SourceRow]:
     return [source for source in sources if same_version(source.version, wanted)]
 
 
-def called(sources: Sequence[SourceRow], named: str) -> list[SourceRow]:
-    """The sources with that id, name or address."""
+def find_by_name(sources: Sequence[SourceRow], named: str) -> list[SourceRow]:
+    """Return the sources with that id, name or address."""
     named = named.strip()
     if by_id := [source for source in sources if source.id == named]:
         return by_id
@@ -80,29 +80,29 @@ def called(sources: Sequence[SourceRow], named: str) -> list[SourceRow]:
 
 
 def name_and_version(named: str) -> tuple[str, str]:
-    """`flask@2.2` as its two parts; a scope of npm is part of the name."""
+    """Split `flask@2.2` into name and version; the `@` of an npm scope belongs to the name."""
     name, sign, version = named.strip().rpartition("@")
     return (name, version) if sign and name and not name.endswith((":", "/")) else (named.strip(), "")
 
 
-def no_such_version(what: str, wanted: str, sources: Sequence[SourceRow], apis: Mapping[str, str]) -> NotFound:
-    """That a version is not there, with those that are, of APIs by their names too."""
+def version_not_found(what: str, wanted: str, sources: Sequence[SourceRow], apis: Mapping[str, str]) -> NotFound:
+    """Return a NotFound error that lists the available versions; `apis` are versions by API name."""
     known = _known_versions(sources, apis)
     hint = f"Known: {known}; or {LATEST}." if known else "None has a version; leave it out."
     return NotFound(f"No version '{wanted}' of {what}", hint=hint)
 
 
 def _known_versions(sources: Sequence[SourceRow], apis: Mapping[str, str]) -> str:
-    """The versions of each name, newest first."""
+    """Return a list of the versions of each name, newest first."""
     named = [
         f"{name} {', '.join(versions)}"
         for name, group in groupby(sources, key=lambda source: source.name)
         if (versions := [source.version for source in group if source.version])
     ]
     named += [f"{name} {version}" for name, version in apis.items() if version]
-    return "; ".join(named[:_MOST_NAMED]) + (" …" if len(named) > _MOST_NAMED else "")
+    return "; ".join(named[:_MAX_NAMES]) + (" …" if len(named) > _MAX_NAMES else "")
 
 
-def labelled(source: SourceRow) -> str:
-    """A source by its name and, where it has one, its version."""
+def label_source(source: SourceRow) -> str:
+    """Return the name of a source and its version if it has one."""
     return f"{source.name} {source.version}" if source.version else source.name

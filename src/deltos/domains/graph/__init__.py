@@ -1,1 +1,1 @@
-"""The graph of the code: definitions, references, impact, cycles."""
+"""The code graph: definitions, references, impact and import cycles."""

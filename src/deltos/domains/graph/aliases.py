@@ -1,6 +1,7 @@
-"""Names that imports give to definitions: `from .basket import Basket as Cart`, `export { Basket as Cart } from …`.
+"""Find the names that imports give to definitions: `from .basket import Basket as Cart`.
 
-The graph knows what an import means, not under which name; the text of its line tells that."""
+The graph stores the definition that an import refers to but not the alias, which is read from the source line.
+"""
 
 from __future__ import annotations
 
@@ -8,28 +9,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.model import ALIAS
-from deltos.domains.graph.source import occurrences
-from deltos.domains.graph.unlisted import spans_with
+from deltos.domains.graph.source_lines import occurrences
+from deltos.domains.graph.text_comparison import chunk_spans_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from deltos.domains.graph.source import Source
+    from deltos.domains.graph.source_lines import SourceLines
     from deltos.store.code import Code
     from deltos.store.graph import Graph, ReferenceRow
     from deltos.store.symbols import Symbol
 
-_MOST_FILES = 50  # with an import that gives the name
-_PLACES_NAMED = 3
-_PACKAGES = ("__init__.py", "__init__.pyi")
-_EXPORTING = ("export ", "export{", "pub use ", "pub(")
+_MAX_FILES = 50  # files with an import that gives the alias
+_MAX_NAMED_PLACES = 3
+_PACKAGE_FILES = ("__init__.py", "__init__.pyi")
+_EXPORT_PREFIXES = ("export ", "export{", "pub use ", "pub(")
 _AS = "as"
 
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A definition and the places (path and line) of imports that give it another name. `is_exported`: so that others
-    import it by that name."""
+    """A definition and the imports (path and line) that give it another name; `is_exported` if other files can import
+    that name."""
 
     symbol: Symbol
     name: str
@@ -38,19 +39,19 @@ class Alias:
 
     @property
     def note(self) -> str:
-        """What the name means, and where it is given."""
-        named = ", ".join(f"{path}:{line}" for path, line in self.places[:_PLACES_NAMED])
-        more = f" and {len(self.places) - _PLACES_NAMED} more" if len(self.places) > _PLACES_NAMED else ""
+        """What the alias refers to, and where it is introduced."""
+        named = ", ".join(f"{path}:{line}" for path, line in self.places[:_MAX_NAMED_PLACES])
+        more = f" and {len(self.places) - _MAX_NAMED_PLACES} more" if len(self.places) > _MAX_NAMED_PLACES else ""
         verb = "re-exported" if self.is_exported else "imported"
         defined = f"{self.symbol.label} {self.symbol.path}:{self.symbol.line}"
         return f"{defined}, {verb} as {self.name} in {named}{more}"
 
 
-def aliases_of(name: str, reader: Graph, code: Code, source: Source) -> list[Alias]:
-    """What imports give a name to, those that re-export it alone where there are any."""
+def aliases_of(name: str, reader: Graph, code: Code, source: SourceLines) -> list[Alias]:
+    """Return the definitions that imports give a name to; if any import re-exports the name, only those."""
     found: dict[tuple[int, bool], list[tuple[str, int]]] = {}
     symbols: dict[int, Symbol] = {}
-    for path, lines in _giving_lines(name, code, source).items():
+    for path, lines in _alias_lines(name, code, source).items():
         for row, symbol in imported_as(name, _imports(path, reader), lines, reader):
             symbols[symbol.node_id] = symbol
             found.setdefault((symbol.node_id, _exports(path, lines[row.line])), []).append((path, row.line))
@@ -65,51 +66,59 @@ def aliases_of(name: str, reader: Graph, code: Code, source: Source) -> list[Ali
 def imported_as(
     name: str, imports: Iterable[ReferenceRow], lines: dict[int, str], reader: Graph
 ) -> list[tuple[ReferenceRow, Symbol]]:
-    """The imports of one file that give a name to a definition, told by the text of their lines."""
+    """Return the imports of one file, with their definitions, that introduce a name according to the text of their
+    lines."""
     rows: dict[int, list[ReferenceRow]] = {}
     for row in imports:
-        if _given_for(lines.get(row.line, ""), name):
+        if _original_name(lines.get(row.line, ""), name):
             rows.setdefault(row.line, []).append(row)
     symbols = reader.symbols(row.target_id for here in rows.values() for row in here)
     return [
         (row, symbols[row.target_id])
         for line, here in rows.items()
-        for row in _meant([row for row in here if row.target_id in symbols], _given_for(lines[line], name), symbols)
+        for row in _rows_of_definition(
+            [row for row in here if row.target_id in symbols], _original_name(lines[line], name), symbols
+        )
     ]
 
 
-def _meant(rows: Sequence[ReferenceRow], written: str, symbols: dict[int, Symbol]) -> Sequence[ReferenceRow]:
-    """Of the imports on one line those of the definition that is written there, maybe by a name it has from others."""
+def _rows_of_definition(
+    rows: Sequence[ReferenceRow], written: str, symbols: dict[int, Symbol]
+) -> Sequence[ReferenceRow]:
+    """Of the imports on one line, return the one whose definition is called `written`, or else the only import by
+    alias."""
     named = [row for row in rows if symbols[row.target_id].name == written]
     renamed = [row for row in rows if row.origin == ALIAS]
     return named or (renamed if len(renamed) == 1 else ())
 
 
 def _imports(path: str, reader: Graph) -> list[ReferenceRow]:
-    """What the top of a file imports."""
+    """Return the certain imports at the top level of a file."""
     node_id = reader.module_node(path)
     rows = reader.outgoing(path, [node_id]) if node_id is not None else []
     return [row for row in rows if row.kind == "import" and row.certain]
 
 
-def _giving_lines(name: str, code: Code, source: Source) -> dict[str, dict[int, str]]:
-    """The lines that give something a name, by path and number."""
+def _alias_lines(name: str, code: Code, source: SourceLines) -> dict[str, dict[int, str]]:
+    """Return the lines that introduce a name with `as`, by path and line number."""
     found: dict[str, dict[int, str]] = {}
-    for path, spans in sorted((spans_with(name, code) or {}).items()):
+    for path, spans in sorted((chunk_spans_with(name, code) or {}).items()):
         text = source.text(path)
         if name not in text:
             continue
         lines = text.split("\n")
         inside = {number for first, last in spans for number in range(first, min(last, len(lines)) + 1)}
-        if given := {number: lines[number - 1] for number in sorted(inside) if _given_for(lines[number - 1], name)}:
-            found[path] = given
-        if len(found) >= _MOST_FILES:
+        if aliasing := {
+            number: lines[number - 1] for number in sorted(inside) if _original_name(lines[number - 1], name)
+        }:
+            found[path] = aliasing
+        if len(found) >= _MAX_FILES:
             break
     return found
 
 
-def _given_for(line: str, name: str) -> str:
-    """The name before `as` that a line gives another one for; empty where it gives none."""
+def _original_name(line: str, name: str) -> str:
+    """Return the name before `as` in a line that introduces an alias; empty if it introduces none."""
     for at in occurrences(line, name):
         words = line[:at].split()
         if len(words) > 1 and words[-1] == _AS and line[at - 1].isspace():
@@ -118,7 +127,7 @@ def _given_for(line: str, name: str) -> str:
 
 
 def _last_name(text: str) -> str:
-    """`Basket` of `{Basket`, `shop::Basket`, `Shop\\Basket`."""
+    r"""Return the last identifier of a text: `Basket` of `{Basket`, `shop::Basket` and `Shop\\Basket`."""
     end = len(text)
     start = end
     while start and (text[start - 1].isalnum() or text[start - 1] in "_$"):
@@ -127,5 +136,5 @@ def _last_name(text: str) -> str:
 
 
 def _exports(path: str, line: str) -> bool:
-    """Whether an import is written so that others may import the name from its file."""
-    return path.endswith(_PACKAGES) or line.lstrip().startswith(_EXPORTING)
+    """Whether an import makes the name importable from its file."""
+    return path.endswith(_PACKAGE_FILES) or line.lstrip().startswith(_EXPORT_PREFIXES)

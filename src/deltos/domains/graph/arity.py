@@ -1,52 +1,54 @@
-"""How many arguments a call gives and a definition takes, read from one line each; None where that cannot be told.
+"""Count the arguments of a call and the parameters of a definition, each from one line; None if the count is not
+certain.
 
-Only for languages in which a call must give exactly what the definition takes.
+Only for languages in which a call must pass exactly the parameters that the definition declares.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.source import occurrences
+from deltos.domains.graph.source_lines import occurrences
 
 if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
-_EXACT = (".java", ".go", ".rs", ".c", ".h")
+_EXACT_ARITY_SUFFIXES = (".java", ".go", ".rs", ".c", ".h")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _GENERIC = {"<": ">", "[": "]"}
-_READ_CHARACTERS = 2_000
+_MAX_CHARACTERS = 2_000
 
 
 def parameter_count(row: Symbol) -> int | None:
-    """How many arguments every call of a definition gives."""
-    if not row.path.endswith(_EXACT) or "..." in row.signature:
+    """Return the number of arguments that every call of a definition passes."""
+    if not row.path.endswith(_EXACT_ARITY_SUFFIXES) or "..." in row.signature:
         return None
-    text = row.signature[:_READ_CHARACTERS]
+    text = row.signature[:_MAX_CHARACTERS]
     for at in occurrences(text, row.name):
         start = _after_generics(text, at + len(row.name))
         if text[start : start + 1] == "(":
-            parts = _parts(text, start, {**_CLOSING, "<": ">"}, quotes="")  # `'` marks a lifetime
+            parts = _split_arguments(text, start, {**_CLOSING, "<": ">"}, quotes="")  # `'` marks a lifetime
             return None if parts is None else sum(not _is_receiver(part) for part in parts)
     return None
 
 
 def argument_count(line: str, name: str) -> int | None:
-    """How many arguments the one call of a name on a line gives."""
-    places = occurrences(line[:_READ_CHARACTERS], name)
+    """Return the number of arguments of the only call of a name on a line."""
+    places = occurrences(line[:_MAX_CHARACTERS], name)
     if len(places) != 1:
         return None
     start = places[0] + len(name)
     if line[start : start + 1] != "(":
         return None
-    parts = _parts(line[:_READ_CHARACTERS], start, _CLOSING)
-    # `<` may open type arguments, whose commas are none of the call's; a call may give several values in Go.
+    parts = _split_arguments(line[:_MAX_CHARACTERS], start, _CLOSING)
+    # `<` may open type arguments, whose commas do not separate arguments. In Go, one call may yield several arguments.
     if parts is None or any("<" in part for part in parts) or (len(parts) == 1 and parts[0].endswith(")")):
         return None
     return len(parts)
 
 
 def _after_generics(text: str, at: int) -> int:
+    """Return the offset after the type parameters that begin at `at`."""
     if text[at : at + 1] not in _GENERIC:
         return at
     closing, opening, depth = _GENERIC[text[at]], text[at], 0
@@ -57,8 +59,8 @@ def _after_generics(text: str, at: int) -> int:
     return at
 
 
-def _parts(text: str, start: int, closing: dict[str, str], quotes: str = "\"'`") -> list[str] | None:
-    """What stands between commas inside the parenthesis at `start`; None where it does not end in this text."""
+def _split_arguments(text: str, start: int, closing: dict[str, str], quotes: str = "\"'`") -> list[str] | None:
+    """Split the parenthesis at `start` at its commas; None if it does not end in this text."""
     open_marks = [")"]
     parts: list[str] = []
     begin, quote, place = start + 1, "", start + 1
@@ -83,5 +85,5 @@ def _parts(text: str, start: int, closing: dict[str, str], quotes: str = "\"'`")
 
 
 def _is_receiver(part: str) -> bool:
-    """Whether a parameter is no argument: Rust's `&mut self`, C's `void`."""
+    """Whether a parameter takes no argument: Rust's `&mut self`, C's `void`."""
     return part == "void" or part.partition(":")[0].rpartition(" ")[2].lstrip("&") == "self"

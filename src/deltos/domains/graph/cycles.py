@@ -1,4 +1,4 @@
-"""Circular imports: strongly connected components of the import graph and one shortest cycle in each."""
+"""Circular imports: strongly connected components of the import graph, each with one shortest cycle."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 Graph = dict[str, list[str]]
 MODES = (("runtime", ("runtime",)), ("type", ("runtime", "type")), ("deferred", ("runtime", "type", "deferred")))
-"""Each mode and the imports that may take part in its cycles: a type-only cycle needs at least one type import."""
+"""Each mode with the imports that count for it: a type-only cycle has at least one type import."""
 
 
-MOST_STARTS = 300
-"""A component larger than this is searched from so many of its files only: each search may visit all of it."""
+MAX_START_FILES = 300
+"""Files of a component from which a cycle is searched; each search may visit the whole component."""
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Files that import each other, and one shortest way around; the cycle's first file is not repeated at its end.
+    """Files that import each other, and one shortest cycle; the first file of the cycle is not repeated at its end.
 
-    `known` are those of its files that a stricter mode has in components of their own, which grow together here.
+    `known` are the files that are already in components of a stricter mode, which this component joins.
     """
 
     mode: str
@@ -34,15 +34,18 @@ class Component:
 
 
 def find_cycles(imports: Iterable[ImportRow]) -> list[Component]:
-    """All components, those at run time first; one that a stricter mode has already shown is not repeated, and one that
-    grew is shown by a cycle that the stricter mode does not have."""
+    """Return all components, run-time ones first.
+
+    A component that a stricter mode has already shown is not repeated; one that grew is shown with a cycle that the
+    stricter mode does not have.
+    """
     rows = [row for row in imports if row.path != row.target and not _is_own_submodule(row.path, row.target)]
     found: list[Component] = []
     shown: set[tuple[str, ...]] = set()
     in_cycles: set[str] = set()
     stricter: Graph = {}
-    for mode, taking_part in MODES:
-        graph = _graph(row for row in rows if row.mode in taking_part)
+    for mode, import_modes in MODES:
+        graph = _graph(row for row in rows if row.mode in import_modes)
         new = [files for files in components(graph) if files not in shown]
         for files in new:
             known = in_cycles & set(files)
@@ -55,7 +58,7 @@ def find_cycles(imports: Iterable[ImportRow]) -> list[Component]:
 
 
 def _new_cycle(graph: Graph, stricter: Graph, files: Sequence[str]) -> tuple[str, ...]:
-    """A short cycle with an import that the stricter mode does not have."""
+    """Return a short cycle with an import that the stricter mode does not have."""
     inside = set(files)
     new = [
         (path, target)
@@ -64,8 +67,8 @@ def _new_cycle(graph: Graph, stricter: Graph, files: Sequence[str]) -> tuple[str
         if target in inside and target not in stricter.get(path, ())
     ]
     best: tuple[str, ...] = ()
-    for path, target in new[:MOST_STARTS]:
-        # the way back to the file, begun with the new import alone
+    for path, target in new[:MAX_START_FILES]:
+        # Start with the new import only, so that the cycle contains it.
         narrowed = {**graph, path: [target]} if len(graph[path]) > 1 else graph
         cycle = _cycle_through(narrowed, path, inside, shorter_than=len(best) or len(files) + 1)
         best = cycle or best
@@ -75,8 +78,7 @@ def _new_cycle(graph: Graph, stricter: Graph, files: Sequence[str]) -> tuple[str
 
 
 def _is_own_submodule(path: str, target: str) -> bool:
-    """Whether a Rust file imports from a module inside its own: that a module and what it consists of know each other
-    is no cycle."""
+    """Whether a Rust file imports a module inside its own module: parent and child may import each other."""
     if not (path.endswith(".rs") and target.endswith(".rs")):
         return False
     folder, _, name = path.rpartition("/")
@@ -86,6 +88,7 @@ def _is_own_submodule(path: str, target: str) -> bool:
 
 
 def _graph(rows: Iterable[ImportRow]) -> Graph:
+    """Return the sorted import targets of every file."""
     graph: Graph = {}
     for row in rows:
         targets = graph.setdefault(row.path, [])
@@ -96,7 +99,7 @@ def _graph(rows: Iterable[ImportRow]) -> Graph:
 
 
 def components(graph: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
-    """The strongly connected components of more than one node, largest first (Tarjan, without recursion)."""
+    """Return the strongly connected components of more than one node, largest first (Tarjan's algorithm, iterative)."""
     order: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -131,6 +134,7 @@ def components(graph: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
 
 
 def _popped(stack: list[str], on_stack: set[str], root: str) -> tuple[str, ...]:
+    """Pop the nodes of a finished component off the stack."""
     component: list[str] = []
     while True:
         node = stack.pop()
@@ -141,10 +145,10 @@ def _popped(stack: list[str], on_stack: set[str], root: str) -> tuple[str, ...]:
 
 
 def shortest_cycle(graph: Mapping[str, Sequence[str]], files: Sequence[str]) -> tuple[str, ...]:
-    """A cycle of least length within a component."""
+    """Return a shortest cycle within a component."""
     inside = set(files)
     best: tuple[str, ...] = ()
-    for start in files[:MOST_STARTS]:
+    for start in files[:MAX_START_FILES]:
         cycle = _cycle_through(graph, start, inside, shorter_than=len(best) or len(files) + 1)
         if cycle:
             best = cycle
@@ -156,7 +160,7 @@ def shortest_cycle(graph: Mapping[str, Sequence[str]], files: Sequence[str]) -> 
 def _cycle_through(
     graph: Mapping[str, Sequence[str]], start: str, inside: set[str], *, shorter_than: int
 ) -> tuple[str, ...]:
-    """The shortest way from a file back to itself, by breadth first search; empty when it is not short enough."""
+    """Return the shortest cycle through a file by breadth-first search; empty if no cycle is shorter than the limit."""
     parent: dict[str, str] = {}
     queue = deque([(start, 1)])
     while queue:
@@ -173,6 +177,7 @@ def _cycle_through(
 
 
 def _path(parent: Mapping[str, str], start: str, end: str) -> tuple[str, ...]:
+    """Return the files from `start` to `end` along the search tree."""
     path = [end]
     while path[-1] != start:
         path.append(parent[path[-1]])

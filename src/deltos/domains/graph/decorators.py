@@ -1,21 +1,24 @@
-"""Decorators and annotations that may hand a definition on to something that calls it: read from the lines above it."""
+"""Decorators and annotations that may register a definition with a framework, read from the lines above the definition.
+
+Calls by the framework are not in the code, so a list of references of such a definition is never complete.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.graph.source import occurrences
+from deltos.domains.graph.source_lines import occurrences
 from deltos.languages.table import detect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from deltos.domains.graph.source import Source
+    from deltos.domains.graph.source_lines import SourceLines
     from deltos.store.symbols import Symbol
 
-_LINES_ABOVE, _MOST_CHARACTERS = 60, 400
-_DECORATED = frozenset({"function", "method", "component", "class", "interface"})
+_MAX_LINES_ABOVE, _MAX_CHARACTERS = 60, 400
+_DECORATED_KINDS = frozenset({"function", "method", "component", "class", "interface"})
 _MARKS = {
     **dict.fromkeys(("python", "typescript", "tsx", "javascript", "jsx", "java", "kotlin"), "@"),
     "csharp": "[",
@@ -25,14 +28,14 @@ _COMMENTS = ("#", "//", "/*", "*")
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'|\([^()]*\)")
 _AFTER_AT = re.compile(r"@([A-Za-z_][\w.]*)")
 _IN_BRACKETS = re.compile(r"(?:\[|,)\s*([A-Za-z_][\w.\\]*)")
-# Decorators that give back what they get, or something that is used in its place: by the last part of their names.
-_KEEPING_IN_PYTHON = frozenset(
+# Decorators after which a definition is only used by name, by the last part of their own names.
+_TRANSPARENT_IN_PYTHON = frozenset(
     "property staticmethod classmethod abstractmethod abstractproperty override overload wraps cache lru_cache"
     " cached_property contextmanager asynccontextmanager dataclass dataclass_transform final total_ordering"
     " singledispatch singledispatchmethod deprecated runtime_checkable no_type_check unique setter getter deleter"
     " fixture yield_fixture coroutine define frozen mutable attrs".split()
 )
-_KEEPING_ELSEWHERE = frozenset(
+_TRANSPARENT_ELSEWHERE = frozenset(
     "Override Deprecated SuppressWarnings SafeVarargs FunctionalInterface Nullable NonNull NotNull Nonnull interface"
     " VisibleForTesting Suppress JvmStatic JvmOverloads JvmName JvmField Throws Data Getter Setter Builder Value"
     " ToString EqualsAndHashCode NoArgsConstructor AllArgsConstructor RequiredArgsConstructor Obsolete MethodImpl Pure"
@@ -40,37 +43,38 @@ _KEEPING_ELSEWHERE = frozenset(
     " CLSCompliant ExcludeFromCodeCoverage SuppressMessage GeneratedCode CompilerGenerated StructLayout AttributeUsage"
     " ReturnTypeWillChange AllowDynamicProperties Attribute".split()
 )
-_MARKING_TESTS = "pytest.mark."
+_PYTEST_MARK_PREFIX = "pytest.mark."
 
 
 class Decorator(NamedTuple):
-    """A decorator as it is written, without its arguments, and its line."""
+    """A decorator without its arguments, and its line."""
 
     text: str
     line: int
 
 
-def handing_on(symbol: Symbol, source: Source) -> list[Decorator]:
-    """The decorators of a definition that are not known to leave it as it is, first ones first."""
+def opaque_decorators(symbol: Symbol, source: SourceLines) -> list[Decorator]:
+    """Return the decorators of a definition that are not known to leave it unchanged, in source order."""
     language = detect(symbol.path)
     mark = _MARKS.get(language.name, "") if language is not None else ""
-    if not mark or symbol.kind not in _DECORATED:
+    if not mark or symbol.kind not in _DECORATED_KINDS:
         return []
-    first = max(1, symbol.line - _LINES_ABOVE)
+    first = max(1, symbol.line - _MAX_LINES_ABOVE)
     *above, own = source.block(symbol.path, first, symbol.line) or [""]
-    found = [Decorator(text, symbol.line) for text in _named(_before(own, symbol.name), mark)]
+    found = [Decorator(text, symbol.line) for text in _decorators_on(_text_before_name(own, symbol.name), mark)]
     for distance, line in enumerate(_lines_above(above, own, mark), 1):
-        found += [Decorator(text, symbol.line - distance) for text in _named(line, mark)]
-    return [each for each in sorted(found, key=lambda each: each.line) if not _keeps(each.text)]
+        found += [Decorator(text, symbol.line - distance) for text in _decorators_on(line, mark)]
+    return [each for each in sorted(found, key=lambda each: each.line) if not _is_transparent(each.text)]
 
 
-def _before(line: str, name: str) -> str:
+def _text_before_name(line: str, name: str) -> str:
+    """Return the part of a line before the last occurrence of a name."""
     places = occurrences(line, name)
     return line[: places[-1]] if places else ""
 
 
 def _lines_above(above: Sequence[str], own: str, mark: str) -> Iterator[str]:
-    """The lines that belong to a definition, from the nearest up: its decorators, what stands inside them, comments."""
+    """Yield the lines above a definition that belong to it, nearest first: decorators, their arguments, comments."""
     indentation = _indentation(own)
     closing = (")", "]", "}") if mark == "@" else (")", "]")
     for line in reversed(above):
@@ -86,8 +90,8 @@ def _indentation(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _named(line: str, mark: str) -> list[str]:
-    """The decorators that a line begins with."""
+def _decorators_on(line: str, mark: str) -> list[str]:
+    """Return the decorators at the beginning of a line."""
     text = line.strip()
     if not text.startswith(mark):
         return []
@@ -98,20 +102,22 @@ def _named(line: str, mark: str) -> list[str]:
 
 
 def _defines(text: str, mark: str) -> bool:
-    """Whether a line that begins with a decorator has its definition, too."""
+    """Whether a line that begins with a decorator also contains its definition."""
     bare = _without_arguments(text)
     rest = _AFTER_AT.sub("", bare) if mark == "@" else bare.rpartition("]")[2]
     return rest.lstrip()[:1].isalpha()
 
 
 def _without_arguments(text: str) -> str:
-    text = text[:_MOST_CHARACTERS]  # every round takes out one depth of brackets
+    """Remove strings and parentheses from the text of a decorator."""
+    text = text[:_MAX_CHARACTERS]  # every pass removes the innermost brackets
     while (shorter := _QUOTED.sub("", text)) != text:
         text = shorter
     return text
 
 
-def _keeps(decorator: str) -> bool:
+def _is_transparent(decorator: str) -> bool:
+    """Whether a decorator is known to leave the definition unchanged."""
     name = decorator.strip("@#[]")
     last = re.split(r"[.\\]", name)[-1]
-    return last in _KEEPING_IN_PYTHON or last in _KEEPING_ELSEWHERE or name.startswith(_MARKING_TESTS)
+    return last in _TRANSPARENT_IN_PYTHON or last in _TRANSPARENT_ELSEWHERE or name.startswith(_PYTEST_MARK_PREFIX)

@@ -1,4 +1,4 @@
-"""Symbols of languages without a resolver: the definitions of the outline, and nothing between files."""
+"""Facts of languages without a resolver: the definitions of the outline, without references."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ NOT_CODE = frozenset({"markdown", "json", "yaml", "toml", "html", "css", "scss",
 
 
 class DefinitionsOnly:
-    """Facts that are nothing but symbols."""
+    """Extracts definitions only."""
 
     def extract(self, file: ParsedFile) -> FileFacts:
-        """The symbols of a file; none where it is prose or data."""
+        """Return the symbols of a file; none if it is prose or data."""
         return FileFacts(tuple(outlined(file)), None, None)
 
 
 def outlined(file: ParsedFile) -> list[Symbol]:
-    """The definitions of a file as symbols."""
+    """Return the definitions of a file as symbols."""
     if file.language is None or file.tree is None or file.language.name in NOT_CODE:
         return []
     from deltos.languages.outline import outline  # deferred: needs the parser library
@@ -36,7 +36,7 @@ def outlined(file: ParsedFile) -> list[Symbol]:
 
 
 def as_symbols(definitions: Iterable[Definition]) -> Iterator[Symbol]:
-    """Definitions with keys that are unique in their file."""
+    """Convert definitions to symbols with keys that are unique in their file."""
     counts: Counter[str] = Counter()
     for definition in definitions:
         name = definition.qualified_name

@@ -1,4 +1,4 @@
-"""The graph's part in indexing: facts out of a parsed file, and edges re-resolved exactly where something changed."""
+"""Index the graph: extract facts from parsed files, and resolve again exactly the files that a change affects."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from deltos.domains.graph.declared.manifest import (
     is_package_manifest,
     manifest_facts,
 )
-from deltos.domains.graph.facts import StoredFacts, encode
-from deltos.domains.graph.kernel.dependencies import any_called, any_suffixed
-from deltos.domains.graph.languages import DEFINITIONS_ONLY, FAMILIES, LOOKED_UP_BY_NAME, resolver_of
-from deltos.domains.graph.resolving import (
+from deltos.domains.graph.facts import StoredProjectFacts, encode
+from deltos.domains.graph.kernel.dependencies import files_named, files_with_suffix
+from deltos.domains.graph.languages import DECLARED_LANGUAGES, DEFINITIONS_ONLY, FAMILIES, resolver_of
+from deltos.domains.graph.resolution_process import (
     OTHER_UNRESOLVED,
     UNRESOLVED,
     ResolvingSession,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GraphFacts:
-    """What the graph keeps of one file."""
+    """The part of one file that the graph stores."""
 
     symbols: tuple[Symbol, ...]
     facts: FactRecord
@@ -50,37 +50,37 @@ class GraphIndexer:
 
     name = "graph"
     reads_generated = True
-    version = 18
+    version = 19
 
     def extract(self, file: ParsedFile) -> GraphFacts:
-        """Symbols and encoded facts of a file."""
+        """Return the symbols and encoded facts of a file."""
         if is_manifest(file.path):
             return GraphFacts((), encode(MANIFEST_LANGUAGE, manifest_facts(file.data)))
         language = file.language.name if file.language is not None else ""
         facts = (resolver_of(language) or DEFINITIONS_ONLY).extract(file)
         if is_package_manifest(file.path):
             facts = replace(facts, interface=declared_package(file.path, file.data))
-        announces = language in LOOKED_UP_BY_NAME
+        announces = language in DECLARED_LANGUAGES
         return GraphFacts(_by_key(facts.symbols), encode(language, facts, announces_names=announces))
 
     def write(self, store: ProjectWriter, file_id: int, path: str, facts: GraphFacts) -> int:  # noqa: ARG002
-        """Store the facts of a new or changed file, comparing its interface with what was stored before."""
+        """Store the facts of a new or changed file and compare its interface with the stored one."""
         store.graph.write_facts(path, facts.symbols, facts.facts)
         return len(facts.symbols)
 
     def remove(self, store: ProjectWriter, file_id: int) -> None:
-        """Nothing yet: a changed file is compared when it is written, a vanished one is dropped in `finish`."""
+        """Do nothing: `write` compares changed files, `finish` drops deleted ones."""
 
     def finish(self, store: ProjectWriter, changes: SyncChanges, workers: Workers | None) -> None:
-        """Resolve changed files, and every file that depended on an interface which changed, came or went."""
+        """Resolve changed files, and every file that depends on an interface that changed, appeared or disappeared."""
         writer = store.graph
         writer.load_places()
-        one_is_gone = any(writer.depends(path, UNRESOLVED) for path in changes.removed)
+        unresolved_file_removed = any(writer.depends(path, UNRESOLVED) for path in changes.removed)
         for path in changes.removed:
             writer.remove_file(path)
         languages = writer.languages()
         affected = _affected(writer, changes.removed)
-        if one_is_gone or any(writer.depends(path, UNRESOLVED) for path in affected):
+        if unresolved_file_removed or any(writer.depends(path, UNRESOLVED) for path in affected):
             affected = sorted({*affected, *writer.dependants([OTHER_UNRESOLVED])})
         unresolved: list[Unresolved] = []
         for number, family in enumerate(FAMILIES):
@@ -88,7 +88,7 @@ class GraphIndexer:
             if not paths:
                 continue
             if workers is None:
-                found = _resolve_here(StoredFacts(writer.facts(), languages), family, paths)
+                found = _resolve_in_this_process(StoredProjectFacts(writer.facts(), languages), family, paths)
             else:
                 pending = writer.pending(changes.pending)
                 session = ResolvingSession(writer.fact_source(), languages, pending, number, sorted(paths))
@@ -102,20 +102,22 @@ class GraphIndexer:
         writer.settle()
 
 
-def _resolve_here(
-    facts: StoredFacts, family: Family, paths: Collection[str]
+def _resolve_in_this_process(
+    facts: StoredProjectFacts, family: Family, paths: Collection[str]
 ) -> Iterator[ResolutionRecord | Unresolved]:
+    """Resolve files without a child process."""
     return map(_resolution_record, family.resolver().resolve(facts, paths))
 
 
 def _affected(writer: GraphWriter, removed: Collection[str]) -> list[str]:
-    """The files whose edges may differ from what is stored, in order."""
+    """Return the files whose edges may differ from the stored ones, sorted."""
     unsettled = writer.unsettled()
     dirty = {*_dirty_names(unsettled, removed), *writer.stale_names()}
     return sorted({file.path for file in unsettled} | writer.dependants(dirty))
 
 
 def _dirty_names(unsettled: Iterable[Unsettled], removed: Iterable[str]) -> Iterator[str]:
+    """Yield the dependency names that changed interfaces and added or removed files invalidate."""
     for file in unsettled:
         if file.state >= INTERFACE_CHANGED:
             yield file.path
@@ -123,12 +125,12 @@ def _dirty_names(unsettled: Iterable[Unsettled], removed: Iterable[str]) -> Iter
     for path in came_or_went:
         yield path
         for part in path.split("/"):
-            yield any_called(part.partition(".")[0])
-        yield any_suffixed(path.rpartition("/")[2].partition(".")[2])
+            yield files_named(part.partition(".")[0])
+        yield files_with_suffix(path.rpartition("/")[2].partition(".")[2])
 
 
 def _by_key(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
-    """The first symbol of each key."""
+    """Return the first symbol of each key."""
     found: dict[str, Symbol] = {}
     for symbol in symbols:
         found.setdefault(symbol.key, symbol)

@@ -1,4 +1,4 @@
-"""Which resolver serves which language: one line per family. A resolver is imported when a file first needs it."""
+"""Which resolver serves which language: one line per family. Resolvers are imported on first use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Languages that one resolver serves."""
+    """Languages served by one resolver."""
 
     languages: frozenset[str]
     resolver: Callable[[], Resolver]
@@ -45,26 +45,26 @@ def _declared() -> Resolver:
     return DeclaredTypesResolver()
 
 
-LOOKED_UP_BY_NAME = frozenset("go java kotlin csharp rust c cpp php ruby".split())
-"""Languages whose resolution depends on all definitions of a name, wherever they are."""
+DECLARED_LANGUAGES = frozenset("go java kotlin csharp rust c cpp php ruby".split())
+"""Languages resolved by declarations: resolution depends on all definitions of a name in the project."""
 _GROUPS = {
     "javascript": frozenset({"typescript", "tsx", "javascript", "jsx", "vue", "svelte", "astro"}),
     "jvm": frozenset({"java", "kotlin", "scala", "groovy"}),
     "c": frozenset({"c", "cpp", "objc", "cuda"}),
 }
-"""Languages that see each other's definitions."""
-_BUILD_SCRIPTS = (".gradle", ".sbt", "Jenkinsfile")  # use plugins, not the project's own definitions
+"""Groups of languages that can use each other's definitions."""
+_BUILD_SCRIPTS = (".gradle", ".sbt", "Jenkinsfile")  # they use plugins, not the project's own definitions
 FAMILIES = (
     Family(frozenset({"python"}), _python),
     Family(frozenset({"typescript", "tsx", "javascript", "jsx", "json"}), _typescript),
-    Family(LOOKED_UP_BY_NAME, _declared),
+    Family(DECLARED_LANGUAGES, _declared),
 )
 DEFINITIONS_ONLY = DefinitionsOnly()
 
 
 @cache
 def resolver_of(language: str) -> Resolver | None:
-    """The resolver of a language; None where only definitions are known."""
+    """Return the resolver of a language; None if only its definitions are indexed."""
     return next((family.resolver() for family in FAMILIES if language in family.languages), None)
 
 
@@ -74,15 +74,15 @@ def _has_resolver(language: str) -> bool:
 
 
 def is_resolved(path: str) -> bool:
-    """Whether references of a file are known, as far as its name tells, and not its definitions alone."""
+    """Whether references in a file are indexed and not only its definitions, judged by the file name."""
     language = detect(path)
     return language is None or _has_resolver(language.name)
 
 
 def is_declared(path: str) -> bool:
-    """Whether a file's references are resolved by declarations alone, as far as its name tells."""
+    """Whether references in a file are resolved by declarations, judged by the file name."""
     language = detect(path)
-    return language is not None and language.name in LOOKED_UP_BY_NAME
+    return language is not None and language.name in DECLARED_LANGUAGES
 
 
 @cache
@@ -91,37 +91,35 @@ def _group(language: str) -> str:
     return shared or language
 
 
-def is_same_world(path: str, other: str) -> bool:
-    """Whether a file may use what another defines: its language is the same, or sees the other's definitions."""
+def can_refer_to(path: str, other: str) -> bool:
+    """Whether a file can use definitions of another: both are in the same group of languages, judged by their names."""
     own, its = detect(path), detect(other)
     return own is None or its is None or _group(own.name) == _group(its.name)
 
 
 def imports_no_files(path: str) -> bool:
-    """Whether a language imports only what many files make up together: namespaces of C#."""
+    """Whether the imports of a language name no files but only namespaces (C#)."""
     return path.endswith(".cs")
 
 
 def is_included(path: str) -> bool:
-    """Whether files of a language that is looked up by name are also named themselves: `#include`, `require`, `mod`."""
+    """Whether a language resolved by declarations also refers to files: `#include`, `require`, `mod`."""
     language = detect(path)
     return language is not None and language.name in ("c", "cpp", "ruby", "rust")
 
 
-def hiding_uses(paths: Iterable[str], of: str) -> list[str]:
-    """The files that may use what another defines and whose references are not known: components in Vue."""
+def unresolved_files(paths: Iterable[str], of: str) -> list[str]:
+    """Return the files that can use definitions of the file `of` but have no resolver, such as Vue components."""
     language = detect(of)
     kin = _GROUPS.get(_group(language.name), frozenset()) if language is not None else frozenset()
     if all(map(_has_resolver, kin)):
         return []
     return [
-        path
-        for path in paths
-        if not is_resolved(path) and is_same_world(path, of) and not path.endswith(_BUILD_SCRIPTS)
+        path for path in paths if not is_resolved(path) and can_refer_to(path, of) and not path.endswith(_BUILD_SCRIPTS)
     ]
 
 
 @cache
 def codec_of(language: str) -> Codec:
-    """How the facts of a language are written. Files without a resolver have none, or are manifests of the declared."""
+    """Return the codec of a language's facts. Files without a resolver have no facts, or are manifests."""
     return (resolver_of(language) or _declared()).codec

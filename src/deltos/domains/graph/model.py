@@ -1,4 +1,4 @@
-"""The nouns of the code graph: edges, imports, and what other domains know about a symbol."""
+"""Data types of the code graph: edges, imports, and the protocol by which other domains add to answers."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ ImportMode = Literal["runtime", "type", "deferred"]
 
 
 ALIAS = "alias"
-"""The origin of an edge whose line has another name than its target: `from m import f as g` … `g()`, a macro."""
-UNREAD: Final = "token"
-"""The kind of a name inside a macro whose content is not read as code; kept where it is not known what it means."""
+"""Origin of an edge whose line has another name than its target: `from m import f as g` … `g()`, or a macro."""
+UNPARSED_MACRO: Final = "token"
+"""Kind of an unresolved name inside a macro whose content is not parsed as code."""
 UNPARSED: Final = "unparsed"
-"""The kind of a name in code that cannot be parsed, where it is not known what it means."""
-MOST_TARGETS = 256
-"""Definitions that one use may mean. Beyond, which one is not told: it is kept as a use of that name."""
+"""Kind of an unresolved name in code that cannot be parsed."""
+MAX_TARGETS = 256
+"""Maximum number of targets of one use; a use with more is stored as a use of the name only."""
 
 
 class Edge(Struct, frozen=True, gc=False):
-    """A reference from a line of one file to a symbol of another or the same; an empty key means the module itself.
+    """A reference from a line of one file to a symbol of any file; an empty key is the module itself.
 
-    A possible edge may leave the path empty: then `target_key` is a bare name, and any symbol so named may be meant.
+    A possible edge may have an empty path: then `target_key` is a bare name and may refer to any symbol with that name.
     """
 
     line: int
@@ -44,7 +44,7 @@ class Edge(Struct, frozen=True, gc=False):
 
 
 class Import(Struct, frozen=True, gc=False):
-    """That a file imports another file of the project, and when it takes effect."""
+    """An import of another file of the project, with the time when it takes effect."""
 
     line: int
     target_path: str
@@ -52,36 +52,36 @@ class Import(Struct, frozen=True, gc=False):
 
 
 class Surroundings(Protocol):
-    """What other domains know about a symbol, as sections of an answer."""
+    """Information of other domains about a symbol, as sections of an answer."""
 
     def mentions(self, name: str, root: Path, /) -> Sequence[str]:
-        """Documentation and observations that mention a symbol of the project."""
+        """Return documentation and observations that mention a symbol of the project."""
 
     def outside(self, symbol: str, root: Path, /) -> Sequence[str]:
-        """What is known about a symbol that the project does not define; nothing when nobody knows it."""
+        """Return information about a symbol that the project does not define; empty if there is none."""
 
     def past(self, symbol: Symbol, root: Path, /) -> Sequence[str]:
-        """The last commits of a symbol's lines."""
+        """Return the last commits of a symbol's lines."""
 
     def changed_with(self, path: str, root: Path, /) -> Sequence[ChangedTogether]:
-        """The files that usually change when a file does, most often first."""
+        """Return the files that often change together with a file, most often first."""
 
 
 class NoSurroundings:
-    """Stands in where the graph is alone."""
+    """Implementation of `Surroundings` without other domains."""
 
     def mentions(self, _name: str, _root: Path) -> Sequence[str]:
-        """Nothing is known."""
+        """Return nothing."""
         return ()
 
     def outside(self, _symbol: str, _root: Path) -> Sequence[str]:
-        """Nothing is known."""
+        """Return nothing."""
         return ()
 
     def past(self, _symbol: Symbol, _root: Path) -> Sequence[str]:
-        """Nothing is known."""
+        """Return nothing."""
         return ()
 
     def changed_with(self, _path: str, _root: Path) -> Sequence[ChangedTogether]:
-        """Nothing is known."""
+        """Return nothing."""
         return ()

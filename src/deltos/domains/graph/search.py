@@ -1,4 +1,4 @@
-"""The read path of the graph: from what the caller names to symbols, their references, their neighbourhood."""
+"""Read access to the graph of one project: symbols, references, impact and context."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from deltos.domains.graph.arity import argument_count, parameter_count
-from deltos.domains.graph.decorators import Decorator, handing_on
-from deltos.domains.graph.exports import listed_in_all
-from deltos.domains.graph.implementing import Relatives
-from deltos.domains.graph.languages import hiding_uses, is_declared, is_resolved, is_same_world
-from deltos.domains.graph.model import ALIAS, UNPARSED, UNREAD
-from deltos.domains.graph.query import (
-    Place,
+from deltos.domains.graph.decorators import Decorator, opaque_decorators
+from deltos.domains.graph.exports import dunder_all_places
+from deltos.domains.graph.indirect_names import IndirectNameFinder
+from deltos.domains.graph.languages import can_refer_to, is_declared, is_resolved, unresolved_files
+from deltos.domains.graph.model import ALIAS, UNPARSED, UNPARSED_MACRO
+from deltos.domains.graph.overrides import OverrideFinder
+from deltos.domains.graph.source_lines import SourceLines, occurrences
+from deltos.domains.graph.symbol_query import (
+    SymbolLocation,
     SymbolQuery,
     case_note,
     ends_with,
-    inside,
-    is_called,
     is_of_kind,
+    matches_name,
     module_name,
-    parse_place,
+    parse_location,
     parse_query,
     path_filter,
     pattern_matcher,
     qualified_name,
+    relative_path,
 )  # fmt: skip
-from deltos.domains.graph.reached import ReachedNames
-from deltos.domains.graph.source import Source, occurrences
-from deltos.domains.graph.unlisted import COMPLETE, TextComparison, compare_with_text, lines_with
-from deltos.domains.graph.uses import BROKEN_IMPORT, as_group, merged
+from deltos.domains.graph.text_comparison import NOTHING_UNKNOWN, TextComparison, code_lines_with, compare_with_text
+from deltos.domains.graph.uses import BROKEN_IMPORT, as_group, merge_by_line
 from deltos.errors import BadArgument, NotFound
 from deltos.languages.table import detect
 from deltos.store.graph import ReferenceRow
 from deltos.store.symbols import Symbol
 from deltos.text.counts import counted
-from deltos.text.near_names import names_like
+from deltos.text.similar_names import similar_names
+from deltos.workspace.file_purpose import is_test
 from deltos.workspace.identity import folder_in_checkout
-from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -51,21 +51,22 @@ if TYPE_CHECKING:
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_SUGGESTIONS = 3
-_HINT_CHARACTERS = 200
-_LINES_NAMED = 8
-_MOST_COUNTED = 500  # mentions whose lines are read to see how many arguments they give
-_MOST_COMPARED = 5_000  # uses of other definitions of a name: with more, the text is not compared with them
-_NOT_READ = frozenset({"too large", "unreadable", "failed"})  # reasons of skipping a file that may be code
+_MAX_SUGGESTIONS = 3
+_MAX_HINT_CHARACTERS = 200
+_MAX_NAMED_LINES = 8
+_MAX_MENTIONS_READ = 500  # mentions whose lines are read to count arguments; with more, the count is not compared
+_MAX_OTHER_USES = 5_000  # uses of other definitions of a name; with more, the text is not compared
+_UNREAD_REASONS = frozenset({"too large", "unreadable", "failed"})  # why a skipped file may still contain code
 _CALLABLE = frozenset({"function", "method", "component"})
-_LINKED = (".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh")
-_SEPARATE_NAMES = (".java", ".php")  # languages in which a field, a method and a type may share a name
-_DEFINING_KINDS = frozenset({"inherit", "write", "import"})  # what the line of a definition does to its own name
+_C_SUFFIXES = (".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh")
+_SEPARATE_NAME_SUFFIXES = (".java", ".php")  # languages in which a field, a method and a type may share a name
+_DEFINING_KINDS = frozenset({"inherit", "write", "import"})  # edges from a definition's own line to itself
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One thing that may be meant: a symbol with all its definitions (overloads, a property's setter), or a module."""
+    """One thing that a query refers to: a symbol with all its definitions (overloads, a property's setter), or a
+    module."""
 
     first: Symbol
     node_ids: tuple[int, ...]
@@ -73,18 +74,18 @@ class Target:
 
     @property
     def name(self) -> str:
-        """Its name with its module."""
+        """The qualified name."""
         return qualified_name(self.first)
 
     @property
-    def elsewhere(self) -> list[tuple[str, int]]:
-        """The files that define it as well, each with the line."""
+    def other_places(self) -> list[tuple[str, int]]:
+        """The path and line of the definitions in other files."""
         return sorted(place for place in self.places if place[0] != self.first.path)
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A file or folder of the project; the empty path is the project."""
+    """A file or folder of the project; the empty path is the whole project."""
 
     path: str
     is_file: bool
@@ -92,94 +93,103 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class FoundReferences:
-    """Places that refer to a target: surely, surely but under another name, through what it implements or what
-    implements it, and perhaps.
+    """References to a target, and what an answer must state about their completeness.
 
-    `others` are the definitions that a place may name instead of the target: bases that it overrides, and overrides.
-    `sharing` counts the definitions of the name; `namesakes` are the others that are used, `elsewhere` counts their
-    uses, `unlike` calls that give another number of arguments, `outside` what a filter left out. `is_resolved` is
-    false where only definitions of the language are known; `is_cut`: the name has more definitions than are compared,
-    so that some through which the target is used may be missing. `test_files`: how many files of tests were looked at,
-    counted where none of them has a use. `unresolved` counts the files that may have uses and are not resolved, by
-    extension, `unread` are those that were not read at all. `within` is the folder of the repository that is the
-    project, where that is not the whole of it. `shared` are lines on which another definition of the name is used or
-    defined, too. `decorators` are those of the target that may hand it on to what calls it, `listed` the places where
-    modules of Python list it in `__all__`.
+    `certain` and `aliased` name the target itself, the latter by another name. `through` name a related definition: one
+    that the target implements or overrides, or one that implements or overrides the target. `possible` have the right
+    name, but their receiver type is unknown.
     """
 
     target: Target
     certain: tuple[ReferenceRow, ...]
     aliased: tuple[ReferenceRow, ...]
     possible: tuple[ReferenceRow, ...]
-    sharing: int
+    definition_count: int  # definitions of the name, the target included
     through: tuple[ReferenceRow, ...] = ()
-    others: Mapping[int, Symbol] = field(default_factory=dict)
-    bases: frozenset[int] = frozenset()
-    namesakes: tuple[Symbol, ...] = ()
-    elsewhere: int = 0
-    unlike: int = 0
-    outside: int = 0
-    is_resolved: bool = True
-    is_cut: bool = False
-    test_files: int = 0
-    unresolved: Mapping[str, int] = field(default_factory=dict)
-    unread: tuple[str, ...] = ()
-    within: str = ""
-    shared: frozenset[tuple[str, int]] = frozenset()
-    text: TextComparison = COMPLETE
-    decorators: tuple[Decorator, ...] = ()
-    listed: tuple[tuple[str, int], ...] = ()
+    related_definitions: Mapping[int, Symbol] = field(default_factory=dict)  # bases and overrides, by node id
+    base_ids: frozenset[int] = frozenset()  # the related definitions that the target implements or overrides
+    other_definitions: tuple[Symbol, ...] = ()  # unrelated definitions of the name that are used
+    other_definition_uses: int = 0
+    arity_mismatches: int = 0  # possible calls that give another number of arguments than the target takes
+    excluded_in_tests: int = 0  # lines that `filtered` left out because they are in tests
+    excluded_by_path: int = 0  # lines that `filtered` left out because of their path
+    is_resolved: bool = True  # false if only definitions of the language are indexed
+    is_truncated: bool = False  # too many definitions of the name: some related ones may be missing
+    test_files: int = 0  # test files that were searched, counted only if none of them has a use
+    unresolved_counts: Mapping[str, int] = field(default_factory=dict)  # unresolved files by extension
+    unread_files: tuple[str, ...] = ()  # files that were not indexed, with the reason
+    repository_folder: str = ""  # the project's folder in its repository; empty if it is the whole repository
+    shared_lines: frozenset[tuple[str, int]] = frozenset()  # lines that use or define another definition of the name
+    text_comparison: TextComparison = NOTHING_UNKNOWN
+    decorators: tuple[Decorator, ...] = ()  # decorators of the target that may register it with a framework
+    dunder_all_places: tuple[tuple[str, int], ...] = ()  # where Python modules list the target in `__all__`
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether `filtered` left out any line."""
+        return bool(self.excluded_in_tests or self.excluded_by_path)
 
     def paths(self) -> set[str]:
-        """The files of all places."""
+        """Return the files of all references."""
         return {row.path for rows in (self.certain, self.aliased, self.possible, self.through) for row in rows}
 
-    def narrowed(self, keeps: Callable[[str], bool]) -> FoundReferences:
-        """Those in the files that are kept; the others are counted."""
+    def filtered(self, in_path: Callable[[str], bool], *, with_tests: bool) -> FoundReferences:
+        """Return only the references in selected files, and count the lines of the others."""
+
+        def is_selected(path: str) -> bool:
+            return in_path(path) and (with_tests or not is_test(path))
+
         kinds = (self.certain, self.aliased, self.possible, self.through)
-        certain, aliased, possible, through = (tuple(row for row in rows if keeps(row.path)) for rows in kinds)
-        outside = {(row.path, row.line) for rows in kinds for row in rows if not keeps(row.path)}
-        return replace(self, certain=certain, aliased=aliased, possible=possible, through=through, outside=len(outside))
+        certain, aliased, possible, through = (tuple(row for row in rows if is_selected(row.path)) for rows in kinds)
+        excluded = {(row.path, row.line) for rows in kinds for row in rows if not is_selected(row.path)}
+        in_tests = sum(in_path(path) for path, _ in excluded)
+        return replace(
+            self,
+            certain=certain,
+            aliased=aliased,
+            possible=possible,
+            through=through,
+            excluded_in_tests=in_tests,
+            excluded_by_path=len(excluded) - in_tests,
+        )
 
-    def way(self, row: ReferenceRow) -> str:
-        """How a certain row reaches the target: `direct`, under an `alias`, through an `interface` or base that it
-        implements, or through an `override` of it."""
-        if not self.via(row):
+    def link_kind(self, row: ReferenceRow) -> str:
+        """Return how a certain row reaches the target: `direct`, by an `alias`, through an `interface` or base that the
+        target implements, or through an `override` of it."""
+        if not self.via_label(row):
             return ALIAS if row.origin == ALIAS else "direct"
-        return "interface" if row.target_id in self.bases else "override"
+        return "interface" if row.target_id in self.base_ids else "override"
 
-    def via(self, row: ReferenceRow) -> str:
-        """The definition that a place names, where that is another than the target; else empty."""
-        other = self.others.get(row.target_id)
+    def via_label(self, row: ReferenceRow) -> str:
+        """Return the label of the related definition that a row names; empty if it names the target."""
+        other = self.related_definitions.get(row.target_id)
         return other.label if other is not None and row.target_id not in self.target.node_ids else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """Who is affected by a change of a target: by distance, tests apart. `lines`: where direct dependants use it;
-    `through`: those that use what it implements or overrides, or that override it; `possible`: lines that may use it,
-    which are not followed. `distances`: how many steps away each symbol is, tests too, by its node."""
+    """Symbols affected by a change of a target."""
 
     target: Target
-    levels: tuple[tuple[Symbol, ...], ...]
+    levels: tuple[tuple[Symbol, ...], ...]  # dependants outside tests, by distance
     tests: tuple[Symbol, ...]
-    lines: Mapping[int, tuple[Use, ...]] = field(default_factory=dict)
-    through: frozenset[int] = frozenset()
-    possible: tuple[Use, ...] = ()
-    is_resolved: bool = True
-    is_cut: bool = False
-    unresolved: Mapping[str, int] = field(default_factory=dict)
-    distances: Mapping[int, int] = field(default_factory=dict)
-    unread: tuple[str, ...] = ()
-    within: str = ""
-    text: TextComparison = COMPLETE
+    lines: Mapping[int, tuple[Use, ...]] = field(default_factory=dict)  # uses of each direct dependant, by node id
+    through: frozenset[int] = frozenset()  # direct dependants that reach the target only through a base or override
+    possible: tuple[Use, ...] = ()  # lines that may use the target; they are not followed
+    is_resolved: bool = True  # from here on as in `FoundReferences`
+    is_truncated: bool = False
+    unresolved_counts: Mapping[str, int] = field(default_factory=dict)
+    distances: Mapping[int, int] = field(default_factory=dict)  # number of steps to each dependant, by node id
+    unread_files: tuple[str, ...] = ()
+    repository_folder: str = ""
+    text_comparison: TextComparison = NOTHING_UNKNOWN
     decorators: tuple[Decorator, ...] = ()
-    listed: tuple[tuple[str, int], ...] = ()
+    dunder_all_places: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A symbol and its neighbourhood."""
+    """A symbol with its neighbours."""
 
     target: Target
     callers: tuple[UseGroup, ...]
@@ -191,10 +201,10 @@ class Context:
     members: tuple[Symbol, ...]
 
 
-def _reading_one_state(
+def _in_one_snapshot(
     method: Callable[Concatenate[GraphSearch, _P], _T],
 ) -> Callable[Concatenate[GraphSearch, _P], _T]:
-    """The method sees one state of the graph, whatever is written meanwhile; a store with standbys may ask one."""
+    """Run the decorated method in one snapshot of the graph, so that concurrent writes are invisible to it."""
 
     @wraps(method)
     def read(self: GraphSearch, /, *arguments: _P.args, **named: _P.kwargs) -> _T:
@@ -205,25 +215,28 @@ def _reading_one_state(
 
 
 class GraphSearch:
-    """Answers questions about one project's graph."""
+    """Answers queries about the graph of one project."""
 
     def __init__(self, store: ProjectStore, root: Path) -> None:
         self.reader = store.graph
         self.root = root
-        self.source = Source(root, store)
+        self.source = SourceLines(root, store)
         self._files: ProjectFiles = store
         self._code = store.code
 
     # --- symbols
 
-    @_reading_one_state
+    @_in_one_snapshot
     def find(
         self, symbol: str, *, path: str = "", kinds: frozenset[str] = frozenset(), suggests: bool = True
     ) -> list[Symbol]:
-        """Definitions of a name or matching a pattern, best first; NotFound when there are none, with suggestions where
-        they are wanted: finding them takes longer than finding a symbol."""
+        """Return the definitions that match a name or pattern, code before tests.
+
+        Raise NotFound if there are none. With `suggests` the error contains similar names, which takes longer than
+        finding a symbol.
+        """
         in_path = path_filter(self.root, path)
-        if place := self._place(symbol):
+        if place := self._location(symbol):
             found = self._symbols_at(place, symbol)
         else:
             query = parse_query(symbol)
@@ -236,11 +249,12 @@ class GraphSearch:
             what = f" of kind {', '.join(sorted(kinds))}" if kinds else ""
             raise NotFound(
                 f"Symbol '{symbol}'{what} not found{where}",
-                hint=f"It has {counted(len(found), 'definition')} elsewhere or of other kinds.",
+                hint=f"{counted(len(found), 'definition')} of it exist in other paths or kinds.",
             )
         return sorted(kept, key=lambda row: (is_test(row.path), row.kind == "variable", row.path, row.line))
 
     def _matching(self, query: SymbolQuery) -> list[Symbol]:
+        """Return the definitions that match a parsed query, in any file."""
         if query.form == "pattern":
             if literal := self.reader.symbols_named(query.text):  # `my-element`, `save!`, `operator==`
                 return literal
@@ -249,98 +263,103 @@ class GraphSearch:
         if query.form == "name":
             return (
                 self.reader.symbols_named(query.text)
-                or list(self._reached_names.find(query.text).symbols)
+                or list(self._indirect_names.find(query.text).symbols)
                 or self.reader.symbols_named(query.text, any_case=True)
             )
         candidates = self.reader.symbols_named(query.last)
-        named = [row for row in candidates if is_called(row, query.text)]
+        named = [row for row in candidates if matches_name(row, query.text)]
         parts = query.text.split(".")
-        while query.form == "namespaced" and not named and len(parts) > 1:  # folders rarely repeat a whole namespace
+        while query.form == "namespaced" and not named and len(parts) > 1:  # folders rarely repeat the full namespace
             parts = parts[1:]
-            named = [row for row in candidates if row.path.endswith(".php") and is_called(row, ".".join(parts))]
-        return named or list(self._reached_names.find(query.text).symbols)
+            named = [row for row in candidates if row.path.endswith(".php") and matches_name(row, ".".join(parts))]
+        return named or list(self._indirect_names.find(query.text).symbols)
 
     @cached_property
-    def _reached_names(self) -> ReachedNames:
-        return ReachedNames(self.reader, self._code, self.source)
+    def _indirect_names(self) -> IndirectNameFinder:
+        return IndirectNameFinder(self.reader, self._code, self.source)
 
-    @_reading_one_state
-    def note_on(self, symbol: str) -> str:
-        """Through what a name means something that is defined elsewhere or by another name, or that a plain one is
-        found in other case only; empty where it is defined as it is written."""
-        if not symbol.strip() or self._place(symbol) is not None:
+    @_in_one_snapshot
+    def name_note(self, symbol: str) -> str:
+        """Return a note if the symbol is found under another name, in another place or in another case; else an empty
+        string."""
+        if not symbol.strip() or self._location(symbol) is not None:
             return ""
         query = parse_query(symbol)
         if query.form == "name":
-            if note := self.alias_note(symbol):
+            if note := self.import_alias_note(symbol):
                 return f"Note: {note}."
             is_written = bool(self.reader.symbols_named(query.text))
             rows = () if is_written else self.reader.symbols_named(query.text, any_case=True)
             return case_note(symbol, [row.name for row in rows])
         if query.form != "dotted":
             return ""
-        if any(is_called(row, query.text) for row in self.reader.symbols_named(query.last)):
+        if any(matches_name(row, query.text) for row in self.reader.symbols_named(query.last)):
             return ""
-        through = self._reached_names.find(query.text).through
+        through = self._indirect_names.find(query.text).through
         return f"Note: {symbol.strip()} is defined elsewhere: {through}." if through else ""
 
-    @_reading_one_state
-    def alias_note(self, symbol: str) -> str:
-        """What a plain name means that nothing is defined by and that imports give to something; else empty."""
+    @_in_one_snapshot
+    def import_alias_note(self, symbol: str) -> str:
+        """Return what an undefined plain name refers to because an import introduces it; else an empty string."""
         query = parse_query(symbol) if symbol.strip() else None
         if query is None or query.form != "name" or self.reader.symbols_named(query.text):
             return ""
-        through = self._reached_names.find(query.text).through
+        through = self._indirect_names.find(query.text).through
         return f"{query.text} is {through}" if through else ""
 
     def _not_found(self, symbol: str, query: SymbolQuery, *, suggests: bool) -> NotFound:
+        """Return the error for a query without matches, with lines that contain the name and similar names."""
         if _is_file_name(symbol):
             return self._no_such_file(symbol)
         is_pattern = query.form == "pattern"
         message = f"No symbol matches '{symbol}'." if is_pattern else f"Symbol '{symbol}' not found."
         hint = (self.near_names(symbol) or self._searched()) if suggests else ""
-        if suggests and not is_pattern and (places := lines_with(query.last, self._code, self.source)):
-            named = ", ".join(f"{path}:{line}" for path, line in places[:_LINES_NAMED])
-            more = f" and {len(places) - _LINES_NAMED} more" if len(places) > _LINES_NAMED else ""
-            hint = f"{counted(len(places), 'line')} with the name: {named}{more}. {hint}"
-        if self.within:
-            hint = f"{hint} Only {self.within} was looked at: ask in the root of its repository for the rest.".lstrip()
+        if suggests and not is_pattern and (places := code_lines_with(query.last, self._code, self.source)):
+            named = ", ".join(f"{path}:{line}" for path, line in places[:_MAX_NAMED_LINES])
+            more = f" and {len(places) - _MAX_NAMED_LINES} more" if len(places) > _MAX_NAMED_LINES else ""
+            hint = f"The name occurs on {counted(len(places), 'line')}: {named}{more}. {hint}"
+        if folder := self.repository_folder:
+            hint = f"{hint} Only {folder} was searched; ask in the root of the repository for the rest.".lstrip()
         return NotFound(message, hint=hint)
 
     def _searched(self) -> str:
+        """Return how many symbols and files were searched."""
         symbols, files = self.reader.symbol_count(), len(self.reader.paths())
         return f"Searched {counted(symbols, 'symbol')} in {counted(files, 'file')}."
 
-    @_reading_one_state
+    @_in_one_snapshot
     def near_names(self, symbol: str) -> str:
-        """What may have been meant by a name that no symbol has, as a question; empty where nothing is like it."""
+        """Return similar names as a question (`Did you mean: …?`); empty if there are none."""
         query = parse_query(symbol)
         near = self._suggestions(query) if query.form != "pattern" else []
         return f"Did you mean: {', '.join(near)}?" if near else ""
 
     def _no_such_file(self, path: str) -> NotFound:
-        """A file was given in place of a symbol."""
+        """Return the error for a file name given instead of a symbol."""
         try:
             found = self.file(path)
         except NotFound:
             name = path.strip().rpartition("/")[2]
-            named = [each for each in self.reader.paths() if each.rpartition("/")[2] == name][:_SUGGESTIONS]
-            hint = f"There is {', '.join(named)}." if named else "It is gone, renamed, or not indexed."
+            named = [each for each in self.reader.paths() if each.rpartition("/")[2] == name][:_MAX_SUGGESTIONS]
+            hint = f"Did you mean: {', '.join(named)}?" if named else "It was deleted, renamed, or is not indexed."
             return NotFound(f"No file '{path}' in the graph.", hint=hint)
-        keys = ", ".join(row.label for row in self.reader.symbols_in(found) if "." not in row.key)[:_HINT_CHARACTERS]
+        keys = ", ".join(row.label for row in self.reader.symbols_in(found) if "." not in row.key)[
+            :_MAX_HINT_CHARACTERS
+        ]
         return NotFound(f"'{path}' is a file, not a symbol.", hint=f"It defines {keys or 'nothing'}.")
 
     def _suggestions(self, query: SymbolQuery) -> list[str]:
+        """Return similar names, members of the same type first."""
         owner = query.text.rpartition(".")[0]
-        members = self._reached_names.members(owner) if owner else {}
-        if near_members := names_like(query.last, list(members), limit=_SUGGESTIONS):
+        members = self._indirect_names.members(owner) if owner else {}
+        if near_members := similar_names(query.last, list(members), limit=_MAX_SUGGESTIONS):
             return [members[name].label for name in near_members]
-        return names_like(query.last, list(self.reader.names()), limit=_SUGGESTIONS)
+        return similar_names(query.last, list(self.reader.names()), limit=_MAX_SUGGESTIONS)
 
-    @_reading_one_state
+    @_in_one_snapshot
     def targets(self, symbol: str, *, suggests: bool = True) -> list[Target]:
-        """The things that a name may mean, each with all its definitions; modules when no symbol has the name."""
-        place = self._place(symbol)
+        """Return the targets that a name may refer to; modules if no symbol has the name."""
+        place = self._location(symbol)
         if _is_file_name(symbol) and (scope := self.scope(symbol)) is not None and scope.is_file:
             return [self.module(scope.path)]
         try:
@@ -354,25 +373,26 @@ class GraphSearch:
             return modules
 
     def file(self, path: str) -> str:
-        """The file of the graph that a path means, also one that only ends with it; NotFound unless there is one."""
-        wanted = inside(self.root, path)
+        """Return the indexed file with this path or path suffix; raise NotFound unless there is exactly one."""
+        wanted = relative_path(self.root, path)
         paths = self.reader.paths()
         found = [wanted] if wanted in paths else [each for each in paths if each.endswith(f"/{wanted}")]
         if len(found) == 1:
             return found[0]
         if not found:
             raise NotFound(f"No file '{path}' in the graph", hint="Give its path below the project's root.")
-        raise NotFound(f"{len(found)} files end with '{path}'", hint=f"Such as {', '.join(found[:_SUGGESTIONS])}.")
+        raise NotFound(f"{len(found)} files end with '{path}'", hint=f"Such as {', '.join(found[:_MAX_SUGGESTIONS])}.")
 
     def scope(self, symbol: str) -> Scope | None:
-        """The folder or file that is meant in place of a symbol; a name that a symbol has is never a folder."""
+        """Return the folder or file that is given instead of a symbol, or None; a symbol wins over a folder of its
+        name."""
         text = symbol.strip()
         if text in ("", ".", "./", "/"):
             return Scope("", is_file=False)
-        if parse_place(text) is not None or any(mark in text for mark in "*?[(^$|") or "://" in text:
+        if parse_location(text) is not None or any(mark in text for mark in "*?[(^$|") or "://" in text:
             return None
         paths = self.reader.paths()
-        wanted = inside(self.root, text) if "/" in text or "." in text else text
+        wanted = relative_path(self.root, text) if "/" in text or "." in text else text
         if wanted in paths:
             return Scope(wanted, is_file=True)
         is_folder = any(path.startswith(f"{wanted}/") for path in paths)
@@ -381,9 +401,9 @@ class GraphSearch:
         ending = [path for path in paths if path.endswith(f"/{wanted}")] if "." in wanted else []
         return Scope(ending[0], is_file=True) if len(ending) == 1 else None
 
-    def _place(self, symbol: str) -> Place | None:
-        """The place that a symbol is given by; `a.b::c` is one only where `a.b` is a file."""
-        place = parse_place(symbol)
+    def _location(self, symbol: str) -> SymbolLocation | None:
+        """Return the location that a symbol is given by; `a.b::c` is one only if `a.b` is a file."""
+        place = parse_location(symbol)
         if place is None or place.line:
             return place
         try:
@@ -391,18 +411,19 @@ class GraphSearch:
         except NotFound:
             return None
 
-    def _symbols_at(self, place: Place, symbol: str) -> list[Symbol]:
+    def _symbols_at(self, place: SymbolLocation, symbol: str) -> list[Symbol]:
+        """Return the definitions at a location; raise NotFound with the definitions of the file."""
         if place.line:
             return [self._target_at(place).first]
         rows = self.reader.symbols_in(place.path)
         found = [row for row in rows if ends_with(row.key, place.name)]
         if not found:
-            near = ", ".join(dict.fromkeys(row.label for row in rows if row.kind != "variable"))[:_HINT_CHARACTERS]
+            near = ", ".join(dict.fromkeys(row.label for row in rows if row.kind != "variable"))[:_MAX_HINT_CHARACTERS]
             raise NotFound(f"Symbol '{symbol}' not found", hint=f"{place.path} defines {near or 'nothing'}.")
         return found
 
-    def _target_at(self, place: Place) -> Target:
-        """The definition on a line, else the innermost one around it."""
+    def _target_at(self, place: SymbolLocation) -> Target:
+        """Return the definition that starts on a line, or else the innermost one around it."""
         path = self.file(place.path)
         try:
             return self.at(f"{path}:{place.line}")
@@ -413,118 +434,124 @@ class GraphSearch:
             return self._grouped([max(around, key=lambda row: (row.line, -row.end_line))])[0]
 
     def _modules(self, query: SymbolQuery) -> list[Target]:
+        """Return the files whose dotted name matches a query."""
         if query.form == "pattern":
             return []
         return [self.module(path) for path in self.reader.paths() if ends_with(module_name(path), query.text)]
 
     def module(self, path: str) -> Target:
-        """A file as a whole."""
+        """Return a file as a target."""
         node_id = self.reader.module_node(path)
         row = Symbol("", module_name(path).rpartition(".")[2], "module", 1, 1, path=path, node_id=node_id or 0)
         return Target(row, (node_id,) if node_id else (), frozenset())
 
-    @_reading_one_state
+    @_in_one_snapshot
     def at(self, place: str) -> Target:
-        """The definition on a line, given as FILE:LINE."""
+        """Return the definition on a line, given as FILE:LINE."""
         path, _, line = place.strip().rpartition(":")
         if not path or not line.isdigit():
-            raise BadArgument(f"'{place}' is not FILE:LINE", hint="Such as src/app.py:12.")
+            raise BadArgument(f"'{place}' is not FILE:LINE", hint="Give a place such as src/app.py:12.")
         symbols = self.reader.symbols_in(path.removeprefix("./"))
         here = [row for row in symbols if row.line == int(line)] or self.reader.declared_again(path, int(line))
         if not here:
             raise NotFound(f"No definition on {place}", hint=_nearest(symbols, int(line)))
         best = min(here, key=lambda row: (row.kind == "variable", row.key.count(".")))
-        others = [row for row in (*self._openings(best), *_overloads(best, symbols)) if row.node_id != best.node_id]
+        others = [row for row in (*self._other_parts(best), *_overloads(best, symbols)) if row.node_id != best.node_id]
         places = {(best.path, int(line)), *[(row.path, row.line) for row in others if row.path == best.path]}
         ids = dict.fromkeys((best.node_id, *[row.node_id for row in others]))
         return Target(replace(best, line=int(line)), tuple(ids), frozenset(places))
 
     def _grouped(self, rows: Sequence[Symbol]) -> list[Target]:
-        """Definitions of the same name in the same place as one target: overloads, a getter and its setter, and what
-        is defined in several places, with all of them."""
+        """Group definitions of the same name and place into targets: overloads, a getter and its setter, and parts in
+        several files."""
         groups: dict[tuple[str, str, str], dict[int, Symbol]] = defaultdict(dict)
         for row in rows:
-            place = "" if _is_opening(row) else row.path
-            sort = _sort_of(row) if row.path.endswith(_SEPARATE_NAMES) else ""
+            place = "" if _may_have_other_parts(row) else row.path
+            sort = _name_group(row) if row.path.endswith(_SEPARATE_NAME_SUFFIXES) else ""
             groups[(place, re.sub(r"#\d+", "", row.key), sort)][row.node_id] = row
         for group in groups.values():
             first = next(iter(group.values()))
-            group.update((row.node_id, row) for row in self._openings(first) if row.node_id not in group)
+            group.update((row.node_id, row) for row in self._other_parts(first) if row.node_id not in group)
         return [
             Target(next(iter(group.values())), tuple(group), frozenset((row.path, row.line) for row in group.values()))
             for group in groups.values()
         ]
 
-    def _openings(self, symbol: Symbol) -> list[Symbol]:
-        """Where else the same thing is defined, or goes on."""
-        if not _is_opening(symbol):
+    def _other_parts(self, symbol: Symbol) -> list[Symbol]:
+        """Return the other definitions of the same thing, such as the parts of a partial class."""
+        if not _may_have_other_parts(symbol):
             return []
         namesakes = self.reader.symbols_named(symbol.name)
         return [
             row
             for row in namesakes
-            if row.label == symbol.label and _is_opening(row) and is_same_world(row.path, symbol.path)
+            if row.label == symbol.label and _may_have_other_parts(row) and can_refer_to(row.path, symbol.path)
         ]
 
     # --- references
 
-    @_reading_one_state
+    @_in_one_snapshot
     def references(self, target: Target) -> FoundReferences:
-        """All places that refer to a target, and where there may be others; its own definition is none."""
+        """Return all references to a target, with facts about their completeness."""
         found = self.uses(target)
         in_tests = any(map(is_test, found.paths()))
-        others = self.lines_of_namesakes(found)
-        text = self.compared_with_text(found, others) if found.is_resolved else TextComparison(is_done=False)
+        others = self.same_name_lines(found)
+        text = self.compare_text(found, others) if found.is_resolved else TextComparison(is_done=False)
         return replace(
             found,
-            shared=frozenset(others or ()),
-            test_files=self._test_files(target) if found.is_resolved and not in_tests else 0,
-            unresolved={} if text.is_done else self._unresolved(target),
-            unread=self._unread(target),
-            within=self.within,
-            text=text,
+            shared_lines=frozenset(others or ()),
+            test_files=self._count_test_files(target) if found.is_resolved and not in_tests else 0,
+            unresolved_counts={} if text.is_done else self._unresolved_counts(target),
+            unread_files=self._unread_files(target),
+            repository_folder=self.repository_folder,
+            text_comparison=text,
             decorators=self._decorators(target),
-            listed=self._listed(target, [*found.certain, *found.aliased]),
+            dunder_all_places=self._dunder_all_places(target, [*found.certain, *found.aliased]),
         )
 
-    def lines_of_namesakes(self, found: FoundReferences) -> set[tuple[str, int]] | None:
-        """Where the other definitions of a target's name are, and where they are used; None where they are too many."""
-        if found.elsewhere > _MOST_COMPARED:
+    def same_name_lines(self, found: FoundReferences) -> set[tuple[str, int]] | None:
+        """Return the lines that define or use other definitions of the target's name; None if there are too many."""
+        if found.other_definition_uses > _MAX_OTHER_USES:
             return None
         own = set(found.target.node_ids)
-        uses = self.reader.references([row.node_id for row in found.namesakes]) if found.namesakes else []
+        uses = (
+            self.reader.references([row.node_id for row in found.other_definitions]) if found.other_definitions else []
+        )
         named = [row for row in self.reader.symbols_named(found.target.first.name) if row.node_id not in own]
         return {(row.path, row.line) for row in uses} | {(row.path, row.line) for row in named}
 
-    def compared_with_text(self, found: FoundReferences, others: set[tuple[str, int]] | None) -> TextComparison:
-        """What the text has of a target's name beside all that is known of it and of its namesakes (`others`)."""
+    def compare_text(self, found: FoundReferences, others: set[tuple[str, int]] | None) -> TextComparison:
+        """Return the lines that contain the target's name and that neither the target nor another definition (`others`)
+        explains."""
         first = found.target.first
         if others is None:
             return TextComparison(is_done=False)
         rows = [*found.certain, *found.aliased, *found.possible, *found.through, *self.reader.mentions(first.name)]
         known = {(row.path, row.line) for row in rows} | others | found.target.places
-        return compare_with_text(first, known, self._code, self.source, is_whole=not self.within)
+        return compare_with_text(first, known, self._code, self.source, is_whole_repository=not self.repository_folder)
 
     def uses(self, target: Target) -> FoundReferences:
-        """All places that refer to a target; `references` also tells which files were not looked into."""
-        # The target, what it overrides or adds to, and what overrides or adds to that: a call may mean any of them.
+        """Return all references to a target; `references` adds facts about their completeness."""
+        # A call of the target, of a definition that it overrides, or of another override of that may run any of them.
         above = self._closure(set(target.node_ids), self.reader.overridden)
         family = self._closure(above, self.reader.overriding)
         every = [*self.reader.references(family), *(self._definitions(family) if len(family) > 1 else ())]
         rows = [row for row in _once_per_line(every) if not _is_own_definition(row, target)]
-        relatives = Relatives(self.reader)
-        implemented = {row.node_id for row in relatives.implemented_by(target.first)} - family
-        implementing = {row.node_id for row in relatives.implementations_of(target.first)} - family
+        relatives = OverrideFinder(self.reader)
+        implemented = {row.node_id for row in relatives.implemented_members(target.first)} - family
+        implementing = {row.node_id for row in relatives.overriding_members(target.first)} - family
         through = [row for row in self.reader.references(implemented | implementing) if row.certain]
         through += self._definitions(implementing)
         known = family | implemented | implementing
         every_named = self.reader.symbols_named(target.first.name)
-        named = [row for row in every_named if is_same_world(row.path, target.first.path)]
-        apart = [row for row in named if row.node_id not in known and not _is_constructor(row, {target.first.label})]
-        uses = self.reader.reference_counts(row.node_id for row in apart)
+        named = [row for row in every_named if can_refer_to(row.path, target.first.path)]
+        unrelated = [
+            row for row in named if row.node_id not in known and not _is_constructor(row, {target.first.label})
+        ]
+        uses = self.reader.reference_counts(row.node_id for row in unrelated)
         others = sorted((row for row in named if row.node_id in uses), key=lambda row: -uses[row.node_id])
         mentions = self._mentions(target)
-        alike = self._alike(target, mentions)
+        alike = self._same_arity(target, mentions)
         return FoundReferences(
             target,
             tuple(row for row in rows if row.certain and row.origin != ALIAS),
@@ -532,70 +559,73 @@ class GraphSearch:
             (*[row for row in rows if not row.certain], *alike),
             len({qualified_name(row) for row in named}),
             tuple(_once_per_line(through)),
-            self._others(target, known),
+            self._related_definitions(target, known),
             frozenset(above | implemented),
-            namesakes=tuple(others),
-            elsewhere=sum(uses.values()),
-            unlike=len(mentions) - len(alike),
+            other_definitions=tuple(others),
+            other_definition_uses=sum(uses.values()),
+            arity_mismatches=len(mentions) - len(alike),
             is_resolved=is_resolved(target.first.path),
-            is_cut=relatives.is_cut,
+            is_truncated=relatives.is_truncated,
         )
 
-    def _alike(self, target: Target, mentions: list[ReferenceRow]) -> list[ReferenceRow]:
-        """Mentions without the calls that give another number of arguments than the target takes."""
+    def _same_arity(self, target: Target, mentions: list[ReferenceRow]) -> list[ReferenceRow]:
+        """Drop the mentions whose call gives another number of arguments than the target takes."""
         takes = {parameter_count(row) for row in self.reader.symbols(target.node_ids).values()}
-        if not takes or None in takes or len(mentions) > _MOST_COUNTED:
+        if not takes or None in takes or len(mentions) > _MAX_MENTIONS_READ:
             return mentions
         texts = self.source.lines((row.path, row.line) for row in mentions if row.kind == "call")
         given = {place: argument_count(text, target.first.name) for place, text in texts.items()}
         return [row for row in mentions if given.get((row.path, row.line)) in (None, *takes)]
 
-    def _others(self, target: Target, node_ids: set[int]) -> dict[int, Symbol]:
-        """Definitions that a place may name instead of the target; one declared again under its name is none."""
+    def _related_definitions(self, target: Target, node_ids: set[int]) -> dict[int, Symbol]:
+        """Return the definitions among `node_ids` that are not further declarations of the target."""
         rows = self.reader.symbols(node_ids - set(target.node_ids))
         return {i: row for i, row in rows.items() if (row.path, row.label) != (target.first.path, target.first.label)}
 
     @cached_property
     def _paths(self) -> list[str]:
-        """Every file of the graph: read once for all targets of an answer."""
+        """Every file of the graph; cached because one answer may cover several targets."""
         return self.reader.paths()
 
-    def _test_files(self, target: Target) -> int:
-        """How many files of tests were looked at for uses of a target."""
+    def _count_test_files(self, target: Target) -> int:
+        """Return the number of test files in which the target could be used."""
         path = target.first.path
-        return sum(is_test(each) and is_resolved(each) and is_same_world(each, path) for each in self._paths)
+        return sum(is_test(each) and is_resolved(each) and can_refer_to(each, path) for each in self._paths)
 
-    def _unresolved(self, target: Target) -> dict[str, int]:
-        """How many files may use a target and are not resolved, by their extensions."""
-        hiding = hiding_uses(self._paths, target.first.path)
+    def _unresolved_counts(self, target: Target) -> dict[str, int]:
+        """Return the number of files that may use a target but have no resolver, by extension."""
+        hiding = unresolved_files(self._paths, target.first.path)
         return dict(Counter("." + path.rpartition(".")[2] for path in hiding).most_common())
 
-    def _unread(self, target: Target) -> tuple[str, ...]:
-        """The files that may use a target and were not read, or not to their end, each with the reason."""
-        skipped = [(each.path, each.reason) for each in self._files.skipped().values() if each.reason in _NOT_READ]
-        failed = [(each.path, "not read to its end") for each in self._files.failures() if each.indexer == "graph"]
+    def _unread_files(self, target: Target) -> tuple[str, ...]:
+        """Return the files that may use a target but were not indexed completely, each with the reason."""
+        skipped = [
+            (each.path, each.reason) for each in self._files.skipped().values() if each.reason in _UNREAD_REASONS
+        ]
+        failed = [(each.path, "indexing failed") for each in self._files.failures() if each.indexer == "graph"]
         found = {path: reason for path, reason in (*failed, *skipped) if _is_code_of(path, target.first.path)}
         return tuple(f"{path} ({reason})" for path, reason in sorted(found.items()))
 
     def _decorators(self, target: Target) -> tuple[Decorator, ...]:
-        """What may hand a target on to something that calls it."""
+        """Return the decorators of a target that may register it with a framework."""
         rows = self.reader.symbols(target.node_ids).values()
-        return tuple(dict.fromkeys(each for row in rows for each in handing_on(row, self.source)))
+        return tuple(dict.fromkeys(each for row in rows for each in opaque_decorators(row, self.source)))
 
-    def _listed(self, target: Target, uses: Iterable[ReferenceRow]) -> tuple[tuple[str, int], ...]:
-        """Where a target is listed in `__all__`: of its module, and of those that import it or the whole module."""
+    def _dunder_all_places(self, target: Target, uses: Iterable[ReferenceRow]) -> tuple[tuple[str, int], ...]:
+        """Return where the target's module, and modules that import the target or its module, list it in `__all__`."""
         module = self.reader.module_node(target.first.path)
         rows = [*uses, *(self.reader.references([module]) if module else ())]
         paths = {row.path for row in rows if row.kind == "import" and row.certain}
-        return tuple(listed_in_all(target.first, paths, self.source))
+        return tuple(dunder_all_places(target.first, paths, self.source))
 
     @cached_property
-    def within(self) -> str:
-        """The folder of the repository that the project is; empty where it is the whole of it."""
+    def repository_folder(self) -> str:
+        """The project's folder in its repository; empty if the project is the whole repository."""
         return folder_in_checkout(self.root)
 
     @staticmethod
     def _closure(start: set[int], step: Callable[[Iterable[int]], set[int]]) -> set[int]:
+        """Return `start` and all nodes reachable from it by `step`."""
         found = set(start)
         frontier = start
         while frontier:
@@ -604,40 +634,42 @@ class GraphSearch:
         return found
 
     def _definitions(self, node_ids: set[int]) -> list[ReferenceRow]:
-        """Where members are defined, as uses of what they override."""
+        """Return the definitions of members as references to the members that they override."""
         rows = self.reader.symbols(node_ids).values()
         return [ReferenceRow(r.path, r.line, r.key, "inherit", "override", True, r.node_id, r.node_id) for r in rows]
 
     def _mentions(self, target: Target) -> list[ReferenceRow]:
-        """Uses of the name that may mean a target: of a member those on values of unknown type, of anything else those
-        in files that import the name from where it is not, in macros that are not read as code, and beside syntax
-        errors."""
-        found = [row for row in self.reader.mentions(target.first.name) if is_same_world(row.path, target.first.path)]
+        """Return possible references by name.
+
+        For a member these are uses on values of unknown type; for anything else, uses in files that import the name
+        from a module that does not define it. Names in unparsed macros and next to syntax errors count for both.
+        """
+        found = [row for row in self.reader.mentions(target.first.name) if can_refer_to(row.path, target.first.path)]
         uses = [row for row in found if row.kind != "import"]
         if "." in target.first.key:
             return self._as_members(uses, target.first.name)
-        tokens = [row for row in uses if row.kind in (UNREAD, UNPARSED)]
-        uses = [row for row in uses if row.kind not in (UNREAD, UNPARSED)]
+        tokens = [row for row in uses if row.kind in (UNPARSED_MACRO, UNPARSED)]
+        uses = [row for row in uses if row.kind not in (UNPARSED_MACRO, UNPARSED)]
         imports = [row for row in found if row.kind == "import"]
         files, used = {row.path for row in imports}, {(row.path, row.line) for row in uses}
         broken = [row for row in imports if (row.path, row.line) not in used]
         return [*[replace(row, origin=BROKEN_IMPORT) for row in (*broken, *uses) if row.path in files], *tokens]
 
     def _as_members(self, rows: list[ReferenceRow], name: str) -> list[ReferenceRow]:
-        """Rows without those in code that cannot be parsed whose line has the name nowhere after a dot."""
+        """Drop the rows in code with syntax errors whose line has the name only without a dot before it."""
         texts = self.source.lines((row.path, row.line) for row in rows if row.kind == UNPARSED)
         plain = {place for place, text in texts.items() if not _is_member_in(text, name)}
         return [row for row in rows if row.kind != UNPARSED or (row.path, row.line) not in plain]
 
     # --- impact
 
-    @_reading_one_state
+    @_in_one_snapshot
     def impact(self, target: Target) -> Impact:
-        """Everything that depends on a target, step by step; circles are entered once."""
+        """Return everything that depends on a target, by distance; cycles are entered once."""
         members = [row.node_id for row in self._members(target)]
         seen = {*target.node_ids, *members}
         first = [row for row in self.reader.references(seen) if row.certain]
-        relatives = Relatives(self.reader)
+        relatives = OverrideFinder(self.reader)
         through = self._through(target, relatives) if target.first.kind in _CALLABLE else []
         found = [row for row in (*first, *through) if row.source_id not in seen]
         direct: dict[int, list[ReferenceRow]] = defaultdict(list)
@@ -657,49 +689,51 @@ class GraphSearch:
             level = tuple(row for row in rows if not is_test(row.path))
             if level:
                 levels.append(level)
-            # What stands at the top of a file runs on import: that reaches the file, not everybody who imports it.
+            # Top-level code runs when the file is imported: it affects the file, but not every importer of the file.
             frontier = {row.node_id for row in rows if row.key}
             found = [row for row in self.reader.references(frontier) if row.certain and row.source_id not in seen]
-        unresolved = self._unresolved(target)
-        text = COMPLETE
+        unresolved = self._unresolved_counts(target)
+        text = NOTHING_UNKNOWN
         if is_resolved(target.first.path) and (unresolved or not (levels or tests)):
             uses = self.uses(target)
-            text = self.compared_with_text(uses, self.lines_of_namesakes(uses))
+            text = self.compare_text(uses, self.same_name_lines(uses))
         return Impact(
             target,
             tuple(map(_without_files, levels)),
             _without_files(tests),
-            {source: tuple(merged(rows)) for source, rows in direct.items()},
+            {source: tuple(merge_by_line(rows)) for source, rows in direct.items()},
             frozenset(direct.keys() - {row.source_id for row in first}),
-            tuple(self._unsure(target, () if direct else members)),
+            tuple(self._possible_uses(target, () if direct else members)),
             is_resolved(target.first.path),
-            relatives.is_cut,
+            relatives.is_truncated,
             {} if text.is_done else unresolved,
             distances,
-            self._unread(target),
-            self.within,
+            self._unread_files(target),
+            self.repository_folder,
             text,
             self._decorators(target),
-            self._listed(target, first),
+            self._dunder_all_places(target, first),
         )
 
-    def _through(self, target: Target, relatives: Relatives) -> list[ReferenceRow]:
-        """Uses of what a function implements or overrides, which may run it, and where it is overridden."""
+    def _through(self, target: Target, relatives: OverrideFinder) -> list[ReferenceRow]:
+        """Return the overrides of a function, and the uses of definitions that it implements or overrides."""
         above = self._closure(set(target.node_ids), self.reader.overridden) - set(target.node_ids)
-        uses = self.reader.references(above | {row.node_id for row in relatives.implemented_by(target.first)})
-        below = {row.node_id for row in relatives.implementations_of(target.first)}
+        uses = self.reader.references(above | {row.node_id for row in relatives.implemented_members(target.first)})
+        below = {row.node_id for row in relatives.overriding_members(target.first)}
         called = [row for row in uses if row.certain and row.kind != "inherit"]
         return [*called, *self._definitions(below)]
 
-    def _unsure(self, target: Target, members: Sequence[int]) -> list[Use]:
-        """Lines that may use a target; of a class that nothing surely uses, also those that may use its members."""
+    def _possible_uses(self, target: Target, members: Sequence[int]) -> list[Use]:
+        """Return the lines that may use a target; for a class without certain uses, also lines that may use its
+        members."""
         rows = [row for row in self.reader.references([*target.node_ids, *members]) if not row.certain]
         names = {row.name for row in self.reader.symbols(members).values() if row.kind in _CALLABLE}
         mentions = [row for name in sorted(names) for row in self.reader.mentions(name)]
-        alike = [row for row in mentions if is_same_world(row.path, target.first.path) and row.kind != "import"]
-        return merged([*rows, *self._mentions(target), *alike])
+        alike = [row for row in mentions if can_refer_to(row.path, target.first.path) and row.kind != "import"]
+        return merge_by_line([*rows, *self._mentions(target), *alike])
 
     def _described(self, node_ids: set[int]) -> list[Symbol]:
+        """Return the symbols or files of some nodes, sorted by place."""
         known = self.reader.symbols(node_ids)
         places = self.reader.nodes(node_ids - known.keys())
         rows = [
@@ -710,9 +744,9 @@ class GraphSearch:
 
     # --- context
 
-    @_reading_one_state
+    @_in_one_snapshot
     def context(self, target: Target) -> Context:
-        """A symbol's definition and neighbourhood."""
+        """Return a symbol with its neighbours."""
         references = self.uses(target)
         every = (*references.certain, *references.aliased)
         members = self._members(target)
@@ -725,54 +759,56 @@ class GraphSearch:
             target,
             callers=(
                 *as_group("callers", [row for row in every if row.kind == "call"]),
-                *as_group("callers through what it implements or overrides", through),
+                *as_group("callers through a base or override", through),
             ),
             other_references=as_group(
                 "other references", [row for row in every if row.kind != "call" and row.kind != "inherit"]
             ),
             callees=self._targets_of(outgoing if target.first.kind not in _CALLABLE else own, "call"),
-            overridden=tuple(row for i, row in references.others.items() if i in references.bases),
+            overridden=tuple(row for i, row in references.related_definitions.items() if i in references.base_ids),
             bases=self._targets_of(own, "inherit"),
-            subclasses=tuple(self._heirs(target, every)),
+            subclasses=tuple(self._subclasses(target, every)),
             members=tuple(members),
         )
 
-    def _heirs(self, target: Target, rows: Iterable[ReferenceRow]) -> list[Symbol]:
-        """What inherits from a target; a class without a name is left out, which its methods would stand for."""
+    def _subclasses(self, target: Target, rows: Iterable[ReferenceRow]) -> list[Symbol]:
+        """Return the symbols that inherit from a target, except unnamed classes, which their methods represent."""
         found = self.reader.symbols(row.source_id for row in rows if row.kind == "inherit").values()
         return [row for row in found if (row.kind in _CALLABLE) <= (target.first.kind in _CALLABLE)]
 
     def _targets_of(self, rows: Iterable[ReferenceRow], kind: str) -> tuple[Symbol, ...]:
+        """Return the symbols that rows of a kind certainly refer to."""
         wanted = [row.target_id for row in rows if row.kind == kind and row.certain]
         found = self.reader.symbols(wanted)
         return tuple(found[node_id] for node_id in dict.fromkeys(wanted) if node_id in found)
 
     def _members(self, target: Target) -> list[Symbol]:
-        """The direct members of a class or module."""
+        """Return the direct members of a class or module, in all its parts."""
         if target.first.kind in _CALLABLE or target.first.kind == "variable":
             return []
-        openings = self.reader.symbols(target.node_ids[1:]).values() if _is_opening(target.first) else ()
+        openings = self.reader.symbols(target.node_ids[1:]).values() if _may_have_other_parts(target.first) else ()
         return [row for opening in (target.first, *openings) for row in self._members_in(opening)]
 
     def _members_in(self, owner: Symbol) -> list[Symbol]:
+        """Return the direct members of one definition."""
         prefix = f"{owner.key}." if owner.key else ""
         inside = [row for row in self.reader.symbols_in(owner.path) if row.key.startswith(prefix)]
         return [row for row in inside if "." not in row.key[len(prefix) :]]
 
 
 def _is_file_name(symbol: str) -> bool:
-    """Whether a symbol is written like a file: its ending is that of a language."""
+    """Whether a symbol looks like a file: its extension is that of a language."""
     text = symbol.strip()
     return "." in text and "::" not in text and ":" not in text and detect(text) is not None
 
 
 def _is_code_of(path: str, of: str) -> bool:
-    """Whether a file is of a language, as far as its name tells, that may use what another defines."""
-    return detect(path) is not None and is_same_world(path, of)
+    """Whether a file, judged by its name, is in a language that can use definitions of another file."""
+    return detect(path) is not None and can_refer_to(path, of)
 
 
 def _once_per_line(rows: Iterable[ReferenceRow]) -> list[ReferenceRow]:
-    """Rows in order, without a definition's own line where an edge already stands on it."""
+    """Drop an override's own line if another edge is on it, and sort the rows."""
     seen: set[tuple[str, int, str]] = set()
     kept: list[ReferenceRow] = []
     for row in rows:
@@ -784,37 +820,36 @@ def _once_per_line(rows: Iterable[ReferenceRow]) -> list[ReferenceRow]:
 
 
 def _is_own_definition(row: ReferenceRow, target: Target) -> bool:
-    """Whether a row is no use but the line that defines the target; a call on that line is a use."""
+    """Whether a row is the target's own definition rather than a use; a call on the defining line is a use."""
     if (row.path, row.line) not in target.places:
         return False
     return row.kind in _DEFINING_KINDS or row.origin in ("override", "merge")
 
 
 def _is_member_in(text: str, name: str) -> bool:
-    """Whether a name stands after a dot in a line, or begins it: the dot may end the line before."""
+    """Whether a name follows a dot in a line, or begins it: the dot may end the line before."""
     before = [text[:at].rstrip() for at in occurrences(text, name)]
     return any(not each or each.endswith((".", "->", "::")) for each in before)
 
 
 def _without_files(rows: Iterable[Symbol]) -> tuple[Symbol, ...]:
-    """Symbols, without the files that they stand in: that a file imports what it uses goes without saying."""
+    """Drop the files whose symbols are listed: that a file imports what its symbols use is redundant."""
     kept = list(rows)
     named = {row.path for row in kept if row.key}
     return tuple([row for row in kept if row.key or row.path not in named])
 
 
-def _is_opening(row: Symbol) -> bool:
-    """Whether a definition may be one of several that are one: a module that Ruby opens again, a part of a class of C#,
-    a function of C that another file may define for another platform."""
+def _may_have_other_parts(row: Symbol) -> bool:
+    """Whether other files may define the same thing: a reopened Ruby module, a partial C# class, a C function."""
     if row.path.endswith(".rb"):
         return row.kind in ("class", "module")
     if row.path.endswith(".cs"):
         return row.kind in ("class", "interface") and "partial" in row.signature.split()
-    return row.path.endswith(_LINKED) and row.kind == "function" and not row.signature.startswith("static ")
+    return row.path.endswith(_C_SUFFIXES) and row.kind == "function" and not row.signature.startswith("static ")
 
 
 def _without_constructors(targets: list[Target], symbol: str) -> list[Target]:
-    """Targets but for the constructors of types among them, whose uses are uses of the types, unless asked for."""
+    """Drop the constructors of listed types, whose uses are uses of the types, unless the query names them."""
     types = {target.first.label for target in targets if target.first.kind not in _CALLABLE}
     return [
         target
@@ -828,21 +863,21 @@ def _is_constructor(row: Symbol, types: Collection[str]) -> bool:
     return row.kind in _CALLABLE and owner in types and owner.rpartition(".")[2] == name
 
 
-def _sort_of(row: Symbol) -> str:
-    """What tells a function from a variable or a type of its name."""
+def _name_group(row: Symbol) -> str:
+    """Return what separates a function from a variable or a type of the same name."""
     return "function" if row.kind in _CALLABLE else "value" if row.kind in ("variable", "property") else "type"
 
 
 def _overloads(symbol: Symbol, symbols: Iterable[Symbol]) -> list[Symbol]:
-    """The other definitions of a function or type in the same file, where uses are not told apart: overloads, and
-    `typedef struct node node;` before the node."""
+    """Return the definitions of the same name in the file, to which uses are not assigned separately."""
     if not is_declared(symbol.path):
         return []
-    return [row for row in symbols if row.label == symbol.label and _sort_of(row) == _sort_of(symbol)]
+    return [row for row in symbols if row.label == symbol.label and _name_group(row) == _name_group(symbol)]
 
 
 def _nearest(symbols: Sequence[Symbol], line: int) -> str:
+    """Return a hint with the definitions nearest to a line."""
     if not symbols:
         return "The file is not indexed, or defines nothing."
-    near = sorted(symbols, key=lambda row: abs(row.line - line))[:_SUGGESTIONS]
+    near = sorted(symbols, key=lambda row: abs(row.line - line))[:_MAX_SUGGESTIONS]
     return "Nearest: " + ", ".join(f"{row.label} on line {row.line}" for row in near) + "."

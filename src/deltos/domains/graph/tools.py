@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.across import Crossroads, Member
+from deltos.domains.graph.budgeted_lines import BudgetedLines, with_notes
+from deltos.domains.graph.cross_project import CrossProjectIndex, ProjectHandle
 from deltos.domains.graph.cycles import find_cycles
+from deltos.domains.graph.importers import ImporterFinder
 from deltos.domains.graph.map import render_file_map, render_map
 from deltos.domains.graph.model import NoSurroundings
-from deltos.domains.graph.page import BudgetedLines, with_notes
-from deltos.domains.graph.query import KINDS, is_pattern, kinds_of, path_filter
+from deltos.domains.graph.multi_project import MultiProjectGraph
 from deltos.domains.graph.render import (
     render_candidates,
     render_context,
@@ -23,13 +24,11 @@ from deltos.domains.graph.render import (
     render_symbols,
 )  # fmt: skip
 from deltos.domains.graph.search import GraphSearch
-from deltos.domains.graph.several import SeveralGraphs
-from deltos.domains.graph.unasked import Unasked
+from deltos.domains.graph.symbol_query import KINDS, is_pattern, kinds_of, path_filter
 from deltos.errors import NotFound
 from deltos.store.symbols import bare_key
 from deltos.tool import Answer, Call, Parameter, Tool
-from deltos.workspace.purpose import is_test
-from deltos.workspace.selection import freshen_all, select
+from deltos.workspace.project_selection import freshen_all, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,8 +36,8 @@ if TYPE_CHECKING:
     from deltos.domains.graph.model import Surroundings
     from deltos.domains.graph.search import Target
     from deltos.workspace.project_index import Freshness, ProjectIndex
+    from deltos.workspace.project_selection import Selection
     from deltos.workspace.projects import Projects
-    from deltos.workspace.selection import Selection
 
 _PROJECT = Parameter("project_path", "string", "Several: comma-separated, a workspace or *", default="", listed=False)
 _PATH = Parameter("path", "string", "Only in this file, folder or glob", default="", listed=False)
@@ -46,7 +45,7 @@ _SYMBOL = Parameter("symbol", "string", "Name or regex")
 
 
 def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surroundings | None = None) -> tuple[Tool, ...]:
-    """The tools of the graph toolset; `surroundings` is what other domains know about symbols."""
+    """Return the tools of the graph toolset; `surroundings` adds information of other domains."""
     tools = _GraphTools(projects, token_budget, surroundings or NoSurroundings())
     return (
         _tool(
@@ -64,7 +63,8 @@ def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surround
         _tool(
             "find_references",
             "References",
-            "List every use of a symbol with its source line, possible ones apart. For a rare name, grep is as good.",
+            "List every use of a symbol with its source line, possible uses separately. "
+            "For a rare name, grep is as good.",
             (
                 Parameter("symbol", "string", "Name, Class.method, file:line, regex"),
                 _PATH,
@@ -94,7 +94,7 @@ def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surround
             "get_context",
             "Context",
             "Show a symbol with callers, callees, bases, members, commits, docs, memories; map a file or folder. "
-            "Its lines alone: read it.",
+            "For its lines only, read the file.",
             (Parameter("symbol", "string", "Name, Class.method, file:line, file, folder; none: all", default=""),),
             tools.served(tools.get_context, lambda graphs, call: graphs.get_context(call.text("symbol"))),
         ),
@@ -119,14 +119,14 @@ def _limit(default: int, *, listed: bool = True) -> Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
-    """A project's graph, brought up to date for one call."""
+class _OpenGraph:
+    """A project's up-to-date graph during one call."""
 
     search: GraphSearch
     page: BudgetedLines
     is_complete: bool
-    member: Member
-    unasked: Unasked
+    member: ProjectHandle
+    importer_finder: ImporterFinder
 
     @property
     def freshness(self) -> str:
@@ -135,16 +135,19 @@ class _Opened:
 
 
 class _GraphTools:
+    """Implementations of the graph tools."""
+
     def __init__(self, projects: Projects, token_budget: int, surroundings: Surroundings) -> None:
         self._projects = projects
         self._token_budget = token_budget
         self._surroundings = surroundings
-        self._crossroads = Crossroads()
+        self._cross_project = CrossProjectIndex()
 
     def served(
-        self, work: Callable[[_Opened, Call], Answer], several: Callable[[SeveralGraphs, Call], Answer]
+        self, work: Callable[[_OpenGraph, Call], Answer], several: Callable[[MultiProjectGraph, Call], Answer]
     ) -> Callable[[Call], Answer]:
-        """The same work on the graph of the project that a call is about, brought up to date; or on several."""
+        """Return a handler that runs `work` on the up-to-date graph of one project, or `several` on those of several
+        projects."""
 
         def run(call: Call) -> Answer:
             roots = call.session.project_roots()
@@ -153,81 +156,83 @@ class _GraphTools:
             if index is None:
                 return several(self._opened_all(selection, call), call)
 
-            unasked = self._unasked(selection, call)
+            importer_finder = self._importer_finder(selection, call)
 
             def answered(freshness: Freshness) -> Answer:
-                graph = self._opened(index, freshness, unasked)
+                graph = self._opened(index, freshness, importer_finder)
                 try:
                     answer = work(graph, call)
                 except NotFound as problem:
                     raise with_notes(problem, freshness.notes_about("graph")) from None
                 if not graph.search.source.changed or not freshness.complete:
                     return answer
-                # A file was edited after the last look at the disk: its lines are elsewhere now.
-                return work(self._opened(index, index.freshen(progress=call.progress, at_once=True), unasked), call)
+                # A file changed after the index was checked, so its line numbers may be wrong: index again.
+                fresh = index.freshen(progress=call.progress, at_once=True)
+                return work(self._opened(index, fresh, importer_finder), call)
 
             return index.answer(answered, progress=call.progress)
 
         return run
 
-    def _unasked(self, selection: Selection, call: Call) -> Unasked:
+    def _importer_finder(self, selection: Selection, call: Call) -> ImporterFinder:
+        """Return a finder of projects that import the selected ones."""
         asked = [each.index.project.root for each in selection.repositories]
-        return Unasked(self._projects, self._crossroads, asked, call.session.project_roots())
+        return ImporterFinder(self._projects, self._cross_project, asked, call.session.project_roots())
 
-    def _opened_all(self, selection: Selection, call: Call) -> SeveralGraphs:
-        """The graphs of several projects, brought up to date."""
+    def _opened_all(self, selection: Selection, call: Call) -> MultiProjectGraph:
+        """Return the up-to-date graphs of several projects."""
         fresh = freshen_all(selection, call.progress)
-        return SeveralGraphs.of(
+        return MultiProjectGraph.of(
             fresh,
-            self._crossroads,
+            self._cross_project,
             self._surroundings,
             token_budget=self._token_budget,
-            unasked=self._unasked(selection, call),
+            importer_finder=self._importer_finder(selection, call),
         )
 
-    def find_symbol(self, graph: _Opened, call: Call) -> Answer:
-        """Definitions by name or pattern."""
+    def find_symbol(self, graph: _OpenGraph, call: Call) -> Answer:
+        """List definitions by name or pattern."""
         kinds = kinds_of(call.text("kind"))
         rows = graph.search.find(call.text("symbol"), path=call.text("path"), kinds=kinds)
-        page = graph.page.noted(graph.search.note_on(call.text("symbol")))
+        page = graph.page.with_note(graph.search.name_note(call.text("symbol")))
         return render_symbols(rows, call.text("symbol"), limit=call.number("limit"), page=page)
 
-    def find_references(self, graph: _Opened, call: Call) -> Answer:
-        """Uses of one symbol, or what an ambiguous name may mean."""
-        is_inside, with_tests = path_filter(graph.search.root, call.text("path")), call.flag("tests")
+    def find_references(self, graph: _OpenGraph, call: Call) -> Answer:
+        """List the uses of one symbol, or the candidates for an ambiguous name."""
+        in_path = path_filter(graph.search.root, call.text("path"))
 
         def answer(target: Target, page: BudgetedLines) -> Answer:
             found = graph.search.references(target)
             return render_references(
-                found.narrowed(lambda path: is_inside(path) and (with_tests or not is_test(path))),
+                found.filtered(in_path, with_tests=call.flag("tests")),
                 graph.search.source,
                 limit=call.number("limit"),
                 page=page,
                 is_complete=graph.is_complete,
-                unasked=graph.unasked.importing(graph.member, [target.first.path]).named,
+                unsearched_importers=graph.importer_finder.importing(graph.member, [target.first.path]).names_text,
             )
 
-        return self._answer(graph, call, answer, names_unasked=True)
+        return self._answer(graph, call, answer, with_importers=True)
 
-    def get_impact(self, graph: _Opened, call: Call) -> Answer:
-        """Transitive dependants."""
+    def get_impact(self, graph: _OpenGraph, call: Call) -> Answer:
+        """List transitive dependants."""
 
         def answer(target: Target, page: BudgetedLines) -> Answer:
             together = self._surroundings.changed_with(target.first.path, graph.search.root)
             impact = graph.search.impact(target)
             return render_impact(impact, graph.search.source, together, limit=call.number("limit"), page=page)
 
-        return self._answer(graph, call, answer, names_unasked=True)
+        return self._answer(graph, call, answer, with_importers=True)
 
-    def detect_circular(self, graph: _Opened, _call: Call) -> Answer:
-        """Import cycles."""
+    def detect_circular(self, graph: _OpenGraph, _call: Call) -> Answer:
+        """List import cycles."""
         reader = graph.search.reader
         with reader.snapshot():
             imports, paths = reader.imports(), reader.paths()
         return render_cycles(find_cycles(imports), paths, page=graph.page)
 
-    def get_context(self, graph: _Opened, call: Call) -> Answer:
-        """One symbol and its neighbourhood, or the map of a file or folder."""
+    def get_context(self, graph: _OpenGraph, call: Call) -> Answer:
+        """Show one symbol with its neighbours, or the map of a file or folder."""
         scope = graph.search.scope(call.text("symbol"))
         if scope is not None and not scope.is_file:
             return render_map(graph.search, scope.path, page=graph.page)
@@ -235,19 +240,19 @@ class _GraphTools:
             return self._file_map(graph, scope.path, graph.page)
         return self._answer(graph, call, lambda target, page: self._context(graph, target, page))
 
-    def _context(self, graph: _Opened, target: Target, page: BudgetedLines) -> Answer:
+    def _context(self, graph: _OpenGraph, target: Target, page: BudgetedLines) -> Answer:
         first, root = target.first, graph.search.root
         if first.kind == "module" and not first.key:
             return self._file_map(graph, first.path, page)
         extras = [*self._surroundings.past(first, root), *self._surroundings.mentions(first.name, root)]
         return render_context(graph.search.context(target), graph.search.source, extras, page=page)
 
-    def _file_map(self, graph: _Opened, path: str, page: BudgetedLines) -> Answer:
+    def _file_map(self, graph: _OpenGraph, path: str, page: BudgetedLines) -> Answer:
         extras = self._surroundings.mentions(path.rpartition("/")[2], graph.search.root)
         return render_file_map(graph.search, path, extras, page=page)
 
-    def get_stats(self, graph: _Opened, _call: Call) -> Answer:
-        """Sizes and shares."""
+    def get_stats(self, graph: _OpenGraph, _call: Call) -> Answer:
+        """Show the sizes of the graph."""
         reader = graph.search.reader
         with reader.snapshot():
             counts = reader.counts()
@@ -255,15 +260,17 @@ class _GraphTools:
 
     def _answer(
         self,
-        graph: _Opened,
+        graph: _OpenGraph,
         call: Call,
         answer: Callable[[Target, BudgetedLines], Answer],
         *,
-        names_unasked: bool = False,
+        with_importers: bool = False,
     ) -> Answer:
-        """The answer for the one thing that is meant, or for each that a pattern matches; else the candidates of an
-        ambiguous name, or what is known of an installed package. `names_unasked`: with the projects that import it
-        and were not asked."""
+        """Answer for the only target, or for each one that a pattern matches; else list candidates or show an installed
+        package.
+
+        With `with_importers`, a note names the projects that import the target and were not searched.
+        """
         symbol = call.text("symbol")
         try:
             targets = graph.search.targets(symbol)
@@ -271,10 +278,10 @@ class _GraphTools:
             if sections := self._surroundings.outside(symbol, graph.search.root):
                 return render_outside(symbol, sections, page=graph.page, is_complete=graph.is_complete)
             raise
-        page = graph.page.noted(graph.search.note_on(symbol))
-        if names_unasked:
+        page = graph.page.with_note(graph.search.name_note(symbol))
+        if with_importers:
             paths = {target.first.path for target in targets}
-            page = page.noted(graph.unasked.importing(graph.member, paths).note("this project"))
+            page = page.with_note(graph.importer_finder.importing(graph.member, paths).note("this project"))
         if len(targets) == 1:
             return answer(targets[0], page)
         counts = graph.search.reader.reference_counts(node_id for target in targets for node_id in target.node_ids)
@@ -282,21 +289,22 @@ class _GraphTools:
             return render_each(targets, counts, symbol, answer, page=page)
         return render_candidates(targets, counts, symbol, page=page)
 
-    def _opened(self, index: ProjectIndex, freshness: Freshness, unasked: Unasked) -> _Opened:
+    def _opened(self, index: ProjectIndex, freshness: Freshness, importer_finder: ImporterFinder) -> _OpenGraph:
+        """Return the graph of one project with its notes and token budget."""
         notes = freshness.notes_about("graph")
         page = BudgetedLines(token_budget=self._token_budget, notes=notes, generated=index.store.generated())
         search = GraphSearch(index.store, index.project.root)
-        member = Member.of(index.project.root.name, index.store, index.workers)
-        return _Opened(search, page, freshness.complete and not freshness.notes, member, unasked)
+        member = ProjectHandle.of(index.project.root.name, index.store, index.workers)
+        return _OpenGraph(search, page, freshness.complete and not freshness.notes, member, importer_finder)
 
 
-def _find_symbols(graphs: SeveralGraphs, call: Call) -> Answer:
+def _find_symbols(graphs: MultiProjectGraph, call: Call) -> Answer:
     return graphs.find_symbol(
         call.text("symbol"), path=call.text("path"), kinds=kinds_of(call.text("kind")), limit=call.number("limit")
     )
 
 
-def _find_references(graphs: SeveralGraphs, call: Call) -> Answer:
+def _find_references(graphs: MultiProjectGraph, call: Call) -> Answer:
     return graphs.find_references(
         call.text("symbol"), path=call.text("path"), with_tests=call.flag("tests"), limit=call.number("limit")
     )

@@ -1,13 +1,14 @@
-"""References as a reader sees them: one use per line, in groups by how sure they are and how they reach the target."""
+"""References in the form of answers: one use per line, grouped by certainty and by how they reach the target."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.model import UNPARSED, UNREAD
+from deltos.domains.graph.model import UNPARSED, UNPARSED_MACRO
 from deltos.store.symbols import bare_key
-from deltos.workspace.purpose import is_test
+from deltos.wording import possible_references
+from deltos.workspace.file_purpose import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,14 +18,16 @@ if TYPE_CHECKING:
 
 OVERRIDE = "override"
 UNDER_ANOTHER_NAME = "--- under another name (import … as, or a macro) ---"
-BROKEN_IMPORT = "imported from where it is not"
-IN_MACRO = "a macro, or inside one that is not read as code"
+BROKEN_IMPORT = "imported from a module that does not define it"
+IN_MACRO = "a macro call, or inside a macro that is not parsed as code"
 IN_BROKEN_CODE = "in code that cannot be parsed"
+UNKNOWN_RECEIVER = "same name, receiver type unknown"
+AMBIGUOUS_NAME = "ambiguous name"
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One line that refers to a target; `label` is the definition around it, empty at the top of a file."""
+    """A line that refers to a target; `label` is the definition around it, empty at the top level of a file."""
 
     path: str
     line: int
@@ -33,14 +36,13 @@ class Use:
 
     @property
     def place(self) -> tuple[str, int]:
-        """Its path and line."""
+        """The path and line."""
         return self.path, self.line
 
 
 @dataclass(frozen=True, slots=True)
 class UseGroup:
-    """Uses of one sort. `reason` says why they are not certain; empty for those that are. `is_through`: of another
-    definition, which may mean the target."""
+    """Uses of one sort: `reason` says why they are not certain, `is_through` that they name a related definition."""
 
     title: str
     uses: tuple[Use, ...]
@@ -49,44 +51,45 @@ class UseGroup:
 
 
 def grouped_uses(found: FoundReferences) -> list[UseGroup]:
-    """All uses of a target: certain ones, those through a base or an override, under another name, possible ones."""
+    """Group all uses of a target: certain, through a base or override, by another name, possible."""
     shown: set[tuple[str, int]] = set()
-    direct = [row for row in found.certain if not found.via(row)]
+    direct = [row for row in found.certain if not found.via_label(row)]
     through = [row for row in (*found.certain, *found.through) if row.origin != OVERRIDE]
     groups = [UseGroup("", _uses(direct, shown))]
-    for via in dict.fromkeys(filter(None, map(found.via, through))):
-        rows = [row for row in through if found.via(row) == via]
+    for via in dict.fromkeys(filter(None, map(found.via_label, through))):
+        rows = [row for row in through if found.via_label(row) == via]
         groups.append(UseGroup(_via_title(found, via, rows), _uses(rows, shown), is_through=True))
     groups.append(UseGroup(UNDER_ANOTHER_NAME, _uses(found.aliased, shown)))
     for reason in dict.fromkeys(map(reason_of, found.possible)):
         rows = [row for row in found.possible if reason_of(row) == reason]
-        groups.append(UseGroup(_possible_title(found, reason), _uses(rows, set()), reason))
+        uses = _uses(rows, set())
+        groups.append(UseGroup(_possible_title(found, reason, len(uses)), uses, reason))
     return [group for group in groups if group.uses]
 
 
 def overriding_definitions(found: FoundReferences) -> list[Use]:
-    """What overrides a target; it is not used there."""
-    return merged(row for row in found.through if row.origin == OVERRIDE)
+    """Return the definitions that override a target; they are not uses."""
+    return merge_by_line(row for row in found.through if row.origin == OVERRIDE)
 
 
 def reason_of(row: ReferenceRow) -> str:
-    """Why a possible use is not certain, in a few words."""
+    """Return why a possible use is not certain."""
     if row.origin == BROKEN_IMPORT:
         return BROKEN_IMPORT
-    if row.kind == UNREAD:
+    if row.kind == UNPARSED_MACRO:
         return IN_MACRO
     if row.kind == UNPARSED:
         return IN_BROKEN_CODE
-    return "unknown receiver" if row.target_id == 0 else "ambiguous name"
+    return UNKNOWN_RECEIVER if row.target_id == 0 else AMBIGUOUS_NAME
 
 
 def as_group(title: str, rows: Sequence[ReferenceRow]) -> tuple[UseGroup, ...]:
-    """Rows as one group; none where there are no rows."""
-    return (UseGroup(title, tuple(merged(rows))),) if rows else ()
+    """Return rows as one group; no group if there are no rows."""
+    return (UseGroup(title, tuple(merge_by_line(rows))),) if rows else ()
 
 
-def merged(rows: Iterable[ReferenceRow]) -> list[Use]:
-    """Rows as uses, one per line, code before tests."""
+def merge_by_line(rows: Iterable[ReferenceRow]) -> list[Use]:
+    """Return rows as uses, one per line, code before tests."""
     lines: dict[tuple[str, int], list[ReferenceRow]] = {}
     for row in sorted(rows, key=lambda row: (is_test(row.path), row.path, row.line)):
         lines.setdefault((row.path, row.line), []).append(row)
@@ -97,8 +100,8 @@ def merged(rows: Iterable[ReferenceRow]) -> list[Use]:
 
 
 def _uses(rows: Iterable[ReferenceRow], shown: set[tuple[str, int]]) -> tuple[Use, ...]:
-    """The uses on lines that no group before shows."""
-    uses = [use for use in merged(rows) if use.place not in shown]
+    """Return the uses on lines that no earlier group has, and add them to `shown`."""
+    uses = [use for use in merge_by_line(rows) if use.place not in shown]
     shown.update(use.place for use in uses)
     return tuple(uses)
 
@@ -108,11 +111,13 @@ def _kind(row: ReferenceRow) -> str:
 
 
 def _via_title(found: FoundReferences, via: str, rows: Sequence[ReferenceRow]) -> str:
-    if any(row.target_id in found.bases for row in rows):
+    """Return the title of uses that name the related definition `via`."""
+    if any(row.target_id in found.base_ids for row in rows):
         return f"--- through {via}, which it implements or overrides ---"
     return f"--- on {via}, which overrides it or a common base ---"
 
 
-def _possible_title(found: FoundReferences, reason: str) -> str:
-    share = f", {found.sharing} definitions share the name" if found.sharing > 1 else ""
-    return f"--- possible: {reason}{share} ---"
+def _possible_title(found: FoundReferences, reason: str, count: int) -> str:
+    """Return the title of possible uses, with the number of definitions that they may refer to."""
+    share = f"; {found.definition_count} definitions have the name" if found.definition_count > 1 else ""
+    return f"--- {possible_references(count, reason + share)} ---"

@@ -1,1 +1,1 @@
-"""What a repository's own past tells: its commits, and what they say about files."""
+"""Search over the git history of a project."""

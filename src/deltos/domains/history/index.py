@@ -1,4 +1,4 @@
-"""Keeps the history of a project equal to its repository: new commits are added, rewritten ones replaced."""
+"""Incremental indexing of a repository's history: add new commits, remove rewritten ones, then read older ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.digest import sha256
 from deltos.domains.history.state import MAX_COMMITS, HistoryState, summary_of
-from deltos.domains.history.words import words_of
+from deltos.domains.history.terms import words_of
 from deltos.embed.identity import model_identity
 from deltos.errors import Cancelled, ReadingStopped
 from deltos.isolated.wire import TaskLimits
@@ -24,7 +24,7 @@ from deltos.workspace.commits import (
     log_chunks,
     new_marker,
     parse_log,
-    prefix_of,
+    prefix_in_repository,
 )
 from deltos.workspace.git import GitFailed, find_git, reading
 from deltos.workspace.repository import find_repository
@@ -41,29 +41,29 @@ if TYPE_CHECKING:
     from deltos.workspace.git import Git
     from deltos.workspace.repository import Repository
 
-# Rises when commits are read or kept in another way: then they are read again.
+# Increase this number when parsing or storage changes; all commits are then indexed again.
 VERSION = 3
-# Another branch that differs by no more is told apart commit by commit; one that differs by more is read anew.
+# A checkout that differs by more commits or renames than this is indexed from scratch.
 MAX_NEW_COMMITS = 2_000
 MAX_GONE_COMMITS = 1_000
 MAX_NEW_RENAMES = 20_000
-LEAST_REMOVED = 200
-# New commits push no old ones out until there are so many: then the history is read anew.
+MIN_REMOVED_FOR_REBUILD = 200
+# Above this number of commits, the history is indexed from scratch, dropping the oldest commits.
 MAX_KEPT_COMMITS = 60_000
 MAX_SECONDS = 300.0
-# Reading a piece of a log takes far less than a second.
+# Parsing a chunk usually takes far less than a second.
 _CPU_SECONDS = 30.0
 _MAX_RENAMES_OF_FILE = 50
-_SETTLED_FILES = 500
-_LOOK_EVERY_SECONDS = 1.0
-_SEEN = "history/seen"
-_NOTHING: tuple[object, ...] = ((), "")  # no repository, and no commit kept
-# Words of so many of a commit's paths are indexed.
-_NAMED_PATHS = MAX_RELATED_FILES
+_SETTLE_BATCH_FILES = 500
+_CHECK_INTERVAL_SECONDS = 1.0
+_SEEN_KEY = "history/seen"
+_NO_REPOSITORY: tuple[object, ...] = ((), "")  # no repository and no indexed commit
+# Paths per commit whose terms are indexed.
+_MAX_INDEXED_PATHS = MAX_RELATED_FILES
 
 
 class ReadingLimits(NamedTuple):
-    """How many commits are kept, how long a reading may take, and how much is read and written at a time."""
+    """Limits on the number of commits, the time of a run, and the size of a chunk of git output."""
 
     max_commits: int
     max_seconds: float
@@ -71,7 +71,7 @@ class ReadingLimits(NamedTuple):
 
 
 class ReadCommit(NamedTuple):
-    """A commit and its words, as a child sends them."""
+    """A commit with its index terms and vector, as sent by a child process."""
 
     commit: Commit
     subject_words: str
@@ -81,7 +81,7 @@ class ReadCommit(NamedTuple):
 
 
 def read_chunk(marker: bytes, ends: frozenset[str], prefix: str, makes_vectors: bool, chunk: bytes) -> list[ReadCommit]:
-    """In the child: the commits in a piece of a log, with their words and, if wanted, what their subjects mean."""
+    """Parse a chunk of `git log` output in a child process; with `makes_vectors`, embed the subjects."""
     commits = parse_log(marker, ends, prefix, chunk)
     subjects = [words_of(commit.subject) for commit in commits]
     vectors = _vectors_of(subjects) if makes_vectors else [b""] * len(commits)
@@ -90,7 +90,7 @@ def read_chunk(marker: bytes, ends: frozenset[str], prefix: str, makes_vectors: 
             commit,
             subject,
             words_of(f"{commit.body} {commit.author}"),
-            words_of(" ".join(file.path for file in commit.files[:_NAMED_PATHS])),
+            words_of(" ".join(file.path for file in commit.files[:_MAX_INDEXED_PATHS])),
             vector,
         )
         for commit, subject, vector in zip(commits, subjects, vectors, strict=True)
@@ -98,8 +98,8 @@ def read_chunk(marker: bytes, ends: frozenset[str], prefix: str, makes_vectors: 
 
 
 def _vectors_of(subjects: list[str]) -> list[bytes]:
-    from deltos.embed.rows import quantised  # deferred: the server itself needs no numpy to read a log
     from deltos.embed.static import shared_model
+    from deltos.embed.vector_rows import quantised  # deferred: the server itself needs no numpy to read a log
 
     return [vector.tobytes() for vector in quantised(shared_model().of_words(subjects))]
 
@@ -122,30 +122,31 @@ class HistoryIndexer:
         self._limits = ReadingLimits(max_commits, max_seconds, chunk_bytes)
         self._workers = workers
         self._settled: dict[Path, tuple[object, ...]] = {}
-        self._looked: dict[Path, float] = {}
+        self._checked_at: dict[Path, float] = {}
         self._heads = Heads()
 
     def is_behind(self, project: Project, store: ProjectStore, *, at_once: bool = False) -> bool:
-        """Whether another commit is checked out than was seen last; looked up now and then, or `at_once`."""
+        """Whether the checked-out commit differs from the last indexed one; checked about once a second, or now with
+        `at_once`."""
         now = time.monotonic()
-        if not at_once and now < self._looked.get(project.root, float("-inf")) + _LOOK_EVERY_SECONDS:
+        if not at_once and now < self._checked_at.get(project.root, float("-inf")) + _CHECK_INTERVAL_SECONDS:
             return False
-        self._looked[project.root] = now
+        self._checked_at[project.root] = now
         seen = self._seen(project, store)
-        if project.root not in self._settled and store.meta(_SEEN) == self._digest(project, seen[0]):
-            self._settled[project.root] = seen  # by another process
-        return self._settled.get(project.root, _NOTHING) != seen
+        if project.root not in self._settled and store.meta(_SEEN_KEY) == self._digest(project, seen[0]):
+            self._settled[project.root] = seen  # indexed by another process
+        return self._settled.get(project.root, _NO_REPOSITORY) != seen
 
     def leave(self, project: Project, store: ProjectStore) -> None:
-        """What is checked out now was left to another process."""
+        """Record that another process indexes the current checkout."""
         self._settled[project.root] = self._seen(project, store)
 
     def catch_up(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool = False) -> None:
-        """Read what is new, within limits of time; raises GitFailed or ReadingStopped where that cannot be done."""
+        """Index new commits within the time limit; raise GitFailed or ReadingStopped on failure."""
         stamp = self._stamp(project)
         is_read_elsewhere = False
         try:
-            with store.claim(self.name) as held:
+            with store.try_lock(self.name) as held:
                 is_read_elsewhere = not held
                 if held:
                     self._read(project, store, progress, again=again)
@@ -154,17 +155,17 @@ class HistoryIndexer:
             _record(store, replace(HistoryState.read(store.meta), stopped=failed.message, seen=""))
             raise
         finally:
-            # What failed is tried again when the repository or the git program has changed, or in another process.
-            # What another process reads may be of an earlier commit: that is looked at again.
+            # A failure is retried when the repository or the git program changes, or in another process.
+            # Another process may be indexing an earlier commit, so that case is checked again.
             if not is_read_elsewhere:
                 self._settled[project.root] = (stamp, store.meta("history/tip"))
 
     def _record_seen(self, project: Project, store: ProjectStore, stamp: tuple[object, ...]) -> None:
-        """Spare other processes the look at a repository of which nothing is missing."""
+        """Store that the repository is fully indexed, so that other processes need not check it."""
         state, seen = HistoryState.read(store.meta), self._digest(project, stamp)
         if state.complete and not state.stopped and state.seen != seen:
             with store.writing() as writer:
-                writer.set_meta({_SEEN: seen})
+                writer.set_meta({_SEEN_KEY: seen})
 
     def _digest(self, project: Project, stamp: tuple[object, ...]) -> str:
         about = (VERSION, self._model, self._limits.max_commits, str(project.root), stamp)
@@ -180,16 +181,16 @@ class HistoryIndexer:
     def _read(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool) -> None:
         repository = find_repository(project.root)
         if repository is None:
-            if project.root.is_dir():  # else it has vanished altogether, and nothing is known of it
-                _forget(store)
+            if project.root.is_dir():  # a missing folder says nothing about its repository
+                _clear_history(store)
             return
         with reading(repository) as git:
             head = git.head()
             if not head:
-                _forget(store)
+                _clear_history(store)
                 return
-            run = _Run(project, repository, store, git, progress, self._limits, self._workers, self._model)
-            run.go(head, again=again)
+            run = _IndexRun(project, repository, store, git, progress, self._limits, self._workers, self._model)
+            run.run(head, again=again)
 
 
 def _record(store: ProjectStore, state: HistoryState) -> None:
@@ -198,7 +199,7 @@ def _record(store: ProjectStore, state: HistoryState) -> None:
         writer.set_meta(state.facts())
 
 
-def _forget(store: ProjectStore) -> None:
+def _clear_history(store: ProjectStore) -> None:
     if HistoryState.read(store.meta).tip:
         with store.writing() as writer:
             writer.history.clear()
@@ -206,8 +207,8 @@ def _forget(store: ProjectStore) -> None:
 
 
 @dataclass(slots=True)
-class _Run:
-    """One reading of what is new."""
+class _IndexRun:
+    """One indexing run."""
 
     project: Project
     repository: Repository
@@ -216,23 +217,23 @@ class _Run:
     progress: Progress
     limits: ReadingLimits
     workers: Workers | None
-    model: str  # empty where no vectors are made
+    model: str  # empty if subjects are not embedded
     state: HistoryState = field(default_factory=HistoryState)
     prefix: str = ""
     files: set[str] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
     deadline: float = 0.0
 
-    def go(self, head: str, *, again: bool) -> None:
-        """Read new commits, then older ones that an earlier reading did not come to, then what both say of files."""
+    def run(self, head: str, *, again: bool) -> None:
+        """Index new commits, then older ones that earlier runs did not reach, then the terms of files."""
         self.deadline = time.monotonic() + self.limits.max_seconds
         self.state = HistoryState.read(self.store.meta)
-        self.prefix = prefix_of(self.project.root, self.repository)
+        self.prefix = prefix_in_repository(self.project.root, self.repository)
         if self.state.layout == self._layout(model_identity()):
-            self.model = model_identity()  # what has vectors keeps having them, whoever reads on
+            self.model = model_identity()  # an index with vectors keeps them, even if this process was started without
         layout = self._layout(self.model)
         if not again and layout == self.state.layout and self.state.tip == head and self.state.complete:
-            if self.state.stopped:  # what an earlier look could not do is done
+            if self.state.stopped:  # clear the error of an earlier run
                 self._record_state(stopped="")
             self._settle()
             return
@@ -246,7 +247,8 @@ class _Run:
         self._settle()
 
     def _layout(self, model: str) -> str:
-        """What all that is kept depends on: how it is read, where the project lies, where a shallow clone ends."""
+        """Return a key of everything the index depends on: code version, model, limits, shallow boundary and project
+        folder."""
         ends = sha256("\n".join(sorted(self.git.shallow())).encode()).hexdigest()[:16] if self.git.shallow() else ""
         return f"{VERSION}:{model}:{self.limits.max_commits}:{ends}:{self.prefix}"
 
@@ -258,7 +260,7 @@ class _Run:
         self.names = {}
 
     def _add_newer(self, head: str) -> bool:
-        """Whether the commits since the last reading could be added, and those that are gone removed."""
+        """Add commits since the last run and remove vanished ones; return False if a full rebuild is needed."""
         if self.state.tip == head:
             self.names = self.store.history.renamed()
             return True
@@ -267,10 +269,10 @@ class _Run:
         known = self.store.history.totals().commits
         if gone is None or new is None or known + len(new) > self.limits.max_commits * MAX_KEPT_COMMITS // MAX_COMMITS:
             return False
-        if gone and not self.state.complete:  # where the older ones were read from may be gone as well
+        if gone and not self.state.complete:  # the commit at which reading would continue may be gone as well
             return False
-        # Words of removed commits stay in the index: once there are many, it is made anew.
-        if self.state.removed_count + len(gone) > max(LEAST_REMOVED, known // 10):
+        # Terms of removed commits stay in the index; after too many removals, rebuild it.
+        if self.state.removed_count + len(gone) > max(MIN_REMOVED_FOR_REBUILD, known // 10):
             return False
         wanted = CommitRange(head, base=self.state.tip, limit=MAX_NEW_COMMITS)
         with closing(self._read(wanted)) as chunks:
@@ -283,7 +285,7 @@ class _Run:
         return True
 
     def _renames(self, commits: Sequence[ReadCommit]) -> list[tuple[str, str]]:
-        """The names that files had and got, in the order in which it happened; not those that there are again."""
+        """Return (old, new) paths of renamed files, oldest first, unless the old path exists again."""
         return [
             (file.before, file.path)
             for read in reversed(commits)
@@ -306,7 +308,7 @@ class _Run:
             writer.set_meta(self.state.facts())
 
     def _add_older(self) -> None:
-        """Read backwards, and keep it in steps: whoever goes on later begins where this ended."""
+        """Read older commits in steps and store each step, so that a later run continues there."""
         walked = self.state.walked_count
         wanted = CommitRange(self.state.start, skip=walked, limit=self.limits.max_commits - walked + 1)
         read = walked
@@ -335,11 +337,11 @@ class _Run:
             writer.set_meta(self.state.facts())
 
     def _record(self, read: ReadCommit) -> CommitRecord:
-        """A commit as it is kept. Its files go by the names that they have now; older commits follow them there."""
+        """Convert a commit to its stored form, with the current paths of its files."""
         commit = read.commit
         paths = []
         for file in commit.files:
-            if path := self._now(file.path):
+            if path := self._current_name(file.path):
                 paths.append(path)
                 if file.before and file.before not in self.files:
                     self.names.setdefault(file.before, path)
@@ -358,8 +360,8 @@ class _Run:
             vector=read.vector,
         )
 
-    def _now(self, path: str) -> str:
-        """The name that a file has now; empty when there is none."""
+    def _current_name(self, path: str) -> str:
+        """Return the current path of a file, or an empty string if it no longer exists."""
         for _ in range(_MAX_RENAMES_OF_FILE):
             if path in self.files or not path:
                 return path
@@ -367,12 +369,12 @@ class _Run:
         return ""
 
     def _settle(self) -> None:
-        """Gather the words of files, some at a time, so that nobody waits long to write."""
-        settled = _SETTLED_FILES
-        while settled == _SETTLED_FILES:
+        """Collect the terms of files in batches, so that other writers need not wait long."""
+        settled = _SETTLE_BATCH_FILES
+        while settled == _SETTLE_BATCH_FILES:
             self._check()
             with self.store.writing() as writer:
-                settled = writer.history.settle(limit=_SETTLED_FILES)
+                settled = writer.history.settle(limit=_SETTLE_BATCH_FILES)
 
     def _record_state(self, **changes: str) -> None:
         self.state = replace(self.state, **changes)
@@ -380,16 +382,16 @@ class _Run:
 
     def _count_older(self) -> str:
         if self.prefix:
-            return ""  # which of them touch a folder takes as long to tell as to read them
+            return ""  # counting the commits of a folder takes as long as reading them
         try:
             return str(max(0, count_commits(self.git, self.state.start) - self.limits.max_commits))
         except GitFailed:
             return ""
 
     def _read(self, wanted: CommitRange) -> Generator[list[ReadCommit]]:
-        """Commits with their words, some hundred at a time: git prints them, a child reads them."""
+        """Yield commits with their terms in chunks; git prints them, a child process parses them."""
         marker, ends = new_marker(), self.git.shallow()
-        chunk_bytes, max_seconds = self.limits.chunk_bytes, self._left()
+        chunk_bytes, max_seconds = self.limits.chunk_bytes, self._seconds_left()
         chunks = log_chunks(self.git, wanted, self.prefix, marker, chunk_bytes=chunk_bytes, max_seconds=max_seconds)
         with closing(chunks):
             for chunk in chunks:
@@ -406,5 +408,5 @@ class _Run:
         if self.progress.cancelled():
             raise Cancelled("Reading the history was cancelled")
 
-    def _left(self) -> float:
+    def _seconds_left(self) -> float:
         return max(1.0, self.deadline - time.monotonic())

@@ -1,4 +1,4 @@
-"""Finds commits: by their words, the files they touched, their author, and the time that a question speaks of."""
+"""Search for commits by words, touched files, author and time."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.history.authors import may_name_author
+from deltos.domains.history.authors import may_mention_author
 from deltos.domains.history.query import parse_query
-from deltos.domains.history.words import share_of_number, words_of
+from deltos.domains.history.terms import share_of_number, words_of
 from deltos.model import NO_FILTERS
 from deltos.store.history import CommitMatch
-from deltos.text.english import in_english
-from deltos.text.rarity import idf
+from deltos.text.idf import idf
 from deltos.text.tags import has_tag
+from deltos.text.translation import translate_to_english
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,28 +27,30 @@ if TYPE_CHECKING:
 
 _CANDIDATES = 80
 _OTHER_CANDIDATES = 40
-_SAYING_CANDIDATES = 200  # whose subject says all that is asked, however long the commit is
-_MOST_GROUPS = 8  # that a subject is asked to have all of
-# Words are looked up as long as no more commits than these have to be scored.
-_MAX_ROWS = 4_000
-_NAMED_FILES = 20
+_SUBJECT_CANDIDATES = 200  # commits whose subject contains the whole query, regardless of commit length
+_MAX_GROUPS = 8  # query terms beyond which subjects are not required to contain all of them
+# Words are looked up until this number of commits would have to be scored.
+_MAX_MATCHED_COMMITS = 4_000
+_MAX_FILES = 20
 _TAGGED_CANDIDATES = 1_000
 _SECOND_MICROS = 1_000_000
-_REQUEST = re.compile(r"\(#\d{1,9}\)$")  # which a merge adds to a subject
-_BODY_READ = 600  # characters of a message that count for how much of the question it covers
+_PULL_REQUEST_SUFFIX = re.compile(r"\(#\d{1,9}\)$")  # GitHub appends it to the subject of a squash merge
+_MAX_BODY_CHARACTERS = 600  # part of a message that counts for coverage
 _HALF_LIFE_SECONDS = 3 * 365 * 86_400.0
-# Hand-set on questions about this project, Django and Rails: what speaks for a commit.
-_BY_WORDS, _IN_SUBJECT, _ANYWHERE, _CONCISE, _RECENT, _MERGE = 0.3, 0.9, 0.6, 0.3, 0.12, -0.15
-_NUMBERED = 0.6  # for a commit that speaks of the version that is asked for
-_OTHER_CHANGE = -0.4  # for a commit that does not name the change that is asked for
-_ALL = 0.999  # of a question's weight
-_SAYS_ALL = 0.4  # for a subject that says all that is asked, and nothing else
+# Weights of features, set by hand on questions about this project, Django and Rails.
+_BM25, _IN_SUBJECT, _ANYWHERE, _CONCISE, _RECENT, _MERGE = 0.3, 0.9, 0.6, 0.3, 0.12, -0.15
+_VERSION_MATCH = 0.6  # weight of a commit that mentions the queried version
+_CHANGE_MISSING = -0.4  # penalty of a commit that does not name the queried kind of change
+_FULL_COVERAGE = 0.999  # share of the query that counts as complete
+_WHOLE_SUBJECT = 0.4  # weight of a subject that consists of the query only
 
 
 @dataclass(frozen=True, slots=True)
 class CommitHit:
-    """A commit that answers, with some of the files it touched that there still are; a higher score is better.
-    `repository` is the position of its history among those that are searched."""
+    """A matching commit with some of its files that still exist; a higher score is better.
+
+    `repository` is the index of its history among the searched ones.
+    """
 
     commit: CommitRow
     paths: tuple[str, ...]
@@ -58,34 +60,38 @@ class CommitHit:
 
 @dataclass(frozen=True, slots=True)
 class FoundCommits:
-    """The best commits, among how many that match; `is_list` where they were asked for by their time or author alone,
-    `is_elsewhen` where there are none of that time and another is told instead: the first there is where it
-    `is_before_all`, else the last. `authors` are those that were asked for."""
+    """The best commits and the number of matching ones.
+
+    - `is_list`: the query asked for commits by time or author only.
+    - `is_nearest_substitute`: no commit matches the time, so the nearest one is returned.
+    - `is_first_commit`: that one is the first commit, because the time is before all commits; otherwise it is the last.
+    - `authors`: the authors that the query mentions.
+    """
 
     hits: tuple[CommitHit, ...]
-    matching: int
+    match_count: int
     is_list: bool = False
-    is_elsewhen: bool = False
-    is_before_all: bool = False
+    is_nearest_substitute: bool = False
+    is_first_commit: bool = False
     authors: tuple[str, ...] = ()
 
 
 def search_commits(
     history: History, question: str, now: datetime, *, limit: int, filters: Filters = NO_FILTERS
 ) -> FoundCommits:
-    """The commits that answer a question, best first; of a question about a time alone, the newest of that time."""
+    """Return the best commits for a query; for a query about a time only, the newest commits of that time."""
     return search_commits_across([history], question, now, limit=limit, filters=filters)
 
 
 def search_commits_across(
     histories: Sequence[History], question: str, now: datetime, *, limit: int, filters: Filters = NO_FILTERS
 ) -> FoundCommits:
-    """The same over several repositories as if they were one: words are as rare as they are in all of them together.
+    """Search several repositories as one; document frequencies are summed over all of them.
 
-    A question of another language is asked in English where its own words find nothing.
+    A query without results is repeated in English.
     """
     found = _search_across(histories, question, now, limit=limit, filters=filters)
-    english = None if found.hits else in_english(question)
+    english = None if found.hits else translate_to_english(question)
     return _search_across(histories, english, now, limit=limit, filters=filters) if english else found
 
 
@@ -95,10 +101,10 @@ def _search_across(
     with ExitStack() as snapshots:
         for history in histories:
             snapshots.enter_context(history.snapshot())
-        authors = [name for history in histories for name in history.authors()] if may_name_author(question) else []
+        authors = [name for history in histories for name in history.authors()] if may_mention_author(question) else []
         query = parse_query(question, now, dict.fromkeys(authors))
-        if query.lists and not filters.tag:
-            return _listed(histories, query, _narrowed(query.spans, filters), limit)
+        if query.lists_commits and not filters.tag:
+            return _list_commits(histories, query, _intersect_spans(query.spans, filters), limit)
         if filters == NO_FILTERS and not query.groups:
             scored = _newest(histories, query.spans, query.authors, limit) if query.spans or query.authors else []
         else:
@@ -113,7 +119,7 @@ def _search_across(
 
 
 def _candidates(searchers: Sequence[_Searcher], query: HistoryQuery) -> list[list[CommitMatch]]:
-    """What a question says of its time and author holds, unless no commit of theirs has its words."""
+    """Return candidates restricted to the query's time and author; drop these restrictions if no commit matches."""
     narrowed = ((query.spans, query.authors), ((), query.authors), (query.spans, ()), ((), ()))
     found: list[list[CommitMatch]] = []
     for spans, authors in dict.fromkeys(narrowed):
@@ -123,32 +129,32 @@ def _candidates(searchers: Sequence[_Searcher], query: HistoryQuery) -> list[lis
     return found
 
 
-def _narrowed(spans: Sequence[tuple[int, int]], filters: Filters) -> Sequence[tuple[int, int]]:
-    """The times that a question and the filters of a call allow."""
+def _intersect_spans(spans: Sequence[tuple[int, int]], filters: Filters) -> Sequence[tuple[int, int]]:
+    """Intersect the time spans of the query with those of the filters."""
     if filters == NO_FILTERS:
         return spans
     start, end = _seconds(filters)
     return [(max(start, since), min(end, until)) for since, until in spans] or [(start, end)]
 
 
-def _listed(
+def _list_commits(
     histories: Sequence[History], query: HistoryQuery, spans: Sequence[tuple[int, int]], limit: int
 ) -> FoundCommits:
-    """The newest commits of a time and of authors; else one that is nearest to it: the last, or the first of all."""
+    """Return the newest commits of a time or author; if there are none, the last commit, or the first one of all."""
     scored = _newest(histories, spans, query.authors, limit + 1)
-    is_elsewhen, is_before_all = not scored, False
-    if is_elsewhen:
+    is_nearest_substitute, is_first_commit = not scored, False
+    if is_nearest_substitute:
         totals = [history.totals() for history in histories]
         oldest = min((each.oldest for each in totals if each.commits), default=0)
-        is_before_all = bool(spans) and not query.authors and all(end <= oldest for _, end in spans)
-        scored = _newest(histories, [(oldest, oldest + 1)] if is_before_all else (), query.authors, 1)
+        is_first_commit = bool(spans) and not query.authors and all(end <= oldest for _, end in spans)
+        scored = _newest(histories, [(oldest, oldest + 1)] if is_first_commit else (), query.authors, 1)
     hits = _with_paths(histories, scored[:limit])
     return FoundCommits(
         tuple(hits),
         len(scored),
         is_list=True,
-        is_elsewhen=is_elsewhen,
-        is_before_all=is_before_all,
+        is_nearest_substitute=is_nearest_substitute,
+        is_first_commit=is_first_commit,
         authors=query.authors,
     )
 
@@ -170,7 +176,7 @@ def _with_paths(histories: Sequence[History], scored: Sequence[_Scored]) -> list
     paths: dict[tuple[int, int], Sequence[str]] = {}
     for number in {each.repository for each in scored}:
         ids = [each.commit.id for each in scored if each.repository == number]
-        found = histories[number].paths_of(ids, limit=_NAMED_FILES)
+        found = histories[number].paths_of(ids, limit=_MAX_FILES)
         paths |= {(number, commit_id): touched for commit_id, touched in found.items()}
     return [
         CommitHit(each.commit, tuple(paths.get((each.repository, each.commit.id), ())), each.score, each.repository)
@@ -179,13 +185,13 @@ def _with_paths(histories: Sequence[History], scored: Sequence[_Scored]) -> list
 
 
 def _seconds(filters: Filters) -> tuple[int, int]:
-    """The time that passes the filters, in whole seconds, rounded up."""
+    """Return the time range of the filters in whole seconds, rounded up."""
     return -(-filters.since // _SECOND_MICROS), -(-filters.until // _SECOND_MICROS)
 
 
 def _filtered(searcher: _Searcher, filters: Filters) -> list[CommitMatch]:
-    """The commits that pass the filters: those with a word of the question, or with the tag."""
-    spans, authors = _narrowed(searcher.query.spans, filters), searcher.query.authors
+    """Return the commits that pass the filters and contain a query word or the tag."""
+    spans, authors = _intersect_spans(searcher.query.spans, filters), searcher.query.authors
     tag_words = words_of(filters.tag).split()
     found = searcher.candidates(spans, authors)
     if tag_words:
@@ -197,7 +203,7 @@ def _filtered(searcher: _Searcher, filters: Filters) -> list[CommitMatch]:
 
 
 class _Scored(NamedTuple):
-    """A commit with its score, and the position of its history."""
+    """A commit with its score and the index of its history."""
 
     commit: CommitRow
     score: float
@@ -205,7 +211,7 @@ class _Scored(NamedTuple):
 
 
 def _searchers(histories: Sequence[History], query: HistoryQuery, tag_words: Sequence[str]) -> list[_Searcher]:
-    """One for each history; all count words over all of them."""
+    """Return one searcher per history; all use document frequencies of all histories."""
     own = [history.commit_counts([*query.meanings, *tag_words]) for history in histories]
     counts = {word: sum(each[word] for each in own) for word in own[0]}
     total = sum(history.totals().commits for history in histories)
@@ -213,7 +219,7 @@ def _searchers(histories: Sequence[History], query: HistoryQuery, tag_words: Seq
 
 
 def _scored(searchers: Sequence[_Searcher], found: Sequence[Sequence[CommitMatch]]) -> list[_Scored]:
-    """Candidates of all histories by all that speaks for them, best first."""
+    """Score the candidates of all histories, best first."""
     newest = max((match.commit.time for matches in found for match in matches), default=0)
     best = max((matches[0].score for matches in found if matches), default=0.0)
     scored = [
@@ -226,7 +232,7 @@ def _scored(searchers: Sequence[_Searcher], found: Sequence[Sequence[CommitMatch
 
 @dataclass(frozen=True, slots=True)
 class _Searcher:
-    """One question to one history. `counts` tells how many of the `total` commits of all histories have each word."""
+    """Searches one history; `counts` are document frequencies among the `total` commits of all histories."""
 
     history: History
     query: HistoryQuery
@@ -234,8 +240,8 @@ class _Searcher:
     total: int
 
     def candidates(self, spans: Sequence[tuple[int, int]] = (), authors: Sequence[str] = ()) -> list[CommitMatch]:
-        """The best by the very words of the question, and a few that say the same in others."""
-        words, meanings = self._telling(self.query.words), self._telling(self.query.meanings)
+        """Return the best matches of the query's words, with some matches of synonyms."""
+        words, meanings = self._rare_words(self.query.words), self._rare_words(self.query.meanings)
         found = self.history.match_commits(words, spans, authors, limit=_CANDIDATES)
         if len(meanings) > len(words):
             known = {match.commit.id for match in found}
@@ -243,73 +249,75 @@ class _Searcher:
             others = self.history.match_commits(meanings, spans, authors, limit=_OTHER_CANDIDATES)
             found += [CommitMatch(match.commit, lowest) for match in others if match.commit.id not in known]
         groups = self.query.plain_groups
-        if 0 < len(groups) <= _MOST_GROUPS:
+        if 0 < len(groups) <= _MAX_GROUPS:
             known = {match.commit.id for match in found}
-            saying = self.history.commits_saying(groups, spans, authors, limit=_SAYING_CANDIDATES)
+            subject_matches = self.history.commits_with_subject_terms(groups, spans, authors, limit=_SUBJECT_CANDIDATES)
             lowest = found[-1].score if found else 0.0
-            found += [CommitMatch(commit, lowest) for commit in saying if commit.id not in known]
+            found += [CommitMatch(commit, lowest) for commit in subject_matches if commit.id not in known]
         return found
 
-    def _telling(self, words: Sequence[str]) -> list[str]:
-        """The rarest words, at least two, as long as they stand in few commits. Others count, but find nothing."""
+    def _rare_words(self, words: Sequence[str]) -> list[str]:
+        """Return the rarest words, at least two, while they match few commits; common words only affect scores."""
         known = sorted((word for word in words if self.counts[word]), key=self.counts.__getitem__)
         sums = accumulate(self.counts[word] for word in known)
         return [
-            word for place, (word, rows) in enumerate(zip(known, sums, strict=True)) if place < 2 or rows <= _MAX_ROWS
+            word
+            for place, (word, rows) in enumerate(zip(known, sums, strict=True))
+            if place < 2 or rows <= _MAX_MATCHED_COMMITS
         ]
 
     def scored(self, found: Sequence[CommitMatch], newest: int, best: float) -> list[tuple[CommitRow, float]]:
-        """Candidates by all that speaks for them; the newest and the best by words are those of all histories."""
+        """Score candidates; `newest` and `best` are the latest time and the highest BM25 score over all histories."""
         if not found:
             return []
         weights, meanings = self._weights(), set(self.query.meanings)
-        paths = self.history.paths_of([match.commit.id for match in found], limit=_NAMED_FILES)
+        paths = self.history.paths_of([match.commit.id for match in found], limit=_MAX_FILES)
 
         def score(match: CommitMatch) -> float:
             commit = match.commit
             files = " ".join(paths.get(commit.id, ()))
-            said = _REQUEST.sub("", commit.subject)
-            subject = self._words_in(said)
-            anywhere = subject | self._words_in(f"{commit.body[:_BODY_READ]} {files}")
+            subject_text = _PULL_REQUEST_SUFFIX.sub("", commit.subject)
+            subject = self._words_in(subject_text)
+            anywhere = subject | self._words_in(f"{commit.body[:_MAX_BODY_CHARACTERS]} {files}")
             recency: float = 0.5 ** ((newest - commit.time) / _HALF_LIFE_SECONDS)
-            covered = _covered(weights, subject)
+            covered = _coverage(weights, subject)
             concise = len(subject.intersection(meanings)) / max(1, len(subject))
             return (
-                _BY_WORDS * match.score / best
+                _BM25 * match.score / best
                 + _IN_SUBJECT * covered
-                + _ANYWHERE * _covered(weights, anywhere)
+                + _ANYWHERE * _coverage(weights, anywhere)
                 + _CONCISE * concise
-                + _SAYS_ALL * (concise if covered > _ALL else 0.0)
+                + _WHOLE_SUBJECT * (concise if covered > _FULL_COVERAGE else 0.0)
                 + _RECENT * (1.0 - recency if self.query.wants_first else recency)
                 + (_MERGE if commit.is_merge else 0.0)
-                + (_OTHER_CHANGE if any(anywhere.isdisjoint(change) for change in self.query.changes) else 0.0)
-                + _NUMBERED * self._numbers_said(f"{commit.subject} {commit.body[:_BODY_READ]} {files}")
+                + (_CHANGE_MISSING if any(anywhere.isdisjoint(change) for change in self.query.changes) else 0.0)
+                + _VERSION_MATCH * self._version_score(f"{commit.subject} {commit.body[:_MAX_BODY_CHARACTERS]} {files}")
             )
 
         return [(match.commit, score(match)) for match in found]
 
     def _words_in(self, text: str) -> set[str]:
-        """The index words of a text, with those of a version of the question that it speaks of: a single digit is
-        no index word."""
+        """Return the index terms of a text, with terms of the query's versions it mentions; a single digit is not
+        indexed."""
         found = set(words_of(text).split())
         for number, version in zip(self.query.numbers, self.query.versions, strict=True):
             if share_of_number(text, number):
                 found.add(version[0])
         return found
 
-    def _numbers_said(self, text: str) -> float:
-        """How far a text speaks of the versions of the question; 0 where that has none."""
+    def _version_score(self, text: str) -> float:
+        """Return how well a text matches the versions of the query; 0 if it has none."""
         return min((share_of_number(text, number) for number in self.query.numbers), default=0.0)
 
     def _weights(self) -> dict[tuple[str, ...], float]:
-        """What each word of the question counts for: the fewer commits have it, the more."""
+        """Return the weight of each group of synonyms; rare ones weigh more."""
         sums = {group: sum(self.counts[word] for word in group) for group in self.query.groups}
         return {
             group: idf(min(self.total, count), self.total, added=1, against_rest=False) for group, count in sums.items()
         }
 
 
-def _covered(weights: dict[tuple[str, ...], float], words: set[str]) -> float:
-    """The share of the question that there are words for."""
+def _coverage(weights: dict[tuple[str, ...], float], words: set[str]) -> float:
+    """Return the weighted share of the query that `words` cover."""
     total = sum(weights.values()) or 1.0
     return sum(weight for group, weight in weights.items() if not words.isdisjoint(group)) / total

@@ -1,4 +1,4 @@
-"""How far the history of a project is known, as recorded beside it, and what a reader should be told of that."""
+"""Progress of history indexing, stored with the project, and messages about its limits."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ _KEY = "history/"
 
 @dataclass(frozen=True, slots=True)
 class HistoryState:
-    """What was read. `tip` is the newest known commit; from `start` on, `walked` commits were read backwards.
+    """How much of the history is indexed; all values are stored as text.
 
-    `layout` is what all of it depends on, `ends` why there is nothing older (shallow, limit), `stopped` why reading
-    ended before its time, `older` how many commits the limit leaves out, where that is known, `removed` how many
-    were removed since `start`, whose words are still in the index, `summary` what a person is told of all this, and
-    `seen` what tells the state of the repository up to which nothing is missing.
+    - `layout`: settings that the index depends on; a change triggers a rebuild.
+    - `tip`: newest indexed commit; `start`: commit from which `walked` commits were read backwards.
+    - `complete`: set once all older commits are read; `ends`: why there are no older ones (shallow, limit).
+    - `stopped`: why the last run ended early; `older`: number of commits beyond the limit, if known.
+    - `removed`: commits removed since `start`, whose terms are still in the index.
+    - `summary`: text for `deltos status`; `seen`: digest of the repository state that is fully indexed.
     """
 
     layout: str = ""
@@ -43,64 +45,64 @@ class HistoryState:
 
     @classmethod
     def read(cls, fact: Callable[[str], str]) -> HistoryState:
-        """The state that was recorded."""
+        """Load the stored state."""
         return cls(*(fact(_KEY + field.name) for field in fields(cls)))
 
     def facts(self) -> dict[str, str]:
-        """The state as it is recorded."""
+        """Return the state as stored key-value pairs."""
         return {_KEY + field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def removed_count(self) -> int:
-        """How many commits were removed since the history was read as a whole."""
+        """Number of commits removed since the last full indexing."""
         return int(self.removed) if self.removed.isdecimal() else 0
 
     @property
     def walked_count(self) -> int:
-        """How many commits were read backwards from `start`."""
+        """Number of commits read backwards from `start`."""
         return int(self.walked) if self.walked.isdecimal() else 0
 
 
 def limits_of(store: ProjectFiles) -> str:
-    """What of the history is not known, in one sentence; empty where all of it is."""
+    """Return one sentence about missing history, or an empty string."""
     return describe_limits(HistoryState.read(store.meta))
 
 
 def describe_limits(state: HistoryState) -> str:
-    """The same of a state."""
+    """Return one sentence about missing history for a state, or an empty string."""
     if state.stopped and not state.walked_count:
         return f"The history could not be read: {state.stopped}."
     if not state.tip:
         return ""
     if state.stopped and state.complete:
-        return f"Commits made since may be missing: {state.stopped}."
+        return f"Recent commits may be missing: {state.stopped}."
     if state.stopped:
-        return f"Only {counted(state.walked_count, 'commit')} could be read: {state.stopped}; `deltos index` reads on."
+        return f"Only {counted(state.walked_count, 'commit')} could be read: {state.stopped}. `deltos index` continues."
     if not state.complete:
         return f"History is still being read ({counted(state.walked_count, 'commit')} so far)."
     if state.ends == "limit":
         older = f"{int(state.older):,} older ones" if state.older.isdecimal() else "Older ones"
-        return f"{older} than the newest {MAX_COMMITS:,} commits are left out."
+        return f"{older} than the newest {MAX_COMMITS:,} commits are not indexed."
     if state.ends == "shallow":
-        return "This is a shallow clone: older commits are not there (git fetch --unshallow gets them)."
+        return "This is a shallow clone without older commits (git fetch --unshallow fetches them)."
     return ""
 
 
 def summary_of(totals: HistoryTotals, state: HistoryState) -> str:
-    """What is known, for `deltos status`, `deltos doctor` and `deltos index`."""
+    """Return a summary for `deltos status`, `deltos doctor` and `deltos index`."""
     limits = describe_limits(state)
     if not totals.commits:
         return limits or "no commits"
     parts = [f"{counted(totals.commits, 'commit')} since {day(totals.oldest)}"]
     if totals.sweeping:
         sweeps = f"{totals.sweeping:,} of them changed more than {MAX_RELATED_FILES} files"
-        parts.append(f"{sweeps} (not counted for what changes together)")
+        parts.append(f"{sweeps} (ignored for files that change together)")
     return ", ".join(parts) + (f". {limits}" if limits else "")
 
 
 def day(seconds: int) -> str:
-    """The day of a commit."""
+    """Return the date of a commit."""
     try:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
-    except (OverflowError, OSError, ValueError):  # a commit may claim any time
+    except (OverflowError, OSError, ValueError):  # a commit may contain any timestamp
         return "at an unknown time"

@@ -1,1 +1,1 @@
-"""What was learned, kept between sessions."""
+"""Memory: observations that agents and users record, kept between sessions."""

@@ -1,5 +1,5 @@
-"""Ties observations to the code they speak of: a hash of the file, or of the lines of one symbol, and
-whether it still holds."""
+"""Ties observations to code: a hash of the file, or of the lines of one symbol, shows whether the code has changed
+since."""
 
 from __future__ import annotations
 
@@ -17,51 +17,53 @@ from deltos.text.identifiers import names_in_prose
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_LARGEST_FILE = 2_000_000
-_MOST_FILES = 20
-_MOST_SYMBOLS = 20
-_LONGEST_LINE = 500  # of those that may define something
+_MAX_FILE_BYTES = 2_000_000
+_MAX_FILES = 20
+_MAX_SYMBOLS = 20
+_MAX_DEFINITION_LINE_CHARACTERS = 500  # longer lines are not checked for definitions
 _DIGEST_BYTES = 16
 _CALL = r"\b([A-Za-z_]\w*)\("
 _QUOTED = r"`([A-Za-z_][\w.]*)(?:\(\))?`"
 _LAST_WORD = re.compile(r"[a-z]{2,12}$")
 _MODIFIERS = re.compile(r"[\w@<>\[\],*& \t]*+")
-_DEFINING = frozenset("def class func fn function interface struct enum trait type impl module object".split())
-_ASSIGNING = frozenset("export const let var val static pub".split())
-_ASSIGNMENTS = (
+_DEFINITION_KEYWORDS = frozenset(
+    "def class func fn function interface struct enum trait type impl module object".split()
+)
+_ASSIGNMENT_KEYWORDS = frozenset("export const let var val static pub".split())
+_ASSIGNMENT_PREFIXES = (
     [],
     ["export"],
-    *([word] for word in sorted(_ASSIGNING)),
-    *(["export", word] for word in sorted(_ASSIGNING)),
+    *([word] for word in sorted(_ASSIGNMENT_KEYWORDS)),
+    *(["export", word] for word in sorted(_ASSIGNMENT_KEYWORDS)),
 )
 _PATH_LIKE = r"[\w./-]*\w\.\w{1,8}$"
 
 
 def files_in(text: Clean, root: Path | None) -> list[Clean]:
-    """The files of the project that a text names."""
+    """Return the files of the project that a text names."""
     if root is None:
         return []
     candidates = [name for name in names_in_prose(text) if re.fullmatch(_PATH_LIKE, name)]
-    return [Clean(name) for name in candidates[:_MOST_FILES] if _is_file(root, name)]
+    return [Clean(name) for name in candidates[:_MAX_FILES] if _is_file(root, name)]
 
 
 def symbols_in(text: Clean) -> list[Clean]:
-    """The names of code that a text speaks of: in backquotes, called, or spelled like code; files are no symbols."""
+    """Return the code identifiers in a text: in backquotes, called, or spelled like code; file names are left out."""
     quoted = re.findall(_QUOTED, text) + re.findall(_CALL, text)
     spelled = [name for name in names_in_prose(text) if "/" not in name and not re.search(r"\.\w{1,4}$", name)]
     found = (Clean(name.rsplit(".", 1)[-1]) for name in quoted + spelled)
-    return list(dict.fromkeys(name for name in found if len(name) > 2))[:_MOST_SYMBOLS]
+    return list(dict.fromkeys(name for name in found if len(name) > 2))[:_MAX_SYMBOLS]
 
 
 def relative_files(files: Iterable[Clean], root: Path | None) -> tuple[Clean, ...]:
-    """Paths as they are kept: relative to the project root, with `/`; those outside stay as given."""
+    """Return paths as they are stored: relative to the project root, with `/`; paths outside of it are not changed."""
     return tuple(dict.fromkeys(Clean(_relative(path, root)) for path in files))
 
 
 def anchor(files: Sequence[str], symbols: Sequence[str], root: Path | None) -> tuple[Anchor, ...]:
-    """What the named code looks like now: its symbols' lines where they are found, otherwise the whole file."""
+    """Return anchors with the current hash of each named symbol, or of the whole file if no symbol is found."""
     anchors: list[Anchor] = []
-    for path in files[:_MOST_FILES]:
+    for path in files[:_MAX_FILES]:
         source = _read(root, path)
         if source is None:
             continue
@@ -73,45 +75,44 @@ def anchor(files: Sequence[str], symbols: Sequence[str], root: Path | None) -> t
 
 
 def changed(anchors: Iterable[Anchor], root: Path) -> bool:
-    """Whether any of the code has changed, or gone, since it was written about."""
-    return any(_state(root, anchor) != anchor.digest for anchor in anchors)
+    """Whether any of the anchored code has changed or was deleted."""
+    return any(_current_digest(root, anchor) != anchor.digest for anchor in anchors)
 
 
 def symbol_lines(source: str, symbol: str) -> str:
-    """The lines that define `symbol`: from the line that names it to the end of its indented block; empty
-    when not found."""
+    """Return the lines that define `symbol`, up to the end of its indented block; empty if it is not found."""
     at = source.find(symbol)
     while at >= 0:
-        start = source.rfind("\n", max(0, at - _LONGEST_LINE), at) + 1
-        after = source[at + len(symbol) : at + _LONGEST_LINE].partition("\n")[0]
-        if at - start < _LONGEST_LINE and _defines(source[start:at], after):
-            return _block(source[start:])
+        start = source.rfind("\n", max(0, at - _MAX_DEFINITION_LINE_CHARACTERS), at) + 1
+        after = source[at + len(symbol) : at + _MAX_DEFINITION_LINE_CHARACTERS].partition("\n")[0]
+        if at - start < _MAX_DEFINITION_LINE_CHARACTERS and _defines(source[start:at], after):
+            return _indented_block(source[start:])
         at = source.find(symbol, at + len(symbol))
     return ""
 
 
 def _defines(before: str, after: str) -> bool:
-    """Whether a name is defined between these parts of a line: after a word such as `def`, or before a `=`."""
+    """Whether a line defines the name between `before` and `after`: after a keyword such as `def`, or before `=`."""
     words = before.split()
-    if not words or words[-1] in _ASSIGNING or before.isspace():
+    if not words or words[-1] in _ASSIGNMENT_KEYWORDS or before.isspace():
         equals = after.find("=")
         between = after[: max(0, equals)].lstrip(" \t")
-        if equals >= 0 and (not between or (between[0] == ":" and len(between) > 1)) and words in _ASSIGNMENTS:
+        if equals >= 0 and (not between or (between[0] == ":" and len(between) > 1)) and words in _ASSIGNMENT_PREFIXES:
             return True
     if after[:1].isalnum() or after[:1] == "_":
         return False
     lead = before.rstrip(" \t")
-    if lead.endswith(")") and "(" in lead:  # Go's receiver
+    if lead.endswith(")") and "(" in lead:  # receiver of a Go method
         lead = lead[: lead.rfind("(")].rstrip(" \t")
     keyword = _LAST_WORD.search(lead[-20:])
-    if keyword is None or keyword[0] not in _DEFINING or len(lead) == len(before):
+    if keyword is None or keyword[0] not in _DEFINITION_KEYWORDS or len(lead) == len(before):
         return False
     rest = lead[: -len(keyword[0])]
     return _MODIFIERS.fullmatch(rest) is not None and rest[-1:] in ("", " ", "\t", "*", "&")
 
 
-def _block(source: str) -> str:
-    """The first line of a source with all that is indented deeper, and the line that closes it."""
+def _indented_block(source: str) -> str:
+    """Return the first line with all deeper indented lines below it, and the line that closes the block."""
     lines = source.splitlines()
     indent = len(lines[0]) - len(lines[0].lstrip(" \t"))
     kept = [lines[0]]
@@ -125,7 +126,8 @@ def _block(source: str) -> str:
     return "\n".join(kept).rstrip()
 
 
-def _state(root: Path, anchor: Anchor) -> bytes:
+def _current_digest(root: Path, anchor: Anchor) -> bytes:
+    """Return the hash of the anchored code as it is now; empty if the file cannot be read."""
     source = _read(root, anchor.path)
     if source is None:
         return b""
@@ -133,23 +135,25 @@ def _state(root: Path, anchor: Anchor) -> bytes:
 
 
 def _read(root: Path | None, path: str) -> str | None:
+    r"""Return the text of a project file with `\n` line ends; None if it cannot or must not be read."""
     if root is None or is_secret_file(path):
         return None
     try:
-        data = read_below(root, _inside(root, path), _LARGEST_FILE)
+        data = read_below(root, _normalized_path(root, path), _MAX_FILE_BYTES)
     except FileRefused:
         return None
     return data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _is_file(root: Path, path: str) -> bool:
-    """Whether a path is a file under the project root that no link leads to."""
+    """Whether a path is a regular file below the project root, reached without links."""
     with FileTree(root) as tree:
-        return tree.is_file(_inside(root, path))
+        return tree.is_file(_normalized_path(root, path))
 
 
-def _inside(root: Path, path: str) -> str:
-    """A path as it is from the root, without detours; what leads out of it stays so, and is refused when it is read."""
+def _normalized_path(root: Path, path: str) -> str:
+    """Return a path relative to the root without `.` and `..` parts; a path that leaves the root stays so and is
+    refused on reading."""
     return posixpath.normpath(_relative(path, root))
 
 

@@ -1,24 +1,24 @@
-"""From a hook's input to memory: read the event, keep what is worth keeping in one write, answer what the
-agent may know."""
+"""Handles a hook call: reads the event, stores an observation in one transaction, and returns the context for the
+agent."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.admit import (
-    FINDINGS_LOOKED_AT,
-    admit,
-    answer_to,
-    fix_of,
-    is_fixed,
-    last_failure,
-    may_answer,
-    may_fix,
-)
-from deltos.domains.memory.agents import read_event
 from deltos.domains.memory.anchors import relative_files
-from deltos.domains.memory.events import Action, Happening
+from deltos.domains.memory.events import Action, EventType
+from deltos.domains.memory.extract import (
+    MAX_FINDINGS_CHECKED,
+    describe_fix,
+    extract_answer,
+    extract_draft,
+    find_last_failure,
+    is_fixed,
+    may_be_answer,
+    may_be_fix,
+)
+from deltos.domains.memory.hook_events import read_event
 from deltos.domains.memory.model import ObservationOrigin
 from deltos.domains.memory.payload import Payload
 from deltos.errors import BadArgument, StoreUnwritable
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
     from deltos.domains.memory.events import Event
     from deltos.domains.memory.memory import Memory, PreparedDraft
-    from deltos.domains.memory.model import Draft, Remembered
+    from deltos.domains.memory.model import Draft, RememberResult
     from deltos.hook_settings import HookSettings
     from deltos.store.observations import ObservationsWriter
 
-_GOING_ON = ("resume", "compact")
-_SMALL_MEMORY_BYTES = 8_000_000  # copied in some 20 ms; a larger one is left to servers and commands
-_EARLIER = 60  # observations of the session among which is looked for what fixed a command
-_ERRORS_LOOKED_AT = 40  # of the project, for the failure of a command that works now
+_CONTINUED_SOURCES = ("resume", "compact")
+_MAX_SNAPSHOT_BYTES = 8_000_000  # copied in about 20 ms; servers and commands make snapshots of larger files
+_MAX_EARLIER_CHECKED = 60  # observations of the session that are searched for the changes that fixed a command
+_MAX_ERRORS_CHECKED = 40  # errors of the project that are searched for the failure of a command
 
 
 def capture(
@@ -51,7 +51,7 @@ def capture(
     identify: Callable[[Path], str],
     settings: HookSettings | None = None,
 ) -> str:
-    """Handle one hook call and answer what to print; empty for nothing. `folder` is used when the input names none."""
+    """Handle one hook call and return the text to print, if any; `folder` is used if the input names none."""
     return capture_into(lambda _: memory, event_name, raw, folder=folder, identify=identify, settings=settings)
 
 
@@ -64,9 +64,10 @@ def capture_into(
     identify: Callable[[Path], str],
     settings: HookSettings | None = None,
 ) -> str:
-    """The same with a memory that is opened only when there is something to keep: most calls of tools only look.
+    """Handle one hook call with a memory that is opened only if there is something to store, because most tool uses
+    only read.
 
-    It is told whether one that can only be read will do.
+    `open_memory` receives whether read-only access is sufficient.
     """
     event = read_event(event_name, Payload.parse(raw))
     if event is None:
@@ -77,106 +78,110 @@ def capture_into(
     if settings is not None and settings.is_off(project_id, root):
         return ""
     origin = ObservationOrigin(project_id, root, event.session_id or None, event.agent, folder_in_checkout(folder))
-    if event.happening is Happening.SESSION_STARTED:
+    if event.event_type is EventType.SESSION_STARTED:
         tokens = CONTEXT_TOKENS if settings is None else settings.context_tokens
-        return _with_context(event, _told_at_start(open_memory(True), event, origin, tokens))
-    _keep(open_memory, relative_to(root, event), origin)
+        return _format_context(event, _start_context(open_memory(True), event, origin, tokens))
+    _store_event(open_memory, with_relative_files(root, event), origin)
     return ""
 
 
-def _told_at_start(memory: Memory, event: Event, origin: ObservationOrigin, tokens: int) -> str:
-    """What a session is told; one that goes on, only what it does not know yet."""
-    from deltos.domains.memory.context import News, session_context  # deferred: only the start of a session needs it
+def _start_context(memory: Memory, event: Event, origin: ObservationOrigin, tokens: int) -> str:
+    """Return the context for the start of a session; a resumed session gets only observations that it has not seen."""
+    from deltos.domains.memory.context import (  # deferred: only the start of a session needs it
+        UnseenFilter,
+        session_context,
+    )
 
     try:
         with memory.store.writing() as writer:
             project, session = memory.origin_keys(writer, origin)
             shown_at = writer.note_shown(session, micros(memory.clock()))
     except StoreUnwritable:
-        # What a session that goes on was told before is not known then: it is told nothing twice.
-        tokens = 0 if event.source in _GOING_ON else tokens
+        # Without write access, it is unknown what a resumed session has seen. Return nothing rather than repeat it.
+        tokens = 0 if event.source in _CONTINUED_SOURCES else tokens
         known = memory.store.known_identity(origin.project_id, str(origin.root)) or origin.project_id
         return session_context(memory, memory.project_keys(known), origin.root, tokens=tokens)
-    news = News(shown_at, session) if shown_at is not None and event.source in _GOING_ON else None
-    return session_context(memory, memory.keys_around(project), origin.root, tokens=tokens, news=news)
+    unseen = UnseenFilter(shown_at, session) if shown_at is not None and event.source in _CONTINUED_SOURCES else None
+    return session_context(memory, memory.keys_of_all_folders(project), origin.root, tokens=tokens, unseen=unseen)
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a path, whatever it looks like, is a folder."""
+    """Whether a path is a folder; False for names that the file system rejects."""
     try:
         return path.is_dir()
-    except (OSError, ValueError):  # a name that no file system takes
+    except (OSError, ValueError):  # a name that the file system rejects
         return False
 
 
 def project_root(folder: Path) -> Path:
-    """The folder that paths are relative to: the checkout that contains `folder`, or the folder itself."""
+    """Return the folder that stored paths are relative to: the checkout that contains `folder`, or `folder` itself."""
     return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder)
 
 
-def relative_to(root: Path, event: Event) -> Event:
-    """An event whose files are relative to the root of its project."""
+def with_relative_files(root: Path, event: Event) -> Event:
+    """Return the event with file paths relative to the project root."""
     if event.tool is None or not event.tool.files:
         return event
     return event._replace(tool=event.tool._replace(files=relative_files(event.tool.files, root)))
 
 
-def _keep(open_memory: Callable[[bool], Memory], event: Event, origin: ObservationOrigin) -> None:
-    """One write: the observation if there is one, or the end of the session."""
-    draft = admit(event)
-    may_matter = may_fix(event) or may_answer(event) or event.happening is Happening.SESSION_ENDED
+def _store_event(open_memory: Callable[[bool], Memory], event: Event, origin: ObservationOrigin) -> None:
+    """Store the observation of an event, if any, in one transaction; mark the session as ended if it ended."""
+    draft = extract_draft(event)
+    may_matter = may_be_fix(event) or may_be_answer(event) or event.event_type is EventType.SESSION_ENDED
     if draft is None and not may_matter:
         return
     memory = open_memory(False)
     prepared = None if draft is None else prepare_draft(memory, draft, origin)
     with memory.store.writing() as writer:
-        keep_event(memory, writer, event, origin, prepared)
-        if event.happening is Happening.SESSION_ENDED:
+        store_event(memory, writer, event, origin, prepared)
+        if event.event_type is EventType.SESSION_ENDED:
             writer.end_session(memory.origin_keys(writer, origin)[1], micros(memory.clock()))
-    if event.happening is Happening.SESSION_ENDED:
-        memory.keep_snapshot(most_bytes=_SMALL_MEMORY_BYTES)
+    if event.event_type is EventType.SESSION_ENDED:
+        memory.keep_snapshot(max_bytes=_MAX_SNAPSHOT_BYTES)
 
 
-def keep_event(
+def store_event(
     memory: Memory,
     writer: ObservationsWriter,
     event: Event,
     origin: ObservationOrigin,
     prepared: PreparedDraft | None,
-) -> Remembered | None:
-    """Keep what was prepared of an event, or what it fixed; None when that is nothing."""
+) -> RememberResult | None:
+    """Store the prepared observation of an event, or the fix or answer that the event turns out to be; None if there is
+    nothing to store."""
     project, session = memory.origin_keys(writer, origin)
-    if may_fix(event) and (fix := _fix(memory, writer, event, project, session)):
+    if may_be_fix(event) and (fix := _fix_draft(memory, writer, event, project, session)):
         prepared = prepare_draft(memory, fix, origin)
-    if prepared is None and may_answer(event):
-        answer = answer_to(event, memory.earlier_in(writer, session, limit=1))
+    if prepared is None and may_be_answer(event):
+        answer = extract_answer(event, memory.earlier_in(writer, session, limit=1))
         prepared = None if answer is None else prepare_draft(memory, answer, origin)
     if prepared is None:
         return None
     added = memory.add(writer, project, session, prepared)
     if event.tool is not None and event.tool.action is Action.EDIT:
-        memory.tie_to_statement(writer, session, prepared.new)
+        memory.anchor_statement(writer, session, prepared.new)
     return added
 
 
-def _fix(memory: Memory, writer: ObservationsWriter, event: Event, project: int, session: int) -> Draft | None:
-    """That a command works which had failed in this session or in another one; None where it was not open."""
-    failure = last_failure(event, memory.latest_of(writer, project, "error", limit=_ERRORS_LOOKED_AT))
-    if failure is None or is_fixed(failure, memory.latest_of(writer, project, "finding", limit=FINDINGS_LOOKED_AT)):
+def _fix_draft(memory: Memory, writer: ObservationsWriter, event: Event, project: int, session: int) -> Draft | None:
+    """Return the draft that a previously failed command works now; None if no failure of it is open."""
+    failure = find_last_failure(event, memory.latest_of(writer, project, "error", limit=_MAX_ERRORS_CHECKED))
+    if failure is None or is_fixed(failure, memory.latest_of(writer, project, "finding", limit=MAX_FINDINGS_CHECKED)):
         return None
-    return fix_of(event, failure, memory.earlier_in(writer, session, limit=_EARLIER))
+    return describe_fix(event, failure, memory.earlier_in(writer, session, limit=_MAX_EARLIER_CHECKED))
 
 
 def prepare_draft(memory: Memory, draft: Draft, origin: ObservationOrigin) -> PreparedDraft | None:
-    """A draft that is safe to keep; None where nothing is left of it."""
+    """Return a redacted draft; None if nothing is left of it."""
     try:
         return memory.prepare(draft, origin.root)
     except BadArgument:
-        return None  # nothing is left of it once private passages are out
+        return None  # the text consisted of private passages only
 
 
-def _with_context(event: Event, context: str) -> str:
-    """What the agent should read at the start, in the form that it expects."""
+def _format_context(event: Event, context: str) -> str:
+    """Return the context in the format that the agent expects at the start of a session."""
     if not context:
         return ""
     if event.agent == "cursor":

@@ -1,5 +1,4 @@
-"""Verifies memory and mends it: the word index from the observations, a damaged store from what can be read of it and
-from its snapshots."""
+"""`deltos memory check`: rebuilds the word index and recovers observations from damaged files and snapshots."""
 
 from __future__ import annotations
 
@@ -10,12 +9,12 @@ from deltos.domains.memory.transfer import import_lines, observation_line
 
 if TYPE_CHECKING:
     from deltos.domains.memory.memory import Memory
-    from deltos.store.observations import Copy
+    from deltos.store.observations import MemoryCopy
 
 
 @dataclass(frozen=True, slots=True)
-class Recovered:
-    """What a damaged file or a snapshot still told: how many observations, and how many of those were missing."""
+class RecoveredCopy:
+    """A damaged file or snapshot: how many observations could be read from it, and how many of them were missing."""
 
     name: str
     size_bytes: int
@@ -25,44 +24,45 @@ class Recovered:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """What a check found and did; `problems` is empty when nothing is wrong now."""
+class CheckReport:
+    """Result of a check; `problems` is empty if nothing was wrong."""
 
     observations: int
     problems: tuple[str, ...]
-    set_aside: tuple[Recovered, ...] = ()
-    snapshots: tuple[Recovered, ...] = ()
+    set_aside: tuple[RecoveredCopy, ...] = ()
+    snapshots: tuple[RecoveredCopy, ...] = ()
 
     @property
     def repaired(self) -> bool:
-        """Whether something was wrong."""
+        """Whether the check found and repaired problems."""
         return bool(self.problems)
 
     @property
     def saved(self) -> int:
-        """How many observations were brought back."""
+        """Return the number of recovered observations."""
         return sum(copy.saved for copy in (*self.set_aside, *self.snapshots))
 
     @property
-    def unreadable(self) -> tuple[Recovered, ...]:
-        """The damaged files that tell nothing any more: what they held is lost, save what snapshots have."""
+    def unreadable(self) -> tuple[RecoveredCopy, ...]:
+        """Damaged files from which nothing could be read."""
         return tuple(copy for copy in self.set_aside if not copy.read)
 
-    def snapshot_before(self, damaged: Recovered) -> str:
-        """The name of the last snapshot that was taken before a file was damaged; empty when there is none."""
+    def snapshot_before(self, damaged: RecoveredCopy) -> str:
+        """Return the name of the last snapshot taken before a file was damaged; empty if there is none."""
         return next((copy.name for copy in self.snapshots if copy.modified_at <= damaged.modified_at), "")
 
 
-def check(memory: Memory) -> Checked:
-    """Check what is kept, rebuild what can be rebuilt, and bring back what damaged copies and snapshots still hold."""
-    mended = memory.store.mend()
+def check(memory: Memory) -> CheckReport:
+    """Check the memory file, rebuild its index, and recover observations from damaged copies and snapshots."""
+    mended = memory.store.repair()
     aside = tuple(_recovered(memory, copy) for copy in mended.set_aside)
-    # Snapshots know nothing that a sound file has not, except what was purged since by an older version.
+    # An undamaged file holds everything in the snapshots, except observations purged since; those must stay gone.
     snapshots = tuple(_recovered(memory, copy) for copy in mended.snapshots) if aside else ()
-    return Checked(memory.store.counts().observations, mended.problems, aside, snapshots)
+    return CheckReport(memory.store.counts().observations, mended.problems, aside, snapshots)
 
 
-def _recovered(memory: Memory, copy: Copy) -> Recovered:
+def _recovered(memory: Memory, copy: MemoryCopy) -> RecoveredCopy:
+    """Import the readable observations of a damaged file or snapshot, and count them."""
     lines = (observation_line(row, ()) for row in copy.readable)
     done = import_lines(memory, lines, project_id="", overwrite=False)
-    return Recovered(copy.name, copy.size_bytes, copy.modified_at, done.added + done.unchanged, done.added)
+    return RecoveredCopy(copy.name, copy.size_bytes, copy.modified_at, done.added + done.unchanged, done.added)

@@ -1,4 +1,4 @@
-"""When two observations are one: nearly the same words, and nothing said in one that the other would lose."""
+"""Detection of duplicate observations: nearly the same words, where merging loses nothing."""
 
 from __future__ import annotations
 
@@ -14,40 +14,44 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
 
 _MIN_JACCARD = 0.8
-# Some stop words reverse a statement: without them "do not use X" would equal "use X".
-_UNTELLING = PROSE_STOP_WORDS - {"not", "no", "only", "before", "after", "off", "on", "don"}
-_COMPARED_CHARACTERS = 4_000
+# Some stop words reverse a statement: if they were ignored, "do not use X" would equal "use X".
+_IGNORED_WORDS = PROSE_STOP_WORDS - {"not", "no", "only", "before", "after", "off", "on", "don"}
+_MAX_COMPARED_CHARACTERS = 4_000
 _CHANGE = "change"
 
 
 def find_duplicate(
     text: str, kind: str, recent: Iterable[Observation]
 ) -> tuple[Observation, Literal["older", "newer"]] | None:
-    """The recent observation that says the same, and which of the two texts says all of it. Of changes every letter
-    counts: what corrects `Cache` to `cache` is not what was there before."""
-    new = _Outline(text)
+    """Return the first recent observation that duplicates `text`, and which of the two has the fuller text; None if
+    there is none.
+
+    Changes are duplicates only if their texts are identical: an edit from `Cache` to `cache` must not merge with its
+    opposite.
+    """
+    new = _ComparedText(text)
     for observation in recent:
         if kind == _CHANGE and observation.text.strip() != text.strip():
             continue
-        if observation.kind == kind and (fuller := new.compare(_Outline(observation.text))):
+        if observation.kind == kind and (fuller := new.compare(_ComparedText(observation.text))):
             return observation, fuller
     return None
 
 
-class _Outline:
-    """The words of a text without stop words, and their bigrams."""
+class _ComparedText:
+    """Words and word pairs of a text without stop words."""
 
     def __init__(self, text: str) -> None:
-        telling = [word for word in tokens(text[:_COMPARED_CHARACTERS]) if word not in _UNTELLING]
-        self.words = frozenset(telling)
-        self.pairs = frozenset(pairwise(telling))
+        content_words = [word for word in tokens(text[:_MAX_COMPARED_CHARACTERS]) if word not in _IGNORED_WORDS]
+        self.words = frozenset(content_words)
+        self.pairs = frozenset(pairwise(content_words))
         self.whole = text.strip()
 
-    def compare(self, older: _Outline) -> Literal["older", "newer"] | None:
-        """Which of the two holds all the words of both, when they are alike; None when they are not one."""
+    def compare(self, older: _ComparedText) -> Literal["older", "newer"] | None:
+        """Return which of two similar texts contains all words of both; None if they are not duplicates."""
         if self.whole == older.whole:
             return "older"
-        if len(self.whole) > _COMPARED_CHARACTERS or len(older.whole) > _COMPARED_CHARACTERS or not self.words:
+        if len(self.whole) > _MAX_COMPARED_CHARACTERS or len(older.whole) > _MAX_COMPARED_CHARACTERS or not self.words:
             return None
         if _jaccard(self.words, older.words) < _MIN_JACCARD or _jaccard(self.pairs, older.pairs) < _MIN_JACCARD:
             return None

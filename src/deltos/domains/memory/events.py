@@ -1,9 +1,10 @@
-"""What happened in an agent's session, the same whatever agent tells it. How each agent tells it: agents.py.
+"""Events of a session in a form that is independent of the agent; hook_events.py reads them from each agent's hook
+input.
 
-Named tuples, not dataclasses: a hook starts on every tool call, and these are made five times as fast.
+Named tuples instead of dataclasses: every tool call starts a hook, and their definition is five times as fast.
 """
 
-# Annotations are evaluated here: as texts, each field of a named tuple would be compiled whenever a hook starts.
+# No `from __future__ import annotations`: a named tuple would compile each annotation at import, and slow every hook.
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
@@ -11,8 +12,8 @@ from typing import NamedTuple
 from deltos.store.observations import Clean
 
 
-class Happening(Enum):
-    """The moments of a session that capture knows."""
+class EventType(Enum):
+    """Moments of a session that capture handles."""
 
     SESSION_STARTED = "session started"
     PROMPTED = "prompted"
@@ -24,7 +25,7 @@ class Happening(Enum):
 
 
 class Action(Enum):
-    """What a tool did, as far as memory cares."""
+    """Actions of tools that memory distinguishes."""
 
     EDIT = "edit"
     COMMAND = "command"
@@ -36,18 +37,21 @@ class Action(Enum):
     OTHER = "other"
 
 
-class Outcome(Enum):
-    """How a use of a tool ended."""
+class ToolOutcome(Enum):
+    """Outcome of a tool use."""
 
-    WORKED = "worked"
+    SUCCEEDED = "worked"
     FAILED = "failed"
-    UNCLEAR = "unclear"  # nothing that was told says which
-    STOPPED = "stopped"  # the user interrupted or refused it, or it still runs
+    UNCLEAR = "unclear"  # the input does not show whether it succeeded
+    STOPPED = "stopped"  # interrupted or refused by the user, or still running
 
 
 class ToolUse(NamedTuple):
-    """One use of a tool. `subject` is the command, the address, the query or the title; `edits` are pairs of old and
-    new text, `answers` of a question and what the user chose."""
+    """One use of a tool.
+
+    `subject` is the command, URL, query or title. `edits` are pairs of old and new text, `answers` pairs of a question
+    and the user's answer.
+    """
 
     name: str
     action: Action
@@ -55,17 +59,20 @@ class ToolUse(NamedTuple):
     files: tuple[Clean, ...]
     edits: tuple[tuple[Clean, Clean], ...]
     output: Clean
-    outcome: Outcome = Outcome.WORKED
+    outcome: ToolOutcome = ToolOutcome.SUCCEEDED
     answers: tuple[tuple[Clean, Clean], ...] = ()
 
 
 class Event(NamedTuple):
-    """One thing that happened. `text` is the prompt, the answer or the summary; `folder` is as the agent told it."""
+    """One event of a session.
 
-    happening: Happening
+    `text` is the prompt, the answer or the summary; `folder` is the path that the agent sent.
+    """
+
+    event_type: EventType
     agent: str
     session_id: Clean
     folder: Path | None
     text: Clean
     tool: ToolUse | None = None
-    source: Clean = Clean("")  # why a session started: new, resumed or compacted
+    source: Clean = Clean("")  # reason of a session start: new, resumed or compacted

@@ -1,6 +1,9 @@
-"""Whether what a user or an agent said is a decision, a standing preference, or neither; with the probability and
-the sentence that carries it. Judges by the form of sentences: word classes, position, context. The classes of five
-languages are in kind_words.json, the learned weights in kind_weights.json; pure Python and linear: hooks run it."""
+"""Classifies a text of a user or an agent as a decision, a lasting preference, or neither, with a probability and the
+deciding sentence.
+
+A linear model over the form of sentences: word classes, position, context. The word classes of five languages are in
+kind_words.json, the learned weights in kind_weights.json. Pure Python and linear time, because hooks run it.
+"""
 
 import re
 from itertools import pairwise
@@ -12,17 +15,17 @@ if TYPE_CHECKING:
 
 DECISION = "decision"
 PREFERENCE = "preference"
-NOTE = "note"  # may be one of the two, too unsure to be shown unasked
+NOTE = "note"  # may be a decision or a preference, but too uncertain to be shown without a query
 NEITHER = ""
 
-# Longer texts are pasted material for the most part: a person's own words stand at the start or at the end.
+# Longer texts are mostly pasted material: the user's own words are at the start or the end.
 _START_CHARACTERS = 12_000
 _END_CHARACTERS = 4_000
 _START_SENTENCES = 30
 _END_SENTENCES = 15
 _LANGUAGE_CHARACTERS = 2_000
 _QUOTED_WORDS = 4  # a shorter quotation is a name
-_FEW_SENTENCES = 4  # in a text of so many, every sentence is the context of the others
+_MAX_SENTENCES_AS_CONTEXT = 4  # in texts up to this length, every sentence is context of the others
 _CJK_PER_WORD = 2
 
 _SPACELESS_CHARACTER = r"[\u3040-\u30ff\u3400-\u9fff]"
@@ -30,7 +33,7 @@ _GERMAN_MONTHS = ("jan", "feb", "mär", "apr", "mai", "jun", "jul", "aug", "sep"
 _SENTENCE_END = r"[.!?。！？…]"
 _TOKEN = r"[\w$'+#/%-]+|[^\w\s]"  # noqa: S105 - a pattern
 _QUOTE_MARK = "$QUOTE"
-_CLOSING = {'"': '"', "“": "”", "„": "“", "«": "»", "「": "」", "『": "』"}
+_CLOSING_QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "「": "」", "『": "』"}
 _LOG_STARTS = (
     "at ", 'file "', "[19", "[20", "e (", "w (", "i (", "traceback", "caused by", "warning:", "error:", "error[",
     "fatal:", "panic:", "goroutine ", "level=", ">", "|", "#", "npm err", "build completed", "completed 4",
@@ -38,8 +41,8 @@ _LOG_STARTS = (
 )  # fmt: skip
 _ERROR_NAMES = ("error:", "exception:", "warning:", "violation", "deadlocked")
 _SPACELESS = ("zh", "ja")
-# Small words that tell a language; what two of them share tells nothing and is left out.
-_COMMON = {
+# Function words by which a language is detected; words of two languages are left out.
+_COMMON_WORDS = {
     "en": frozenset(
         "the a an is are of to in on for and it that this with we i you not be at by from or but so if do "
         "don't it's can as only when".split()
@@ -53,13 +56,13 @@ _COMMON = {
         "hay vale".split()
     ),
 }  # fmt: skip
-_LETTERS = {"de": frozenset("äöüßÄÖÜ"), "es": frozenset("áéíóúñ¿¡")}
-_UNCLEAN = frozenset({"q", "ask", "hedge", "undecided", "oneoff", "bug", "i_did"})
-_NOT_PLAIN = frozenset({"q", "hedge", "undecided"})
-_SAID_OF_OTHERS = frozenset({"ask", "attrib", "oneoff"})
+_LANGUAGE_LETTERS = {"de": frozenset("äöüßÄÖÜ"), "es": frozenset("áéíóúñ¿¡")}
+_UNCLEAN_FEATURES = frozenset({"q", "ask", "hedge", "undecided", "oneoff", "bug", "i_did"})
+_AMBIGUOUS_FEATURES = frozenset({"q", "hedge", "undecided"})
+_NOT_OWN_RULE = frozenset({"ask", "attrib", "oneoff"})
 _FORM_CHARACTERS = 400
-_LONGEST_OPENING = 8  # words
-_NOT_PLURAL = frozenset(
+_MAX_OPENING_WORDS = 8  # words
+_NON_PLURALS = frozenset(
     "is was does has this us it's that's let's as yes its his less unless always perhaps sometimes besides thanks "
     "thus".split()
 )
@@ -70,7 +73,7 @@ _CONDITIONS = ("if", "wenn", "falls", "si")
 _TECHNOLOGY = "tech"
 _SUBJECTS = frozenset("i we you he it det dem tech name s not all wh do1 code".split())
 _VERBS = frozenset("be was have do can must will ed do1".split())
-# What the endings of words that belong to no closed class tell, longer endings first.
+# Tags of open-class words by their endings, longer endings first.
 _ENDINGS = {
     "en": {"ing": "ing", "ly": "ly", "ed": "ed", "s": "s"},
     "de": {"eln": "infinitive", "ern": "infinitive", "en": "infinitive", "t": "ed"},
@@ -79,18 +82,18 @@ _ENDINGS = {
 }
 _OPEN_CLASSES = frozenset("x name code ed ing s ly tech number infinitive".split())
 _CLAUSE_MARKS = "，。、；："
-_MOST_CLAUSES = 4
+_MAX_CLAUSES = 4
 _CJK_ENDS = "。！!.… "
 _CJK_CONDITIONS = ("如果", "要是", "もし")
-# What of the sentences around is worth knowing.
-_CONTEXT = frozenset(
+# Features of neighbouring sentences that are used as context.
+_CONTEXT_FEATURES = frozenset(
     "q ask hedge undecided oneoff attrib task bug ack i_did done past isg reason contrast p_again p_always p_scope "
     "p_rule p_enforce p_neg d_act d_state d_we fact advice system p_when p_like we s_work s_ui".split()
 )
 
 
 class Judgement(NamedTuple):
-    """What a text is, how sure it is that it is no ordinary talk (0 to 1), and the sentence that says it."""
+    """Kind of a text, the probability that it is a decision or preference (0 to 1), and the deciding sentence."""
 
     kind: str
     score: float
@@ -98,7 +101,7 @@ class Judgement(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence with everything that the weights know about. `form`: the kind that it plainly has by how it begins."""
+    """A sentence with its features; `form` is its kind if its beginning or end leaves no doubt."""
 
     text: str
     features: frozenset[str]
@@ -106,21 +109,20 @@ class Sentence(NamedTuple):
 
 
 class _Lexicon(NamedTuple):
-    """The word classes of a language: classes by phrase, and of phrases with several words the most words by the
-    first."""
+    """Word classes of a language by phrase; `longest` is the number of words of the longest phrase by first word."""
 
     classes: "Mapping[str, tuple[str, ...]]"
     longest: "Mapping[str, int]"
-    tags: "Mapping[str, str]"  # of the words of closed classes, and of names of technologies
+    tags: "Mapping[str, str]"  # part-of-speech tags of function words and of technology names
 
 
 class _Model(NamedTuple):
-    """The data files as they are; the words of a language are put in order when a text is in it."""
+    """Contents of the data files; lexicons are built when a text in their language is classified."""
 
     words: "Mapping[str, Mapping[str, Sequence[str]]]"
     tags: "Mapping[str, Mapping[str, Sequence[str]]]"
     technologies: "Sequence[str]"
-    forms: "Mapping[str, Mapping[str, Any]]"  # how plain rules and decisions begin and end
+    forms: "Mapping[str, Mapping[str, Any]]"  # beginnings and ends of unambiguous rules and decisions
     lexicons: dict[str, _Lexicon]
     constant: "Sequence[float]"
     places: "Mapping[str, int]"  # of features among the weights
@@ -130,7 +132,7 @@ class _Model(NamedTuple):
     unsure: float
 
     def lexicon(self, language: str) -> _Lexicon:
-        """The word classes of a language."""
+        """Return the lexicon of a language; built on first use."""
         if language not in self.lexicons:
             tags = dict.fromkeys(self.technologies, _TECHNOLOGY)
             tags |= {word: tag for tag, words in self.tags.get(language, {}).items() for word in words}
@@ -142,14 +144,14 @@ _loaded: list[_Model] = []
 
 
 def judge(text: str, *, is_agent: bool = False) -> Judgement:
-    """What a prompt, or the answer of an agent, is."""
+    """Classify a prompt, or an answer of an agent."""
     model = _model()
     best = Judgement(NEITHER, 0.0, "")
     for sentence in sentences_of(text, is_agent=is_agent):
         decision, preference = _probabilities(model, sentence.features)
         kind, score = DECISION if decision >= preference else PREFERENCE, decision + preference
         if sentence.form and score < model.sure:
-            # Weights learned from texts that are hard to tell apart think little of the plainest ones.
+            # The weights were learned from difficult texts, and score unambiguous ones too low.
             kind, score = sentence.form, model.sure
         if score > best.score:
             best = Judgement(kind, score, sentence.text)
@@ -158,9 +160,8 @@ def judge(text: str, *, is_agent: bool = False) -> Judgement:
     return best._replace(kind=NOTE if best.score >= model.unsure else NEITHER)
 
 
-def said_in_short(text: str, characters: int, *, is_agent: bool = False) -> str:
-    """The sentences of a decision or a rule that carry it, as many as there is room for, in their order: the likeliest
-    first of all."""
+def shorten_statement(text: str, characters: int, *, is_agent: bool = False) -> str:
+    """Return the deciding sentences of a decision or rule, as many as fit, in their order; at least the best one."""
     model = _model()
     scores = {s.text: sum(_probabilities(model, s.features)) for s in sentences_of(text, is_agent=is_agent)}
     chosen: set[str] = set()
@@ -173,7 +174,7 @@ def said_in_short(text: str, characters: int, *, is_agent: bool = False) -> str:
 
 
 def count_words(text: str) -> int:
-    """How many words a text has; scripts that write no spaces have one for every two characters."""
+    """Return the number of words; scripts without spaces count one word per two characters."""
     if text.isascii():
         return len(text.split())
     spaced, spaceless = re.subn(_SPACELESS_CHARACTER, " ", text)
@@ -181,7 +182,7 @@ def count_words(text: str) -> int:
 
 
 def sentences_of(text: str, *, is_agent: bool) -> list[Sentence]:
-    """The sentences of a text in its writer's own words, with their features."""
+    """Return the sentences in the writer's own words, with their features; code, logs and quotations are left out."""
     if len(text) > _START_CHARACTERS + _END_CHARACTERS:
         text = f"{text[:_START_CHARACTERS]}\n{text[-_END_CHARACTERS:]}"
     own, shown, has_foreign = _own_sentences(text)
@@ -192,75 +193,89 @@ def sentences_of(text: str, *, is_agent: bool) -> list[Sentence]:
         own, shown = (all_[:_START_SENTENCES] + all_[-_END_SENTENCES:] for all_ in (own, shown))
     lexicon = _model().lexicon(language)
     if language in _SPACELESS:
-        lexicon = _occurring(lexicon, own)
-    alone = [_features(sentence, language, lexicon) for sentence in own]
-    # "Never delete the original" among many sentences says how one task is to be done.
-    is_task = is_agent or len(own) > _FEW_SENTENCES
-    around = {"assistant"} if is_agent else set()
-    around |= {"stripped"} if has_foreign else set()
-    around.add("n1" if len(own) == 1 else "n2" if len(own) == 2 else "n34" if len(own) <= _FEW_SENTENCES else "n5")
+        lexicon = _restrict_lexicon(lexicon, own)
+    own_features = [_features(sentence, language, lexicon) for sentence in own]
+    # In a long text, "Never delete the original" is an instruction for one task, not a rule.
+    is_task = is_agent or len(own) > _MAX_SENTENCES_AS_CONTEXT
+    shared_features = {"assistant"} if is_agent else set()
+    shared_features |= {"stripped"} if has_foreign else set()
+    shared_features.add(
+        "n1" if len(own) == 1 else "n2" if len(own) == 2 else "n34" if len(own) <= _MAX_SENTENCES_AS_CONTEXT else "n5"
+    )
     return [
         Sentence(
             sentence,
-            frozenset(alone[at] | around | _position(at, len(own)) | _context(alone, at)),
-            NEITHER if is_task or alone[at] & _NOT_PLAIN else _plain_form(own[at], alone[at]),
+            frozenset(
+                own_features[at]
+                | shared_features
+                | _position_features(at, len(own))
+                | _context_features(own_features, at)
+            ),
+            NEITHER
+            if is_task or own_features[at] & _AMBIGUOUS_FEATURES
+            else _unambiguous_kind(own[at], own_features[at]),
         )
         for at, sentence in enumerate(shown)
     ]
 
 
-def _plain_form(sentence: str, features: "set[str]") -> str:
-    """The kind of a sentence that begins, or ends, as only rules and decisions do: "From now on use …"."""
+def _unambiguous_kind(sentence: str, features: "set[str]") -> str:
+    """Return the kind of a sentence that begins or ends as only rules and decisions do: "From now on use …"."""
     forms = _model().forms
-    # A few words do not always tell their language, but how they begin does.
+    # The language of a few words cannot always be detected, but their beginning is unambiguous.
     for row in () if sentence.isascii() else (row for each in _SPACELESS for row in forms[each]["begin"]):
         if sentence.startswith(tuple(row["phrases"])) and features.isdisjoint(row["unless"]):
             return str(row["kind"])
-    found = (_form_in(sentence, features, forms[each]) for each in _COMMON)
+    found = (_unambiguous_kind_in(sentence, features, forms[each]) for each in _COMMON_WORDS)
     return next(filter(None, found), NEITHER)
 
 
-def _form_in(sentence: str, features: "set[str]", forms: "Mapping[str, Any]") -> str:
-    """The kind that a sentence plainly has in one language."""
+def _unambiguous_kind_in(sentence: str, features: "set[str]", forms: "Mapping[str, Any]") -> str:
+    """Return the unambiguous kind of a sentence according to the forms of one language."""
     tokens = [token.lower() for token in re.findall(_TOKEN, sentence[:_FORM_CHARACTERS].replace("’", "'"))]
     while tokens and tokens[0] in forms["lead"]:
         tokens = tokens[1:]
     for row in forms["begin"]:
-        if features.isdisjoint(row.get("unless", ())) and _begins_so(tokens, row, forms["soft"]):
+        if features.isdisjoint(row.get("unless", ())) and _matches_opening(tokens, row, forms["soft"]):
             return str(row["kind"])
-    spoken = " ".join(tokens).rstrip(" .!")
-    for row in forms["end"] if features.isdisjoint(_SAID_OF_OTHERS) else ():
-        if tokens and tokens[0] in row["first"] and spoken.endswith(tuple(f" {phrase}" for phrase in row["phrases"])):
+    normalized = " ".join(tokens).rstrip(" .!")
+    for row in forms["end"] if features.isdisjoint(_NOT_OWN_RULE) else ():
+        if (
+            tokens
+            and tokens[0] in row["first"]
+            and normalized.endswith(tuple(f" {phrase}" for phrase in row["phrases"]))
+        ):
             return str(row["kind"])
     return NEITHER
 
 
-def _begins_so(tokens: "Sequence[str]", row: "Mapping[str, Any]", soft: "Sequence[str]") -> bool:
-    spoken = f"{' '.join(tokens[:_LONGEST_OPENING])} "
+def _matches_opening(tokens: "Sequence[str]", row: "Mapping[str, Any]", soft: "Sequence[str]") -> bool:
+    """Whether the tokens start with a phrase of the row, followed by an allowed word."""
+    normalized = f"{' '.join(tokens[:_MAX_OPENING_WORDS])} "
     for phrase in row["phrases"]:
-        if spoken.startswith(f"{phrase} "):
-            rest = [token for token in tokens[phrase.count(" ") + 1 :][:_LONGEST_OPENING] if token not in soft]
+        if normalized.startswith(f"{phrase} "):
+            rest = [token for token in tokens[phrase.count(" ") + 1 :][:_MAX_OPENING_WORDS] if token not in soft]
             if rest and rest[0] not in row.get("not_then", ()) and rest[0] in row.get("then", rest):
                 return True
     return False
 
 
 def language_of(text: str) -> str:
-    """The language of a text among those with a lexicon; English when nothing tells."""
+    """Return the language of a text among those with a lexicon; English if undecided."""
     wide = [] if text.isascii() else [character for character in text if character > "\u3000"]
     kana = sum("\u3040" <= character <= "\u30ff" for character in wide)
     han = sum("\u4e00" <= character <= "\u9fff" for character in wide)
     if kana + han > 8 or (kana + han >= 2 and 12 * (kana + han) >= len(text)):
         return "ja" if kana * 5 > han else "zh"
     words = text.lower().replace(",", " ").replace(".", " ").split()
-    scores = {language: float(sum(word in common for word in words)) for language, common in _COMMON.items()}
-    for language, letters in _LETTERS.items():
+    scores = {language: float(sum(word in common for word in words)) for language, common in _COMMON_WORDS.items()}
+    for language, letters in _LANGUAGE_LETTERS.items():
         scores[language] += 0.0 if text.isascii() else 0.7 * sum(map(letters.__contains__, text))
     return max(scores, key=lambda language: scores[language])
 
 
 def prose_lines(text: str) -> tuple[list[str], bool]:
-    """The lines of a text outside of code fences, without the marks of lists; and whether it has such code."""
+    """Return the lines outside of code fences without list marks, and whether there are code fences."""
     lines: list[str] = []
     in_fence = has_fence = False
     for line in text.split("\n"):
@@ -273,8 +288,8 @@ def prose_lines(text: str) -> tuple[list[str], bool]:
 
 
 def _own_sentences(text: str) -> tuple[list[str], list[str], bool]:
-    """The sentences that the writer wrote, with marks for quotations and as they are; no code, logs or tables, and
-    whether there were any of these."""
+    """Return the writer's sentences twice, with quotation placeholders and as written, and whether code, logs or
+    quotations were found."""
     marked: list[str] = []
     quotations: list[str] = []
     lines, has_foreign = prose_lines(text)
@@ -285,11 +300,12 @@ def _own_sentences(text: str) -> tuple[list[str], list[str], bool]:
         unquoted, quoted = _without_quotations(line)
         quotations += quoted
         marked += split_sentences(unquoted)
-    following = iter(quotations)
-    return marked, [_with_quotations(sentence, following) for sentence in marked], has_foreign or bool(quotations)
+    remaining = iter(quotations)
+    return marked, [_with_quotations(sentence, remaining) for sentence in marked], has_foreign or bool(quotations)
 
 
 def _is_log(line: str) -> bool:
+    """Whether a line belongs to a log, a table or markup; expects lower case."""
     first = line.partition(" ")[0]
     return (
         line.startswith(_LOG_STARTS)
@@ -300,15 +316,15 @@ def _is_log(line: str) -> bool:
 
 
 def _without_quotations(line: str) -> tuple[str, list[str]]:
-    """A line with its quotations replaced by a mark, and these; short ones are names and stay."""
-    if not any(opening in line for opening in _CLOSING):
+    """Replace the quotations of a line by placeholders and return both; short quotations are names and stay."""
+    if not any(opening in line for opening in _CLOSING_QUOTES):
         return line, []
     kept: list[str] = []
     quotations: list[str] = []
-    unclosed: set[str] = set()  # looked for once: else a row of opening marks would cost the square of its length
+    unclosed: set[str] = set()  # searched only once: a row of opening marks would otherwise take quadratic time
     at = start = 0
     while at < len(line):
-        closing = _CLOSING.get(line[at], "")
+        closing = _CLOSING_QUOTES.get(line[at], "")
         end = line.find(closing, at + 1) if closing and closing not in unclosed else -1
         if end < 0:
             unclosed.add(closing)
@@ -324,14 +340,14 @@ def _without_quotations(line: str) -> tuple[str, list[str]]:
     return "".join([*kept, line[start:]]), quotations
 
 
-def _with_quotations(sentence: str, following: "Iterator[str]") -> str:
-    """A sentence with the next quotations in the places of its marks."""
+def _with_quotations(sentence: str, remaining: "Iterator[str]") -> str:
+    """Put the next quotations back into the placeholders of a sentence."""
     first, *others = (part.strip() for part in sentence.split(_QUOTE_MARK))
-    return " ".join([first, *(f"{next(following, _QUOTE_MARK)} {other}" for other in others)]).strip()
+    return " ".join([first, *(f"{next(remaining, _QUOTE_MARK)} {other}" for other in others)]).strip()
 
 
 def split_sentences(line: str) -> list[str]:
-    """The sentences of a line."""
+    """Split a line into sentences."""
     sentences: list[str] = []
     start = 0
     for found in re.finditer(_SENTENCE_END, line):
@@ -344,6 +360,7 @@ def split_sentences(line: str) -> list[str]:
 
 
 def _ends_sentence(line: str, start: int, at: int) -> bool:
+    """Whether the mark at `at` ends a sentence: not in abbreviations, list numbers and German dates."""
     mark, after = line[at], line[at + 1 : at + 2]
     if mark in "。！？":
         return True
@@ -358,7 +375,7 @@ def _ends_sentence(line: str, start: int, at: int) -> bool:
 
 
 def _features(sentence: str, language: str, lexicon: _Lexicon) -> set[str]:
-    """What can be said of a sentence by itself."""
+    """Return the features of a sentence by itself."""
     if language in _SPACELESS:
         features = _features_without_spaces(sentence, language, lexicon)
     else:
@@ -377,17 +394,18 @@ def _features(sentence: str, language: str, lexicon: _Lexicon) -> set[str]:
     }
     features |= {name for name, holds in facts.items() if holds}
     features.discard("aux")
-    if not features & _UNCLEAN:
+    if not features & _UNCLEAN_FEATURES:
         features.add("clean")
     return features
 
 
 def _features_without_spaces(sentence: str, language: str, lexicon: _Lexicon) -> set[str]:
+    """Return the features of a Chinese or Japanese sentence, based on substrings."""
     marked = f"^{sentence.lower()}$"
     features = {name for phrase, names in lexicon.classes.items() if phrase in marked for name in names}
     features |= {f"{language}:{pair}" for pair in map("".join, pairwise(marked)) if not pair.isascii()}
     features |= {"comma"} if any(mark in sentence for mark in "，、,") else set()
-    features.add(f"clauses{min(_MOST_CLAUSES, 1 + sum(map(sentence.count, _CLAUSE_MARKS)))}")
+    features.add(f"clauses{min(_MAX_CLAUSES, 1 + sum(map(sentence.count, _CLAUSE_MARKS)))}")
     named = sum(token in lexicon.tags for token in re.findall(_TOKEN, sentence.lower()))
     features |= {"tech"} if named else set()
     features |= {"tech2"} if named > 1 else set()
@@ -397,15 +415,16 @@ def _features_without_spaces(sentence: str, language: str, lexicon: _Lexicon) ->
 
 
 def _features_of_words(sentence: str, language: str, lexicon: _Lexicon) -> set[str]:
-    spoken = sentence.replace("’", "'").replace(_QUOTE_MARK, "$quote")
-    written: list[str] = re.findall(_TOKEN, spoken)
+    """Return the features of a sentence in a language with spaces, based on tokens."""
+    normalized = sentence.replace("’", "'").replace(_QUOTE_MARK, "$quote")
+    written: list[str] = re.findall(_TOKEN, normalized)
     tokens = ["$num" if token[0].isdigit() else token.lower() for token in written]
-    features = _classes_of(["^", *tokens, "$"], lexicon) | _form(written, language, lexicon.tags)
+    features = _classes_of(["^", *tokens, "$"], lexicon) | _grammar_features(written, language, lexicon.tags)
     features |= {f"{language}:{token}" for token in tokens if token[0].isalpha()}
     if not tokens:
         return features
     features.add(f"{language}:^{tokens[0]}")
-    later = spoken.split()[1:]
+    later = normalized.split()[1:]
     facts = {
         "comma": "," in tokens,
         "det1": tokens[0] in _ARTICLES,
@@ -419,10 +438,10 @@ def _features_of_words(sentence: str, language: str, lexicon: _Lexicon) -> set[s
     return features | {name for name, holds in facts.items() if holds}
 
 
-def _form(tokens: "Sequence[str]", language: str, tags: "Mapping[str, str]") -> set[str]:
-    """Who does what in which mood, and with which kinds of words a sentence begins and ends."""
+def _grammar_features(tokens: "Sequence[str]", language: str, tags: "Mapping[str, str]") -> set[str]:
+    """Return the features of subject, verb and word tags at the beginning and end of a sentence."""
     kinds = [_tag(token, language, tags, is_first=at == 0) for at, token in enumerate(tokens)]
-    spoken = _closed_words(tokens, kinds)
+    normalized = _closed_words(tokens, kinds)
     while kinds and kinds[-1] in (".", "!"):
         kinds.pop()
     row = ["^", *kinds, "$"]
@@ -433,7 +452,7 @@ def _form(tokens: "Sequence[str]", language: str, tags: "Mapping[str, str]") -> 
         *(f"/{kind}" for kind in kinds),
         *(f"/{' '.join(row[:length])}" for length in (2, 3, 4)),
         *(f"/{' '.join(row[-length:])}" for length in (2, 3)),
-        *(f"/{language} {' '.join(pair)}" for pair in pairwise(spoken)),
+        *(f"/{language} {' '.join(pair)}" for pair in pairwise(normalized)),
         f"/subject {subject}",
         f"/verb {verb}",
         f"/subject {subject} verb {verb}",
@@ -443,13 +462,13 @@ def _form(tokens: "Sequence[str]", language: str, tags: "Mapping[str, str]") -> 
 
 
 def _closed_words(tokens: "Sequence[str]", kinds: "Sequence[str]") -> "list[str]":
-    """A sentence as its small words in their order; what belongs to an open class stands for its class."""
-    spoken = (kind if kind in _OPEN_CLASSES else token.lower() for token, kind in zip(tokens, kinds, strict=True))
-    return ["^", *spoken, "$"]
+    """Return the function words of a sentence in order; open-class words are represented by their tag."""
+    normalized = (kind if kind in _OPEN_CLASSES else token.lower() for token, kind in zip(tokens, kinds, strict=True))
+    return ["^", *normalized, "$"]
 
 
 def _tag(token: str, language: str, tags: "Mapping[str, str]", *, is_first: bool) -> str:
-    """The class of a word that belongs to a closed one; else how it is written."""
+    """Return the part-of-speech tag of a known word, otherwise a tag by spelling and ending."""
     lower, initial = token.lower(), token[0]
     if known := tags.get(lower):
         return known
@@ -466,7 +485,7 @@ def _tag(token: str, language: str, tags: "Mapping[str, str]", *, is_first: bool
 
 
 def _english_forms(tokens: "Sequence[str]") -> dict[str, bool]:
-    """A plural without article at the start is the subject of a rule, mostly."""
+    """Return features of English endings; a plural without article at the start is usually the subject of a rule."""
     second = tokens[1] if len(tokens) > 1 else ""
     return {
         "plural1": _is_plural(tokens[0]),
@@ -477,18 +496,18 @@ def _english_forms(tokens: "Sequence[str]") -> dict[str, bool]:
 
 
 def _is_plural(word: str) -> bool:
-    return word.endswith("s") and len(word) > 3 and word not in _NOT_PLURAL and "'" not in word
+    return word.endswith("s") and len(word) > 3 and word not in _NON_PLURALS and "'" not in word
 
 
 def _is_name(word: str) -> bool:
-    """Whether a word has a capital or a digit, as names of products have."""
+    """Whether a word has a capital or a digit, as product names do."""
     if not word[:1].isalpha() or word == "I" or word.startswith("I'"):
         return False
     return word != word.lower() or re.search(r"\d", word) is not None
 
 
 def _classes_of(tokens: "Sequence[str]", lexicon: _Lexicon) -> set[str]:
-    """The classes of all phrases in a row of tokens."""
+    """Return the classes of all phrases in a token sequence."""
     found: set[str] = set()
     for at, token in enumerate(tokens):
         found.update(lexicon.classes.get(token, ()))
@@ -498,26 +517,28 @@ def _classes_of(tokens: "Sequence[str]", lexicon: _Lexicon) -> set[str]:
 
 
 def _has_heading(sentence: str) -> bool:
-    """Whether it begins with a few words and a colon."""
+    """Whether a sentence begins with a few words and a colon."""
     places = [place for place in (sentence.find(": ", 0, 40), sentence.find("：", 0, 40)) if place > 0]
     return bool(places) and min(places) < 30 and count_words(sentence[: min(places)]) <= 4
 
 
-def _position(at: int, count: int) -> set[str]:
+def _position_features(at: int, count: int) -> set[str]:
+    """Return whether a sentence is the first or the last one of several."""
     if count == 1:
         return set()
     return ({"first"} if at == 0 else set()) | ({"last"} if at == count - 1 else set())
 
 
-def _context(alone: "Sequence[set[str]]", at: int) -> set[str]:
-    """What the other sentences have, or only the neighbours in a long text."""
-    reach = len(alone) if len(alone) <= _FEW_SENTENCES else 1
-    near: Iterable[int] = range(max(0, at - reach), min(len(alone), at + reach + 1))
-    others = set().union(*(alone[place] & _CONTEXT for place in near if place != at))
+def _context_features(own_features: "Sequence[set[str]]", at: int) -> set[str]:
+    """Return the context features of the other sentences; in a long text, of the neighbours only."""
+    reach = len(own_features) if len(own_features) <= _MAX_SENTENCES_AS_CONTEXT else 1
+    near: Iterable[int] = range(max(0, at - reach), min(len(own_features), at + reach + 1))
+    others = set().union(*(own_features[place] & _CONTEXT_FEATURES for place in near if place != at))
     return {f"~{name}" for name in others}
 
 
 def _probabilities(model: _Model, features: "frozenset[str]") -> tuple[float, float]:
+    """Return the probabilities of a decision and of a preference."""
     decision, preference = model.constant
     for name in features & model.places.keys():
         place = 2 * model.places[name]
@@ -532,22 +553,23 @@ def _probabilities(model: _Model, features: "frozenset[str]") -> tuple[float, fl
     return parts[0] / sum(parts), parts[1] / sum(parts)
 
 
-def _occurring(lexicon: _Lexicon, sentences: "Sequence[str]") -> _Lexicon:
-    """A lexicon without the phrases that no sentence has."""
+def _restrict_lexicon(lexicon: _Lexicon, sentences: "Sequence[str]") -> _Lexicon:
+    """Return a lexicon with only the phrases that occur in the sentences."""
     marked = "".join(f"^{sentence.lower()}$" for sentence in sentences)
     return lexicon._replace(classes={phrase: names for phrase, names in lexicon.classes.items() if phrase in marked})
 
 
 def _model() -> _Model:
+    """Return the model; it is loaded on first use."""
     if not _loaded:
-        import json  # deferred: hooks that keep no text never need it
+        import json  # deferred: hooks that store no text do not need it
         from pathlib import Path
 
         words, learned = (
             json.loads(Path(__file__).with_name(name).read_text("utf-8"))
             for name in ("kind_words.json", "kind_weights.json")
         )
-        # One string and one list of whole numbers are read in a third of the time that a mapping takes.
+        # One string and one list of integers load three times as fast as a mapping.
         names = learned.pop("names").split("\n")
         places = dict(zip(names, range(len(names)), strict=True))
         described = (words["classes"], words["tags"], words["technologies"], words["forms"])
@@ -556,6 +578,7 @@ def _model() -> _Model:
 
 
 def _lexicon(classes: "Mapping[str, Sequence[str]]", tags: "Mapping[str, str]") -> _Lexicon:
+    """Build the lexicon of a language from its word classes."""
     by_phrase: dict[str, tuple[str, ...]] = {}
     longest: dict[str, int] = {}
     for name, phrases in classes.items():

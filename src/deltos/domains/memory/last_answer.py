@@ -1,5 +1,8 @@
-"""What an agent said last, out of the session file that its hook names: Copilot CLI's hook of a turn's end does not
-tell it. Reads the end of the file alone: hooks run it."""
+"""Reads the last message of an agent from the session file: Copilot CLI's hook at the end of a turn does not include
+it.
+
+Reads only the end of the file, because a hook runs it.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ from deltos.errors import FileRefused
 from deltos.files import FileTree
 
 _END_BYTES = 131_072
-_MOST_LINES = 60  # back from the end of a turn; each is parsed
+_MAX_LINES = 60  # parsed, counted back from the end of the file
 
 
 def last_answer(path: str) -> str:
-    """The last words of the main agent at the end of a session file; empty where there are none to be read."""
+    """Return the last message of the main agent in a session file; empty if there is none, or on read errors."""
     file = Path(path)
     if not file.is_absolute() or file.suffix != ".jsonl" or "\0" in path:
         return ""
@@ -24,11 +27,11 @@ def last_answer(path: str) -> str:
             end = tree.read_tail(file.name, _END_BYTES)
     except (FileRefused, OSError, ValueError):
         return ""
-    for line in reversed(end.split(b"\n")[-_MOST_LINES:]):
-        if b'"user.message"' in line:  # nothing was said since
+    for line in reversed(end.split(b"\n")[-_MAX_LINES:]):
+        if b'"user.message"' in line:  # the agent has not answered this prompt
             return ""
-        if b'"assistant.message"' in line and (said := _answer(line)):
-            return said
+        if b'"assistant.message"' in line and (text := _answer(line)):
+            return text
     return ""
 
 

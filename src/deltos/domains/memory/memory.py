@@ -1,5 +1,4 @@
-"""Memory itself: remember, find, look around, forget. Keeps the rules; leaves SQL to the store and wording
-to render.py."""
+"""The memory service: remember, search, timeline and forget. SQL is in the store, wording in render.py."""
 
 from __future__ import annotations
 
@@ -16,28 +15,28 @@ from deltos.domains.memory.model import (
     PERSONAL,
     Draft,
     ObservationOrigin,
-    Remembered,
+    RememberResult,
+    format_id,
     possible_ids,
-    shown_id,
 )
 from deltos.domains.memory.redact import redact, redact_name, storable
 from deltos.domains.memory.supersede import (
-    amended,
-    amendment_of,
-    goes_back,
+    amendment_text,
+    find_amendments,
+    find_reversal,
+    find_superseded,
+    is_reversal,
     kinds_that_replace,
     kinds_to_compare,
     may_amend,
-    superseded,
-    unamended,
-    went_back,
+    without_amendments,
 )
 from deltos.errors import BadArgument, Forbidden, NotFound
 from deltos.model import NO_FILTERS
 from deltos.store.observations import Clean, NewObservation
 from deltos.text.identifiers import names_in_prose, words_inside
-from deltos.text.scripts import unspaced_words
 from deltos.text.times import micros, moment_of
+from deltos.text.unspaced_scripts import unspaced_words
 from deltos.workspace.identity import folder_in_checkout
 
 if TYPE_CHECKING:
@@ -51,33 +50,33 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation, Observations, ObservationsWriter
     from deltos.store.observations import ProjectRow as KnownProject
 
-_RECENT = 40  # observations of the project that a new one is compared with
-_LATER_LOOKED_AT = 400  # observations after one that is taken in from the past
+_MAX_DUPLICATE_CANDIDATES = 40  # recent observations of the project that a new one is compared with
+_MAX_LATER_CHECKED = 400  # later observations that may supersede one imported from the past
 _ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
 _ID_LENGTH = 10
-LONGEST_QUERY = 500
+MAX_QUERY_CHARACTERS = 500
 SNAPSHOTS_KEPT = 7
-_TIED_WITHIN = 12  # observations of a session, back from an edit, among which the statement is looked for
-_LASTING = ("decision", "preference")
-_UNSURE = ("note", "request")  # kinds of what was said and may be a decision
+_MAX_STATEMENT_DISTANCE = 12  # observations before an edit that are searched for the statement behind it
+_LASTING_KINDS = ("decision", "preference")
+_UNCERTAIN_KINDS = ("note", "request")  # may be decisions
 _RULE_OPENINGS = ("prefer ", "always use ", "never use ")
-_MOST_CHOSEN = 1_000_000
-_MOST_CHOSEN_BY_QUERY = 100
-# A clock may be a little ahead; what claims to come from further on was written by one that is wrong.
+_MAX_SELECTED = 1_000_000
+_MAX_SELECTED_BY_QUERY = 100
+# Microseconds. A clock may be a little ahead; times beyond that come from a wrong clock.
 CLOCK_TOLERANCE = 86_400_000_000
-# A hook notes the time a little later than the agent's own file does.
-_CLOCKS_DIFFER = 60_000_000
+# Microseconds. A hook records an event slightly later than the agent's session file does.
+_CLOCK_SKEW = 60_000_000
 
 
 class ObservationLookup(NamedTuple):
-    """The observations behind some ids, and the ids that mean nothing."""
+    """The observations found for some ids, and the unknown ids."""
 
     found: tuple[Observation, ...]
     unknown: tuple[str, ...]
 
 
-class Choice(NamedTuple):
-    """Which observations are meant: those that have all of it. Times are microseconds; None for any."""
+class ObservationFilter(NamedTuple):
+    """Criteria for selecting observations, all of which must match; times are microseconds, None for no limit."""
 
     query: str = ""
     session_id: str = ""
@@ -86,8 +85,8 @@ class Choice(NamedTuple):
     until: int | None = None
 
 
-class Purged(NamedTuple):
-    """How many observations went, whether the file keeps no trace of them, and copies that may still hold them."""
+class PurgeResult(NamedTuple):
+    """Number of purged observations, whether the file is free of traces, and copies that may still contain them."""
 
     removed: int
     is_traceless: bool
@@ -95,32 +94,32 @@ class Purged(NamedTuple):
 
 
 class PreparedDraft(NamedTuple):
-    """A draft that is safe to keep, not yet placed."""
+    """A redacted draft, ready to be stored."""
 
     new: NewObservation
     redacted: tuple[str, ...]
 
 
 def local_now() -> datetime:
-    """The time now, in the zone of this machine."""
+    """Return the current time in the local time zone."""
     return datetime.now().astimezone()
 
 
 def random_id() -> Clean:
-    """A short random id: 50 bits, so that two are practically never the same."""
+    """Return a short random id of 50 bits, so that collisions are practically impossible."""
     return Clean("".join(_ID_LETTERS[byte & 31] for byte in os.urandom(_ID_LENGTH)))
 
 
-def id_from(told: str) -> Clean:
-    """The id of what has a source of its own: the same whenever, and wherever, it is taken in."""
+def derive_id(source_text: str) -> Clean:
+    """Return the id for an imported record; the same record gets the same id on every machine."""
     from deltos.digest import sha256  # deferred: hooks make random ids
 
-    digest = sha256(told.encode("utf-8", "surrogatepass")).digest()
+    digest = sha256(source_text.encode("utf-8", "surrogatepass")).digest()
     return Clean("".join(_ID_LETTERS[byte & 31] for byte in digest[:_ID_LENGTH]))
 
 
 class Memory:
-    """What was learned, kept between sessions, in one file."""
+    """The observations of all projects in one store, with the rules for adding, merging and superseding them."""
 
     def __init__(
         self,
@@ -140,39 +139,42 @@ class Memory:
         self.fresh_id = new_id
 
     def as_of(self, moment: int, new_id: Clean) -> Memory:
-        """This memory as it was at a moment: what is kept through it gets that time, that id, and no anchors, because
-        the code of then is not known. What was kept since does not count as recent."""
+        """Return this memory as of an earlier moment, for importing.
+
+        New observations get that time and id and no anchors, because the code of that time is not known. Later
+        observations do not count as recent.
+        """
         return Memory(self.store, clock=lambda: moment_of(moment), new_id=lambda: new_id, is_past=True)
 
-    def remember(self, draft: Draft, origin: ObservationOrigin) -> Remembered:
-        """Keep a draft; on disk when this returns. One that says what is known joins the older observation."""
+    def remember(self, draft: Draft, origin: ObservationOrigin) -> RememberResult:
+        """Store a draft, durable when this returns; a duplicate is merged into the older observation."""
         if not may_recall(origin.project_id, folder_of(origin)):
-            raise Forbidden("Memories of that project are not yours to keep", hint="Leave out project_id.")
+            raise Forbidden("You may not store observations in that project", hint="Leave out project_id.")
         prepared = self.prepare(draft, origin.root)
         with self.store.writing() as writer:
             project, session = self.origin_keys(writer, origin)
             return self.add(writer, project, session, prepared)
 
     def prepare(self, draft: Draft, root: Path | None) -> PreparedDraft:
-        """Clean and redact a draft and tie it to the code it names; refuse what cannot be kept."""
+        """Clean and redact a draft and anchor it to code; raise BadArgument if it cannot be stored."""
         text = storable(draft.text)
         if len(text) > MAX_TEXT_CHARACTERS:
             raise BadArgument(
-                f"The text has {len(text):,} characters; at most {MAX_TEXT_CHARACTERS:,} are kept",
+                f"The text has {len(text):,} characters; at most {MAX_TEXT_CHARACTERS:,} can be stored",
                 hint="Remember a summary and name the file in `files`.",
             )
         safe = redact(text)
         kept = Clean(safe.text.strip())
         if not kept:
             raise BadArgument(
-                "There is nothing to remember: the text is empty",
-                hint="Give `text` outside <private> passages.",
+                "The text is empty, so there is nothing to remember",
+                hint="Give a text outside of <private> passages.",
             )
         kind, score = _kind_of(draft, kept)
         named = [redact_name(storable(path)) for path in draft.files]
         files = anchors.relative_files([*named, *anchors.files_in(kept, root)], root)
         symbols = tuple(anchors.symbols_in(kept))
-        if root is not None and symbols and not files:  # it names code without saying where that is
+        if root is not None and symbols and not files:  # names symbols but no file
             files = tuple(Clean(path) for path in self._files_defining(root, symbols))
         new = NewObservation(
             id=self.fresh_id(),
@@ -189,127 +191,137 @@ class Memory:
         return PreparedDraft(new, safe.kinds)
 
     def origin_keys(self, writer: ObservationsWriter, origin: ObservationOrigin) -> tuple[int, int]:
-        """The keys of an origin's project and session, made when they are new."""
-        origin = as_stored(origin)
+        """Return the keys of an origin's project and session, which are created if necessary."""
+        origin = with_redacted_names(origin)
         if origin.project_id == ALL_PROJECTS:
-            raise BadArgument(f"'{ALL_PROJECTS}' is no project", hint=f"Use '{PERSONAL}' for what holds everywhere.")
+            raise BadArgument(
+                f"'{ALL_PROJECTS}' is not a project", hint=f"Use '{PERSONAL}' for what applies to every project."
+            )
         now = micros(self.clock())
         root = "" if origin.root is None else redact_name(storable(str(origin.root.resolve())))
         folder = redact_name(folder_of(origin))
         if origin.session_id is not None:
-            # A session that goes deeper stays where it began, so that its observations stay neighbours.
+            # A session that enters a subfolder keeps its first folder, so that its observations stay together.
             begun_in = writer.folder_of_session(origin.project_id, origin.session_id)
             folder = Clean(begun_in) if begun_in is not None and is_inside(folder, begun_in) else folder
         project = writer.project(origin.project_id, root=root, now=now, folder=folder)
         return project, writer.session(project, origin.session_id, agent=origin.agent, now=now)
 
-    def as_known(self, project: Project) -> Project:
-        """The project under the identity that its memory has: an older one, until something new is written.
+    def with_stored_identity(self, project: Project) -> Project:
+        """Return the project with the id under which memory stores it.
 
-        A hook starts no git, so it may know a repository by its folder only, where tools know its first commit.
+        A hook does not start git, so it may have stored a repository by its folder where tools use the first commit.
         """
         project_id = redact_name(project.project_id)
         known = self.store.known_identity(project_id, redact_name(storable(str(project.root))))
         return project._replace(project_id=project_id if known is None else known)
 
-    def add(self, writer: ObservationsWriter, project: int, session: int, prepared: PreparedDraft) -> Remembered:
-        """Insert a prepared draft, or merge it into the recent observation that says the same."""
+    def add(self, writer: ObservationsWriter, project: int, session: int, prepared: PreparedDraft) -> RememberResult:
+        """Insert a prepared draft, or merge it into a recent duplicate."""
         new = prepared.new
-        # Inside the write transaction: two hooks that report the same at once must not both insert it.
-        until = new.created_at + _CLOCKS_DIFFER if self._is_past else None
+        # Checked inside the write transaction: two concurrent hooks with the same report must not both insert it.
+        until = new.created_at + _CLOCK_SKEW if self._is_past else None
         if self._is_past and (writer.was_purged(new.id) or writer.find(project, new.id)):
-            return Remembered(new.id, merged=True, redacted=prepared.redacted)
-        duplicate = find_duplicate(new.text, new.kind, writer.recent(project, limit=_RECENT, until=until))
+            return RememberResult(new.id, merged=True, redacted=prepared.redacted)
+        duplicate = find_duplicate(
+            new.text, new.kind, writer.recent(project, limit=_MAX_DUPLICATE_CANDIDATES, until=until)
+        )
         if duplicate is not None:
             older, fuller = duplicate
             self._merge(writer, older, new, takes_text=fuller == "newer")
-            return Remembered(older.id, merged=True, redacted=prepared.redacted)
-        # A clock that went backwards must not put a session's observations out of order.
+            return RememberResult(older.id, merged=True, redacted=prepared.redacted)
+        # Keep the order of a session's observations if the clock went backwards.
         last = 0 if self._is_past else writer.last_created_at(session) or 0
         is_ahead = last > new.created_at + CLOCK_TOLERANCE  # then the other one was wrong
         created_at = new.created_at if is_ahead else max(new.created_at, last)
         replaced = self._supersede_older(writer, project, new)
-        if new.kind not in _LASTING and (lasting := next((row for row in replaced if row.kind in _LASTING), None)):
-            new = new._replace(kind=Clean(lasting.kind), score=lasting.score)  # what replaces a decision is one
+        if new.kind not in _LASTING_KINDS and (
+            replaced_statement := next((row for row in replaced if row.kind in _LASTING_KINDS), None)
+        ):
+            new = new._replace(
+                kind=Clean(replaced_statement.kind), score=replaced_statement.score
+            )  # what replaces a decision is one
         place = writer.insert(project, session, new._replace(created_at=created_at))
         if self._is_past:
-            self._superseded_since(writer, project, place, new)
-        return Remembered(new.id, redacted=prepared.redacted, superseded=tuple(row.id for row in replaced))
+            self._supersede_by_later(writer, project, place, new)
+        return RememberResult(new.id, redacted=prepared.redacted, superseded=tuple(row.id for row in replaced))
 
-    def tie_to_statement(self, writer: ObservationsWriter, session: int, edit: NewObservation) -> None:
-        """Tie what the user last decided in a session to the code that was edited upon it, unless that is long past."""
-        rows = writer.in_session(session, limit=_TIED_WITHIN)
+    def anchor_statement(self, writer: ObservationsWriter, session: int, edit: NewObservation) -> None:
+        """Anchor the user's last decision of a session to the code edited after it, unless the decision is too far
+        back."""
+        rows = writer.in_session(session, limit=_MAX_STATEMENT_DISTANCE)
         statement = next((row for row in rows if row.source == "user"), None)
-        # The whole of a file changes too often to tell anything.
+        # Anchors of whole files are left out: files change too often for them to be useful.
         edited = [anchor for anchor in edit.anchors if anchor.symbol]
-        if edited and statement is not None and statement.kind in _LASTING and not statement.files:
+        if edited and statement is not None and statement.kind in _LASTING_KINDS and not statement.files:
             writer.add_anchors(statement.place, edited)
 
     def _supersede_older(self, writer: ObservationsWriter, project: int, new: NewObservation) -> list[Observation]:
-        """Have a new observation answer in the place of those that it says no longer hold."""
+        """Mark the observations that the new one supersedes, amend texts of which it replaces a part, and return the
+        former."""
         kinds, looked_at = kinds_to_compare(new)
         if not kinds:
             return []
         older = writer.recent(project, limit=looked_at, until=new.created_at, kinds=kinds)
-        # What the user pinned goes only when the user says so.
-        replaced = [row for row in superseded(new, older) if row.pinned_at is None]
-        if goes_back(new):
-            replaced += [row for row in self._go_back(project, writer, new, older) if row not in replaced]
+        # Only the user can replace pinned observations.
+        replaced = [row for row in find_superseded(new, older) if row.pinned_at is None]
+        if is_reversal(new):
+            replaced += [row for row in self._revert_to_earlier(project, writer, new, older) if row not in replaced]
             older = writer.recent(project, limit=looked_at, until=new.created_at, kinds=kinds)
-        for row, text in amended(new, (row for row in older if row not in replaced)):
+        for row, text in find_amendments(new, (row for row in older if row not in replaced)):
             self._amend(writer, row, Clean(text))
         for row in replaced:
             writer.mark_superseded(row.place, new.id, micros(self.clock()))
         return replaced
 
-    def _go_back(
+    def _revert_to_earlier(
         self, project: int, writer: ObservationsWriter, new: NewObservation, older: Sequence[Observation]
     ) -> tuple[Observation, ...]:
-        """Have what held before hold again, where a new observation goes back to it; what is given up for that."""
+        """Restore the observations to which the new one returns, and return those withdrawn for it."""
         kinds, looked_at = kinds_to_compare(new)
         statements = self.store.page((project,), new.created_at + 1, 0, limit=looked_at, kinds=kinds)
-        revived, given_up = went_back(new, statements)
-        for row in revived:
+        restored, withdrawn = find_reversal(new, statements)
+        for row in restored:
             writer.mark_superseded(row.place, None, micros(self.clock()))
         for row in older:
-            if (text := unamended(row.text, given_up)) != row.text:
+            if (text := without_amendments(row.text, withdrawn)) != row.text:
                 self._amend(writer, row, Clean(text))
-        return given_up
+        return withdrawn
 
-    def _superseded_since(self, writer: ObservationsWriter, project: int, place: int, old: NewObservation) -> None:
-        """Have what was kept before, but said later, answer in the place of something that is taken in only now."""
+    def _supersede_by_later(self, writer: ObservationsWriter, project: int, place: int, old: NewObservation) -> None:
+        """Apply later corrections to an observation that is imported with an earlier time."""
         row = writer.find(project, old.id)
         kinds = kinds_that_replace(old.kind)
         if row is None or not kinds:
             return
-        for newer in writer.later(project, old.created_at, limit=_LATER_LOOKED_AT, kinds=kinds):
-            if superseded(newer, [row]):
+        for newer in writer.later(project, old.created_at, limit=_MAX_LATER_CHECKED, kinds=kinds):
+            if find_superseded(newer, [row]):
                 writer.mark_superseded(place, newer.id, newer.created_at)
                 return
-            for _, text in amended(newer, [row]):
+            for _, text in find_amendments(newer, [row]):
                 self._amend(writer, row, Clean(text))
                 row = row._replace(text=Clean(text))
 
-    def _amend_again(self, writer: ObservationsWriter, changed: Observation, *, is_back: bool) -> None:
-        """Take a forgotten observation out of the texts that quote it; put it there again when it is brought back."""
+    def _update_amendments(self, writer: ObservationsWriter, changed: Observation, *, is_back: bool) -> None:
+        """Remove amendments made by an observation that was forgotten, or add them again if it was restored."""
         if not may_amend(changed):
-            return  # what may quote it is looked for in all texts of the project
+            return  # avoids searching all texts of the project
         project = writer.project_of(changed.place)
         if not is_back:
-            for row in writer.containing(project, amendment_of(changed)):
-                self._amend(writer, row, Clean(unamended(row.text, [changed])))
+            for row in writer.containing(project, amendment_text(changed)):
+                self._amend(writer, row, Clean(without_amendments(row.text, [changed])))
             return
         kinds, looked_at = kinds_to_compare(changed)
         older = writer.recent(project, limit=looked_at, until=changed.created_at, kinds=kinds) if kinds else []
-        for row, text in amended(changed, (row for row in older if row.place != changed.place)):
+        for row, text in find_amendments(changed, (row for row in older if row.place != changed.place)):
             self._amend(writer, row, Clean(text))
 
     def _amend(self, writer: ObservationsWriter, row: Observation, text: Clean) -> None:
-        """Give an observation another text and leave everything else as it is."""
+        """Replace the text of an observation."""
         self._rewrite(writer, row, text=text)
 
     def _rewrite(self, writer: ObservationsWriter, row: Observation, **changed: object) -> None:
-        """Write an observation anew with some fields changed."""
+        """Replace some fields of an observation; index words are recomputed and its embedding is dropped."""
         fields = {name: getattr(row, name) for name in NewObservation._fields if name in row._fields} | changed
         text = cast("Clean", fields["text"])
         fields |= {
@@ -322,20 +334,22 @@ class Memory:
         writer.replace(row.place, NewObservation(**fields))
 
     def earlier_in(self, writer: ObservationsWriter, session: int, *, limit: int) -> list[Observation]:
-        """The last live observations of a session, newest first; of the past, those that were there then."""
+        """Return the last live observations of a session, newest first; of a past memory, only those from before its
+        moment."""
         rows = writer.in_session(session, limit=limit)
-        until = micros(self.clock()) + _CLOCKS_DIFFER
+        until = micros(self.clock()) + _CLOCK_SKEW
         return [row for row in rows if row.created_at <= until] if self._is_past else rows
 
     def latest_of(self, writer: ObservationsWriter, project: int, kind: str, *, limit: int) -> list[Observation]:
-        """The newest live observations of a kind in a project; of the past, as they were then."""
+        """Return the newest live observations of a kind in a project; of a past memory, as they were at its moment."""
         if not self._is_past:
             return writer.recent(project, limit=limit, kinds=(kind,))
-        until = micros(self.clock()) + _CLOCKS_DIFFER
+        until = micros(self.clock()) + _CLOCK_SKEW
         rows = writer.recent(project, limit=limit, until=until, kinds=(kind,))
         return [row if row.updated_at <= until else row._replace(updated_at=row.created_at) for row in rows]
 
     def _merge(self, writer: ObservationsWriter, older: Observation, new: NewObservation, *, takes_text: bool) -> None:
+        """Merge a new observation into an older duplicate."""
         now = max(new.created_at, older.updated_at)
         if not takes_text and set(new.files) <= set(older.files):
             writer.touch(older.place, now)
@@ -363,12 +377,12 @@ class Memory:
     def search(
         self, query: str, project_id: str, *more_projects: str, limit: int, filters: Filters = NO_FILTERS
     ) -> MemoryResults:
-        """The best observations for a question, of one project or several and the personal ones, or of all."""
+        """Return the best observations for a query in the given projects and the personal one, or in all projects."""
         from dataclasses import replace  # deferred: hooks never search
 
         from deltos.domains.memory.search import MemoryScope, search
 
-        query = storable(query)[:LONGEST_QUERY].strip()
+        query = storable(query)[:MAX_QUERY_CHARACTERS].strip()
         if not query:
             raise BadArgument("The query is empty", hint="Ask in a few words what you want to know.")
         meaning = self._meaning()
@@ -390,11 +404,12 @@ class Memory:
         return replace(found, elsewhere=elsewhere, is_behind=meaning is not None and meaning.is_behind)
 
     def look_up(self, ids: Sequence[str], project_id: str = "") -> ObservationLookup:
-        """The live observations behind ids, in that order; an id that several projects use means this project's."""
+        """Return the live observations with these ids, in this order; for an ambiguous id, the observation of
+        `project_id`."""
         found: dict[int, Observation] = {}
         unknown: list[str] = []
         for given in dict.fromkeys(ids):
-            rows = [row for row in self.store.by_ids(possible_ids(storable(given))) if _may_recall(row)]
+            rows = [row for row in self.store.by_ids(possible_ids(storable(given))) if _is_visible(row)]
             if rows:
                 chosen = min(rows, key=lambda row: row.project_id != project_id)
                 found.setdefault(chosen.place, chosen)
@@ -403,7 +418,7 @@ class Memory:
         return ObservationLookup(tuple(found.values()), tuple(unknown))
 
     def around(self, observation: Observation, *, before: int, after: int) -> list[Observation]:
-        """What came before and after an observation in its project, with itself, in order."""
+        """Return an observation with its neighbours in the project, in chronological order."""
         keys = self.project_keys(observation.project_id)
         moment = (observation.created_at, observation.place)
         with self.store.snapshot():
@@ -411,22 +426,24 @@ class Memory:
             return [*earlier, observation, *self.store.after(keys, *moment, limit=after)]
 
     def around_time(self, moment: int, project_id: str, *, before: int, after: int) -> list[Observation]:
-        """What came before and after a moment in a project, in order."""
+        """Return the observations before and after a moment in a project, in chronological order."""
         keys = self.project_keys(project_id)
         with self.store.snapshot():
             earlier = self.store.before(keys, moment, 0, limit=before)
             return [*earlier, *self.store.after(keys, moment, 0, limit=after)]
 
     def forget(self, ids: Sequence[str], *, restore: bool = False, project_id: str = "") -> ObservationLookup:
-        """Hide observations from every answer, or show them again; one that was not hidden holds again if it was
-        superseded."""
+        """Hide observations from all answers, or restore them.
+
+        Restoring an observation that is not hidden but superseded makes it valid again.
+        """
         found: list[Observation] = []
         unknown: list[str] = []
         now = micros(self.clock())
         with self.store.writing() as writer:
             for given in dict.fromkeys(ids):
                 rows = [row for one in possible_ids(storable(given)) for row in writer.with_id(one)]
-                rows = [row for row in rows if _may_recall(row)]
+                rows = [row for row in rows if _is_visible(row)]
                 if not rows:
                     unknown.append(given)
                     continue
@@ -434,13 +451,13 @@ class Memory:
                 found.append(chosen)
                 if (chosen.deleted_at is None) != restore:
                     writer.mark_deleted(chosen.place, now, undo=restore)
-                    self._amend_again(writer, chosen, is_back=restore)
+                    self._update_amendments(writer, chosen, is_back=restore)
                 elif restore and chosen.superseded_by is not None:
                     writer.mark_superseded(chosen.place, None, now)
         return ObservationLookup(tuple(found), tuple(unknown))
 
     def pin(self, ids: Sequence[str], *, unpin: bool = False, project_id: str = "") -> ObservationLookup:
-        """Have observations shown first when a session starts, or like any other."""
+        """Show observations first at the start of a session, or stop doing so."""
         now = micros(self.clock())
         lookup = self.look_up(ids, project_id)
         with self.store.writing() as writer:
@@ -448,20 +465,20 @@ class Memory:
                 writer.mark_pinned(row.place, now, undo=unpin)
         return lookup
 
-    def pin_shown(self, ids: Sequence[str], *, project_id: str = "") -> ObservationLookup:
-        """Pin for a person: what no answer shows is refused with the reason, and then nothing is pinned."""
+    def pin_visible(self, ids: Sequence[str], *, project_id: str = "") -> ObservationLookup:
+        """Pin observations; if one of them is hidden, raise an error with the reason and pin none."""
         with self.store.writing() as writer:
-            _refuse_hidden(self.look_up(ids, project_id), writer)
+            _reject_hidden(self.look_up(ids, project_id), writer)
         return self.pin(ids, project_id=project_id)
 
     def supersede(self, older_id: str, newer_id: str, *, project_id: str = "") -> tuple[Observation, Observation]:
-        """Have a newer observation answer in the place of an older one, which stays in the timeline."""
+        """Mark an older observation as superseded by a newer one; it remains in the timeline."""
         older, newer = (self._known(given, project_id) for given in (older_id, newer_id))
         if older.place == newer.place:
-            raise BadArgument("An observation cannot take its own place", hint="Give two ids, the older one first.")
+            raise BadArgument("An observation cannot supersede itself", hint="Give two ids, the older one first.")
         if newer.superseded_by == older.id:
             raise BadArgument(
-                "Those two have it the other way round", hint="`deltos memory restore` undoes that first."
+                "The older one already supersedes the newer one", hint="Undo that first with `deltos memory restore`."
             )
         now = micros(self.clock())
         with self.store.writing() as writer:
@@ -469,68 +486,71 @@ class Memory:
             if older.pinned_at is not None:
                 writer.mark_pinned(older.place, now, undo=True)
                 writer.mark_pinned(newer.place, now)
-            if older.kind in _LASTING and newer.kind in _UNSURE:  # what replaces a decision is one
+            if older.kind in _LASTING_KINDS and newer.kind in _UNCERTAIN_KINDS:  # what replaces a decision is one
                 self._rewrite(writer, newer, kind=older.kind, score=older.score or 1.0)
         return older, newer
 
     def _known(self, given: str, project_id: str) -> Observation:
+        """Return the observation with this id, or raise NotFound."""
         lookup = self.look_up([given], project_id)
         if not lookup.found:
             raise NotFound(f"No observation with id {given[:100]}", hint="`deltos memory search` finds ids.")
         return lookup.found[0]
 
-    def keep_snapshot(self, *, most_bytes: int = 0) -> bool:
-        """Copy the whole of memory once a day, so that a destroyed file costs a day at most."""
-        return self.store.keep_snapshot(f"{self.clock():%Y-%m-%d}", kept=SNAPSHOTS_KEPT, most_bytes=most_bytes)
+    def keep_snapshot(self, *, max_bytes: int = 0) -> bool:
+        """Copy the memory file once a day, so that at most one day is lost if it is destroyed."""
+        return self.store.keep_snapshot(f"{self.clock():%Y-%m-%d}", kept=SNAPSHOTS_KEPT, max_bytes=max_bytes)
 
-    def chosen(self, choice: Choice, project_id: str) -> list[Observation]:
-        """The live observations of a project that a choice means; at least one thing must be chosen by."""
-        if choice == Choice():
-            raise BadArgument(
-                "Nothing says which observations are meant", hint="Give ids, or a query, session, kind or date."
-            )
-        if choice.query:
-            rows = [hit.observation for hit in self.search(choice.query, project_id, limit=_MOST_CHOSEN_BY_QUERY).hits]
-        elif choice.session_id:
-            rows = self.in_session(choice.session_id, limit=_MOST_CHOSEN)
+    def select(self, selection: ObservationFilter, project_id: str) -> list[Observation]:
+        """Return the live observations of a project that match the filter, which must not be empty."""
+        if selection == ObservationFilter():
+            raise BadArgument("No observations are selected", hint="Give ids, or a query, session, kind or date.")
+        if selection.query:
+            rows = [
+                hit.observation for hit in self.search(selection.query, project_id, limit=_MAX_SELECTED_BY_QUERY).hits
+            ]
+        elif selection.session_id:
+            rows = self.in_session(selection.session_id, limit=_MAX_SELECTED)
         else:
             rows = list(self.store.all())
         keys = {
             (row.project_id, row.folder) for row in self._projects() if project_id in (ALL_PROJECTS, row.project_id)
         }
-        return [row for row in rows if (row.project_id, row.folder) in keys and _is_chosen(row, choice)]
+        return [row for row in rows if (row.project_id, row.folder) in keys and _matches_filter(row, selection)]
 
     def find_project(self, word: str) -> str | None:
-        """The id of the one project that a word means: an id, the name of its folder, or the folder."""
-        from deltos.domains.memory.project_words import projects_meant  # deferred: hooks never need it
+        """Return the id of the project that `word` names by id, name or path; None if there is not exactly one."""
+        from deltos.domains.memory.project_names import matching_projects  # deferred: hooks never need it
 
         if word in (PERSONAL, ALL_PROJECTS):
             return word
-        found = projects_meant(word, self._projects())
+        found = matching_projects(word, self._projects())
         return found[0] if len(found) == 1 else None
 
     def project_names(self) -> dict[str, str]:
-        """What people call the projects that this call may see, by their ids."""
-        from deltos.domains.memory.project_words import names_of_projects  # deferred: hooks never need it
+        """Return the display names of the visible projects by id."""
+        from deltos.domains.memory.project_names import display_names  # deferred: hooks never need it
 
-        return names_of_projects(self._projects())
+        return display_names(self._projects())
 
     def expect_project(self, word: str, *, create: str = "") -> str:
-        """The id that a word means; raises NotFound, which asks whether a similar project was meant."""
+        """Return the id of the project that `word` names; raise NotFound with suggestions if it is not unique."""
         if (found := self.find_project(word)) is not None:
             return found
         from difflib import get_close_matches  # deferred: only a mistake needs it
 
         names = sorted({*self.project_names().values()})
-        if twins := [name for name in names if name.endswith(f"/{word}")]:
-            raise NotFound(f"{told(word[:200])} may be several projects", hint=f"Give one: {', '.join(twins)}.")
+        if ambiguous_names := [name for name in names if name.endswith(f"/{word}")]:
+            raise NotFound(
+                f"{told(word[:200])} matches several projects", hint=f"Give one of them: {', '.join(ambiguous_names)}."
+            )
         near = get_close_matches(word[:200], names, n=3, cutoff=0.5)
-        meant = f"Did you mean {' or '.join(near)}?" if near else "Leave out project_id for the project here."
-        also = f" {create} makes a new one." if create else ""
-        raise NotFound(f"Memory knows no project {told(word[:200])}", hint=meant + also)
+        advice = f"Did you mean {' or '.join(near)}?" if near else "Leave out project_id for the project here."
+        creation_advice = f" {create} creates a new one." if create else ""
+        raise NotFound(f"Memory knows no project {told(word[:200])}", hint=advice + creation_advice)
 
-    def purge(self, *, older_than_days: int = 0, project_id: str = "") -> Purged:
-        """Remove for good what was forgotten that long ago, in all projects or in one."""
+    def purge(self, *, older_than_days: int = 0, project_id: str = "") -> PurgeResult:
+        """Permanently remove observations forgotten at least `older_than_days` ago, in one project or in all."""
         limit = micros(self.clock()) - older_than_days * 86_400_000_000
         is_of_one = project_id not in ("", ALL_PROJECTS)
         keys = [each.key for each in self._projects() if each.project_id == project_id] if is_of_one else None
@@ -538,28 +558,28 @@ class Memory:
             count = writer.purge(limit + 1, keys)
         if count:
             self.store.drop_snapshots()
-        return Purged(count, self.store.scrub(), tuple(self.store.copies()))
+        return PurgeResult(count, self.store.scrub(), tuple(self.store.copies()))
 
     def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
-        """The last observations of a session, oldest first."""
-        return [row for row in self.store.in_session(redact_name(session_id), limit=limit) if _may_recall(row)]
+        """Return the last observations of a session, oldest first."""
+        return [row for row in self.store.in_session(redact_name(session_id), limit=limit) if _is_visible(row)]
 
     def project_keys(self, project_id: str) -> tuple[int, ...]:
-        """The keys of a project and of the personal one, as far as they exist; of every project for `all`."""
+        """Return the keys of a project and of the personal one, if they exist; for `all`, of every visible project."""
         wanted = (project_id, PERSONAL)
         return tuple(p.key for p in self._projects() if project_id == ALL_PROJECTS or p.project_id in wanted)
 
-    def keys_around(self, project: int) -> tuple[int, ...]:
-        """The keys of all folders of a project, of which one is given, and of the personal one."""
-        own = self.store.keys_beside(project)
+    def keys_of_all_folders(self, project: int) -> tuple[int, ...]:
+        """Return the keys of all folders of a project, given one of them, and of the personal project."""
+        own = self.store.project_folder_keys(project)
         return (*own, *(key for key in self.project_keys(PERSONAL) if key not in own))
 
     def _projects(self) -> list[KnownProject]:
-        """The projects, folder by folder, whose memories this call may see."""
+        """Return the visible projects, one row per folder."""
         return [project for project in self.store.projects() if may_recall(project.project_id, project.folder)]
 
     def changed_places(self, observations: Sequence[Observation], roots: dict[str, Path]) -> set[int]:
-        """The places of observations whose code has changed since; `roots` tells where projects lie."""
+        """Return the places of observations whose anchored code has changed; `roots` are the folders of projects."""
         by_place = self.store.anchors([row.place for row in observations])
         return {
             row.place
@@ -569,63 +589,65 @@ class Memory:
 
 
 def _kind_of(draft: Draft, kept: Clean) -> tuple[str, float | None]:
-    """The kind of a draft and how sure that is: as given, otherwise judged by what it says."""
+    """Return the kind of a draft and its confidence: the given kind, otherwise classified from the text."""
     if draft.kind:
         return draft.kind, draft.score
-    from deltos.domains.memory.kinds import judge  # deferred: reads its word classes, and most drafts have a kind
+    from deltos.domains.memory.kinds import judge  # deferred: loads its data files, and most drafts have a kind
 
     judgement = judge(kept)
-    if judgement.kind in _LASTING:
+    if judgement.kind in _LASTING_KINDS:
         return judgement.kind, round(judgement.score, 2)
-    # Who asks to keep a sentence that begins so states a rule; among what is overheard it may be about one task.
+    # A text that is remembered explicitly and begins like a rule is one; in captured text it may concern a single task.
     return ("preference" if kept.lower().startswith(_RULE_OPENINGS) else "finding"), None
 
 
 def _has_word_of(query: str, row: Observation) -> bool:
-    """Whether an observation itself has a word of a query: its neighbours and its meaning do not count."""
+    """Whether the observation itself contains a word of the query; matches of neighbours and semantic matches do not
+    count."""
     text = " ".join((row.text, row.source, *row.files)).casefold()
     words = (word.strip(".,;:!?()'\"").casefold() for word in query.split())
     return any(word in text for word in words if len(word) > 2 or not word.isascii())
 
 
-def _is_chosen(row: Observation, choice: Choice) -> bool:
+def _matches_filter(row: Observation, selection: ObservationFilter) -> bool:
     return (
         row.deleted_at is None
-        and (not choice.query or _has_word_of(choice.query, row))
-        and choice.kind in ("", row.kind)
-        and choice.session_id in ("", row.session_id)
-        and (choice.since is None or row.created_at >= choice.since)
-        and (choice.until is None or row.created_at < choice.until)
+        and (not selection.query or _has_word_of(selection.query, row))
+        and selection.kind in ("", row.kind)
+        and selection.session_id in ("", row.session_id)
+        and (selection.since is None or row.created_at >= selection.since)
+        and (selection.until is None or row.created_at < selection.until)
     )
 
 
 def folder_of(origin: ObservationOrigin) -> str:
-    """The folder of its repository that an origin is in; the top where nothing tells."""
+    """Return the folder of an origin inside its repository; empty for the top folder, or if unknown."""
     if origin.folder is not None:
         return origin.folder
     return "" if origin.root is None else folder_in_checkout(origin.root.resolve())
 
 
-def _refuse_hidden(lookup: ObservationLookup, writer: ObservationsWriter) -> None:
-    """Raise where one of the observations was superseded or forgotten: a pin would show it nowhere."""
+def _reject_hidden(lookup: ObservationLookup, writer: ObservationsWriter) -> None:
+    """Raise BadArgument if an observation was superseded or forgotten, because a pinned one would not be shown."""
     for row in lookup.found:
         if row.superseded_by is not None:
             raise BadArgument(
-                f"{shown_id(row.id)} was superseded by {shown_id(row.superseded_by)}, which answers in its place",
-                hint="Pin that one, or restore this one first.",
+                f"{format_id(row.id)} was superseded by {format_id(row.superseded_by)} and is not shown",
+                hint="Pin the newer one, or restore this one first.",
             )
     for given in lookup.unknown:
         rows = [row for one in possible_ids(storable(given)) for row in writer.with_id(one)]
-        if any(_may_recall(row) for row in rows):
-            raise BadArgument(f"{given[:100]} was forgotten: no answer shows it", hint="Restore it first.")
+        if any(_is_visible(row) for row in rows):
+            raise BadArgument(f"{given[:100]} was forgotten and is not shown", hint="Restore it first.")
 
 
-def _may_recall(row: Observation) -> bool:
+def _is_visible(row: Observation) -> bool:
+    """Whether the current call may see an observation."""
     return may_recall(row.project_id, row.folder)
 
 
-def as_stored(origin: ObservationOrigin) -> ObservationOrigin:
-    """An origin with its names as they are kept: without what is certainly a secret."""
+def with_redacted_names(origin: ObservationOrigin) -> ObservationOrigin:
+    """Return an origin whose names contain no certain secrets."""
     session_id = None if origin.session_id is None else redact_name(storable(origin.session_id))
     return origin._replace(
         project_id=redact_name(storable(origin.project_id)),
@@ -635,7 +657,6 @@ def as_stored(origin: ObservationOrigin) -> ObservationOrigin:
 
 
 def words_of_names(text: Clean, files: Sequence[Clean]) -> Clean:
-    """The words inside the identifiers of a text and of its files' paths, and those of scripts without spaces, for the
-    word index."""
+    """Return additional index words: the parts of identifiers and file paths, and bigrams of scripts without spaces."""
     names = words_inside([*names_in_prose(text), *files])
     return Clean(" ".join((names, *unspaced_words(text))).strip())

@@ -1,5 +1,4 @@
-"""Makes one state of two that machines have of the same observation: what changed last wins, part by part, whichever
-of the two comes first."""
+"""Merges two states of the same observation from different machines: the latest change of each part wins."""
 
 from __future__ import annotations
 
@@ -24,12 +23,12 @@ _CONTENT = (
     "score",
 )
 _COMPARED = tuple(name for name in _CONTENT if name not in ("names", "anchors"))
-# Each mark has its own clock: when it was set, or when it was taken back.
+# Marks, each with the time of its last change: when it was removed, or set.
 _MARKS = (("deleted_at", "restored_at"), ("pinned_at", "unpinned_at"), ("superseded_by", "superseded_at"))
 
 
-def merged(known: NewObservation, given: NewObservation) -> NewObservation:
-    """The state that both come to."""
+def merge_states(known: NewObservation, given: NewObservation) -> NewObservation:
+    """Return the merged state; the order of the arguments does not matter."""
     content = max((known, given), key=_content_rank)
     parts: dict[str, Any] = {name: getattr(content, name) for name in _CONTENT}
     for mark, clock in _MARKS:
@@ -40,18 +39,18 @@ def merged(known: NewObservation, given: NewObservation) -> NewObservation:
 
 
 def is_same(one: NewObservation, other: NewObservation) -> bool:
-    """Whether two states tell the same; anchors go with the text."""
+    """Whether two states are equal; anchors are not compared, because they depend on the text."""
     names = (*_COMPARED, *(name for mark in _MARKS for name in mark))
     return _updated_at(one) == _updated_at(other) and all(getattr(one, n) == getattr(other, n) for n in names)
 
 
 def has_same_content(one: NewObservation, other: NewObservation) -> bool:
-    """Whether two states say the same, whatever is marked."""
+    """Whether two states have the same content; marks are ignored."""
     return all(getattr(one, name) == getattr(other, name) for name in _COMPARED)
 
 
 def as_new(row: Observation) -> NewObservation:
-    """A stored observation without its place, its words and its anchors, which stay where they are."""
+    """Return a stored observation without its place, index words and anchors, which an update leaves unchanged."""
     shared = (name for name in NewObservation._fields if name in row._fields)
     return NewObservation(**{name: getattr(row, name) for name in shared})
 
@@ -61,9 +60,11 @@ def _updated_at(state: NewObservation) -> int:
 
 
 def _content_rank(state: NewObservation) -> tuple[int, str]:
+    """Return the sort key that decides between two contents: the latest wins, ties are broken by content."""
     return _updated_at(state), repr(tuple(getattr(state, name) for name in _COMPARED))
 
 
 def _mark_rank(state: NewObservation, mark: str, clock: str) -> tuple[int, bool, str, int]:
+    """Return the sort key that decides between two states of a mark: the latest change wins."""
     value, changed_at = getattr(state, mark), getattr(state, clock) or 0
     return max(changed_at, value if isinstance(value, int) else 0), value is not None, str(value), changed_at

@@ -1,9 +1,9 @@
-"""The nouns of memory: what is to be remembered and where it belongs, and how ids and titles are shown.
+"""Types and constants of memory: drafts, origins, results of `remember`, and the format of ids and titles.
 
 Named tuples for the same reason as in events.py: hooks must start fast.
 """
 
-# Annotations are evaluated here: as texts, each field of a named tuple would be compiled whenever a hook starts.
+# No `from __future__ import annotations`: a named tuple would compile each annotation at import, and slow every hook.
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,40 +11,41 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    # Tells the time, with its zone.
+    # Returns the current time, with its time zone.
     Clock = Callable[[], datetime]
 
 KINDS = ("decision", "finding", "change", "reference", "preference")
-# Kinds that only capture produces: what a user asked for, what went wrong, what a whole session came to, and what may
-# be a decision or a preference.
+# Kinds that only capture produces. A note may be a decision or a preference, but the classifier is not sure.
 CAPTURED_KINDS = ("request", "error", "summary", "note")
 
-# Not a project: what is kept under this name is found from every project.
+# Pseudo-project whose observations are searched from every project.
 PERSONAL = "personal"
-# Asks for every project at once.
+# Selects every project.
 ALL_PROJECTS = "all"
 
-# Begin the lines of a choice: what the user took, and what not; labels with semicolons between them.
-DECIDED = "The user decided: "
-OFFERED_AS_WELL = "Offered as well: "
+# Line prefixes of an answered question: the chosen option, and the other options, separated by semicolons.
+DECISION_PREFIX = "The user decided: "
+ALTERNATIVES_PREFIX = "Offered as well: "
 
 ID_PREFIX = "obs:"
 MAX_TEXT_CHARACTERS = 100_000
 
 
 class Draft(NamedTuple):
-    """What someone wants remembered, before it is cleaned, redacted and compared with what is known."""
+    """Text to remember, before it is cleaned, redacted and compared with existing observations."""
 
     text: str
-    kind: str = "finding"  # empty: judged by what the text says
+    kind: str = "finding"  # empty: classified from the text
     source: str = ""
     files: tuple[str, ...] = ()
-    score: float | None = None  # how sure the kind is, where it was judged and not given
+    score: float | None = None  # confidence of the kind; None if the kind was given
 
 
 class ObservationOrigin(NamedTuple):
-    """Where an observation belongs: the project, the folder that its paths are relative to, and the session if there
-    is one; `folder` is where in the repository it was made, unless `root` tells."""
+    """Where an observation was made: project, root of its relative paths, session and agent.
+
+    `folder` is the folder inside the repository; if it is None, it is derived from `root`.
+    """
 
     project_id: str
     root: Path | None = None
@@ -53,9 +54,9 @@ class ObservationOrigin(NamedTuple):
     folder: str | None = None
 
 
-class Remembered(NamedTuple):
-    """What became of a draft: its id, whether it joined an older observation, which kinds of secret were taken out, and
-    the ids of older observations that it replaces."""
+class RememberResult(NamedTuple):
+    """Result of storing a draft: the id, whether it was merged into an older observation, the kinds of redacted
+    secrets, and the ids of superseded observations."""
 
     id: str
     merged: bool = False
@@ -63,24 +64,24 @@ class Remembered(NamedTuple):
     superseded: tuple[str, ...] = ()
 
 
-def shown_id(observation_id: str) -> str:
-    """An id as tools show it: its kind first."""
+def format_id(observation_id: str) -> str:
+    """Return the id as tools show it: with the prefix `obs:`."""
     return ID_PREFIX + observation_id
 
 
-def shown_kind(kind: str, score: float | None) -> str:
-    """A kind as lists show it, with how sure it is where it was judged."""
+def format_kind(kind: str, score: float | None) -> str:
+    """Return the kind as lists show it: with its confidence if it was classified."""
     return kind if score is None else f"{kind} ({score:.2f})"
 
 
-def possible_ids(given: str) -> tuple[str, ...]:
-    """The stored ids that a given one can mean, likeliest first."""
-    bare = given.strip().removeprefix(ID_PREFIX)
-    return (bare,) if bare == given else (bare, given)
+def possible_ids(shown: str) -> tuple[str, ...]:
+    """Return the stored ids that an id given by a caller may refer to, most probable first."""
+    bare = shown.strip().removeprefix(ID_PREFIX)
+    return (bare,) if bare == shown else (bare, shown)
 
 
 def title_of(text: str, *, characters: int = 60) -> str:
-    """The first line of a text, shortened at a word."""
+    """Return the first non-empty line of a text, truncated between words."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     if len(line) <= characters:
         return line

@@ -1,5 +1,7 @@
-"""A hook's input, which gives nothing away unredacted: its JSON is private to it, and who asks for a text gets it
-without secrets, before anything is picked out of it or shortened."""
+"""Access to hook input without secrets.
+
+The received JSON is private to `Payload`; each text is redacted before callers can select or truncate it.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,14 @@ if TYPE_CHECKING:
 
     from deltos.store.observations import Clean
 
-# More than an agent's largest tool answer; what is longer is not worth the time of the agent that waits.
-LARGEST_INPUT = 8_000_000
-# How much of one text is redacted, and of all texts of one event: about 15 ms of CPU time. What is left out is counted
-# in the text.
-MOST_OF_A_TEXT = 32_000
-MOST_OF_ALL = 120_000
-_LEAST_OF_A_TEXT = 2_000
-# Where the fields of an answer keep what they say.
-_SAYING = (
+# Larger than any usual tool output. Longer input is rejected, because the agent waits for the hook.
+MAX_INPUT_BYTES = 8_000_000
+# Limits per text and per event, about 15 ms of CPU time. The text states how many characters were left out.
+MAX_CHARACTERS_PER_TEXT = 32_000
+MAX_CHARACTERS_PER_EVENT = 120_000
+_MIN_CHARACTERS_PER_TEXT = 2_000
+# Fields of a tool response that contain text.
+_TEXT_FIELDS = (
     "stdout",
     "stderr",
     "error",
@@ -38,43 +39,43 @@ _SAYING = (
     "content",
     "returnDisplay",
 )
-_DEEPEST = 40
+_MAX_DEPTH = 40
 
 
-class Allowance:
-    """How many characters may still be redacted for one event."""
+class RedactionBudget:
+    """Number of characters that may still be redacted for one event."""
 
-    def __init__(self, characters: int = MOST_OF_ALL) -> None:
+    def __init__(self, characters: int = MAX_CHARACTERS_PER_EVENT) -> None:
         self._left = characters
         self._known = KnownSecrets()
 
     def clean(self, text: str) -> Clean:
-        """A text without secrets; shortened when it is long or when little is left."""
-        most = max(_LEAST_OF_A_TEXT, min(MOST_OF_A_TEXT, self._left))
-        self._left -= min(len(text), most)
-        return redact_long(text, most=most, known=self._known)
+        """Return a text without secrets; truncated if it is long or the budget is nearly spent."""
+        max_characters = max(_MIN_CHARACTERS_PER_TEXT, min(MAX_CHARACTERS_PER_TEXT, self._left))
+        self._left -= min(len(text), max_characters)
+        return redact_long(text, max_characters=max_characters, known=self._known)
 
     def clean_answer(self, question: str, answer: Clean, *, is_typed: bool) -> Clean:
-        """An answer without what the question asks for, if that is a secret."""
+        """Return an answer without the secret that the question asks for."""
         return redact_answer(question, answer, is_typed=is_typed, known=self._known)
 
-    def clean_again(self, text: Clean) -> Clean:
-        """A text of the same event without what turned out to be a secret in another one."""
-        return self._known.taken_out(text)
+    def redact_known(self, text: Clean) -> Clean:
+        """Redact secrets that were found in other texts of the same event."""
+        return self._known.redact_known(text)
 
 
 class Payload:
-    """Fields of a hook's input, by name. Gives clean texts, numbers and flags, never what was received."""
+    """Fields of hook input by name; returns redacted texts, numbers and flags only."""
 
-    def __init__(self, fields: Mapping[str, Any], allowance: Allowance | None = None) -> None:
+    def __init__(self, fields: Mapping[str, Any], allowance: RedactionBudget | None = None) -> None:
         self._fields = fields
-        self._allowance = allowance or Allowance()
+        self._budget = allowance or RedactionBudget()
 
     @classmethod
     def parse(cls, raw: bytes) -> Payload:
-        """The input of a hook, as it came on standard input."""
-        if len(raw) > LARGEST_INPUT:
-            raise BadArgument(f"The hook's input has {len(raw):,} bytes; more than {LARGEST_INPUT:,} are not read")
+        """Parse the hook input that was read from standard input."""
+        if len(raw) > MAX_INPUT_BYTES:
+            raise BadArgument(f"The hook's input has {len(raw):,} bytes; more than {MAX_INPUT_BYTES:,} are not read")
         try:
             fields = json.loads(raw.decode("utf-8", "replace") or "{}")
         except (ValueError, RecursionError) as exc:
@@ -90,114 +91,113 @@ class Payload:
         return name in self._fields
 
     def text(self, *names: str) -> Clean:
-        """The first of these fields that holds a text, without secrets."""
-        return self._allowance.clean(self._raw(names))
+        """Return the first of these fields that holds a text, redacted."""
+        return self._budget.clean(self._raw_text(names))
 
     def name(self, *names: str) -> Clean:
-        """The first of these fields that holds a name, an id or a path, without what is certainly a secret."""
-        return redact_name(self._raw(names))
+        """Return the first of these fields that holds a name, id or path, without certain secrets."""
+        return redact_name(self._raw_text(names))
 
     def line(self, *names: str) -> Clean:
-        """The first of these fields that holds a text or a list of words, as one text."""
+        """Return the first of these fields that holds a text or a list of words, as one redacted text."""
         for name in names:
             if isinstance(words := self._fields.get(name), list):
-                return self._allowance.clean(storable(" ".join(map(str, words))))
+                return self._budget.clean(storable(" ".join(map(str, words))))
         return self.text(*names)
 
     def folder(self) -> Path | None:
-        """The folder that the agent works in. A path, not a text: memory redacts it before it keeps it."""
+        """Return the agent's working folder; memory redacts the path before storing it."""
         roots = self._fields.get("workspace_roots")
         first = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
-        given = self._raw(("cwd", "directory")) or first
+        given = self._raw_text(("cwd", "directory")) or first
         return Path(given) if given else None
 
-    def said(self, name: str, *, is_json: bool = False) -> Clean:
-        """What a field says, whatever shape it has, as one text; `is_json`: it may be JSON written as a text."""
+    def all_text(self, name: str, *, is_json: bool = False) -> Clean:
+        """Return all text inside a field, joined by line breaks and redacted; `is_json`: the field may be a JSON
+        string."""
         value = self._fields.get(name, "")
-        texts = dict.fromkeys(filter(None, _said(_unwritten(value) if is_json else value)))
-        return self._allowance.clean(storable("\n".join(texts)))
+        texts = dict.fromkeys(filter(None, _texts_in(_parse_json_text(value) if is_json else value)))
+        return self._budget.clean(storable("\n".join(texts)))
 
     def part(self, name: str, *, is_json: bool = False) -> Payload:
-        """The fields inside a field; none when it has none. `is_json`: they may be JSON written as a text."""
+        """Return the object in a field, empty if there is none; `is_json`: the field may be a JSON string."""
         inner = self._fields.get(name)
-        inner = _unwritten(inner) if is_json else inner
-        return Payload(inner if isinstance(inner, dict) else {}, self._allowance)
+        inner = _parse_json_text(inner) if is_json else inner
+        return Payload(inner if isinstance(inner, dict) else {}, self._budget)
 
     def entries(self, name: str) -> list[tuple[Clean, Clean]]:
-        """What a field has under each name, or at each position, as texts."""
+        """Return the entries of an object or list as pairs of key (or position) and text."""
         inner = self._fields.get(name)
         if isinstance(inner, list):
             inner = {str(number): value for number, value in enumerate(inner)}
         if not isinstance(inner, dict):
             return []
         return [
-            (self._allowance.clean(storable(key)), self._allowance.clean(storable(", ".join(_said(value)))))
+            (self._budget.clean(storable(key)), self._budget.clean(storable(", ".join(_texts_in(value)))))
             for key, value in inner.items()
         ]
 
     def parts(self, name: str) -> list[Payload]:
-        """The objects of a list."""
+        """Return the objects of a list."""
         items = self._fields.get(name)
         return (
-            [Payload(item, self._allowance) for item in items if isinstance(item, dict)]
-            if isinstance(items, list)
-            else []
+            [Payload(item, self._budget) for item in items if isinstance(item, dict)] if isinstance(items, list) else []
         )
 
-    def joined(self, name: str) -> Payload:
-        """These fields with those inside a field, which go before."""
+    def flattened(self, name: str) -> Payload:
+        """Return the fields together with those of a nested object, which take precedence."""
         inner = self._fields.get(name)
-        return Payload({**self._fields, **inner}, self._allowance) if isinstance(inner, dict) else self
+        return Payload({**self._fields, **inner}, self._budget) if isinstance(inner, dict) else self
 
     def with_text(self, name: str, text: str) -> Payload:
-        """These fields and one more, which was read from elsewhere."""
-        return Payload({**self._fields, name: text}, self._allowance)
+        """Return the fields with one more text, which was read from another place."""
+        return Payload({**self._fields, name: text}, self._budget)
 
     def number(self, *names: str) -> int | None:
-        """The first of these fields that holds a whole number."""
+        """Return the first of these fields that holds an integer."""
         return next((value for name in names if isinstance(value := self._fields.get(name), int)), None)
 
     def is_set(self, name: str) -> bool:
-        """Whether a field holds anything that counts as true."""
+        """Whether a field is truthy."""
         return bool(self._fields.get(name))
 
     def is_false(self, name: str) -> bool:
-        """Whether a field says false."""
+        """Whether a field is `false`."""
         return self._fields.get(name) is False
 
     def clean_answer(self, question: str, answer: Clean, *, is_typed: bool) -> Clean:
-        """An answer without what the question asks for, if that is a secret. `is_typed`: the user wrote it."""
-        return self._allowance.clean_answer(question, answer, is_typed=is_typed)
+        """Return an answer without the secret that the question asks for; `is_typed`: the user typed the answer."""
+        return self._budget.clean_answer(question, answer, is_typed=is_typed)
 
-    def clean_again(self, text: Clean) -> Clean:
-        """A text that was given earlier, without what turned out to be a secret in another one since."""
-        return self._allowance.clean_again(text)
+    def redact_known(self, text: Clean) -> Clean:
+        """Redact secrets that were found in other texts of the event after this text was returned."""
+        return self._budget.redact_known(text)
 
-    def _raw(self, names: tuple[str, ...]) -> str:
+    def _raw_text(self, names: tuple[str, ...]) -> str:
         found = next((value for name in names if isinstance(value := self._fields.get(name), str) and value), "")
         return storable(found)
 
 
-def _said(answer: object, depth: int = 0) -> Iterator[str]:
-    """The texts of an answer, in its order."""
+def _texts_in(answer: object, depth: int = 0) -> Iterator[str]:
+    """Yield the texts in a tool response, in order."""
     if isinstance(answer, str):
         yield answer
-    elif isinstance(answer, list) and depth < _DEEPEST:
+    elif isinstance(answer, list) and depth < _MAX_DEPTH:
         for item in answer:
-            yield from _said(item, depth + 1)
-    elif isinstance(answer, dict) and depth < _DEEPEST:
-        for name in _SAYING:
+            yield from _texts_in(item, depth + 1)
+    elif isinstance(answer, dict) and depth < _MAX_DEPTH:
+        for name in _TEXT_FIELDS:
             if answer.get(name):
-                yield from _said(answer[name], depth + 1)
-        # A hit of a web search, and the answers to a question.
+                yield from _texts_in(answer[name], depth + 1)
+        # A result of a web search, and answers to a question.
         if isinstance(title := answer.get("title"), str) and isinstance(url := answer.get("url"), str):
             yield f"{title} ({url})"
         if isinstance(answers := answer.get("answers"), list):
-            yield from _said(answers, depth + 1)
+            yield from _texts_in(answers, depth + 1)
 
 
-def _unwritten(value: object) -> object:
-    """The JSON that a text is, when it is a JSON object or a list."""
+def _parse_json_text(value: object) -> object:
+    """Parse a string that contains a JSON object or list; return any other value unchanged."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
         return value
     try:

@@ -1,4 +1,4 @@
-"""What a question asks of memory: groups of words that mean the same, and the names in it."""
+"""Parses a query of memory: groups of synonymous terms, names, requested kinds and the expected form of the answer."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.memory.glossary import translations
 from deltos.text.identifiers import names_in_prose
-from deltos.text.scripts import is_single_token, unspaced_words
 from deltos.text.stop_words import PROSE_STOP_WORDS
+from deltos.text.unspaced_scripts import is_single_token, unspaced_words
 from deltos.text.words import TOKEN, tokens
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _LABEL = r"\s*([^\n:]{1,40}):\s"
 
-# Forms that stemming cannot bring together.
+# Irregular forms, which the stemmer does not reduce to one stem.
 _IRREGULAR = """
     become became|begin began begun|bend bent|bite bit bitten|bleed bled|blow blew blown|break broke broken|
     bring brought|build built|burn burnt|buy bought|catch caught|choose chose chosen|come came|creep crept|
@@ -33,7 +33,7 @@ _IRREGULAR = """
     tear tore torn|tell told|think thought|throw threw thrown|understand understood|wake woke woken|wear wore worn|
     win won|write wrote written|child children|man men|woman women|person people|foot feet|tooth teeth|mouse mice|
     life lives|wife wives|leaf leaves|knife knives|half halves|index indices|vertex vertices|matrix matrices"""
-# What people write short, and long.
+# Abbreviations and their long forms.
 _SHORT_FORMS = """
     e2e|i18n internationalization internationalisation|l10n localization localisation|k8s kubernetes|a11y accessibility|
     db database databases|repo repository repositories|config configuration configs|env environment environments|
@@ -43,13 +43,13 @@ _SHORT_FORMS = """
     admin administrator administrators|sync synchronize synchronise synchronization|async asynchronous|
     min minimum|max maximum|temp temporary|dir directory directories|img image images|spec specification|
     mem memory|info information|ops operations|dev development|tz timezone|url urls link links"""
-_PHRASES = (
+_SHORT_FORM_PHRASES = (
     ("end-to-end", "e2e"), ("end to end", "e2e"), ("time zone", "timezone"), ("log in", "login"), ("sign in", "signin"),
     ("set up", "setup"), ("roll back", "rollback"), ("back up", "backup"), ("check out", "checkout"),
 )  # fmt: skip
 _CHINESE_QUESTION_WORDS = frozenset("什么 为什 怎么 哪里 在哪 哪个 多少 几个 我们 是否 有没".split())
-# German "die" is an English verb: a language is told by two of its small words.
-_TELLING_SMALL_WORDS = 2
+# One word is not enough to detect a language: German "die" is an English verb, too.
+_MIN_LANGUAGE_WORDS = 2
 _SMALL_WORDS = {
     "de": frozenset(
         "der die das den dem des ein eine einen einem einer und oder aber ist sind war waren wird werden wurde wir "
@@ -66,9 +66,9 @@ _SMALL_WORDS = {
         "quels où quand comment pourquoi combien pour par avec sans dans en sur au aux ne pas plus ce ont".split()
     ),
 }
-_STATED = ("decision", "preference")
-# Words that ask for observations of some kinds, as they stand in questions.
-_ASKING_FOR = (
+_STATEMENT_KINDS = ("decision", "preference")
+# Words of queries that ask for observations of certain kinds.
+_WORDS_BY_KIND = (
     (
         ("decision", "preference"),
         frozenset(
@@ -106,35 +106,35 @@ _ASKING_FOR = (
         ),
     ),
 )
-# Rare in what a project keeps, so that rarity alone would make much of them, and yet they tell nothing.
+# Words with little meaning that are rare in observations: their low document frequency alone would weigh too much.
 _WEAK_WORDS = frozenset(
     "one may might against still ever else much many often until something anything nothing someone somebody anyone "
     "everyone noch immer etwas jemand manchmal algo alguien todavía".split()
 )
-# What says when; a question that speaks of a time looks for what was kept then.
+# Words of dates. If a query names a date, these are dropped, and observations of that time become candidates.
 _DATE_WORDS = frozenset(
     "last since ago yesterday monday tuesday wednesday thursday friday saturday sunday gestern vorgestern heute montag "
     "dienstag mittwoch donnerstag freitag samstag sonnabend sonntag letzte letzten letzter seit ayer hoy lunes martes "
     "miércoles jueves viernes sábado domingo pasado pasada desde "
     "昨天 前天 今天 昨日 上周 周一 周二 周三 周四 周五 周六 周日 月曜 火曜 水曜 木曜 金曜 土曜 曜日 先週".split()
 )
-# Questions for a number that was measured: such observations begin with this word.
-_ASKING_FOR_MEASURES = frozenset(
+# Words of queries for a measurement; observations of measurements begin with `_MEASURED_TERM`.
+_MEASUREMENT_WORDS = frozenset(
     "fast faster slow slower latency throughput measured benchmark load schnell langsam rápido lento".split()
 )
-_MEASURED = ("measured",)
-_ASKING_FOR_FORMER = frozenset(
+_MEASURED_TERM = ("measured",)
+_FORMER_WORDS = frozenset(
     "before was were had earlier former formerly previously first originally used vorher früher war waren antes era "
     "之前 以前 原来 前は".split()
 )
-_ASKING_FOR_OPEN = frozenset("still open remaining noch offen todavía aún pendiente 还在 仍然 まだ".split())
-_ASKING_WHY = frozenset("why warum wieso weshalb 为什 为何 なぜ どうして".split())
+_OPEN_WORDS = frozenset("still open remaining noch offen todavía aún pendiente 还在 仍然 まだ".split())
+_WHY_WORDS = frozenset("why warum wieso weshalb 为什 为何 なぜ どうして".split())
 _SPANISH_WHY = "por qué"
-_WE = frozenset("we our i wir ich nosotros 我们 私た".split())
-_SPANISH_WE = ("amos", "emos", "imos")
-# "Why was it changed": what people do, though they are not named.
+_WE_WORDS = frozenset("we our i wir ich nosotros 我们 私た".split())
+_SPANISH_WE_ENDINGS = ("amos", "emos", "imos")
+# "Why was it changed": asks about a decision of people, although it does not name them.
 _DECIDED_PHRASES = ("was it ", "were they ", "was that ", "was this ", "wurde es", "wurde das", "se cambió", "se quitó")
-# How somebody asks for what has been agreed, or is to be kept to.
+# Phrases of queries for an agreement or a rule.
 _STATED_PHRASES = (
     "how do we", "how should", "how must", "how are we", "how do i", "may i", "can i", "may we", "do we use",
     "we use for", "should i", "should we", "must i", "are we allowed", "am i allowed", "do we still", "wie machen wir",
@@ -144,13 +144,13 @@ _STATED_PHRASES = (
 )  # fmt: skip
 _ENDINGS = ("ing", "es", "ed", "s")
 _GERMAN_ENDINGS = ("en", "er", "es", "em", "e", "n", "s", "")
-_SHORTEST_INFLECTED = 4
-_SHORTEST_STEM = 3
-_MOST_TRANSLATED = 12  # a question of more words than these finds something in its own language
+_MIN_INFLECTED_CHARACTERS = 4
+_MIN_STEM_CHARACTERS = 3
+_MAX_TRANSLATED_TERMS = 12  # a longer query finds enough in its own language
 
 
 class AnswerForm(Enum):
-    """What an answer has that a question asks for: how often, how long, how many, which version."""
+    """Form that a query expects of the answer: a frequency, a duration, a version or a number."""
 
     FREQUENCY = auto()
     DURATION = auto()
@@ -175,8 +175,12 @@ _FORM_PHRASES = {
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
-    """What a question asks for: groups of words that mean the same, all its words, the names in it, the kinds of
-    observation that its words ask for; and whether it asks for how things were, what is still open, or a reason."""
+    """A parsed query.
+
+    `terms` are groups of words with the same meaning, `words` all words of the query, `names` its code identifiers,
+    `kinds` the kinds of observation that it asks for. The flags say whether it asks about a former state, about
+    unresolved problems, or for a reason.
+    """
 
     terms: tuple[tuple[str, ...], ...]
     words: frozenset[str]
@@ -189,23 +193,22 @@ class MemoryQuery:
 
 
 def parse_query(text: str, *, is_dated: bool = False) -> MemoryQuery:
-    """The words of a question that can tell one observation from another; where it speaks of a time, those do not that
-    say when."""
+    """Parse a query; `is_dated` drops the words of its date, because dates are matched separately."""
     asked = _with_short_forms(text)
     words = [word.lower() for token in TOKEN.findall(asked) for word in _words_of(token) if is_single_token(word)]
     language = _language(words)
     small = PROSE_STOP_WORDS | _SMALL_WORDS[language] if language else PROSE_STOP_WORDS
-    telling = [word for word in dict.fromkeys(words) if word not in small and not _only_asks(word)]
+    content_words = [word for word in dict.fromkeys(words) if word not in small and not _is_question_grammar(word)]
     weak = _WEAK_WORDS | _DATE_WORDS if is_dated else _WEAK_WORDS
-    useful = [word for word in telling if word not in weak] or telling
+    useful = [word for word in content_words if word not in weak] or content_words
     forms = _forms()
     groups = dict.fromkeys(_group(word, forms) for word in useful or words)
     if language == "de":
         groups = dict.fromkeys(map(_inflected, groups))
-    if len(groups) <= _MOST_TRANSLATED:
+    if len(groups) <= _MAX_TRANSLATED_TERMS:
         groups = dict.fromkeys(map(_in_all_languages, groups))
-    if not _ASKING_FOR_MEASURES.isdisjoint(words):
-        groups[_MEASURED] = None
+    if not _MEASUREMENT_WORDS.isdisjoint(words):
+        groups[_MEASURED_TERM] = None
     names = frozenset(name.lower() for name in names_in_prose(text))
     return MemoryQuery(
         tuple(groups),
@@ -213,83 +216,84 @@ def parse_query(text: str, *, is_dated: bool = False) -> MemoryQuery:
         names,
         _kinds_asked(words, text.lower()),
         _form_asked(text.lower()),
-        asks_for_former=not _ASKING_FOR_FORMER.isdisjoint(words),
-        asks_for_open=not _ASKING_FOR_OPEN.isdisjoint(words),
+        asks_for_former=not _FORMER_WORDS.isdisjoint(words),
+        asks_for_open=not _OPEN_WORDS.isdisjoint(words),
         asks_why=_asks_why(words, text.lower()),
     )
 
 
 def _kinds_asked(words: Sequence[str], lowered: str) -> frozenset[str]:
-    """The kinds that words such as "decided" or "failed" ask for."""
-    asked = {kind for word in words for kinds, asking in _ASKING_FOR if word in asking for kind in kinds}
+    """Return the kinds of observation that words such as "decided" or "failed" ask for."""
+    asked = {kind for word in words for kinds, asking in _WORDS_BY_KIND if word in asking for kind in kinds}
     if _asks_why(words, lowered):
-        # "Why was it slow after the clocks changed": no change is asked for. What people do, they do for a reason.
-        is_ours = not _WE.isdisjoint(words) or any(word.endswith(_SPANISH_WE) for word in words)
+        # "Why was it slow after the clocks changed" does not ask for a change. A question about the reason of an action
+        # asks for a decision, too.
+        is_ours = not _WE_WORDS.isdisjoint(words) or any(word.endswith(_SPANISH_WE_ENDINGS) for word in words)
         is_decided = is_ours or any(phrase in lowered for phrase in _DECIDED_PHRASES)
-        asked = asked - {"change"} | {"finding"} | (set(_STATED) if is_decided else set())
+        asked = asked - {"change"} | {"finding"} | (set(_STATEMENT_KINDS) if is_decided else set())
     if any(phrase in lowered for phrase in _STATED_PHRASES):
-        asked |= set(_STATED)
+        asked |= set(_STATEMENT_KINDS)
     return frozenset(asked)
 
 
 def _asks_why(words: Iterable[str], lowered: str) -> bool:
-    return not _ASKING_WHY.isdisjoint(words) or _SPANISH_WHY in lowered
+    return not _WHY_WORDS.isdisjoint(words) or _SPANISH_WHY in lowered
 
 
 def _words_of(token: str) -> list[str]:
-    """The words that a token of the question is indexed as: bigrams where it is written without spaces."""
+    """Return the index terms of a token: bigrams in scripts without spaces."""
     return unspaced_words(token) or [token]
 
 
 def _language(words: Iterable[str]) -> str:
-    """The language of a question, told by its small words; empty for English, and for what tells none."""
+    """Return the language of a query, detected by its function words; empty for English or an unknown language."""
     counts = {language: sum(word in small for word in words) for language, small in _SMALL_WORDS.items()}
     language = max(counts, key=counts.__getitem__)
-    return language if counts[language] >= _TELLING_SMALL_WORDS else ""
+    return language if counts[language] >= _MIN_LANGUAGE_WORDS else ""
 
 
 def _with_short_forms(text: str) -> str:
-    """A question in which what is usually written as one short word is."""
+    """Replace phrases that are usually written as one short word: "end to end" becomes "e2e"."""
     lowered = text.lower()
-    for phrase, short in _PHRASES:
+    for phrase, short in _SHORT_FORM_PHRASES:
         if phrase in lowered:
             text = lowered = lowered.replace(phrase, short)
     return text
 
 
 def _inflected(group: tuple[str, ...]) -> tuple[str, ...]:
-    """A German word with its other endings; the index stems English alone."""
+    """Return a German word with its other endings; the index stems English only."""
     (word, *_) = group
-    if len(group) > 1 or not word.isalpha() or len(word) < _SHORTEST_INFLECTED:
+    if len(group) > 1 or not word.isalpha() or len(word) < _MIN_INFLECTED_CHARACTERS:
         return group
     end = next((end for end in _GERMAN_ENDINGS if end and word.endswith(end)), "")
     stem = word.removesuffix(end)
-    if len(stem) < _SHORTEST_STEM:
+    if len(stem) < _MIN_STEM_CHARACTERS:
         return group
     return (word, *(stem + other for other in _GERMAN_ENDINGS if other != end))
 
 
 def _form_asked(lowered: str) -> AnswerForm | None:
-    """The form that the answer to a question has: of several, what the rarest phrase asks for."""
+    """Return the form that the answer should have; the rarer phrases are checked first."""
     for form, phrases in _FORM_PHRASES.items():
         if any(phrase.strip() in lowered for phrase in phrases.split("|")):
             return form
     return None
 
 
-def _only_asks(word: str) -> bool:
-    """Whether a bigram is grammar: all hiragana, or a Chinese question word."""
+def _is_question_grammar(word: str) -> bool:
+    """Whether a bigram has no content: hiragana only, or a Chinese question word."""
     return word in _CHINESE_QUESTION_WORDS or all("\u3040" <= letter <= "\u309f" for letter in word)
 
 
 def label_of(text: str) -> frozenset[str]:
-    """The words of the label that a text starts with (`Name: …`); empty when it has none."""
+    """Return the words of the label at the start of a text (`Name: …`); empty if there is none."""
     match = re.match(_LABEL, text)
     return frozenset(tokens(match[1])) if match else frozenset()
 
 
 def _group(word: str, forms: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """The word with the forms that mean the same; words of one group become one and the same tuple."""
+    """Return the word with its synonyms; the words of one group return the same tuple, so that it counts once."""
     candidates = [
         word,
         *(word.removesuffix(end) for end in _ENDINGS if word.endswith(end) and len(word) > len(end) + 2),
@@ -298,11 +302,12 @@ def _group(word: str, forms: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def _in_all_languages(group: tuple[str, ...]) -> tuple[str, ...]:
-    """The words of a group and what they are called in other languages."""
+    """Return the words of a group with their translations."""
     others = (other for word in group for other in translations(word))
     return (*group, *(other for other in dict.fromkeys(others) if other not in group))
 
 
 def _forms() -> dict[str, tuple[str, ...]]:
+    """Return the group of synonyms for each irregular and short form."""
     groups = [tuple(group.split()) for group in (*_IRREGULAR.split("|"), *_SHORT_FORMS.split("|"))]
     return {form: group for group in groups for form in group}

@@ -1,12 +1,11 @@
-"""Takes secrets and private passages out of texts, before anything is shortened, compared or written. secrets/ finds
-them."""
+"""Removes secrets and private passages from texts before they are truncated, compared or stored."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.memory.secrets import MARK, find_answered, find_secrets
+from deltos.domains.memory.secrets import MARK, find_secrets, find_secrets_in_answer
 from deltos.store.observations import Clean
 
 if TYPE_CHECKING:
@@ -14,16 +13,16 @@ if TYPE_CHECKING:
 
     from deltos.domains.memory.secrets import SecretSpan
 
-LONGEST_NAME = 4_000
-LONGEST_KIND = 42  # of a mark, with its digit and its bracket
-_MOST_KNOWN = 500  # each is looked for in every text of an event
-_SHORTEST_KNOWN = 6  # shorter ones are words too often to be looked for elsewhere
+MAX_NAME_CHARACTERS = 4_000
+MAX_KIND_CHARACTERS = 42  # of the kind in a redaction mark, including a digit and the closing bracket
+_MAX_KNOWN_SECRETS = 500  # each is searched in every text of an event
+_MIN_KNOWN_CHARACTERS = 6  # shorter secrets are too often ordinary words
 _OPENING, _CLOSING = "<private>", "</private>"
-# How much is looked at on the far side of a cut: a secret that the cut would fall into is seen whole, or is a key of
-# more lines, which is recognised line by line.
-_MARGIN = 4_000
+# Text beyond a cut that is searched as well, so that a secret across the cut is found. Longer secrets are keys of
+# several lines, which are recognised line by line.
+_MARGIN_CHARACTERS = 4_000
 
-# Files whose content is never captured: names, beginnings, endings, and the folders that hold such files.
+# Files whose content is never captured: by name, prefix, extension and folder.
 _SECRET_NAMES = frozenset(
     """.env .netrc netrc _netrc .npmrc .pypirc .pgpass .htpasswd .dockercfg kubeconfig terraform.tfstate
     terraform.tfstate.backup""".split()
@@ -31,31 +30,31 @@ _SECRET_NAMES = frozenset(
 _KEY_NAMES = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
 _KEY_ENDINGS = frozenset("pem key p12 pfx ppk jks keystore kdb kdbx asc gpg age tfvars env".split())
 _SECRET_FOLDERS = frozenset(".ssh .aws .gnupg .azure .kube .docker".split())
-_LIST_ENDINGS = frozenset("json yaml yml toml ini txt xml enc".split())
-_LIST_NAMES = frozenset("credential credentials secret secrets".split())
+_CONFIG_ENDINGS = frozenset("json yaml yml toml ini txt xml enc".split())
+_CREDENTIAL_NAMES = frozenset("credential credentials secret secrets".split())
 _EXAMPLES = (".env.example", ".env.sample", ".env.template")
 _NAME_PARTS = str.maketrans("_-", "..")
 
 
 class Redacted(NamedTuple):
-    """A text that is safe to keep, and the kinds of secret that were in it."""
+    """A text without secrets, and the kinds of secrets that were removed."""
 
     text: Clean
     kinds: tuple[str, ...]
 
 
 def redact(text: str) -> Redacted:
-    """The text without private passages, each secret replaced by its kind."""
+    """Return the text without private passages, with each secret replaced by a mark that names its kind."""
     text = _without_private(text)
     spans = find_secrets(text)
-    return Redacted(_marked(text, spans), tuple(dict.fromkeys(span.kind for span in spans)))
+    return Redacted(_replace_spans(text, spans), tuple(dict.fromkeys(span.kind for span in spans)))
 
 
 def redacted_kinds(text: str) -> list[str]:
-    """The kinds that marks in a kept text name, one for each mark."""
+    """Return the kind of each redaction mark in a stored text."""
     kinds = []
     for part in text.split(MARK)[1:]:
-        kind, closing, _ = part[:LONGEST_KIND].partition("]")
+        kind, closing, _ = part[:MAX_KIND_CHARACTERS].partition("]")
         if closing and kind.isascii() and kind.replace("-", "").isalnum():
             kinds.append(kind)
     return kinds
@@ -63,105 +62,117 @@ def redacted_kinds(text: str) -> list[str]:
 
 @lru_cache(1024)
 def redact_name(name: str) -> Clean:
-    """A name, an id or a path without what is certainly a secret; that it looks random is its nature.
+    """Return a name, id or path without certain secrets; random-looking names are kept.
 
-    One that is too long to be a name is left out: where it is cut, a secret could no longer be told.
+    A name that is too long is replaced as a whole: truncating it could hide a secret from detection.
     """
-    if len(name) > LONGEST_NAME:
+    if len(name) > MAX_NAME_CHARACTERS:
         return Clean(f"[{len(name):,} characters left out]")
-    return _marked(name, [span for span in find_secrets(name) if span.kind != "high-entropy"])
+    return _replace_spans(name, [span for span in find_secrets(name) if span.kind != "high-entropy"])
 
 
 def redact_tags(tags: Sequence[str]) -> list[str]:
-    """Tags without secrets: before they become words in small letters and are cut, where none could be told."""
+    """Redact tags before they are lower-cased and shortened, after which secrets could not be recognised."""
     return [redact(storable(tag)).text for tag in tags]
 
 
 def storable(text: str) -> str:
-    """A text that SQLite and JSON can carry: no NUL, which could part a secret, no half characters."""
+    """Return a text that SQLite and JSON can store: without NUL, which could split a secret, and without surrogates."""
     text = text.replace("\0", "")
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 class KnownSecrets:
-    """What was found in the texts of one event. Elsewhere in them it may stand without what gave it away: the lines of
-    a diff without the line above, the output of a command without its option."""
+    """Secrets found in the texts of one event.
+
+    Other texts may contain a secret without the context that reveals it, such as a line of a diff without the line
+    above it.
+    """
 
     def __init__(self) -> None:
         self._values: dict[str, str] = {}
         self._lines: dict[str, str] = {}
 
     def learn(self, text: str, spans: Sequence[SecretSpan]) -> None:
-        """Note the secrets of a text: as a whole those of one line, line by line the others."""
+        """Remember the secrets of a text; secrets of several lines are remembered line by line."""
         for start, end, kind in spans:
             value = text[start:end]
             if "\n" in value:
-                self._lines.update((line, kind) for line in map(_bare, value.split("\n")) if len(line) > 2)
-            elif len(value) >= _SHORTEST_KNOWN and len(self._values) < _MOST_KNOWN:
+                self._lines.update(
+                    (line, kind) for line in map(_without_line_markers, value.split("\n")) if len(line) > 2
+                )
+            elif len(value) >= _MIN_KNOWN_CHARACTERS and len(self._values) < _MAX_KNOWN_SECRETS:
                 self._values[value] = kind
 
-    def taken_out(self, text: Clean) -> Clean:
-        """A text without what is known."""
+    def redact_known(self, text: Clean) -> Clean:
+        """Replace all known secrets in a text by marks."""
         for value, kind in self._values.items():
             if value in text:
                 text = Clean(text.replace(value, f"{MARK}{kind}]"))
         if not self._lines:
             return text
         lines = text.split("\n")
-        known = ((line, bare, self._lines.get(bare)) for line, bare in zip(lines, map(_bare, lines), strict=True))
-        return Clean("\n".join(line.replace(bare, f"{MARK}{kind}]") if kind else line for line, bare, kind in known))
+        known = (
+            (line, plain_line, self._lines.get(plain_line))
+            for line, plain_line in zip(lines, map(_without_line_markers, lines), strict=True)
+        )
+        return Clean(
+            "\n".join(line.replace(plain_line, f"{MARK}{kind}]") if kind else line for line, plain_line, kind in known)
+        )
 
 
-def _bare(line: str) -> str:
-    """A line without the marks of diffs, lists and numbering before it."""
+def _without_line_markers(line: str) -> str:
+    """Remove marks of diffs, lists and line numbers from a line."""
     return line.strip(" \t\r+->|*").lstrip("0123456789").lstrip(".): \t")
 
 
-def redact_long(text: str, *, most: int, known: KnownSecrets | None = None) -> Clean:
-    """A text of any length: redacted whole, or its beginning and its end, cut where no secret stands."""
+def redact_long(text: str, *, max_characters: int, known: KnownSecrets | None = None) -> Clean:
+    """Redact a text of any length; of a long text, only the beginning and the end are kept, and no secret is cut in
+    two."""
     text = _without_private(text)
     known = known or KnownSecrets()
-    if len(text) <= most:
+    if len(text) <= max_characters:
         spans = find_secrets(text)
         known.learn(text, spans)
-        return _marked(text, spans)
-    head, tail = _head(text, most // 2, known), _tail(text, most // 2, known)
+        return _replace_spans(text, spans)
+    head, tail = _redact_head(text, max_characters // 2, known), _redact_tail(text, max_characters // 2, known)
     left_out = len(text) - head[1] - (len(text) - tail[1])
     return Clean(f"{head[0]}\n[{left_out:,} characters left out]\n{tail[0]}")
 
 
 def redact_answer(question: str, answer: Clean, *, is_typed: bool, known: KnownSecrets) -> Clean:
-    """An answer without the password, key or code that the question asks for. `is_typed`: the user wrote it."""
-    spans = find_answered(question, answer, is_typed=is_typed)
+    """Return an answer without the password, key or code that the question asks for; `is_typed`: the user typed the
+    answer."""
+    spans = find_secrets_in_answer(question, answer, is_typed=is_typed)
     known.learn(answer, spans)
-    return _marked(answer, spans)
+    return _replace_spans(answer, spans)
 
 
-def _head(text: str, most: int, known: KnownSecrets) -> tuple[Clean, int]:
-    """The beginning of a text, redacted, and where it was cut."""
-    window = text[: most + _MARGIN]
+def _redact_head(text: str, max_characters: int, known: KnownSecrets) -> tuple[Clean, int]:
+    """Return the redacted beginning of a text, and the offset where it was cut."""
+    window = text[: max_characters + _MARGIN_CHARACTERS]
     spans = find_secrets(window)
     known.learn(window, spans)
-    cut = max(window.rfind("\n", 0, most), window.rfind(" ", 0, most), 0)
+    cut = max(window.rfind("\n", 0, max_characters), window.rfind(" ", 0, max_characters), 0)
     cut = next((span.start for span in spans if span.start < cut < span.end), cut)
-    return _marked(window[:cut], [span for span in spans if span.end <= cut]), cut
+    return _replace_spans(window[:cut], [span for span in spans if span.end <= cut]), cut
 
 
-def _tail(text: str, most: int, known: KnownSecrets) -> tuple[Clean, int]:
-    """The end of a text, redacted, and where it was cut."""
-    first = len(text) - most - _MARGIN
+def _redact_tail(text: str, max_characters: int, known: KnownSecrets) -> tuple[Clean, int]:
+    """Return the redacted end of a text, and the offset where it was cut."""
+    first = len(text) - max_characters - _MARGIN_CHARACTERS
     window = text[first:]
     spans = find_secrets(window)
     known.learn(window, spans)
-    found = [place for sign in "\n " if (place := window.find(sign, _MARGIN)) >= 0]
+    found = [place for sign in "\n " if (place := window.find(sign, _MARGIN_CHARACTERS)) >= 0]
     cut = min(found, default=len(window))
     cut = next((span.end for span in spans if span.start < cut < span.end), cut)
     kept = [span._replace(start=span.start - cut, end=span.end - cut) for span in spans if span.start >= cut]
-    return _marked(window[cut:], kept), first + cut
+    return _replace_spans(window[cut:], kept), first + cut
 
 
 def is_secret_file(path: str) -> bool:
-    """Whether a file is one whose content must never be captured: `.env`, keys, credentials."""
+    """Whether the content of a file must never be captured: `.env`, keys, credentials."""
     *folders, name = path.replace("\\", "/").lower().split("/")
     if name in _SECRET_NAMES or name in _SECRET_FOLDERS or not _SECRET_FOLDERS.isdisjoint(folders):
         return True
@@ -170,15 +181,16 @@ def is_secret_file(path: str) -> bool:
         return True
     if name.startswith(".env.") and len(name) > len(".env."):
         return not name.startswith(_EXAMPLES)
-    if name.startswith(_KEY_NAMES) and "." not in name and "-" not in name:  # beside each lies `.pub`, for everybody
+    if name.startswith(_KEY_NAMES) and "." not in name and "-" not in name:  # the public keys end with `.pub`
         return True
     if ending == "json" and name.startswith(("service_account", "service-account", "serviceaccount")):
         return True
-    plain = stem if dot and ending in _LIST_ENDINGS else name
-    return plain.translate(_NAME_PARTS).rpartition(".")[2] in _LIST_NAMES
+    plain = stem if dot and ending in _CONFIG_ENDINGS else name
+    return plain.translate(_NAME_PARTS).rpartition(".")[2] in _CREDENTIAL_NAMES
 
 
-def _marked(text: str, spans: Sequence[SecretSpan]) -> Clean:
+def _replace_spans(text: str, spans: Sequence[SecretSpan]) -> Clean:
+    """Replace each span by a redaction mark."""
     kept: list[str] = []
     last = 0
     for start, end, kind in spans:
@@ -189,7 +201,7 @@ def _marked(text: str, spans: Sequence[SecretSpan]) -> Clean:
 
 
 def _without_private(text: str) -> str:
-    """The text without `<private>` passages; one that is not closed goes on to the end."""
+    """Remove `<private>` passages; an unclosed passage extends to the end."""
     if "rivate>" not in text and "RIVATE>" not in text:
         return text
     lowered = text.replace("\u0130", "I").lower()

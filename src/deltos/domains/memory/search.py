@@ -1,5 +1,8 @@
-"""Find observations that answer a question. Each word counts where it stands nearest: in the observation, or
-beside it."""
+"""Ranked search over observations, in two stages.
+
+A term counts where it is closest: in the observation itself, in its neighbours of the same session, or elsewhere in the
+session.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,19 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.memory.admit import MEASURED
+from deltos.domains.memory.extract import MEASURED
 from deltos.domains.memory.kinds import NOTE
 from deltos.domains.memory.query import AnswerForm, MemoryQuery, label_of, parse_query
 from deltos.domains.memory.secrets.spans import lower, offsets
 from deltos.model import NO_FILTERS
 from deltos.ranking import load_ranker
 from deltos.store.observations import POSITION_BITS, session_of
-from deltos.text.dates import TimeSpan, asked_spans
-from deltos.text.rarity import idf
-from deltos.text.scripts import UNSPACED
+from deltos.text.dates import TimeSpan, requested_spans
+from deltos.text.idf import idf
 from deltos.text.stop_words import PROSE_STOP_WORDS
 from deltos.text.tags import has_tag
 from deltos.text.times import micros
+from deltos.text.unspaced_scripts import UNSPACED
 from deltos.text.words import tokens
 
 if TYPE_CHECKING:
@@ -34,49 +37,49 @@ if TYPE_CHECKING:
     from deltos.meaning import Similarities
     from deltos.model import Filters
     from deltos.ranking import LinearRanker
-    from deltos.store.observations import Observation, Observations, Sketch
+    from deltos.store.observations import Observation, Observations, ObservationSummary
 
-# Long questions over many observations: the rarest words decide, the rest would only cost time.
-_MOST_TERMS = 12
-_MOST_PLACES = 8_000  # postings read for one question
-_COUNT_UP_TO = 4_000  # a term in more observations than this is common, however many they are
-_FIRST_STAGE = 300  # candidates by words alone
-_SECOND_STAGE = 150  # of these, those whose rows are read
-_DATED_PLACES = 200
-_NEAREST = 50  # candidates by meaning
-_LEAST_SIMILARITY = 0.1  # below that, nothing of the question is meant
-_SIMILARITY_THAT_ASSURES = 0.6  # of what counts for the order: how much of it says that an observation answers
-# Where an observation has every word of the question, others have to mean much the same; and one word, which may be a
-# name that nobody has written yet, is a little like everything.
-_LEAST_BESIDE_ALL_WORDS = 0.3
-_LEAST_FOR_ONE_WORD = 0.3
-# Where the best observation lacks more than this share of the question, meaning counts for much more.
-_USUALLY_LACKING = 0.7
+# Long queries over many observations: the rarest terms decide, the rest would only cost time.
+_MAX_TERMS = 12
+_MAX_POSTINGS = 8_000  # read for one query
+_MAX_COUNTED = 4_000  # terms in more observations than this are not counted exactly
+_FIRST_STAGE_CANDIDATES = 300  # found by terms
+_SECOND_STAGE_CANDIDATES = 150  # best of the first stage, whose rows are read
+_MAX_DATED_CANDIDATES = 200
+_MAX_SEMANTIC_CANDIDATES = 50
+_MIN_SIMILARITY = 0.1  # below that, an observation without terms of the query is unrelated
+_CONFIDENCE_SIMILARITY_SHARE = 0.6  # share of the similarity that counts for the confidence; ranking uses all of it
+# Semantic matches must be closer if some observation has every term of the query, and if the query is a single word: an
+# unknown name is a little similar to everything.
+_MIN_SIMILARITY_WITH_FULL_MATCH = 0.3
+_MIN_SIMILARITY_FOR_ONE_TERM = 0.3
+# Similarity counts much more if the best observation lacks more than this share of the query's terms.
+_TYPICAL_MISSING_SHARE = 0.7
 
-_STATED = ("decision", "preference")
-# A user's note may be a decision, and a request tells what was wanted: how much each counts where one is asked for.
-_NOTE_SHARE = 0.6
-_REQUEST_SHARE = 0.3
-_BESIDE_MATTER = 0.5  # how much a decision of that time counts that has no word of the matter that is asked about
-_PROMPT_REACH = 5  # observations between an answer and the prompt that it answers
-_COMMAND_CHARACTERS = 40  # by so much a command is known again
-_REASONS = (
+_STATEMENT_KINDS = ("decision", "preference")
+# Value of `asked_kind` for notes and requests of the user when the query asks for decisions or preferences.
+_NOTE_KIND_WEIGHT = 0.6
+_REQUEST_KIND_WEIGHT = 0.3
+_OFF_TOPIC_KIND_WEIGHT = 0.5  # for observations of the requested time that contain no term of the query
+_MAX_PROMPT_DISTANCE = 5  # observations between an answer and the prompt that it answers
+_COMMAND_KEY_CHARACTERS = 40  # commands with the same beginning are considered the same
+_REASON_WORDS = (
     "because", "since ", "so that", "due to", "reason", "weil", "wegen", "damit", "denn ", "porque", "por eso",
     "debido", "因为", "由于", "为了", "ため", "ので", "から、", "理由",
 )  # fmt: skip
-# A word counts where it stands nearest: in the observation itself, else beside it, the nearest neighbours first.
-_BESIDE = (-1, 1, -2, 2)
-_SHORTLY_BEFORE, _SHORTLY_AFTER = (-1, -2, -3), (1, 2, 3)
-_SESSION_BEST = 3
+# Neighbours in the session, closest first.
+_NEIGHBOUR_OFFSETS = (-1, 1, -2, 2)
+_OFFSETS_BEFORE, _OFFSETS_AFTER = (-1, -2, -3), (1, 2, 3)
+_SESSION_HITS_AVERAGED = 3
 _DAY_MICROS = 86_400_000_000
-_AFTER_DATE_MICROS = 14 * _DAY_MICROS  # what happened on a day is often written down a little later
+_AFTER_DATE_MICROS = 14 * _DAY_MICROS  # events are often recorded a little later than they happen
 _RECENCY_MICROS = 60 * _DAY_MICROS
-_USUAL_LENGTH = 200
+_TYPICAL_CHARACTERS = 200
 # Hand-set, then checked by leaving out one conversation at a time: benchmarks/memory_folds.py.
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
-_MOST_POSITIONS = 200
+_MAX_POSITIONS = 200
 _HEAD_CHARACTERS = 300
-_COMMITTED = "Ran `git "
+_GIT_PREFIX = "Ran `git "
 _NUMBER_WORDS = frozenset(
     "one two three four five six seven eight nine ten twelve half once twice zero a eins ein eine zwei drei vier fünf "
     "sechs sieben acht neun zehn uno una dos tres cuatro cinco seis siete ocho nueve diez".split()
@@ -97,39 +100,40 @@ SNIPPET_CHARACTERS = 100
 
 @dataclass(frozen=True, slots=True)
 class MemoryHit:
-    """One observation that answers a question.
+    """An observation that matches a query.
 
-    Scores compare within one answer, where the best is 1; `confidence` (0 to 1) means the same in every answer.
+    Scores are relative to the best hit of the same answer, which has 1; `confidence` (0 to 1) is comparable across
+    answers.
     """
 
     observation: Observation
     score: float
     snippet: str
     confidence: float = 1.0
-    is_near: bool = False  # by meaning: no word of the question stands in it
+    is_near: bool = False  # semantic match: the observation contains no term of the query
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryResults:
-    """The best hits, and how many there are: of very many, those that were looked at."""
+    """The best hits, and the number of matching observations among the candidates."""
 
     hits: tuple[MemoryHit, ...]
     matching: int
     searched: int
     elsewhere: int
-    is_behind: bool = False  # some observations are not compared by meaning yet
+    is_behind: bool = False  # some observations have no embedding yet
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryScope:
-    """Where to search: the keys of the projects, or None for all of them."""
+    """Keys of the projects to search; `everything` searches all projects."""
 
     project_keys: tuple[int, ...]
     everything: bool = False
 
 
-class NearWords(NamedTuple):
-    """The first stage: how rare the question's words are that stand in an observation, beside it, in its session."""
+class WordFeatures(NamedTuple):
+    """Features of the first stage: weights of query terms in the observation, its neighbours and its session."""
 
     own_words: float
     words_before: float
@@ -140,11 +144,11 @@ class NearWords(NamedTuple):
 
 
 class ObservationFeatures(NamedTuple):
-    """The second stage: the score of the first, and what else speaks for an observation.
+    """Features of the second stage; `words` is the score of the first stage.
 
-    `stated`: a decision or a preference; `asked_kind`: 1 for the kind that is asked for, less for a note that may be of
-    that kind; `asked_kind_then`: of the kind that is asked for, and of that time.
-    `similarity` is that of meaning; `near_alone` is the same, the more the question lacks words of any observation.
+    `stated`: a decision or preference. `asked_kind`: 1 for a kind that the query asks for, less for a note that may be
+    of that kind. `asked_kind_then`: the same for observations of the requested time. `near_alone`: the similarity,
+    multiplied by the share of query terms that no observation contains.
     """
 
     words: float
@@ -159,17 +163,17 @@ class ObservationFeatures(NamedTuple):
     soon_after_date: bool
     similarity: float
     near_alone: float
-    similarity_before: float = 0.0  # the highest of what was kept shortly before it, and after
-    similarity_after: float = 0.0
-    answers_similar: float = 0.0  # `similarity_before` for what an agent said: often the answer to it
-    prompt_words: float = 0.0  # how rare the question's words are that stand in the prompt which an answer answers
+    similarity_before: float = 0.0  # highest similarity of the observations shortly before it
+    similarity_after: float = 0.0  # highest similarity of the observations shortly after it
+    answers_similar: float = 0.0  # `similarity_before` of an agent's message, which often answers that observation
+    prompt_words: float = 0.0  # weight of query terms that occur only in the prompt that this message answers
     gives_reason: bool = False
-    settled: bool = False  # a failure that was mended later, where what is still open is asked for
-    has_form: bool = False  # a number, a time, a version, where one is asked for
+    settled: bool = False  # an error that was fixed later, if the query asks for open problems
+    has_form: bool = False  # contains the number, duration or version that the query asks for
 
 
 class _RankedPlace(NamedTuple):
-    """A place with its score, and how sure it is that the observation answers."""
+    """A place with its score, and the confidence that the observation answers the query."""
 
     score: float
     place: int
@@ -177,49 +181,49 @@ class _RankedPlace(NamedTuple):
 
 
 def rankers() -> tuple[LinearRanker, LinearRanker]:
-    """The committed weights of both stages."""
-    return load_ranker(WEIGHTS_FILE, NearWords._fields), load_ranker(WEIGHTS_FILE, ObservationFeatures._fields)
+    """Return the rankers of both stages, with the committed weights."""
+    return load_ranker(WEIGHTS_FILE, WordFeatures._fields), load_ranker(WEIGHTS_FILE, ObservationFeatures._fields)
 
 
 class _Matches:
-    """Which of the question's terms (bits) stand at which place, and what each term is worth."""
+    """Query terms found at each place (as bit masks), and the weight of each term."""
 
-    def __init__(self, bits: Mapping[int, int], worth: Sequence[float], worth_absent: float) -> None:
+    def __init__(self, bits: Mapping[int, int], term_weights: Sequence[float], absent_weight: float) -> None:
         self.bits = bits
-        self._worth = worth
-        self._total = sum(worth) + worth_absent
-        self._values: dict[int, float] = {0: 0.0}
+        self._term_weights = term_weights
+        self._total = sum(term_weights) + absent_weight
+        self._weights: dict[int, float] = {0: 0.0}
 
-    def value(self, mask: int) -> float:
-        """What the terms of a mask are worth together."""
-        value = self._values.get(mask)
-        if value is None:
-            value = sum(worth for number, worth in enumerate(self._worth) if mask >> number & 1)
-            self._values[mask] = value
-        return value
+    def weight(self, mask: int) -> float:
+        """Return the total weight of the terms in a mask."""
+        weight = self._weights.get(mask)
+        if weight is None:
+            weight = sum(each for number, each in enumerate(self._term_weights) if mask >> number & 1)
+            self._weights[mask] = weight
+        return weight
 
     def confidence(self, score: float) -> float:
-        """How sure it is that an observation with this score answers: even odds where it has half of the question."""
+        """Return the confidence for a score; it is 0.5 if half of the query's weight matches."""
         return 1 - 0.25 ** (max(0.0, score) / self._total) if self._total else 0.5
 
-    def lacking(self) -> float:
-        """How much of the question even the best observation has no words for: 0 for as much as usual, 1 for all."""
-        best = max(map(self.value, set(self.bits.values())), default=0.0)
+    def missing_share(self) -> float:
+        """Return how much of the query the best observation lacks: 0 up to the typical share, 1 for all terms."""
+        best = max(map(self.weight, set(self.bits.values())), default=0.0)
         share = 1 - best / self._total if self._total else 1.0
-        return max(0.0, share - _USUALLY_LACKING) / (1 - _USUALLY_LACKING)
+        return max(0.0, share - _TYPICAL_MISSING_SHARE) / (1 - _TYPICAL_MISSING_SHARE)
 
-    def lacks_words(self) -> bool:
-        """Whether no observation has every word of the question."""
-        return max(map(self.value, set(self.bits.values())), default=0.0) < self._total or not self._total
+    def lacks_full_match(self) -> bool:
+        """Whether no observation has every term of the query."""
+        return max(map(self.weight, set(self.bits.values())), default=0.0) < self._total or not self._total
 
     def best(self, count: int, allowed: Collection[int] | None = None) -> list[int]:
-        """The places whose own terms are worth most, best first; of those that are allowed."""
+        """Return the places with the highest term weights, best first; only places in `allowed`, if given."""
         by_mask: dict[int, list[int]] = defaultdict(list)
         for place, mask in self.bits.items():
             if allowed is None or place in allowed:
                 by_mask[mask].append(place)
         places: list[int] = []
-        for mask in sorted(by_mask, key=self.value, reverse=True):
+        for mask in sorted(by_mask, key=self.weight, reverse=True):
             places += by_mask[mask][: count - len(places)]
         return places
 
@@ -234,110 +238,114 @@ def search(
     similarities: Similarities | None = None,
     filters: Filters = NO_FILTERS,
 ) -> MemoryResults:
-    """The best `limit` observations for a question, best first, by words and where known by meaning."""
-    spans = asked_spans(text, now)
-    question = parse_query(text, is_dated=bool(spans))
+    """Return the best `limit` observations for a query, by its terms and, if available, by similarity."""
+    spans = requested_spans(text, now)
+    query = parse_query(text, is_dated=bool(spans))
     searched = store.count(scope.project_keys)
-    matches = _match(store, question, scope, searched)
+    matches = _find_matches(store, query, scope, searched)
     allowed = None if filters == NO_FILTERS else _allowed(store, scope, filters, searched)
-    best = matches.best(_FIRST_STAGE, allowed)
-    similarities = _within(store, scope, similarities)
+    best = matches.best(_FIRST_STAGE_CANDIDATES, allowed)
+    similarities = _in_scope(store, scope, similarities)
     if similarities and allowed is not None:
         similarities = similarities.among(allowed)
-    near = similarities.near(_NEAREST) if similarities else []
-    candidates = _with_neighbours(best).union(_dated(store, scope, spans), near)
+    semantic_places = similarities.near(_MAX_SEMANTIC_CANDIDATES) if similarities else []
+    candidates = _with_neighbours(best).union(_dated_places(store, scope, spans), semantic_places)
     if allowed is not None:
         candidates &= allowed
         searched = len(allowed)
     by_words, _ = rankers()
-    near_words = _near_words(matches, candidates, best)
-    words = {place: by_words.score(row) for place, row in near_words.items()}
-    chosen = heapq.nlargest(_SECOND_STAGE, words, key=words.__getitem__)
-    places = [*dict.fromkeys((*chosen, *near))]
-    similar = similarities.raw([*dict.fromkeys((*places, *_around(places)))]) if similarities else {}
-    lacking = matches.lacking()
-    sketches = {each.place: each for each in store.sketches(places, head_characters=_HEAD_CHARACTERS)}
-    mended = _mended_commands(sketches.values()) if question.asks_for_open else {}
+    word_features = _word_features(matches, candidates, best)
+    words = {place: by_words.score(row) for place, row in word_features.items()}
+    best_by_words = heapq.nlargest(_SECOND_STAGE_CANDIDATES, words, key=words.__getitem__)
+    places = [*dict.fromkeys((*best_by_words, *semantic_places))]
+    similarity_by_place = similarities.raw([*dict.fromkeys((*places, *_neighbours(places)))]) if similarities else {}
+    missing_share = matches.missing_share()
+    summaries = {item.place: item for item in store.summaries(places, head_characters=_HEAD_CHARACTERS)}
+    fixed_at = _fixed_commands(summaries.values()) if query.asks_for_open else {}
     rows = {
-        sketch.place: _features(
-            sketch,
-            question,
+        summary.place: _features(
+            summary,
+            query,
             spans,
             now=micros(now),
-            words=words[sketch.place],
-            similar=similar,
-            lacking=lacking,
-            has_words=bool(matches.bits.get(sketch.place)),
+            words=words[summary.place],
+            similarity_by_place=similarity_by_place,
+            missing_share=missing_share,
+            has_words=bool(matches.bits.get(summary.place)),
         )._replace(
-            prompt_words=_prompt_words(sketch, sketches, matches),
-            settled=bool(mended) and _is_settled(sketch, mended),
+            prompt_words=_prompt_words(summary, summaries, matches),
+            settled=bool(fixed_at) and _is_settled(summary, fixed_at),
         )
-        for sketch in sketches.values()
+        for summary in summaries.values()
     }
-    least = _least_similarity(question, matches)
-    speaking = {place: row for place, row in rows.items() if matches.bits.get(place) or _speaks(row, least)}
-    answering = _ranked(speaking, matches)
-    if not question.asks_for_former:
-        answering = _newest_measurement_first(answering, sketches.values())
-    hits = _hits(store, answering[:limit], question, _wordless(near_words, words))
-    return MemoryResults(hits, matching=len(answering), searched=searched, elsewhere=0)
+    min_similarity = _min_similarity(query, matches)
+    supported_rows = {
+        place: row for place, row in rows.items() if matches.bits.get(place) or _has_evidence(row, min_similarity)
+    }
+    ranked_places = _ranked(supported_rows, matches)
+    if not query.asks_for_former:
+        ranked_places = _newest_measurement_first(ranked_places, summaries.values())
+    hits = _hits(store, ranked_places[:limit], query, _places_without_terms(word_features, words))
+    return MemoryResults(hits, matching=len(ranked_places), searched=searched, elsewhere=0)
 
 
-def _least_similarity(question: MemoryQuery, matches: _Matches) -> float:
-    """How near in meaning an observation without a word of the question has to be."""
-    if not matches.lacks_words():
-        return _LEAST_BESIDE_ALL_WORDS
-    return _LEAST_FOR_ONE_WORD if len(question.terms) == 1 else _LEAST_SIMILARITY
+def _min_similarity(query: MemoryQuery, matches: _Matches) -> float:
+    """Return the similarity that an observation without terms of the query must have."""
+    if not matches.lacks_full_match():
+        return _MIN_SIMILARITY_WITH_FULL_MATCH
+    return _MIN_SIMILARITY_FOR_ONE_TERM if len(query.terms) == 1 else _MIN_SIMILARITY
 
 
 def _ranked(rows: Mapping[int, ObservationFeatures], matches: _Matches) -> list[_RankedPlace]:
-    """The places with anything that speaks for them, best first."""
+    """Return the places with a positive score, best first."""
     _, ranker = rankers()
     ranked = [
-        # A cosine similarity is a fair guess of how sure meaning is; its weight is for the order alone.
+        # Without shared terms, the cosine similarity itself is the confidence; its weight is only for ranking.
         _RankedPlace(
             ranker.score(row),
             place,
-            max(matches.confidence(ranker.score(_alone(row))), row.near_alone)
+            max(matches.confidence(ranker.score(_without_context(row))), row.near_alone)
             if matches.bits.get(place)
             else row.similarity,
         )
         for place, row in rows.items()
     ]
-    return sorted((each for each in ranked if each.score > 0), reverse=True)
+    return sorted((item for item in ranked if item.score > 0), reverse=True)
 
 
-def _alone(row: ObservationFeatures) -> ObservationFeatures:
-    """What speaks for an observation by itself: what is near in meaning and beside it is for the order alone, as is a
-    part of how near itself is."""
-    similarity = row.similarity * _SIMILARITY_THAT_ASSURES
+def _without_context(row: ObservationFeatures) -> ObservationFeatures:
+    """Return the features that count for the confidence: without those of neighbours, and with a part of the
+    similarity."""
+    similarity = row.similarity * _CONFIDENCE_SIMILARITY_SHARE
     return row._replace(
         similarity=similarity, near_alone=0.0, similarity_before=0.0, similarity_after=0.0, answers_similar=0.0
     )
 
 
-def _newest_measurement_first(ranked: Sequence[_RankedPlace], sketches: Collection[Sketch]) -> list[_RankedPlace]:
-    """The same order, but what one command measured several times stands in the order of time, the latest first."""
-    written = {each.place: each.created_at for each in sketches}
-    command = {each.place: each.head.partition("\n")[0] for each in sketches if each.head.startswith(MEASURED)}
+def _newest_measurement_first(
+    ranked: Sequence[_RankedPlace], summaries: Collection[ObservationSummary]
+) -> list[_RankedPlace]:
+    """Return the same ranking, but with repeated measurements of one command sorted by time, latest first."""
+    written = {item.place: item.created_at for item in summaries}
+    command = {item.place: item.head.partition("\n")[0] for item in summaries if item.head.startswith(MEASURED)}
     places: dict[str, list[int]] = defaultdict(list)
-    for each in ranked:
-        if each.place in command:
-            places[command[each.place]].append(each.place)
+    for item in ranked:
+        if item.place in command:
+            places[command[item.place]].append(item.place)
     latest = {line: iter(sorted(same, key=written.__getitem__, reverse=True)) for line, same in places.items()}
     return [
-        each._replace(place=next(latest[command[each.place]])) if each.place in command else each for each in ranked
+        item._replace(place=next(latest[command[item.place]])) if item.place in command else item for item in ranked
     ]
 
 
-def _speaks(row: ObservationFeatures, least_similarity: float) -> bool:
-    """Whether anything but its words makes an observation a match; of what stands beside it only the prompt that it
-    answers does."""
-    return row.named or row.dated or row.prompt_words > 0 or row.similarity >= least_similarity
+def _has_evidence(row: ObservationFeatures, min_similarity: float) -> bool:
+    """Whether anything besides its own terms makes an observation a match; of its neighbours, only the prompt that it
+    answers counts."""
+    return row.named or row.dated or row.prompt_words > 0 or row.similarity >= min_similarity
 
 
 def snippet(text: str, terms: Iterable[Collection[str]], *, characters: int = SNIPPET_CHARACTERS) -> str:
-    """At most `characters` of a text, around the place where most of the terms are."""
+    """Return at most `characters` of a text, around the place with most of the terms."""
     flat = " ".join(text.split())
     if len(flat) <= characters:
         return flat
@@ -347,168 +355,176 @@ def snippet(text: str, terms: Iterable[Collection[str]], *, characters: int = SN
     start = max(0, min(start - room // 4, len(flat) - room))
     if start and " " in flat[start : start + 20]:
         start = flat.index(" ", start) + 1
-    piece = flat[start : start + room].rstrip()
-    return ("…" if start else "") + piece + ("…" if start + room < len(flat) else "")
+    excerpt = flat[start : start + room].rstrip()
+    return ("…" if start else "") + excerpt + ("…" if start + room < len(flat) else "")
 
 
-def _match(store: Observations, question: MemoryQuery, scope: MemoryScope, searched: int) -> _Matches:
-    """Read the places of the rarest terms, as many as can be afforded."""
+def _find_matches(store: Observations, query: MemoryQuery, scope: MemoryScope, searched: int) -> _Matches:
+    """Read the postings of the rarest terms, up to `_MAX_POSTINGS`."""
     projects = None if scope.everything else scope.project_keys
     bits: dict[int, int] = {}
-    worth: list[float] = []
-    budget = _MOST_PLACES
-    found, absent = _rarest(store, question.terms, projects)
+    term_weights: list[float] = []
+    budget = _MAX_POSTINGS
+    found, absent = _rarest_terms(store, query.terms, projects)
     for count, term in found:
-        if worth and count > budget:
-            break  # terms come rarest first: the others cost more and tell less
-        places = store.places_with(term, at_most=min(_COUNT_UP_TO, budget), project_keys=projects)
+        if term_weights and count > budget:
+            break  # the remaining terms are more frequent: they cost more and weigh less
+        places = store.places_with(term, at_most=min(_MAX_COUNTED, budget), project_keys=projects)
         budget -= len(places)
-        bit = 1 << len(worth)
+        bit = 1 << len(term_weights)
         for place in places:
             bits[place] = bits.get(place, 0) | bit
-        worth.append(idf(len(places), searched) if places else 0.0)
-    return _Matches(bits, worth, absent * idf(0, searched))
+        term_weights.append(idf(len(places), searched) if places else 0.0)
+    return _Matches(bits, term_weights, absent * idf(0, searched))
 
 
-def _rarest(
+def _rarest_terms(
     store: Observations, terms: Iterable[tuple[str, ...]], projects: Sequence[int] | None
 ) -> tuple[list[tuple[int, tuple[str, ...]]], int]:
-    """The terms that fewest observations have, with how many, rarest first; and how many terms none has."""
+    """Return the terms with the lowest document frequency, rarest first with their counts, and the number of terms
+    without any match."""
     absent = 0
     found: list[tuple[int, tuple[str, ...]]] = []
     for term in terms:
-        # A term more common than those already chosen need not be counted to the end.
-        enough = found[-1][0] + 1 if len(found) == _MOST_TERMS else _COUNT_UP_TO
-        count = store.frequency(term, at_most=enough, project_keys=projects)
+        # Counting can stop as soon as the term is more frequent than the terms already chosen.
+        count_limit = found[-1][0] + 1 if len(found) == _MAX_TERMS else _MAX_COUNTED
+        count = store.frequency(term, at_most=count_limit, project_keys=projects)
         if count:
-            found = sorted([*found, (count, term)])[:_MOST_TERMS]
+            found = sorted([*found, (count, term)])[:_MAX_TERMS]
         else:
             absent += 1
     return found, absent
 
 
 def _with_neighbours(places: Iterable[int]) -> set[int]:
-    beside = {place + step for place in places for step in _BESIDE if session_of(place + step) == session_of(place)}
-    return beside.union(places)
+    """Return the places with their neighbours of the same session."""
+    neighbours = {
+        place + step for place in places for step in _NEIGHBOUR_OFFSETS if session_of(place + step) == session_of(place)
+    }
+    return neighbours.union(places)
 
 
 def _allowed(store: Observations, scope: MemoryScope, filters: Filters, searched: int) -> set[int]:
-    """The places that pass the filters."""
+    """Return the places that pass the filters."""
     between = store.places_between(
         scope.project_keys, filters.since, filters.until, at_most=searched, kinds=filters.kinds
     )
     if not filters.tag:
         return set(between)
     passed = set(between)
-    for term in parse_query(filters.tag).terms:  # the tag's words are indexed like any others
-        passed &= set(store.places_with(term, at_most=_COUNT_UP_TO, project_keys=scope.project_keys))
+    for term in parse_query(filters.tag).terms:  # words of tags are indexed like other words
+        passed &= set(store.places_with(term, at_most=_MAX_COUNTED, project_keys=scope.project_keys))
     return {row.place for row in store.at_places(sorted(passed)) if has_tag(row.text, filters.tag)}
 
 
-def _dated(store: Observations, scope: MemoryScope, spans: Sequence[TimeSpan]) -> list[int]:
-    """Places from the times that the question speaks of, whatever their words."""
+def _dated_places(store: Observations, scope: MemoryScope, spans: Sequence[TimeSpan]) -> list[int]:
+    """Return the places from the dates that the query names, whether or not they contain its terms."""
     places: list[int] = []
     for span in spans:
-        if len(places) < _DATED_PLACES:
+        if len(places) < _MAX_DATED_CANDIDATES:
             places += store.places_between(
-                scope.project_keys, span.start, span.end, at_most=_DATED_PLACES - len(places)
+                scope.project_keys, span.start, span.end, at_most=_MAX_DATED_CANDIDATES - len(places)
             )
     return places
 
 
-def _near_words(matches: _Matches, candidates: Iterable[int], best: Sequence[int]) -> dict[int, NearWords]:
-    """What the candidates are worth by words: their own, those beside them, and how well their session does."""
-    sessions = _session_worth(matches, best)
+def _word_features(matches: _Matches, candidates: Iterable[int], best: Sequence[int]) -> dict[int, WordFeatures]:
+    """Return the first-stage features of each candidate."""
+    sessions = _session_weights(matches, best)
     return {
-        place: NearWords._make([*_worth_around(matches, place), sessions.get(session_of(place), 0.0)])
+        place: WordFeatures._make([*_weights_around(matches, place), sessions.get(session_of(place), 0.0)])
         for place in candidates
     }
 
 
-def _worth_around(matches: _Matches, place: int) -> list[float]:
-    """What a place's own words are worth, then those that each neighbour adds."""
+def _weights_around(matches: _Matches, place: int) -> list[float]:
+    """Return the weight of a place's own terms, then the weight that each neighbour adds."""
     seen = matches.bits.get(place, 0)
-    worth = [matches.value(seen)]
-    for step in _BESIDE:
+    term_weights = [matches.weight(seen)]
+    for step in _NEIGHBOUR_OFFSETS:
         is_near = session_of(place + step) == session_of(place)
         new = matches.bits.get(place + step, 0) & ~seen if is_near else 0
-        worth.append(matches.value(new))
+        term_weights.append(matches.weight(new))
         seen |= new
-    return worth
+    return term_weights
 
 
-def _session_worth(matches: _Matches, best: Sequence[int]) -> dict[int, float]:
-    """Per session, the mean of its best observations; `best` comes best first."""
+def _session_weights(matches: _Matches, best: Sequence[int]) -> dict[int, float]:
+    """Return the mean weight of the best observations per session; `best` is sorted, best first."""
     by_session: dict[int, list[float]] = defaultdict(list)
     for place in best:
         values = by_session[session_of(place)]
-        if len(values) < _SESSION_BEST:
-            values.append(matches.value(matches.bits[place]))
-    return {session: sum(values) / _SESSION_BEST for session, values in by_session.items()}
+        if len(values) < _SESSION_HITS_AVERAGED:
+            values.append(matches.weight(matches.bits[place]))
+    return {session: sum(values) / _SESSION_HITS_AVERAGED for session, values in by_session.items()}
 
 
-def _within(store: Observations, scope: MemoryScope, similarities: Similarities | None) -> Similarities | None:
-    """The similarities of what may be found."""
+def _in_scope(store: Observations, scope: MemoryScope, similarities: Similarities | None) -> Similarities | None:
+    """Restrict the similarities to the projects in scope."""
     if similarities is None or scope.everything:
         return similarities
     return similarities.in_groups(store.session_keys(scope.project_keys), bits=POSITION_BITS)
 
 
 def _features(
-    sketch: Sketch,
-    question: MemoryQuery,
+    summary: ObservationSummary,
+    query: MemoryQuery,
     spans: Sequence[TimeSpan],
     *,
     now: int,
     words: float,
-    similar: Mapping[int, float],
-    lacking: float,
+    similarity_by_place: Mapping[int, float],
+    missing_share: float,
     has_words: bool,
 ) -> ObservationFeatures:
-    written = sketch.created_at
-    similarity = max(0.0, similar.get(sketch.place, 0.0))
-    before, after = (_most_similar(similar, sketch.place, reach) for reach in (_SHORTLY_BEFORE, _SHORTLY_AFTER))
+    """Return the second-stage features of an observation, except those that need its neighbours."""
+    written = summary.created_at
+    similarity = max(0.0, similarity_by_place.get(summary.place, 0.0))
+    before, after = (
+        _max_similarity(similarity_by_place, summary.place, reach) for reach in (_OFFSETS_BEFORE, _OFFSETS_AFTER)
+    )
     dated = any(span.start <= written < span.end for span in spans)
     soon_after = any(span.end <= written < span.end + _AFTER_DATE_MICROS for span in spans)
     return ObservationFeatures(
         words=words,
         recency=math.exp(-max(0, now - written) / _RECENCY_MICROS),
-        excess_length=math.log(max(1.0, sketch.length / _USUAL_LENGTH)),
-        named=_is_named(sketch, question),
-        asked_kind=_asked_kind(sketch, question),
-        asked_kind_then=_asked_kind(sketch, question) * (1.0 if has_words else _BESIDE_MATTER) if dated else 0.0,
-        stated=sketch.kind in _STATED,
-        only_asks=sketch.kind == "request" and sketch.tail.endswith(("?", "？")),
+        excess_length=math.log(max(1.0, summary.length / _TYPICAL_CHARACTERS)),
+        named=_is_named(summary, query),
+        asked_kind=_asked_kind(summary, query),
+        asked_kind_then=_asked_kind(summary, query) * (1.0 if has_words else _OFF_TOPIC_KIND_WEIGHT) if dated else 0.0,
+        stated=summary.kind in _STATEMENT_KINDS,
+        only_asks=summary.kind == "request" and summary.tail.endswith(("?", "？")),
         dated=dated,
         soon_after_date=soon_after and not dated,
         similarity=similarity,
-        near_alone=similarity * lacking,
+        near_alone=similarity * missing_share,
         similarity_before=before,
         similarity_after=after,
-        answers_similar=before if sketch.source == "agent" else 0.0,
-        gives_reason=question.asks_why and sketch.kind in question.kinds and _has_reason(sketch.head),
-        has_form=question.form is not None and _has_form(sketch, question.form),
+        answers_similar=before if summary.source == "agent" else 0.0,
+        gives_reason=query.asks_why and summary.kind in query.kinds and _has_reason(summary.head),
+        has_form=query.form is not None and _has_form(summary, query.form),
     )
 
 
-def _around(places: Iterable[int]) -> Iterator[int]:
-    """What was kept shortly before and after some places, in the same sessions."""
+def _neighbours(places: Iterable[int]) -> Iterator[int]:
+    """Yield the places shortly before and after the given places in the same sessions."""
     for place in places:
-        for step in (*_SHORTLY_BEFORE, *_SHORTLY_AFTER):
+        for step in (*_OFFSETS_BEFORE, *_OFFSETS_AFTER):
             if session_of(place + step) == session_of(place):
                 yield place + step
 
 
-def _most_similar(similar: Mapping[int, float], place: int, steps: Iterable[int]) -> float:
-    beside = (place + step for step in steps if session_of(place + step) == session_of(place))
-    return max((similar.get(each, 0.0) for each in beside), default=0.0)
+def _max_similarity(similarity_by_place: Mapping[int, float], place: int, steps: Iterable[int]) -> float:
+    """Return the highest similarity among neighbours of the same session."""
+    neighbours = (place + step for step in steps if session_of(place + step) == session_of(place))
+    return max((similarity_by_place.get(item, 0.0) for item in neighbours), default=0.0)
 
 
-def _has_form(sketch: Sketch, form: AnswerForm) -> bool:
-    """Whether an observation has what a question asks for by its form."""
-    if sketch.head.startswith(_COMMITTED):
-        return False  # git counts lines there
-    lowered = sketch.head.lower()
+def _has_form(summary: ObservationSummary, form: AnswerForm) -> bool:
+    """Whether an observation contains the kind of value that the query asks for, such as a number or a duration."""
+    if summary.head.startswith(_GIT_PREFIX):
+        return False  # the numbers in git's output are counts of lines
+    lowered = summary.head.lower()
     if form is AnswerForm.VERSION:
         return re.search(r"\d\.\d", lowered) is not None
     words = tokens(lowered)
@@ -520,107 +536,111 @@ def _has_form(sketch: Sketch, form: AnswerForm) -> bool:
     return has_number
 
 
-def _asked_kind(sketch: Sketch, question: MemoryQuery) -> float:
-    if sketch.kind in question.kinds:
+def _asked_kind(summary: ObservationSummary, query: MemoryQuery) -> float:
+    """Return how well the kind of an observation fits the query: 1 for a requested kind, less if it may be of that
+    kind."""
+    if summary.kind in query.kinds:
         return 1.0
-    if sketch.source != "user" or question.kinds.isdisjoint(_STATED):
+    if summary.source != "user" or query.kinds.isdisjoint(_STATEMENT_KINDS):
         return 0.0
-    is_task = sketch.kind == "request" and not sketch.tail.endswith(("?", "？"))
-    return _NOTE_SHARE if sketch.kind == NOTE else _REQUEST_SHARE if is_task else 0.0
+    is_task = summary.kind == "request" and not summary.tail.endswith(("?", "？"))
+    return _NOTE_KIND_WEIGHT if summary.kind == NOTE else _REQUEST_KIND_WEIGHT if is_task else 0.0
 
 
 def _has_reason(head: str) -> bool:
     lowered = head.lower()
-    return any(word in lowered for word in _REASONS)
+    return any(word in lowered for word in _REASON_WORDS)
 
 
-def _prompt_words(sketch: Sketch, sketches: Mapping[int, Sketch], matches: _Matches) -> float:
-    """What the words are worth that only the prompt has which an agent's finding or note answers."""
-    if sketch.kind not in ("finding", NOTE) or sketch.source != "agent":
+def _prompt_words(summary: ObservationSummary, summaries: Mapping[int, ObservationSummary], matches: _Matches) -> float:
+    """Return the weight of query terms that occur only in the prompt that the agent's finding or note answers."""
+    if summary.kind not in ("finding", NOTE) or summary.source != "agent":
         return 0.0
-    for back in range(1, _PROMPT_REACH + 1):
-        before = sketches.get(sketch.place - back)
-        if before is not None and before.source == "user" and session_of(before.place) == session_of(sketch.place):
-            new = matches.bits.get(before.place, 0) & ~matches.bits.get(sketch.place, 0)
-            return matches.value(new)
+    for back in range(1, _MAX_PROMPT_DISTANCE + 1):
+        before = summaries.get(summary.place - back)
+        if before is not None and before.source == "user" and session_of(before.place) == session_of(summary.place):
+            new = matches.bits.get(before.place, 0) & ~matches.bits.get(summary.place, 0)
+            return matches.weight(new)
     return 0.0
 
 
-def _mended_commands(sketches: Iterable[Sketch]) -> dict[str, int]:
-    """When each command worked at last that had failed before."""
+def _fixed_commands(summaries: Iterable[ObservationSummary]) -> dict[str, int]:
+    """Return for each command that failed before the time when it last succeeded."""
     found: dict[str, int] = {}
-    for each in sketches:
-        if each.head.startswith("Fixed: `"):
-            command = _command_in(each.head)
-            found[command] = max(found.get(command, 0), each.created_at)
+    for item in summaries:
+        if item.head.startswith("Fixed: `"):
+            command = _command_in(item.head)
+            found[command] = max(found.get(command, 0), item.created_at)
     return found
 
 
-def _is_settled(sketch: Sketch, mended: Mapping[str, int]) -> bool:
-    """Whether this is a failure that was mended later, or tells how one was."""
-    if sketch.head.startswith("Fixed: `"):
+def _is_settled(summary: ObservationSummary, fixed_at: Mapping[str, int]) -> bool:
+    """Whether this is an error that was fixed later, or the finding that describes the fix."""
+    if summary.head.startswith("Fixed: `"):
         return True
-    return sketch.kind == "error" and mended.get(_command_in(sketch.head), -1) >= sketch.created_at
+    return summary.kind == "error" and fixed_at.get(_command_in(summary.head), -1) >= summary.created_at
 
 
 def _command_in(head: str) -> str:
-    return head.partition("`")[2].partition("`")[0][:_COMMAND_CHARACTERS]
+    """Return the first backquoted command, shortened for comparison."""
+    return head.partition("`")[2].partition("`")[0][:_COMMAND_KEY_CHARACTERS]
 
 
-def _is_named(sketch: Sketch, question: MemoryQuery) -> bool:
-    """Whether the question names who said it, where it came from, or the code it is about."""
-    label = label_of(sketch.head) - PROSE_STOP_WORDS
-    if label and label <= question.words:
+def _is_named(summary: ObservationSummary, query: MemoryQuery) -> bool:
+    """Whether the query names the author, the source or the code of the observation."""
+    label = label_of(summary.head) - PROSE_STOP_WORDS
+    if label and label <= query.words:
         return True
-    if sketch.source and question.words.issuperset(tokens(sketch.source)):
+    if summary.source and query.words.issuperset(tokens(summary.source)):
         return True
-    subjects = {name.lower() for path in sketch.files for name in (path, path.rsplit("/", 1)[-1])}
-    subjects.update(symbol.lower() for symbol in sketch.symbols if not _is_plain_word(symbol))
-    plain = {symbol.lower() for symbol in sketch.symbols if _is_plain_word(symbol)}
-    return not subjects.isdisjoint(question.names | question.words) or not plain.isdisjoint(question.names)
+    subjects = {name.lower() for path in summary.files for name in (path, path.rsplit("/", 1)[-1])}
+    subjects.update(symbol.lower() for symbol in summary.symbols if not _is_plain_word(symbol))
+    plain = {symbol.lower() for symbol in summary.symbols if _is_plain_word(symbol)}
+    return not subjects.isdisjoint(query.names | query.words) or not plain.isdisjoint(query.names)
 
 
 def _is_plain_word(symbol: str) -> bool:
-    """Whether a symbol is written like a word of prose, such as `Write`: a question with the word need not mean it."""
+    """Whether a symbol looks like a word of prose, such as `Write`: a query with that word need not refer to the
+    symbol."""
     return symbol.isalpha() and symbol[1:] == symbol[1:].lower()
 
 
-def _wordless(near_words: Mapping[int, NearWords], places: Iterable[int]) -> set[int]:
-    """The places that have no word of the question."""
-    return {place for place in places if not near_words[place].own_words}
+def _places_without_terms(word_features: Mapping[int, WordFeatures], places: Iterable[int]) -> set[int]:
+    """Return the places that contain no term of the query."""
+    return {place for place in places if not word_features[place].own_words}
 
 
 def _hits(
     store: Observations,
     top: Sequence[_RankedPlace],
-    question: MemoryQuery,
-    near: Collection[int],
+    query: MemoryQuery,
+    semantic_places: Collection[int],
 ) -> tuple[MemoryHit, ...]:
-    by_place = {row.place: row for row in store.at_places([each.place for each in top])}
+    by_place = {row.place: row for row in store.at_places([item.place for item in top])}
     best = top[0].score if top else 1.0
     return tuple(
         MemoryHit(
             row,
-            round(each.score / best, 4),
-            snippet(row.text, question.terms),
-            round(each.confidence, 4),
-            each.place in near,
+            round(item.score / best, 4),
+            snippet(row.text, query.terms),
+            round(item.confidence, 4),
+            item.place in semantic_places,
         )
-        for each in top
-        if (row := by_place.get(each.place))
+        for item in top
+        if (row := by_place.get(item.place))
     )
 
 
 def _term_positions(text: str, terms: Iterable[Collection[str]]) -> list[int]:
-    """Where words of the question, or words that begin like them, stand in a text."""
+    """Return the offsets of query terms, and of words with the same beginning, in a text."""
     lowered = lower(text)
     stems = {word[: max(3, len(word) - 2)].lower() for term in terms for word in term}
-    found = {at for stem in stems for at in islice(_beginnings(lowered, stem), _MOST_POSITIONS)}
-    return sorted(found)[:_MOST_POSITIONS]
+    found = {at for stem in stems for at in islice(_word_starts(lowered, stem), _MAX_POSITIONS)}
+    return sorted(found)[:_MAX_POSITIONS]
 
 
-def _beginnings(lowered: str, stem: str) -> Iterator[int]:
-    """Where words begin with a stem; anywhere, where words have no spaces between them."""
+def _word_starts(lowered: str, stem: str) -> Iterator[int]:
+    """Yield the offsets where a word begins with the stem; in scripts without spaces, all offsets of the stem."""
     is_unspaced = UNSPACED.match(stem) is not None
     for at in offsets(lowered, stem):
         if at == 0 or is_unspaced or not (lowered[at - 1].isalnum() or lowered[at - 1] == "_"):

@@ -1,13 +1,15 @@
-"""Reads one use of a tool out of a hook's input: what it did, to what, with which answer, and how it ended. The shapes
-are those of tests/domains/memory/told/, which say where each was learned."""
+"""Reads the use of a tool from hook input: action, target, output and outcome.
+
+The input formats are those of tests/domains/memory/hook_inputs/, where each example names its source.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.events import Action, Outcome, ToolUse
-from deltos.domains.memory.model import OFFERED_AS_WELL
+from deltos.domains.memory.events import Action, ToolOutcome, ToolUse
+from deltos.domains.memory.model import ALTERNATIVES_PREFIX
 from deltos.domains.memory.outcome import outcome_of, status_in
 from deltos.store.observations import Clean
 
@@ -40,29 +42,29 @@ _ACTIONS = {
     "fetch": Action.FETCH,
     "websearch": Action.WEB_SEARCH,
     "googlewebsearch": Action.WEB_SEARCH,
-    "webrun": Action.WEB_SEARCH,  # Codex' own tool, where the provider does not search
+    "webrun": Action.WEB_SEARCH,  # Codex's own tool for providers without a search of their own
     "askuserquestion": Action.QUESTION,
     "askuser": Action.QUESTION,
     "question": Action.QUESTION,
     "requestuserinput": Action.QUESTION,
     "exitplanmode": Action.PLAN,
 }
-# Tools of MCP servers, whose names begin with that of the server.
+# Tools of MCP servers. Their full names start with the name of the server.
 _ACTIONS_BY_ENDING = {
     "createpullrequest": Action.PULL_REQUEST,
     "mergepullrequest": Action.PULL_REQUEST,
     "createmergerequest": Action.PULL_REQUEST,
     "mergemergerequest": Action.PULL_REQUEST,
 }
-# Tools of agents that have an event for each instead of a name.
+# Tool names for agents that have an event per tool and send no name.
 _TOOL_NAMES = {
     "aftershellexecution": "Shell",
     "afterfileedit": "Edit",
     "postruncommand": "Shell",
     "postwritecode": "Edit",
 }
-_FIELDS_OF_INPUT = ("tool_input", "toolArgs", "args")
-_FIELDS_OF_ANSWER = (
+_INPUT_FIELDS = ("tool_input", "toolArgs", "args")
+_RESPONSE_FIELDS = (
     "tool_response",
     "tool_output",
     "tool_result",
@@ -72,138 +74,149 @@ _FIELDS_OF_ANSWER = (
     "error",
     "error_message",
 )
-# Cursor writes these as JSON inside a text. Codex' `tool_response` is a text that is none, whatever it looks like.
-_JSON_ANSWERS = ("tool_output", "result_json")
-_PATCHED_FILE = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$"
+# Cursor sends these as JSON strings. Codex's `tool_response` is plain text, even if it looks like JSON.
+_JSON_RESPONSE_FIELDS = ("tool_output", "result_json")
+_PATCHED_FILE_LINE = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$"
 _FAILED_RESULTS = ("failure", "rejected", "denied")
-# What agents write when the user stopped a tool, or refused it, or when it goes on in the background.
-_STOPPED = (
+# Outputs of a tool that the user stopped or refused, or that continues in the background.
+_STOPPED_PREFIXES = (
     "[Request interrupted by user",
     "The user doesn't want to proceed with this tool use",
     "The user doesn't want to take this action right now",
     "Command was cancelled by user",
     "Command moved to background",
 )
-_APPROVED = ("User has approved", "Plan approved")
-_CHOSEN = ("User selected: ", "User responded: ")
-_EXITED = "<exited with exit code "
+_PLAN_APPROVED_PREFIXES = ("User has approved", "Plan approved")
+_USER_ANSWER_PREFIXES = ("User selected: ", "User responded: ")
+_EXIT_STATUS_PREFIX = "<exited with exit code "
 _FIRST_HTTP_ERROR = 400
 
 
 def read_tool_use(key: str, agent: str, payload: Payload) -> ToolUse:
-    """The use of a tool that an event tells; `key` is the event's name in small letters."""
-    given = next((part for name in _FIELDS_OF_INPUT if (part := payload.part(name, is_json=True))), payload)
+    """Return the tool use that an event reports; `key` is the normalized event name."""
+    tool_input = next((part for name in _INPUT_FIELDS if (part := payload.part(name, is_json=True))), payload)
     name = payload.name("tool_name", "toolName", "tool") or _TOOL_NAMES.get(key, "")
     action = _action(name)
-    if action is Action.WEB_SEARCH and _opened_page(given):
+    if action is Action.WEB_SEARCH and _opened_page(tool_input):
         action = Action.FETCH
-    field = next((name for name in _FIELDS_OF_ANSWER if name in payload), "")
-    answer = payload.part(field, is_json=field in _JSON_ANSWERS)
-    output = _output(action, agent, payload.said(field, is_json=field in _JSON_ANSWERS), answer, given)
-    subject = _subject(action, given)
+    field = next((name for name in _RESPONSE_FIELDS if name in payload), "")
+    response = payload.part(field, is_json=field in _JSON_RESPONSE_FIELDS)
+    output = _output(
+        action, agent, payload.all_text(field, is_json=field in _JSON_RESPONSE_FIELDS), response, tool_input
+    )
+    subject = _subject(action, tool_input)
     return ToolUse(
         name,
         action,
         subject=subject,
-        files=_files(action, given),
-        edits=_edits(given) if action is Action.EDIT else (),
-        output=_without_status(output) if agent == "copilot" else output,
-        outcome=_outcome(key, agent, action, payload, answer, subject, output),
-        answers=_answers(given, payload, field) if action is Action.QUESTION else (),
+        files=_files(action, tool_input),
+        edits=_edits(tool_input) if action is Action.EDIT else (),
+        output=_without_exit_status(output) if agent == "copilot" else output,
+        outcome=_outcome(key, agent, action, payload, response, subject, output),
+        answers=_answers(tool_input, payload, field) if action is Action.QUESTION else (),
     )
 
 
-def key_of(name: str) -> str:
-    """A name in small letters, without punctuation."""
+def normalize_name(name: str) -> str:
+    """Return a name in lower case without punctuation."""
     return re.sub(r"[^a-z]", "", name.lower())
 
 
 def _action(name: str) -> Action:
-    key = key_of(name)
+    """Return the action of a tool by its name."""
+    key = normalize_name(name)
     ending = next((action for end, action in _ACTIONS_BY_ENDING.items() if key.endswith(end)), Action.OTHER)
     return _ACTIONS.get(key, ending)
 
 
-def _subject(action: Action, given: Payload) -> Clean:
+def _subject(action: Action, tool_input: Payload) -> Clean:
+    """Return the command, URL, query or title of a tool use."""
     match action:
         case Action.COMMAND:
-            return given.line("command", "cmd", "command_line")
+            return tool_input.line("command", "cmd", "command_line")
         case Action.FETCH:
-            return given.text("url") or given.text("prompt") or _opened_page(given)
+            return tool_input.text("url") or tool_input.text("prompt") or _opened_page(tool_input)
         case Action.WEB_SEARCH:
-            queries = (each.text("q") for each in given.parts("search_query"))
-            return given.text("query") or Clean(", ".join(filter(None, queries)))
+            queries = (each.text("q") for each in tool_input.parts("search_query"))
+            return tool_input.text("query") or Clean(", ".join(filter(None, queries)))
         case Action.PULL_REQUEST:
-            return given.text("title") or _number_of(given)
+            return tool_input.text("title") or _pull_request_number(tool_input)
         case _:
             return Clean("")
 
 
-def _opened_page(given: Payload) -> Clean:
-    """The address of the page that Codex' web tool opens, or looks into; empty for a search, and for one of its hits,
-    which it names by a number."""
-    if given.parts("search_query"):
+def _opened_page(tool_input: Payload) -> Clean:
+    """Return the URL that Codex's web tool opens or searches in; empty for a web search or for a numbered search
+    result."""
+    if tool_input.parts("search_query"):
         return Clean("")
-    opened = (part.text("ref_id") for name in ("open", "find") for part in given.parts(name))
+    opened = (part.text("ref_id") for name in ("open", "find") for part in tool_input.parts(name))
     return next((address for address in opened if address.startswith(("https://", "http://"))), Clean(""))
 
 
-def _number_of(given: Payload) -> Clean:
-    """Which pull request is meant, where it has no title."""
-    number = given.number("pullNumber", "pull_number", "merge_request_iid", "number")
-    place = "/".join(filter(None, (given.name("owner"), given.name("repo"))))
+def _pull_request_number(tool_input: Payload) -> Clean:
+    """Return a reference to the pull request (`owner/repo#number`) for a tool call without a title."""
+    number = tool_input.number("pullNumber", "pull_number", "merge_request_iid", "number")
+    place = "/".join(filter(None, (tool_input.name("owner"), tool_input.name("repo"))))
     return Clean("" if number is None else f"{place}#{number}")
 
 
-def _output(action: Action, agent: str, said: Clean, answer: Payload, given: Payload) -> Clean:
+def _output(action: Action, agent: str, all_text: Clean, response: Payload, tool_input: Payload) -> Clean:
+    """Return the output of a tool, without lines that the agent added."""
     if action is Action.PLAN:
-        return answer.text("plan") or given.text("plan") or (said if said.startswith(_APPROVED) else Clean(""))
+        return (
+            response.text("plan")
+            or tool_input.text("plan")
+            or (all_text if all_text.startswith(_PLAN_APPROVED_PREFIXES) else Clean(""))
+        )
     if agent == "gemini" and action is Action.COMMAND:
-        lines = said.removeprefix("Output: ").splitlines()
+        lines = all_text.removeprefix("Output: ").splitlines()
         kept = [line for line in lines if not line.startswith(("Process Group PGID: ", "Background PIDs: "))]
         return Clean("\n".join(kept))
-    return said
+    return all_text
 
 
-def _without_status(output: Clean) -> Clean:
-    """An output without the line in which Copilot CLI tells the exit status."""
-    before, found, code = output.rpartition(_EXITED)
+def _without_exit_status(output: Clean) -> Clean:
+    """Remove the line in which Copilot CLI reports the exit status."""
+    before, found, code = output.rpartition(_EXIT_STATUS_PREFIX)
     return Clean(before.rstrip()) if found and code.strip().rstrip(">").isdecimal() else output
 
 
-def _files(action: Action, given: Payload) -> tuple[Clean, ...]:
+def _files(action: Action, tool_input: Payload) -> tuple[Clean, ...]:
+    """Return the files of an edit."""
     if action is not Action.EDIT:
         return ()
-    if named := given.name("file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file"):
+    if named := tool_input.name("file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file"):
         return (named,)
-    return tuple(Clean(path) for path in re.findall(_PATCHED_FILE, _patch(given)))
+    return tuple(Clean(path) for path in re.findall(_PATCHED_FILE_LINE, _patch_text(tool_input)))
 
 
-def _edits(given: Payload) -> tuple[tuple[Clean, Clean], ...]:
-    if several := given.parts("edits"):
+def _edits(tool_input: Payload) -> tuple[tuple[Clean, Clean], ...]:
+    """Return the edits of a tool use as pairs of old and new text."""
+    if several := tool_input.parts("edits"):
         return tuple(map(_edit, several))
-    if any(name in given for name in (*_OLD_TEXTS, *_NEW_TEXTS)):
-        return (_edit(given),)
-    if content := given.text("content", "new_source", "contents", "code_edit", "file_text"):
+    if any(name in tool_input for name in (*_OLD_TEXTS, *_NEW_TEXTS)):
+        return (_edit(tool_input),)
+    if content := tool_input.text("content", "new_source", "contents", "code_edit", "file_text"):
         return ((Clean(""), content),)
-    return _patched(_patch(given))
+    return _patch_edits(_patch_text(tool_input))
 
 
 _OLD_TEXTS = ("old_string", "oldString", "old_str")
 _NEW_TEXTS = ("new_string", "newString", "new_str")
 
 
-def _edit(given: Payload) -> tuple[Clean, Clean]:
-    return given.text(*_OLD_TEXTS), given.text(*_NEW_TEXTS)
+def _edit(tool_input: Payload) -> tuple[Clean, Clean]:
+    return tool_input.text(*_OLD_TEXTS), tool_input.text(*_NEW_TEXTS)
 
 
-def _patch(given: Payload) -> Clean:
-    text = given.text("input", "patch", "patchText", "command")
+def _patch_text(tool_input: Payload) -> Clean:
+    text = tool_input.text("input", "patch", "patchText", "command")
     return text if "*** Begin Patch" in text else Clean("")
 
 
-def _patched(patch: Clean) -> tuple[tuple[Clean, Clean], ...]:
-    """The removed and the added lines of a patch."""
+def _patch_edits(patch: Clean) -> tuple[tuple[Clean, Clean], ...]:
+    """Return the removed and added lines of a patch as one edit."""
     if not patch:
         return ()
     lines = [line for line in patch.splitlines() if not line.startswith("***")]
@@ -213,91 +226,105 @@ def _patched(patch: Clean) -> tuple[tuple[Clean, Clean], ...]:
 
 
 def _outcome(
-    key: str, agent: str, action: Action, payload: Payload, answer: Payload, subject: Clean, output: Clean
-) -> Outcome:
-    if _is_stopped(payload, answer, output):
-        return Outcome.STOPPED
-    if key == "posttoolusefailure" or _is_marked_failed(answer):
-        return Outcome.FAILED
+    key: str, agent: str, action: Action, payload: Payload, response: Payload, subject: Clean, output: Clean
+) -> ToolOutcome:
+    """Return the outcome of a tool use."""
+    if _is_stopped(payload, response, output):
+        return ToolOutcome.STOPPED
+    if key == "posttoolusefailure" or _is_marked_failed(response):
+        return ToolOutcome.FAILED
     if action is Action.COMMAND:
-        return outcome_of(subject, output, _status(key, agent, answer, output))
-    if action is Action.FETCH and (answer.number("code", "status") or 0) >= _FIRST_HTTP_ERROR:
-        return Outcome.FAILED
-    return Outcome.WORKED
+        return outcome_of(subject, output, _exit_status(key, agent, response, output))
+    if action is Action.FETCH and (response.number("code", "status") or 0) >= _FIRST_HTTP_ERROR:
+        return ToolOutcome.FAILED
+    return ToolOutcome.SUCCEEDED
 
 
-def _is_stopped(payload: Payload, answer: Payload, output: Clean) -> bool:
+def _is_stopped(payload: Payload, response: Payload, output: Clean) -> bool:
+    """Whether the tool was stopped or refused by the user, or continues in the background."""
     return (
         payload.is_set("is_interrupt")
         or payload.name("failure_type") == "permission_denied"
-        or answer.is_set("interrupted")
-        or answer.is_set("backgroundTaskId")
-        or answer.is_set("awaitingLeaderApproval")
-        or output.startswith(_STOPPED)
+        or response.is_set("interrupted")
+        or response.is_set("backgroundTaskId")
+        or response.is_set("awaitingLeaderApproval")
+        or output.startswith(_STOPPED_PREFIXES)
     )
 
 
-def _is_marked_failed(answer: Payload) -> bool:
+def _is_marked_failed(response: Payload) -> bool:
     return (
-        any(answer.is_set(name) for name in ("error", "is_error", "isError"))
-        or answer.is_false("success")
-        or answer.name("resultType", "result_type") in _FAILED_RESULTS
+        any(response.is_set(name) for name in ("error", "is_error", "isError"))
+        or response.is_false("success")
+        or response.name("resultType", "result_type") in _FAILED_RESULTS
     )
 
 
-def _status(key: str, agent: str, answer: Payload, output: Clean) -> int | None:
-    """The exit status of a command, where the agent tells one."""
-    for holder in (answer, answer.part("metadata")):
+def _exit_status(key: str, agent: str, response: Payload, output: Clean) -> int | None:
+    """Return the exit status of a command; None if the agent does not report it."""
+    for holder in (response, response.part("metadata")):
         if (code := holder.number("exit_code", "exitCode", "exit")) is not None:
             return code
     if agent == "claude" and key == "posttooluse":
-        return 0  # another one is told by PostToolUseFailure
+        return 0  # Claude Code reports failures with the event PostToolUseFailure
     written = status_in(output) if agent in ("gemini", "copilot", "codex") else None
-    return 0 if written is None and agent == "gemini" else written  # which writes any other one
+    return 0 if written is None and agent == "gemini" else written  # Gemini CLI writes only statuses other than 0
 
 
-def _answers(given: Payload, payload: Payload, field: str) -> tuple[tuple[Clean, Clean], ...]:
-    """What was asked and what the user chose, with what the choice means, the user's note, and what else there was."""
-    questions = {str(number): question for number, question in enumerate(given.parts("questions"))}
+def _answers(tool_input: Payload, payload: Payload, field: str) -> tuple[tuple[Clean, Clean], ...]:
+    """Return questions and the user's answers, with the description of the chosen option, the user's note and the
+    alternatives."""
+    questions = {str(number): question for number, question in enumerate(tool_input.parts("questions"))}
     by_name = {question.text("question"): question for question in questions.values()}
     by_name |= {question.name("id"): question for question in questions.values() if question.name("id")}
     pairs = []
-    for asked, chosen in _chosen(payload, field):
-        question = questions.get(asked) or by_name.get(asked)
-        note = payload.part(field).part("annotations").part(asked).text("notes")
-        pairs.append((question.text("question") if question else asked, _meant(asked, chosen, question, note, payload)))
-    said = payload.said(field)
-    if not pairs and said.startswith(_CHOSEN):
-        asked = given.text("question")
-        pairs = [(asked, payload.clean_answer(asked, Clean(said.partition(": ")[2]), is_typed=True))]
+    for asked_question, chosen in _user_answers(payload, field):
+        question = questions.get(asked_question) or by_name.get(asked_question)
+        note = payload.part(field).part("annotations").part(asked_question).text("notes")
+        pairs.append(
+            (
+                question.text("question") if question else asked_question,
+                _describe_choice(asked_question, chosen, question, note, payload),
+            )
+        )
+    all_text = payload.all_text(field)
+    if not pairs and all_text.startswith(_USER_ANSWER_PREFIXES):
+        asked_question = tool_input.text("question")
+        pairs = [
+            (asked_question, payload.clean_answer(asked_question, Clean(all_text.partition(": ")[2]), is_typed=True))
+        ]
     if free := payload.part(field).text("response"):
-        every_question = " ".join(map(_asked, questions.values()))
+        every_question = " ".join(map(_question_text, questions.values()))
         pairs.append((Clean(""), payload.clean_answer(every_question, free, is_typed=True)))
-    return tuple((asked, chosen) for asked, chosen in pairs if chosen.strip())
+    return tuple((asked_question, chosen) for asked_question, chosen in pairs if chosen.strip())
 
 
-def _chosen(payload: Payload, field: str) -> list[tuple[Clean, Clean]]:
-    """The answers, each with the question, its id or its position."""
-    answer = payload.part(field, is_json=True)
-    holders = (answer, answer.part("llmContent", is_json=True), answer.part("metadata"))
+def _user_answers(payload: Payload, field: str) -> list[tuple[Clean, Clean]]:
+    """Return the answers; each comes with the question, its id or its position."""
+    response = payload.part(field, is_json=True)
+    holders = (response, response.part("llmContent", is_json=True), response.part("metadata"))
     return next((found for holder in holders if (found := holder.entries("answers"))), [])
 
 
-def _asked(question: Payload) -> str:
-    """A question with the heading above it, which may be all that says `Password`."""
+def _question_text(question: Payload) -> str:
+    """Return a question with its heading, which may be the only place that says `Password`."""
     return f"{question.text('question')} {question.text('header')}"
 
 
-def _meant(asked: str, chosen: Clean, question: Payload | None, note: Clean, payload: Payload) -> Clean:
-    """A choice with the description that the user read beside it, the user's note, and the labels not chosen; without
-    what the question asks for, if that is a secret."""
-    asked = _asked(question) if question else asked
+def _describe_choice(
+    asked_question: str, chosen: Clean, question: Payload | None, note: Clean, payload: Payload
+) -> Clean:
+    """Return the chosen option with its description, the user's note and the options not chosen.
+
+    If the question asks for a secret, the answer is redacted.
+    """
+    asked_question = _question_text(question) if question else asked_question
     options = question.parts("options") if question else ()
     labels = [label for each in options if (label := each.text("label"))]
     if chosen not in labels and not all(part in labels for part in chosen.split(", ")):
-        chosen = payload.clean_answer(asked, chosen, is_typed=True)
-    note = Clean(payload.clean_answer(asked, note, is_typed=True).strip())
-    meant = next(
+        chosen = payload.clean_answer(asked_question, chosen, is_typed=True)
+    note = Clean(payload.clean_answer(asked_question, note, is_typed=True).strip())
+    described = next(
         (
             f"{chosen} ({each.text('description')})"
             for each in options
@@ -307,6 +334,6 @@ def _meant(asked: str, chosen: Clean, question: Payload | None, note: Clean, pay
     )
     others = [str(label) for label in labels if label not in chosen]
     if note:
-        meant = f"{meant}. In the user's words: {note}"
-    told = Clean(f"{meant}\n{OFFERED_AS_WELL}{'; '.join(others)}" if others else meant)
-    return payload.clean_answer(asked, told, is_typed=False)
+        described = f"{described}. In the user's words: {note}"
+    with_alternatives = Clean(f"{described}\n{ALTERNATIVES_PREFIX}{'; '.join(others)}" if others else described)
+    return payload.clean_answer(asked_question, with_alternatives, is_typed=False)

@@ -1,4 +1,5 @@
-"""The memory tools, save `search` and `fetch`, which span all domains. Asks Memory; leaves wording to render.py."""
+"""The tools of memory except `search` and `fetch`, which cover all domains. `Memory` has the logic, render.py the
+wording."""
 
 from __future__ import annotations
 
@@ -7,16 +8,16 @@ from weakref import WeakKeyDictionary
 
 from deltos.confinement import may_recall_all
 from deltos.domains.memory.memory import random_id
-from deltos.domains.memory.model import KINDS, Draft, ObservationOrigin, shown_id
+from deltos.domains.memory.model import KINDS, Draft, ObservationOrigin, format_id
 from deltos.domains.memory.redact import redact_tags
 from deltos.domains.memory.render import (
-    forgotten_text,
+    forget_summary,
     observations_answer,
     remembered_text,
     timeline_answer,
 )
 from deltos.errors import BadArgument, NotFound
-from deltos.text.dates import spoken_moment
+from deltos.text.dates import parse_moment
 from deltos.text.tags import with_tags
 from deltos.tool import ANY_OBJECT, Answer, Parameter, Tool
 
@@ -43,23 +44,24 @@ def memory_tools(
     *,
     token_budget: int,
 ) -> tuple[Tool, ...]:
-    """The tools of the memory toolset. Memory is opened by the first call: a broken file breaks no other tool."""
+    """Return the tools of the memory toolset; memory is opened by the first call, so that a damaged file breaks no
+    other tool."""
     return _MemoryTools(open_memory, identify, token_budget).tools()
 
 
 class _SessionIds:
-    """An id for each client's conversation, given when it first keeps something; MCP itself has none over stdio."""
+    """Session ids for MCP conversations, assigned on first use, because MCP over stdio has none."""
 
     def __init__(self) -> None:
         self._ids: WeakKeyDictionary[Session, str] = WeakKeyDictionary()
 
     def of(self, session: Session) -> str:
-        """The id of a conversation; the same as long as it lasts."""
+        """Return the id of a conversation, which stays the same while it lasts."""
         return self._ids.setdefault(session, f"mcp-{random_id()}")
 
 
 class _MemoryTools:
-    """The handlers of the memory tools, over one memory."""
+    """Definitions and handlers of the memory tools."""
 
     def __init__(
         self,
@@ -77,7 +79,7 @@ class _MemoryTools:
         return self._open_memory()
 
     def tools(self) -> tuple[Tool, ...]:
-        """All four, in the order of the contract."""
+        """Return the four tools in the order of the tool contract."""
         return (
             self._get_tool(),
             self._timeline_tool(),
@@ -86,22 +88,22 @@ class _MemoryTools:
         )
 
     def get_observations(self, call: Call) -> Answer:
-        """Full observations by id."""
+        """Return observations in full by id."""
         lookup = self._look_up(call, call.texts("ids"))
         return observations_answer(lookup, self._changed(call, lookup.found), token_budget=self._token_budget)
 
     def timeline(self, call: Call) -> Answer:
-        """What came before and after an observation or a moment, or one whole session."""
+        """Return the observations around an observation or a moment, or those of one session."""
         middle, rows = self._timeline_rows(call)
         if not rows:
             raise NotFound("There are no observations there", hint="Use search to find one to start from.")
         return timeline_answer(rows, self._changed(call, rows), middle=middle, token_budget=self._token_budget)
 
     def remember(self, call: Call) -> Answer:
-        """Keep something; on disk when this answers."""
+        """Store a text; durable when this returns."""
         project = self._identify(call.session.project_root())
         given = call.text("project_id")
-        if given and may_recall_all():  # a confined call is refused alike, whether the project exists or not
+        if given and may_recall_all():  # for a confined call, the error must not reveal whether the project exists
             given = given if given == project.project_id else self._memory.expect_project(given)
         here = given in ("", project.project_id)
         session_id = self._session_ids.of(call.session) if here else None
@@ -113,31 +115,32 @@ class _MemoryTools:
             files=tuple(call.texts("files")),
         )
         done = self._memory.remember(draft, origin)
-        data: JsonObject = {"id": shown_id(done.id)}
+        data: JsonObject = {"id": format_id(done.id)}
         if done.merged:
             data["merged"] = True
         if done.superseded:
-            data["superseded"] = [shown_id(each) for each in done.superseded]
+            data["superseded"] = [format_id(each) for each in done.superseded]
         if done.redacted:
             data["redacted"] = list(done.redacted)
         return Answer(remembered_text(done), data)
 
     def forget(self, call: Call) -> Answer:
-        """Hide observations, or bring them back."""
+        """Hide observations, or restore them."""
         ids, restore = call.texts("ids"), call.flag("restore")
         lookup = self._memory.forget(ids, restore=restore, project_id=self._project(call).project_id)
         if not lookup.found:
             raise _unknown(ids)
-        return Answer(forgotten_text(lookup, restored=restore))
+        return Answer(forget_summary(lookup, restored=restore))
 
     def _timeline_rows(self, call: Call) -> tuple[int | None, Sequence[Observation]]:
+        """Return the place of the middle observation, if any, and the observations of the timeline."""
         session_id, around = call.text("session_id"), call.text("around")
         before, after = call.number("before"), call.number("after")
         if session_id:
             return None, self._memory.in_session(session_id, limit=_SESSION_ROWS)
         if not around:
             raise BadArgument("Give `around` (an id or a time) or `session_id`", hint="Ids come from search.")
-        if (moment := spoken_moment(around, self._memory.clock())) is not None:
+        if (moment := parse_moment(around, self._memory.clock())) is not None:
             return None, self._memory.around_time(moment, self._project(call).project_id, before=before, after=after)
         observation = self._look_up(call, [around]).found[0]
         return observation.place, self._memory.around(observation, before=before, after=after)
@@ -149,9 +152,10 @@ class _MemoryTools:
         return lookup
 
     def _project(self, call: Call) -> Project:
-        return self._memory.as_known(self._identify(call.session.project_root()))
+        return self._memory.with_stored_identity(self._identify(call.session.project_root()))
 
     def _changed(self, call: Call, rows: Iterable[Observation]) -> set[int]:
+        """Return the places of observations whose code has changed."""
         project = self._project(call)
         return self._memory.changed_places(list(rows), {project.project_id: project.root})
 
@@ -170,7 +174,7 @@ class _MemoryTools:
             "timeline",
             "memory",
             "Timeline",
-            "Show what came before and after.",
+            "Show the observations around one.",
             (
                 Parameter("around", "string", "Id or time", default=""),
                 Parameter("session_id", "string", "Show this session instead", default="", listed=False),
@@ -185,10 +189,10 @@ class _MemoryTools:
             "remember",
             "memory",
             "Remember",
-            "Keep what later sessions should know, secrets redacted; not what code or git already says.",
+            "Keep facts for later sessions, secrets redacted; not what code or git already says.",
             (
-                Parameter("text", "string", "Stands alone"),
-                Parameter("kind", "string", "Judged if left out", default="", choices=KINDS),
+                Parameter("text", "string", "Self-contained"),
+                Parameter("kind", "string", "Default: classified", default="", choices=KINDS),
                 Parameter("tags", "array", "Kept as #tag", default=[], listed=False),
                 Parameter("files", "array", "Files it is about", default=[], listed=False),
                 Parameter("source", "string", "Where it comes from", default="", listed=False),

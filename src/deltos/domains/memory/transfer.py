@@ -1,4 +1,4 @@
-"""Memory as JSON Lines, out and in again, exactly. One bad line never stops an import: it is counted and named."""
+"""Exports memory as JSON Lines and imports it without loss; invalid lines are counted and do not stop an import."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from deltos.domains.memory import anchors
-from deltos.domains.memory.foreign import server_memory
-from deltos.domains.memory.foreign.record import Refused
-from deltos.domains.memory.memory import CLOCK_TOLERANCE, id_from, words_of_names
-from deltos.domains.memory.merge import as_new, has_same_content, is_same, merged
+from deltos.domains.memory.importers import server_memory
+from deltos.domains.memory.importers.records import RejectedRecord
+from deltos.domains.memory.memory import CLOCK_TOLERANCE, derive_id, words_of_names
+from deltos.domains.memory.merge import as_new, has_same_content, is_same, merge_states
 from deltos.domains.memory.model import MAX_TEXT_CHARACTERS
 from deltos.domains.memory.redact import redact, redact_name, storable
 from deltos.errors import SourceError
@@ -22,35 +22,35 @@ from deltos.text.times import iso, micros, parse_iso
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from deltos.domains.memory.foreign.record import Found
+    from deltos.domains.memory.importers.records import ImportItem
     from deltos.domains.memory.memory import Memory
     from deltos.store.observations import ObservationsWriter, ProjectRow, SessionRow
 
 _BATCH = 200
-_MOST_PROBLEMS = 20
-_LONGEST_NAME = 4_000
+_MAX_PROBLEMS = 20
+_MAX_NAME_CHARACTERS = 4_000
 
 
 @dataclass(slots=True)
-class Imported:
-    """What an import did, counted while it goes on."""
+class ImportReport:
+    """Counts of an import, updated while it runs."""
 
     added: int = 0
     updated: int = 0
     unchanged: int = 0
-    purged: int = 0  # known here once and removed for good, so not taken in again
+    purged: int = 0  # permanently removed earlier, so not imported again
     failed: int = 0
     problems: list[str] = field(default_factory=list)
 
     def fail(self, name: str, why: str) -> None:
-        """Count what could not be taken, and name the first of it."""
+        """Count a record that could not be imported; the first problems are also listed."""
         self.failed += 1
-        if len(self.problems) < _MOST_PROBLEMS:
+        if len(self.problems) < _MAX_PROBLEMS:
             self.problems.append(f"{name}: {why}")
 
 
 def export(memory: Memory) -> Iterator[str]:
-    """Every project, session and observation, forgotten ones too, one JSON object a line."""
+    """Yield every project, session and observation, including forgotten ones, as JSON lines."""
     yield from map(_project_line, memory.store.projects())
     yield from map(_session_line, memory.store.sessions())
     for observation in memory.store.all():
@@ -58,7 +58,7 @@ def export(memory: Memory) -> Iterator[str]:
 
 
 def export_changes(memory: Memory, *, after: int = 0, since: int | None = None) -> Iterator[str]:
-    """The observations that were written or marked after a change, or at a time, each after its project and session."""
+    """Yield observations changed after a change number or since a time, preceded by their projects and sessions."""
     projects = {(row.project_id, row.folder): row for row in memory.store.projects()}
     sessions = {row.key: row for row in memory.store.sessions()}
     for observation in memory.store.changed_after(after):
@@ -72,7 +72,7 @@ def export_changes(memory: Memory, *, after: int = 0, since: int | None = None) 
 
 
 def last_change_of(row: Observation) -> int:
-    """When an observation was last written or marked."""
+    """Return the time when an observation was last written or marked."""
     marked = (row.deleted_at, row.restored_at, row.pinned_at, row.unpinned_at, row.superseded_at)
     return max(row.created_at, row.updated_at, *(time for time in marked if time is not None))
 
@@ -108,12 +108,12 @@ def _observation_line(memory: Memory, observation: Observation) -> str:
 
 
 def observation_line(observation: Observation, noted: Iterable[Anchor]) -> str:
-    """One observation, with its anchors, as a line."""
+    """Return an observation with its anchors as a JSON line."""
     return _line({"type": "observation", **as_json(observation), "anchors": [_anchor_json(anchor) for anchor in noted]})
 
 
 def as_json(observation: Observation) -> dict[str, Any]:
-    """An observation as a JSON object, without its anchors."""
+    """Return an observation as a JSON object without its anchors."""
     embedding = observation.embedding
     return {
         "id": observation.id,
@@ -136,7 +136,7 @@ def as_json(observation: Observation) -> dict[str, Any]:
 
 
 def _marks(observation: Observation) -> dict[str, str]:
-    """The marks of an observation and when they changed, as far as there are any."""
+    """Return the marks of an observation with the times of their changes; missing ones are left out."""
     times = {name: getattr(observation, name) for name in ("pinned_at", "restored_at", "unpinned_at", "superseded_at")}
     by = observation.superseded_by
     return {
@@ -146,36 +146,39 @@ def _marks(observation: Observation) -> dict[str, str]:
 
 
 def import_lines(
-    memory: Memory, lines: Iterable[str], *, project_id: str, overwrite: bool = True, report: Imported | None = None
-) -> Imported:
-    """Take JSON Lines in; what has no project goes to `project_id`. Ids, times and sessions stay as given; what is
-    known already becomes what changed last, on either side."""
-    report = Imported() if report is None else report
+    memory: Memory, lines: Iterable[str], *, project_id: str, overwrite: bool = True, report: ImportReport | None = None
+) -> ImportReport:
+    """Import JSON Lines; ids, times and sessions are preserved.
+
+    Records without a project go to `project_id`. An existing observation is merged: the latest change wins.
+    """
+    report = ImportReport() if report is None else report
     numbered = enumerate(lines, start=1)
     while batch := list(islice(numbered, _BATCH)):
         with memory.store.writing() as writer:
             importer = _Importer(memory, writer, project_id, report, overwrite=overwrite)
             for number, line in batch:
                 if line.strip():
-                    importer.take(number, line)
+                    importer.import_line(number, line)
     return report
 
 
-def import_records(memory: Memory, found: Iterable[Found], *, project_id: str, report: Imported) -> None:
-    """Take in what another program kept; what is known by its id, in whatever project, stays where it is."""
+def import_records(memory: Memory, found: Iterable[ImportItem], *, project_id: str, report: ImportReport) -> None:
+    """Import the records of another program; existing observations with the same id, in any project, are updated in
+    place."""
     remaining = iter(found)
     while batch := list(islice(remaining, _BATCH)):
         with memory.store.writing() as writer:
             importer = _Importer(memory, writer, project_id, report, overwrite=True)
             for one in batch:
-                importer.take_found(one)
+                importer.import_item(one)
 
 
 class _Importer:
-    """Takes lines inside one transaction."""
+    """Imports records inside one transaction."""
 
     def __init__(
-        self, memory: Memory, writer: ObservationsWriter, project_id: str, report: Imported, *, overwrite: bool
+        self, memory: Memory, writer: ObservationsWriter, project_id: str, report: ImportReport, *, overwrite: bool
     ) -> None:
         self._memory = memory
         self._writer = writer
@@ -183,14 +186,14 @@ class _Importer:
         self._report = report
         self._overwrite = overwrite
 
-    def take(self, number: int, line: str) -> None:
+    def import_line(self, number: int, line: str) -> None:
         """Store one line, or count it as failed."""
         name = f"line {number}"
         try:
             record = _object(json.loads(line))
             if server_memory.is_line(record):
-                for one in server_memory.found_in(name, record):
-                    self.take_found(one)
+                for one in server_memory.read_items(name, record):
+                    self.import_item(one)
                 return
             match record.get("type", "observation"):
                 case "project":
@@ -202,13 +205,13 @@ class _Importer:
                 case "observation":
                     self._observation(record)
                 case other:
-                    self._report.fail(name, f"unknown type {redact(str(other)[:_LONGEST_NAME]).text!r}")
+                    self._report.fail(name, f"unknown type {redact(str(other)[:_MAX_NAME_CHARACTERS]).text!r}")
         except (ValueError, SourceError, RecursionError) as exc:
             self._report.fail(name, str(exc))
 
-    def take_found(self, one: Found) -> None:
-        """Store what another program kept, or count it as failed."""
-        if isinstance(one, Refused):
+    def import_item(self, one: ImportItem) -> None:
+        """Store a record of another program, or count it as failed."""
+        if isinstance(one, RejectedRecord):
             self._report.fail(redact_name(one.name), redact(one.why).text)
             return
         try:
@@ -225,12 +228,14 @@ class _Importer:
         )
 
     def _observation(self, record: dict[str, Any], *, is_anywhere: bool = False) -> None:
+        """Store an observation, or merge it into the existing one; `is_anywhere` also searches other projects for its
+        id."""
         new = self._new(record)
         elsewhere = self._writer.with_id(new.id) if is_anywhere else []
         project = -1 if elsewhere else self._project(record, new.created_at)
         known = elsewhere[0] if elsewhere else self._writer.find(project, new.id)
         if known is not None:
-            self._meet(known, new, record)
+            self._merge_into(known, new, record)
         elif self._writer.was_purged(new.id):
             self._report.purged += 1
         else:
@@ -238,13 +243,13 @@ class _Importer:
             self._writer.insert(project, session, new)
             self._report.added += 1
 
-    def _meet(self, row: Observation, new: NewObservation, record: dict[str, Any]) -> None:
-        """Bring what is known and what is given together."""
+    def _merge_into(self, row: Observation, new: NewObservation, record: dict[str, Any]) -> None:
+        """Merge a record into the existing observation."""
         known = as_new(row)
-        new = new._replace(**{name: getattr(known, name) for name in _untold(record, self._now())})
+        new = new._replace(**{name: getattr(known, name) for name in _missing_fields(record, self._now())})
         if not has_same_content(known, new) and record.get("updated_at") is None:
-            new = new._replace(updated_at=max(self._now(), row.updated_at + 1))  # written by hand: said now
-        both = merged(known, new)
+            new = new._replace(updated_at=max(self._now(), row.updated_at + 1))  # edited by hand: counts as changed now
+        both = merge_states(known, new)
         if not self._overwrite or is_same(known, both):
             self._report.unchanged += 1
             return
@@ -255,7 +260,8 @@ class _Importer:
         self._report.updated += 1
 
     def _new(self, record: dict[str, Any]) -> NewObservation:
-        text = redact(_raw(record, "text", most=MAX_TEXT_CHARACTERS)).text
+        """Return the observation of a record, redacted."""
+        text = redact(_raw(record, "text", max_characters=MAX_TEXT_CHARACTERS)).text
         if not text.strip():
             raise SourceError("no text")
         files = tuple(_texts(record, "files"))
@@ -265,7 +271,7 @@ class _Importer:
             id=_text(record, "id") or self._id_of(record, text),
             text=text,
             kind=_text(record, "kind") or Clean("finding"),
-            source=redact(_raw(record, "source", most=MAX_TEXT_CHARACTERS)).text,
+            source=redact(_raw(record, "source", max_characters=MAX_TEXT_CHARACTERS)).text,
             created_at=created_at,
             names=words_of_names(text, files),
             files=files,
@@ -284,17 +290,19 @@ class _Importer:
         )
 
     def _id_of(self, record: dict[str, Any], text: Clean) -> Clean:
-        """The id of a record that has none: the same whenever it is taken in again. Made of what is kept, so that no
-        secret can be guessed from it."""
-        told = [_text(record, name) for name in ("project_id", "session_id", "kind", "created_at")]
-        return id_from("\n".join((redact_name(self._project_id), *told, text)))
+        """Return a stable id for a record that has none, so that importing it again finds it.
+
+        It is derived from the redacted text, so that no secret can be guessed from it.
+        """
+        id_parts = [_text(record, name) for name in ("project_id", "session_id", "kind", "created_at")]
+        return derive_id("\n".join((redact_name(self._project_id), *id_parts, text)))
 
     def _project(self, record: dict[str, Any], now: int) -> int:
         project_id = _text(record, "project_id") or redact_name(self._project_id)
         return self._writer.project(project_id, root="", now=now, folder=_text(record, "folder"))
 
     def _time(self, record: dict[str, Any], name: str) -> int:
-        """A time of a record; now where it has none, or one that no clock can have shown yet."""
+        """Return a time of a record; the current time if it has none, or one in the future."""
         moment = self._time_if_any(record, name)
         return self._now() if moment is None else moment
 
@@ -317,12 +325,13 @@ _TIMES = (
 )
 
 
-def _untold(record: dict[str, Any], now: int) -> list[str]:
-    """The parts that a record does not tell, or that no clock can have shown yet: there what is known stays."""
-    untold = [
+def _missing_fields(record: dict[str, Any], now: int) -> list[str]:
+    """Return the fields that a record does not have, or whose time is in the future; the stored values are kept for
+    them."""
+    missing = [
         name for name in ("kind", "source", "files", "symbols", "created_at", "score") if record.get(name) is None
     ]
-    return untold + [
+    return missing + [
         name for name in _TIMES if (moment := _moment(record, name)) is not None and moment > now + CLOCK_TOLERANCE
     ]
 
@@ -338,7 +347,7 @@ def _anchor_json(anchor: Anchor) -> dict[str, str]:
 def _anchor(item: object) -> Anchor:
     if not isinstance(item, dict):
         raise SourceError("an anchor is not an object")
-    return Anchor(_text(item, "path"), _text(item, "symbol"), _harmless(bytes.fromhex(_raw(item, "digest"))))
+    return Anchor(_text(item, "path"), _text(item, "symbol"), _reject_secrets(bytes.fromhex(_raw(item, "digest"))))
 
 
 def _object(value: object) -> dict[str, Any]:
@@ -348,18 +357,19 @@ def _object(value: object) -> dict[str, Any]:
 
 
 def _text(record: dict[str, Any], name: str) -> Clean:
-    """A field that holds a name, an id or a path, without what is certainly a secret."""
+    """Return a name, id or path of a record, without certain secrets."""
     return redact_name(_raw(record, name))
 
 
-def _raw(record: dict[str, Any], name: str, *, most: int = _LONGEST_NAME) -> str:
+def _raw(record: dict[str, Any], name: str, *, max_characters: int = _MAX_NAME_CHARACTERS) -> str:
+    """Return a field as text; raise SourceError if it has another type or is too long."""
     value = record.get(name)
     if value is None:
         return ""
     if not isinstance(value, str | int):
         raise SourceError(f"'{name}' is not a text")
-    if len(text := storable(str(value))) > most:
-        raise SourceError(f"{name} longer than {most:,} characters")
+    if len(text := storable(str(value))) > max_characters:
+        raise SourceError(f"{name} longer than {max_characters:,} characters")
     return text
 
 
@@ -375,6 +385,7 @@ def _session_id(record: dict[str, Any]) -> str | None:
 
 
 def _moment(record: dict[str, Any], name: str) -> int | None:
+    """Return a time field in microseconds; None if it is missing."""
     value = record.get(name)
     if value is None:
         return None
@@ -396,11 +407,11 @@ def _score(record: dict[str, Any]) -> float | None:
 def _bytes(record: dict[str, Any], name: str) -> bytes | None:
     if record.get(name) is None:
         return None
-    return _harmless(base64.b64decode(_raw(record, name, most=MAX_TEXT_CHARACTERS), validate=True))
+    return _reject_secrets(base64.b64decode(_raw(record, name, max_characters=MAX_TEXT_CHARACTERS), validate=True))
 
 
-def _harmless(data: bytes) -> bytes:
-    """Bytes that do not spell a secret."""
+def _reject_secrets(data: bytes) -> bytes:
+    """Return the bytes; raise an error if they spell a secret."""
     if redact(data.decode("latin-1")).kinds:
         raise SourceError("a secret where a vector or a digest should be")
     return data

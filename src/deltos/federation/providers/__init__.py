@@ -1,1 +1,1 @@
-"""The domains as providers of the federated search, one module each."""
+"""Providers of the search over everything, one module per domain."""

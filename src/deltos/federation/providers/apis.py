@@ -1,12 +1,12 @@
-"""API descriptions in the federated search: operations and schemas."""
+"""Search provider for API operations and schemas."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from deltos.confinement import shown_path
-from deltos.federation.belonging import Belonging, asked_roots
-from deltos.federation.model import Hit, ProviderResults, Whole
+from deltos.federation.model import FullText, Hit, ProviderResults
+from deltos.federation.project_scope import ProjectScope, requested_roots
 from deltos.model import BEHIND_NOTE
 from deltos.text.counts import counted
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ApiProvider:
-    """All indexed APIs."""
+    """Searches all indexed APIs."""
 
     kind = "api"
     toolsets: tuple[str, ...] = ("apis",)
@@ -28,13 +28,13 @@ class ApiProvider:
         self._domains = domains
 
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
-        """Operations, schemas and overviews, best first."""
+        """Return operations, schemas and overviews, best first."""
         searcher = self._domains.apis.searcher
-        others = Belonging(self._domains, asked_roots(self._domains, asked)).foreign_apis()
+        others = ProjectScope(self._domains, requested_roots(self._domains, asked)).apis_elsewhere()
         fresh = self._domains.apis.freshen(without=others)
         found = searcher.search(asked.query, limit=asked.limit, without=tuple(others))
         hits = tuple(_hit(hit, asked.root) for hit in found)
-        total = len(hits) + (len(hits) >= asked.limit)  # there may be more
+        total = len(hits) + (len(hits) >= asked.limit)  # at the limit, assume that there are more
         behind = [BEHIND_NOTE.format("parts of APIs")] if searcher.is_behind else []
         searched = searcher.count_searchable() - sum(map(self._domains.apis.library.store.count_searchable, others))
         return ProviderResults(
@@ -42,13 +42,13 @@ class ApiProvider:
             total,
             f"{counted(searched, 'part')} of API descriptions",
             (*fresh, *behind),
-            elsewhere=tuple(sorted(others.values())),
+            unsearched=tuple(sorted(others.values())),
         )
 
-    def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
-        """One operation or schema in full."""
+    def fetch(self, identifier: str, asked: SearchRequest) -> FullText:
+        """Return one operation or schema in full."""
         hit = self._domains.apis.searcher.fetch(identifier)
-        return Whole(
+        return FullText(
             id=hit.id,
             title=hit.title,
             text=hit.text,
@@ -73,5 +73,5 @@ def _hit(hit: ApiHit, root: Path) -> Hit:
         source=hit.api_name,
         own_score=hit.score,
         path=url.partition("#")[0],
-        is_near=hit.is_near,
+        is_semantic_match=hit.is_semantic_match,
     )

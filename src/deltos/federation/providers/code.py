@@ -1,4 +1,4 @@
-"""Code in the federated search: chunks by meaning, definitions by name, and whole definitions behind ids."""
+"""Search provider for code: definitions by name, chunks by similarity, and full definitions by id."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from deltos.domains.code.code_ids import CodeLocation, code_location
+from deltos.domains.code.multi_project_search import search_projects
 from deltos.domains.code.search import CodeSearch
-from deltos.domains.code.source import SourceReader
-from deltos.domains.code.spot import Spot, spot_of
-from deltos.domains.code.together import search_together
+from deltos.domains.code.source_reader import SourceReader
 from deltos.domains.graph.search import GraphSearch
 from deltos.errors import BadRequest, NotFound
 from deltos.federation.intent import intent_of
-from deltos.federation.model import Hit, ProviderResults, Whole
-from deltos.federation.workspaces import foreign_id, selected
+from deltos.federation.model import FullText, Hit, ProviderResults
+from deltos.federation.selected_projects import foreign_id, selected
 from deltos.model import COMMITS_MARK
 from deltos.store.code import FileScope
 from deltos.text.counts import counted
-from deltos.text.near_names import names_like
-from deltos.workspace.registry import exact_name
-from deltos.workspace.selection import freshen_all
+from deltos.text.similar_names import similar_names
+from deltos.workspace.project_lookup import unique_project_name
+from deltos.workspace.project_selection import freshen_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from deltos.federation.model import SearchRequest
     from deltos.store.symbols import Symbol
     from deltos.workspace.project_index import Freshness, ProjectIndex
+    from deltos.workspace.project_selection import Selection
     from deltos.workspace.projects import Projects
-    from deltos.workspace.selection import Selection
 
-_MOST_DEFINITIONS = 5
-_MOST_LIKE = 3  # names in a hint
+_MAX_DEFINITIONS = 5
+_MAX_SUGGESTIONS = 3
 
 
 class CodeProvider:
-    """The code of the session's project, or of the one that is named."""
+    """Searches the code of the session's project or of the selected projects."""
 
     kind = "code"
     toolsets: tuple[str, ...] = ("code", "graph")
@@ -47,7 +47,7 @@ class CodeProvider:
         self._by_meaning = by_meaning
 
     def search(self, asked: SearchRequest, scope: Sequence[str]) -> ProviderResults:
-        """Definitions of the name that is asked for, then chunks by meaning."""
+        """Return definitions of the queried name, then matching chunks."""
         try:
             selection = selected(self._projects, asked)
         except BadRequest as problem:
@@ -64,12 +64,12 @@ class CodeProvider:
             notes = freshness.notes_about("code")
             return ProviderResults(tuple(reversed(hits.values())), max(total, len(hits)), searched, notes)
 
-        return index.answer(work, progress=asked.progress, files_alone=True)
+        return index.answer(work, progress=asked.progress, files_only=True)
 
     def _search_several(self, selection: Selection, asked: SearchRequest, scope: Sequence[str]) -> ProviderResults:
-        """The same over several projects; a title says whose it is."""
+        """Search several projects; titles name the project."""
         if "code" in scope:
-            found = search_together(
+            found = search_projects(
                 selection,
                 asked.progress,
                 lambda search: search.search(asked.query, limit=asked.limit, every_line=False),
@@ -78,21 +78,21 @@ class CodeProvider:
             fresh, answer = found.fresh, found.answer
             chunks, total = [_found(hit, hit.project_id, hit.repository) for hit in answer.hits], answer.total
         else:
-            fresh, chunks, total = freshen_all(selection, asked.progress, files_alone=True), [], 0
+            fresh, chunks, total = freshen_all(selection, asked.progress, files_only=True), [], 0
         defined = []
         for each in fresh.ready if "graph" in scope else ():
-            defined += self._definitions(each.index, asked, exact_name(each.index.project.root), each.name)
-        hits = {hit.id: hit for hit in reversed([*defined[:_MOST_DEFINITIONS], *chunks])}
+            defined += self._definitions(each.index, asked, unique_project_name(each.index.project.root), each.name)
+        hits = {hit.id: hit for hit in reversed([*defined[:_MAX_DEFINITIONS], *chunks])}
         files = sum(each.index.store.file_count() for each in fresh.ready)
         searched = f"{counted(files, 'file')} of code in {counted(len(fresh.ready), 'project')}"
         notes = fresh.notes_about("code")
         return ProviderResults(tuple(reversed(hits.values())), max(total, len(hits)), searched, notes)
 
-    def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
-        """The definition or the lines behind an id, as they are now."""
-        spot = Spot.read(identifier)
-        index = self._projects.find(spot.project_id, asked.root)
-        return index.answer(lambda _freshness: _whole(index, spot), progress=asked.progress)
+    def fetch(self, identifier: str, asked: SearchRequest) -> FullText:
+        """Return the current text of the definition or lines behind an id."""
+        location = CodeLocation.parse(identifier)
+        index = self._projects.find(location.project_id, asked.root)
+        return index.answer(lambda _freshness: _whole(index, location), progress=asked.progress)
 
     @staticmethod
     def _definitions(index: ProjectIndex, asked: SearchRequest, foreign: str, repository: str = "") -> list[Hit]:
@@ -104,7 +104,7 @@ class CodeProvider:
         except BadRequest:  # no such symbol: words may still match
             return []
         rows.sort(key=lambda row: row.key != name)  # a method `A.b` comes before a function `b` of a module `a`
-        return [_defined(row, foreign, repository) for row in rows[:_MOST_DEFINITIONS]]
+        return [_defined(row, foreign, repository) for row in rows[:_MAX_DEFINITIONS]]
 
     def _chunks(self, index: ProjectIndex, asked: SearchRequest, foreign: str) -> tuple[list[Hit], int, int]:
         search = CodeSearch(index.store, index.project.root, workers=index.workers, by_meaning=self._by_meaning)
@@ -113,29 +113,29 @@ class CodeProvider:
 
 
 def _found(hit: CodeHit, foreign: str, repository: str = "") -> Hit:
-    spot = spot_of(hit.path, hit.symbol, hit.start_line, hit.end_line, foreign)
-    found = _hit(spot, hit.start_line, hit.end_line, hit.content, hit.score, repository)
+    location = code_location(hit.path, hit.symbol, hit.start_line, hit.end_line, foreign)
+    found = _hit(location, hit.start_line, hit.end_line, hit.content, hit.score, repository)
     mark = COMMITS_MARK if hit.found_by == "commits" else ""
-    return replace(found, mark=mark, is_near=hit.found_by == "meaning")
+    return replace(found, mark=mark, is_semantic_match=hit.found_by == "meaning")
 
 
 def _defined(row: Symbol, foreign: str, repository: str) -> Hit:
-    spot = Spot(row.path, row.key, project_id=foreign)
-    return _hit(spot, row.line, row.end_line, f"{row.signature}\n{row.doc}".strip(), 1.0, repository)
+    location = CodeLocation(row.path, row.key, project_id=foreign)
+    return _hit(location, row.line, row.end_line, f"{row.signature}\n{row.doc}".strip(), 1.0, repository)
 
 
-def _hit(spot: Spot, start: int, end: int, text: str, score: float, repository: str) -> Hit:
-    name = f"{spot.symbol} " if spot.symbol else ""
+def _hit(location: CodeLocation, start: int, end: int, text: str, score: float, repository: str) -> Hit:
+    name = f"{location.symbol} " if location.symbol else ""
     whose = f"[{repository}] " if repository else ""
     return Hit(
-        id=spot.id,
-        title=f"{whose}{name}{spot.path}:{start}-{end}",
-        url=_url(spot.path, start, end),
+        id=location.id,
+        title=f"{whose}{name}{location.path}:{start}-{end}",
+        url=_url(location.path, start, end),
         text=text,
         source="code",
         own_score=score,
-        names=(spot.symbol,) if spot.symbol else (),
-        path=spot.path,
+        names=(location.symbol,) if location.symbol else (),
+        path=location.path,
     )
 
 
@@ -143,29 +143,31 @@ def _url(path: str, start: int, end: int) -> str:
     return f"{path}#L{start}-L{end}"
 
 
-def _whole(index: ProjectIndex, spot: Spot) -> Whole:
-    """The lines of a spot; only files of the index are read, so no id leads out of the project."""
-    if not index.store.file(spot.path):
-        raise NotFound(f"No file '{spot.path}' in the index of this project", hint=_like_path(index, spot.path))
+def _whole(index: ProjectIndex, location: CodeLocation) -> FullText:
+    """Return the text of a location; only indexed files are read, so an id cannot lead out of the project."""
+    if not index.store.file(location.path):
+        raise NotFound(f"No file '{location.path}' in the index of this project", hint=_path_hint(index, location.path))
     with SourceReader(index.project.root, index.store) as reader:
-        lines = reader.lines(spot.path)
+        lines = reader.lines(location.path)
     if lines is None:
-        raise NotFound(f"'{spot.path}' cannot be read any more", hint="It was removed or changed: search again.")
-    place = _lines_of(index, spot)
+        raise NotFound(f"'{location.path}' cannot be read any more", hint="It was removed or changed: search again.")
+    place = _lines_of(index, location)
     if place is None:
-        raise NotFound(f"'{spot.path}' defines no '{spot.symbol}'", hint=_like_symbol(index, spot))
+        raise NotFound(f"'{location.path}' defines no '{location.symbol}'", hint=_symbol_hint(index, location))
     if place[0] > len(lines):
-        raise NotFound(f"'{spot.path}' has only {counted(len(lines), 'line')}", hint="Search again for what is meant.")
+        raise NotFound(
+            f"'{location.path}' has only {counted(len(lines), 'line')}", hint="Search again for the current lines."
+        )
     start, end, kind = place
     end = min(end, len(lines))
-    return Whole(
-        id=spot.id,
-        title=f"{spot.symbol} {spot.path}:{start}-{end}".strip(),
+    return FullText(
+        id=location.id,
+        title=f"{location.symbol} {location.path}:{start}-{end}".strip(),
         text="\n".join(lines[start - 1 : end]),
-        url=_url(spot.path, start, end),
+        url=_url(location.path, start, end),
         metadata={
             "kind": kind,
-            "path": spot.path,
+            "path": location.path,
             "start_line": start,
             "end_line": end,
             "project_id": index.project.project_id,
@@ -173,28 +175,28 @@ def _whole(index: ProjectIndex, spot: Spot) -> Whole:
     )
 
 
-def _like_path(index: ProjectIndex, path: str) -> str:
-    """The indexed files of the same name, as a hint."""
+def _path_hint(index: ProjectIndex, path: str) -> str:
+    """Return a hint with indexed files of the same name."""
     name = path.rpartition("/")[2]
     every = (each for _, each in index.store.code.paths(FileScope()))
-    same = list(islice((each for each in every if each.rpartition("/")[2] == name), _MOST_LIKE))
-    return f"There is {', '.join(same)}." if same else "It never was, is gone, or is not indexed: search for it."
+    same = list(islice((each for each in every if each.rpartition("/")[2] == name), _MAX_SUGGESTIONS))
+    return f"Did you mean: {', '.join(same)}?" if same else "It may have been removed; search for it."
 
 
-def _like_symbol(index: ProjectIndex, spot: Spot) -> str:
-    """What a file defines that is called alike, as a hint."""
-    known = {row.key: None for row in index.store.graph.symbols_in(spot.path)}
-    near = names_like(spot.symbol, list(known), limit=_MOST_LIKE)
-    return f"Did you mean: {', '.join(near)}?" if near else "Search for it: it never was there, or has moved."
+def _symbol_hint(index: ProjectIndex, location: CodeLocation) -> str:
+    """Return a hint with similar symbols of the file."""
+    known = {row.key: None for row in index.store.graph.symbols_in(location.path)}
+    near = similar_names(location.symbol, list(known), limit=_MAX_SUGGESTIONS)
+    return f"Did you mean: {', '.join(near)}?" if near else "It may have been moved; search for it."
 
 
-def _lines_of(index: ProjectIndex, spot: Spot) -> tuple[int, int, str] | None:
-    if not spot.symbol:
-        return spot.start, spot.end, "lines"
-    for row in index.store.graph.symbols_in(spot.path):
-        if row.key == spot.symbol:
+def _lines_of(index: ProjectIndex, location: CodeLocation) -> tuple[int, int, str] | None:
+    if not location.symbol:
+        return location.start, location.end, "lines"
+    for row in index.store.graph.symbols_in(location.path):
+        if row.key == location.symbol:
             return row.line, row.end_line, row.kind
-    file = index.store.file(spot.path)
+    file = index.store.file(location.path)
     chunks = index.store.code.chunks_of_file(file.id) if file else []
-    same = [chunk for chunk in chunks if chunk.symbol == spot.symbol]
+    same = [chunk for chunk in chunks if chunk.symbol == location.symbol]
     return (same[0].start_line, same[-1].end_line, same[0].kind) if same else None

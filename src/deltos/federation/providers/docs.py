@@ -1,4 +1,4 @@
-"""Documentation in the federated search: sections of pages, quoted and cited."""
+"""Search provider for documentation passages."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from deltos.confinement import shown_path
 from deltos.domains.docs.search import DocsRequest
 from deltos.errors import NotFound
-from deltos.federation.belonging import Belonging, asked_roots
-from deltos.federation.model import Hit, ProviderResults, Whole
+from deltos.federation.model import FullText, Hit, ProviderResults
+from deltos.federation.project_scope import ProjectScope, requested_roots
 from deltos.text.counts import counted
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ PREFIX = "doc:"
 
 
 class DocsProvider:
-    """All documentation sources."""
+    """Searches all documentation sources."""
 
     kind = "doc"
     toolsets: tuple[str, ...] = ("docs",)
@@ -31,9 +31,9 @@ class DocsProvider:
         self._domains = domains
 
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
-        """Passages, best first."""
+        """Return passages, best first."""
         docs = self._domains.docs
-        others = Belonging(self._domains, asked_roots(self._domains, asked)).foreign_sources()
+        others = ProjectScope(self._domains, requested_roots(self._domains, asked)).sources_elsewhere()
         without = frozenset(source.id for source in others)
         found = docs.search.search(DocsRequest(asked.query, limit=asked.limit, with_apis=False, without=without))
         searched = "" if found.searched is None else counted(found.searched.chunks, "section")
@@ -43,16 +43,16 @@ class DocsProvider:
             found.total + found.total_is_least,
             f"{searched or 'sections'} of documentation",
             tuple(found.note.splitlines()),
-            elsewhere=tuple(source.name for source in others),
+            unsearched=tuple(source.name for source in others),
         )
 
-    def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
-        """One passage in full."""
+    def fetch(self, identifier: str, asked: SearchRequest) -> FullText:
+        """Return one passage in full."""
         number = identifier.removeprefix(PREFIX)
         passage = self._domains.docs.search.passage(int(number)) if number.isdecimal() and len(number) < 19 else None
         if passage is None:
-            raise NotFound(f"No documentation behind '{identifier[:200]}'", hint="Search again: it may have changed.")
-        return Whole(
+            raise NotFound(f"No documentation with id '{identifier[:200]}'", hint="Search again: it may have changed.")
+        return FullText(
             id=passage.id,
             title=title_of(passage),
             text=passage.text,
@@ -67,7 +67,7 @@ class DocsProvider:
 
 
 def title_of(passage: Passage) -> str:
-    """The heading of a passage, with its page."""
+    """Return the heading of a passage, with its page title."""
     section = passage.section or passage.title
     return section if not passage.title or section.startswith(passage.title) else f"{passage.title} > {section}"
 
@@ -83,5 +83,5 @@ def _hit(passage: Passage, root: Path) -> Hit:
         own_score=passage.score,
         names=passage.anchors,
         path=url.partition("#")[0],
-        is_near=passage.is_near,
+        is_semantic_match=passage.is_near,
     )

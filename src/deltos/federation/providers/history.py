@@ -1,4 +1,4 @@
-"""History in the federated search: the commits of the session's repository, or of the one that is named."""
+"""Search provider for commits of the session's repository or of selected projects."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from deltos.domains.history.commit_text import SHORT_HASH, headline, text_of
 from deltos.domains.history.search import search_commits, search_commits_across
-from deltos.domains.history.show import SHORT_HASH, headline, text_of
 from deltos.domains.history.state import day, limits_of
 from deltos.errors import BadRequest, NotFound, NothingToIndex, StoreError
 from deltos.federation.intent import intent_of
-from deltos.federation.model import Hit, ProviderResults, Whole
-from deltos.federation.workspaces import foreign_id, selected
+from deltos.federation.model import FullText, Hit, ProviderResults
+from deltos.federation.selected_projects import foreign_id, selected
 from deltos.text.counts import counted
 from deltos.text.times import iso
-from deltos.workspace.registry import exact_name
+from deltos.workspace.project_lookup import unique_project_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from deltos.federation.model import SearchRequest
     from deltos.store.history import CommitRow
     from deltos.workspace.project_index import ProjectIndex
+    from deltos.workspace.project_selection import SelectedProject, Selection
     from deltos.workspace.projects import Projects
-    from deltos.workspace.selection import Repository, Selection
 
 PREFIX = "commit:"
-# How long a question waits for commits that are still being read: for one about history, and for any other.
-ASKED_WAIT_SECONDS = 10.0
+# How long a query waits for history indexing, if it is about history and otherwise.
+HISTORY_WAIT_SECONDS = 10.0
 OTHER_WAIT_SECONDS = 0.5
-_NO_HISTORY = "Note: no history here: no commits are known, so nothing below is from the past of this code."
-_EARLIER_CHECKOUT = "what is checked out now is still being read; these commits are of an earlier state. Ask again."
-_NAMED_AUTHORS = 3  # of those whom a question may mean
-_LEAST_HASH = 4
-_LONGEST_HASH = 64
+_NO_HISTORY = "Note: no commits are indexed here, so these results contain no history."
+_CHECKOUT_PENDING = "the current checkout is still being indexed; these commits are from an earlier one. Ask again."
+_MAX_AUTHORS = 3  # authors named in a note
+_MIN_HASH_CHARACTERS = 4
+_MAX_HASH_CHARACTERS = 64
 _HEX = frozenset("0123456789abcdef")
 
 
 class HistoryProvider:
-    """The commits that are reachable from what is checked out."""
+    """Searches the commits reachable from the checked-out commit."""
 
     kind = "commit"
     toolsets: tuple[str, ...] = ("code", "graph")
@@ -50,27 +50,27 @@ class HistoryProvider:
         self._projects = projects
 
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
-        """Commits, best first."""
+        """Return commits, best first."""
         try:
             selection = selected(self._projects, asked)
-        except BadRequest:  # code says why
+        except BadRequest:  # the code provider reports the reason
             return ProviderResults()
         if selection.alone is None:
             return self._search_several(selection, asked)
         index, foreign = selection.alone, foreign_id(selection, asked)
         try:
             return index.answer(lambda _freshness: self._search(index, asked, foreign), progress=asked.progress)
-        except NothingToIndex:  # code says so
+        except NothingToIndex:  # the code provider reports it
             return ProviderResults()
 
     def _search(self, index: ProjectIndex, asked: SearchRequest, foreign: str) -> ProviderResults:
-        is_asked_for = intent_of(asked.query).towards(self.kind) > 0
-        wait_seconds = ASKED_WAIT_SECONDS if is_asked_for else OTHER_WAIT_SECONDS
+        is_asked_for = intent_of(asked.query).leaning_to(self.kind) > 0
+        wait_seconds = HISTORY_WAIT_SECONDS if is_asked_for else OTHER_WAIT_SECONDS
         index.catch_up(progress=asked.progress, wait_seconds=wait_seconds)
-        known, limits = index.store.history.totals().commits, limits_of(index.store) or _lag(index)
+        known, limits = index.store.history.totals().commits, limits_of(index.store) or _pending_note(index)
         if not known:
             searched = f"no commits ({limits.rstrip('.')})" if limits else "no commits"
-            return ProviderResults(searched=searched, lack=_NO_HISTORY if is_asked_for else "")
+            return ProviderResults(searched=searched, missing_reason=_NO_HISTORY if is_asked_for else "")
         found = search_commits(
             index.store.history, asked.query, datetime.now(UTC), limit=asked.limit, filters=asked.filters
         )
@@ -79,10 +79,10 @@ class HistoryProvider:
         return _results(found, hits, counted(known, "commit"), notes)
 
     def _search_several(self, selection: Selection, asked: SearchRequest) -> ProviderResults:
-        """The same over several projects; those that cannot be read are named by what searches their code."""
-        is_asked_for = intent_of(asked.query).towards(self.kind) > 0
-        deadline = time.monotonic() + (ASKED_WAIT_SECONDS if is_asked_for else OTHER_WAIT_SECONDS)
-        having: list[Repository] = []
+        """Search several projects; the code provider reports unreadable ones."""
+        is_asked_for = intent_of(asked.query).leaning_to(self.kind) > 0
+        deadline = time.monotonic() + (HISTORY_WAIT_SECONDS if is_asked_for else OTHER_WAIT_SECONDS)
+        repositories: list[SelectedProject] = []
         known, notes = 0, []
         for repository in selection.repositories:
             index = repository.index
@@ -91,18 +91,23 @@ class HistoryProvider:
                     continue
                 index.catch_up(progress=asked.progress, wait_seconds=max(0.0, deadline - time.monotonic()))
                 with index.store.history.snapshot():
-                    commits, limits = index.store.history.totals().commits, limits_of(index.store) or _lag(index)
+                    commits, limits = (
+                        index.store.history.totals().commits,
+                        limits_of(index.store) or _pending_note(index),
+                    )
             except StoreError:
                 continue
             if is_asked_for and limits:
                 notes.append(f"Note: history of {repository.name}: {limits}")
             if commits:
-                having.append(repository)
+                repositories.append(repository)
                 known += commits
-        if not having:
-            return ProviderResults(searched="no commits", notes=tuple(notes), lack=_NO_HISTORY if is_asked_for else "")
+        if not repositories:
+            return ProviderResults(
+                searched="no commits", notes=tuple(notes), missing_reason=_NO_HISTORY if is_asked_for else ""
+            )
         found = search_commits_across(
-            [each.index.store.history for each in having],
+            [each.index.store.history for each in repositories],
             asked.query,
             datetime.now(UTC),
             limit=asked.limit,
@@ -110,24 +115,24 @@ class HistoryProvider:
         )
         hits = []
         for hit in found.hits:
-            repository = having[hit.repository]
-            told = _hit(hit, exact_name(repository.index.project.root))
-            hits.append(replace(told, title=f"[{repository.name}] {told.title}"))
-        searched = f"{counted(known, 'commit')} of {counted(len(having), 'project')}"
+            repository = repositories[hit.repository]
+            hit_of_project = _hit(hit, unique_project_name(repository.index.project.root))
+            hits.append(replace(hit_of_project, title=f"[{repository.name}] {hit_of_project.title}"))
+        searched = f"{counted(known, 'commit')} of {counted(len(repositories), 'project')}"
         return _results(found, tuple(hits), searched, tuple(notes))
 
-    def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
-        """A commit's message, files and diff; only of commits that touch the project, and only what lies in it."""
+    def fetch(self, identifier: str, asked: SearchRequest) -> FullText:
+        """Return a commit's message, files and diff, limited to commits and files of the project."""
         project_id, separator, name = identifier.removeprefix(PREFIX).rpartition("!")
         index = self._projects.find(project_id if separator else "", asked.root)
         return index.answer(
             lambda _freshness: self._whole(index, identifier, name.strip().lower(), asked), progress=asked.progress
         )
 
-    def _whole(self, index: ProjectIndex, identifier: str, name: str, asked: SearchRequest) -> Whole:
+    def _whole(self, index: ProjectIndex, identifier: str, name: str, asked: SearchRequest) -> FullText:
         commit = self._commit(index, name, identifier, asked)
         foreign = identifier.removeprefix(PREFIX).rpartition("!")[0]
-        return Whole(
+        return FullText(
             id=_id(commit, foreign),
             title=headline(commit),
             text=text_of(commit, index.project.root),
@@ -144,41 +149,43 @@ class HistoryProvider:
 
     @staticmethod
     def _commit(index: ProjectIndex, name: str, identifier: str, asked: SearchRequest) -> CommitRow:
-        if not (_LEAST_HASH <= len(name) <= _LONGEST_HASH and _HEX.issuperset(name)):
-            raise NotFound(f"No commit behind '{identifier[:200]}'", hint="Give commit: and an id, as search shows it.")
-        found = index.store.history.commits_named(name, limit=5)
+        if not (_MIN_HASH_CHARACTERS <= len(name) <= _MAX_HASH_CHARACTERS and _HEX.issuperset(name)):
+            raise NotFound(
+                f"No commit with id '{identifier[:200]}'", hint="Give an id from search, such as commit:1a2b3c4d."
+            )
+        found = index.store.history.commits_by_hash(name, limit=5)
         if not found:
-            index.catch_up(progress=asked.progress, wait_seconds=ASKED_WAIT_SECONDS)
-            found = index.store.history.commits_named(name, limit=5)
+            index.catch_up(progress=asked.progress, wait_seconds=HISTORY_WAIT_SECONDS)
+            found = index.store.history.commits_by_hash(name, limit=5)
         if not found:
             limits = limits_of(index.store)
-            hint = f"Only commits of this project that HEAD has are known. {limits}".strip()
+            hint = f"Only commits reachable from HEAD are indexed. {limits}".strip()
             raise NotFound(f"No commit '{name}' in this project's history", hint=hint)
         if len(found) > 1:
             choices = ", ".join(_id(row, "") for row in found)
-            raise NotFound(f"'{name}' is the beginning of several commits", hint=f"Say which: {choices}.")
+            raise NotFound(f"'{name}' matches several commits", hint=f"Choose one: {choices}.")
         return found[0]
 
 
-def _lag(index: ProjectIndex) -> str:
-    """That commits are known as of another checkout than there is now; empty where they are not."""
-    return _EARLIER_CHECKOUT if index.follower_is_behind() else ""
+def _pending_note(index: ProjectIndex) -> str:
+    """Return a note if the history of the current checkout is not indexed yet."""
+    return _CHECKOUT_PENDING if index.follower_is_behind() else ""
 
 
 def _results(found: FoundCommits, hits: tuple[Hit, ...], searched: str, notes: tuple[str, ...]) -> ProviderResults:
-    if found.is_elsewhen:
-        whose = f" by {' or '.join(found.authors[:_NAMED_AUTHORS])}" if found.authors else ""
+    if found.is_nearest_substitute:
+        whose = f" by {' or '.join(found.authors[:_MAX_AUTHORS])}" if found.authors else ""
         nearest = found.hits[0].commit.time
-        which = "the first" if found.is_before_all else "the last"
+        which = "the first" if found.is_first_commit else "the last"
         notes = (f"Note: no commits{whose} then; {which} is of {day(nearest)}.", *notes)
     return ProviderResults(
         hits,
-        found.matching,
+        found.match_count,
         searched,
         notes,
         is_list=found.is_list,
-        is_beside=found.is_elsewhen,
-        is_meant=bool(found.authors),
+        is_substitute=found.is_nearest_substitute,
+        is_explicit=bool(found.authors),
     )
 
 
@@ -187,7 +194,7 @@ def _hit(hit: CommitHit, foreign: str) -> Hit:
     return Hit(
         id=_id(commit, foreign),
         title=headline(commit),
-        url=_url(commit.hash[:SHORT_HASH]),  # one line of many: all digits would be a third of it
+        url=_url(commit.hash[:SHORT_HASH]),  # the full hash would be a third of a result line
         text="\n".join(part for part in (commit.subject, commit.body, " ".join(hit.paths)) if part),
         source="history",
         own_score=hit.score,
@@ -206,5 +213,5 @@ def _url(name: str) -> str:
 def _moment(commit: CommitRow) -> str:
     try:
         return iso(commit.time * 1_000_000)
-    except OverflowError:  # a commit may claim any time
+    except OverflowError:  # a commit may contain any timestamp
         return ""

@@ -1,18 +1,18 @@
-"""Memory in the federated search: observations, each with whether its code has changed since."""
+"""Search provider for observations, each marked if its code has changed since."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.model import ALL_PROJECTS, shown_id, title_of
+from deltos.domains.memory.model import ALL_PROJECTS, format_id, title_of
 from deltos.domains.memory.render import CHANGED_MARK, metadata_of, set_aside_text, url_of
 from deltos.errors import BadRequest, NotFound
-from deltos.federation.model import Hit, ProviderResults, Whole
-from deltos.federation.workspaces import selected
+from deltos.federation.model import FullText, Hit, ProviderResults
+from deltos.federation.selected_projects import selected
 from deltos.model import BEHIND_NOTE
 from deltos.text.counts import counted
 from deltos.text.times import iso
-from deltos.workspace.selection import EVERYTHING
+from deltos.workspace.project_selection import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class MemoryProvider:
-    """What was learned about a project, and what is personal."""
+    """Searches the observations of a project and the personal ones."""
 
     kind = "obs"
     toolsets: tuple[str, ...] = ("memory",)
@@ -34,7 +34,7 @@ class MemoryProvider:
         self._domains = domains
 
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
-        """Observations, best first."""
+        """Return observations, best first."""
         memory, project = self._domains.memory, self._domains.remembered_project(asked.root)
         where = self._where(memory, asked)
         found = memory.search(asked.query, *where, limit=asked.limit, filters=asked.filters)
@@ -50,7 +50,7 @@ class MemoryProvider:
         return ProviderResults(hits, found.matching, searched, tuple(notes))
 
     def _where(self, memory: Memory, asked: SearchRequest) -> list[str]:
-        """The ids of the projects whose memories are asked for; all of them for `*`."""
+        """Return the ids of the projects whose memories to search; all of them for `*`."""
         if asked.project_id == EVERYTHING:
             return [ALL_PROJECTS]
         if asked.project_id and (named := memory.find_project(asked.project_id)):
@@ -59,12 +59,12 @@ class MemoryProvider:
             return [self._domains.remembered_project(asked.root).project_id]
         try:
             repositories = selected(self._domains.projects, asked).repositories
-        except BadRequest:  # memory knows projects that are no folder here, and asks which one was meant
+        except BadRequest:  # a project known only to memory; raises an error with suggestions if it is not
             return [memory.expect_project(asked.project_id)]
-        return list(dict.fromkeys(memory.as_known(each.index.project).project_id for each in repositories))
+        return list(dict.fromkeys(memory.with_stored_identity(each.index.project).project_id for each in repositories))
 
-    def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
-        """One observation in full."""
+    def fetch(self, identifier: str, asked: SearchRequest) -> FullText:
+        """Return one observation in full."""
         memory, project = self._domains.memory, self._domains.remembered_project(asked.root)
         lookup = memory.look_up([identifier], project.project_id)
         if not lookup.found:
@@ -74,8 +74,8 @@ class MemoryProvider:
             )
         observation = lookup.found[0]
         changed = bool(self._changed(memory, project, lookup.found))
-        return Whole(
-            id=shown_id(observation.id),
+        return FullText(
+            id=format_id(observation.id),
             title=title_of(observation.text),
             text=observation.text,
             url=url_of(observation),
@@ -90,13 +90,13 @@ class MemoryProvider:
 def _hit(found: MemoryHit, *, changed: bool) -> Hit:
     observation = found.observation
     return Hit(
-        id=shown_id(observation.id),
+        id=format_id(observation.id),
         title=title_of(observation.text),
         url=url_of(observation),
         text=observation.text,
         source=observation.source or observation.kind,
         own_score=found.score,
         created_at=iso(observation.created_at),
-        is_near=found.is_near,
+        is_semantic_match=found.is_near,
         mark=CHANGED_MARK if changed else "",
     )

@@ -1,1 +1,1 @@
-"""The MCP surface over streamable HTTP: one process that serves many clients."""
+"""The HTTP server: MCP over streamable HTTP and the web UI."""

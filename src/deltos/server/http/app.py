@@ -1,4 +1,4 @@
-"""Puts the HTTP server together: routes, guards, tokens, the SDK's session manager."""
+"""Assembles the HTTP application: routes, guards, authentication and the SDK's session manager."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
 
 from deltos.open_stores import database_pools
-from deltos.server.access import SCOPES, Level, level_needed
+from deltos.server.access import SCOPES, Level, required_level
 from deltos.server.http import metrics as prometheus
-from deltos.server.http.callers import caller_of
-from deltos.server.http.conversations import Conversations, VerifiedToken
+from deltos.server.http.caller_id import caller_id
+from deltos.server.http.callers import RequestCallers, VerifiedToken
+from deltos.server.http.error_responses import error_response
 from deltos.server.http.guard import HostGuard, RequestGuard, StoreGuard
 from deltos.server.http.metrics import Metrics
 from deltos.server.http.options import MCP_PATH
 from deltos.server.http.origin import OriginPolicy
-from deltos.server.http.page import Page, PageOptions
-from deltos.server.http.page_entries import SharedEntries
-from deltos.server.http.page_sessions import PageSessions
-from deltos.server.http.rate import RateLimit
+from deltos.server.http.rate_limit import RateLimit
 from deltos.server.http.readiness import Readiness
-from deltos.server.http.refusal import refusal
 from deltos.server.http.sessions import Sessions
 from deltos.server.http.shared_sessions import SharedSessions
-from deltos.server.protocol import Surface, build_server
+from deltos.server.http.ui_routes import UiRouteOptions, UiRoutes
+from deltos.server.http.ui_session_store import SharedUiSessions
+from deltos.server.http.ui_sessions import UiSessions
+from deltos.server.protocol import McpHandlers, build_server
 from deltos.tool import snake_case
 
 if TYPE_CHECKING:
@@ -49,114 +49,121 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Scope
 
     from deltos.server.caller import Caller
-    from deltos.server.choice import Choice
     from deltos.server.http.event_log import EventLog
     from deltos.server.http.options import HttpOptions
-    from deltos.server.http.page_entries import PageEntries
-    from deltos.server.http.verify import Verifier
+    from deltos.server.http.token_verifier import Verifier
+    from deltos.server.http.ui_session_store import UiSessionStore
     from deltos.server.manifest import Manifest
-    from deltos.server.workbench import Outcome
+    from deltos.server.tool_runner import CallOutcome
+    from deltos.server.toolset_watcher import ToolsetWatcher
     from deltos.store.http_sessions import SessionRecords
 
-    Build = Callable[[Manifest, Surface], Server[Any]]
+    Build = Callable[[Manifest, McpHandlers], Server[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class HttpApp:
-    """The application, and its gate, which the server closes at the end."""
+    """The ASGI application and its request guard, which the server drains at shutdown."""
 
     asgi: ASGIApp
-    gate: RequestGuard
+    request_guard: RequestGuard
 
 
 def build_app(
     options: HttpOptions,
-    choice: Choice,
+    watcher: ToolsetWatcher,
     verifier: Verifier | None,
     build: Build = build_server,
-    sessions_kept: SessionRecords | None = None,
+    session_records: SessionRecords | None = None,
     log: EventLog | None = None,
 ) -> HttpApp:
-    """The application for `options`; without a verifier anyone who reaches it may call."""
-    limits, metrics, manifest = options.limits, Metrics(), choice.manifest
-    conversations = Conversations(options.start, options.roots)
+    """Return the application for `options`. Without a verifier every client that can connect may call."""
+    limits, metrics, manifest = options.limits, Metrics(), watcher.manifest
+    callers = RequestCallers(options.start, options.roots)
 
-    def observe(name: str, outcome: Outcome, seconds: float) -> None:
+    def observe(name: str, outcome: CallOutcome, seconds: float) -> None:
         tool = snake_case(name) if snake_case(name) in _levels(manifest) else "unknown"
-        told = "ok" if not outcome.is_error else "refused" if outcome.is_bad_request else "error"
-        metrics.call(tool, told, seconds)
+        status = "ok" if not outcome.is_error else "refused" if outcome.is_bad_request else "error"
+        metrics.call(tool, status, seconds)
         if log:
-            log.write("call", tool=tool, outcome=told, ms=round(seconds * 1000, 1))
+            log.write("call", tool=tool, outcome=status, ms=round(seconds * 1000, 1))
 
     def observe_request(scope: Scope, path: str, status: int, seconds: float) -> None:
         method = scope["method"] if scope["method"] in ("GET", "POST", "DELETE") else "other"
         metrics.request(path, method, status, seconds)
         if log:
             facts = {"path": path, "method": method, "status": status, "ms": round(seconds * 1000, 1)}
-            log.write("request", "error" if status >= 500 else "info", caller=caller_of(scope).strip(), **facts)
+            log.write("request", "error" if status >= 500 else "info", caller=caller_id(scope).strip(), **facts)
 
-    surface = Surface(manifest, choice.workbench, conversations.receive, observe, follow_roots=False)
+    surface = McpHandlers(manifest, watcher.tool_runner, callers.find, observe, follow_roots=False)
     manager = StreamableHTTPSessionManager(
         build(manifest, surface),
         session_idle_timeout=limits.session_idle_seconds,
         max_request_body_size=limits.body_bytes,
-        max_sessions=None,  # `Sessions` shares them out
+        max_sessions=None,  # `Sessions` limits them
     )
     rate = RateLimit(limits.calls_per_second, time.monotonic)
-    shared = SharedSessions(sessions_kept) if sessions_kept else None
+    shared = SharedSessions(session_records) if session_records else None
     sessions = Sessions(manager.handle_request, limits.sessions, limits.session_idle_seconds, time.monotonic, shared)
-    gate = RequestGuard(sessions, limits, rate, lambda scope, body: _scope_refusal(scope, body, manifest))
-    metrics.gauge("deltos_http_requests_in_flight", "Requests that are being answered.", lambda: gate.in_flight)
-    metrics.gauge("deltos_sessions", "Open sessions.", lambda: sessions.count)
-    metrics.pools(lambda: database_pools(choice.config.database))
-    readiness = Readiness(choice.workbench, choice.config.database, time.monotonic)
-    entries = SharedEntries(shared) if shared else None
-    page = Page(choice.workbench, _page_options(options, conversations, verifier, rate, entries))
-    app = Starlette(
-        routes=[*_routes(options, gate, metrics, readiness, guarded=verifier is not None), *page.routes()],
-        middleware=[Middleware(StoreGuard), *_authentication(verifier)],
-        lifespan=lambda _app: _running(manager, choice, surface),
+    request_guard = RequestGuard(sessions, limits, rate, lambda scope, body: _scope_refusal(scope, body, manifest))
+    metrics.gauge(
+        "deltos_http_requests_in_flight", "Requests that are being answered.", lambda: request_guard.in_flight
     )
-    return HttpApp(HostGuard(app, OriginPolicy.of(options), observe_request), gate)
+    metrics.gauge("deltos_sessions", "Open sessions.", lambda: sessions.count)
+    metrics.pools(lambda: database_pools(watcher.config.database))
+    readiness = Readiness(watcher.tool_runner, watcher.config.database, time.monotonic)
+    session_store = SharedUiSessions(shared) if shared else None
+    ui_routes = UiRoutes(watcher.tool_runner, _ui_route_options(options, callers, verifier, rate, session_store))
+    app = Starlette(
+        routes=[
+            *_routes(options, request_guard, metrics, readiness, guarded=verifier is not None),
+            *ui_routes.routes(),
+        ],
+        middleware=[Middleware(StoreGuard), *_authentication(verifier)],
+        lifespan=lambda _app: _lifespan(manager, watcher, surface),
+    )
+    return HttpApp(HostGuard(app, OriginPolicy.of(options), observe_request), request_guard)
 
 
 @asynccontextmanager
-async def _running(manager: StreamableHTTPSessionManager, choice: Choice, surface: Surface) -> AsyncIterator[None]:
+async def _lifespan(
+    manager: StreamableHTTPSessionManager, watcher: ToolsetWatcher, surface: McpHandlers
+) -> AsyncIterator[None]:
     async with manager.run(), anyio.create_task_group() as tasks:
-        tasks.start_soon(choice.follow, surface)
+        tasks.start_soon(watcher.watch, surface)
         yield
         surface.listen.close()
         tasks.cancel_scope.cancel()
 
 
 def _routes(
-    options: HttpOptions, gate: RequestGuard, metrics: Metrics, readiness: Readiness, *, guarded: bool
+    options: HttpOptions, request_guard: RequestGuard, metrics: Metrics, readiness: Readiness, *, guarded: bool
 ) -> list[Route]:
     async def health(_: Request) -> Response:
-        status = "shutting down" if gate.closed else "ok"
-        return JSONResponse({"status": status}, status_code=503 if gate.closed else 200)
+        status = "shutting down" if request_guard.closed else "ok"
+        return JSONResponse({"status": status}, status_code=503 if request_guard.closed else 200)
 
     async def ready(_: Request) -> Response:
-        trouble = "shutting down" if gate.closed else await readiness.trouble()
-        return JSONResponse({"status": trouble or "ready"}, status_code=503 if trouble else 200)
+        problem = "shutting down" if request_guard.closed else await readiness.problem()
+        return JSONResponse({"status": problem or "ready"}, status_code=503 if problem else 200)
 
     async def show_metrics(_: Request) -> Response:
         return PlainTextResponse(metrics.text(), media_type=prometheus.CONTENT_TYPE)
 
-    shown = Route("/metrics", show_metrics, methods=["GET"])
+    metrics_route = Route("/metrics", show_metrics, methods=["GET"])
     routes = [Route("/healthz", health, methods=["GET"]), Route("/readyz", ready, methods=["GET"])]
     if not guarded:
-        return [*routes, shown, Route(MCP_PATH, gate)]
+        return [*routes, metrics_route, Route(MCP_PATH, request_guard)]
     metadata_url = build_resource_metadata_url(AnyHttpUrl(options.oauth.resource)) if options.oauth else None
     routes += [
-        Route("/metrics", RequireAuthMiddleware(shown.app, [Level.ADMIN.scope], metadata_url)),
-        Route(MCP_PATH, RequireAuthMiddleware(gate, [Level.READ.scope], metadata_url)),
+        Route("/metrics", RequireAuthMiddleware(metrics_route.app, [Level.ADMIN.scope], metadata_url)),
+        Route(MCP_PATH, RequireAuthMiddleware(request_guard, [Level.READ.scope], metadata_url)),
     ]
     return [*routes, *(_metadata_routes(options))]
 
 
 def _metadata_routes(options: HttpOptions) -> list[Route]:
-    """Where clients learn which issuer's tokens are accepted."""
+    """Return the routes where clients find the OAuth issuer whose tokens are accepted."""
     if options.oauth is None:
         return []
     return create_protected_resource_routes(
@@ -164,33 +171,34 @@ def _metadata_routes(options: HttpOptions) -> list[Route]:
     )
 
 
-def _page_options(
+def _ui_route_options(
     options: HttpOptions,
-    conversations: Conversations,
+    callers: RequestCallers,
     verifier: Verifier | None,
     rate: RateLimit,
-    entries: PageEntries | None,
-) -> PageOptions:
-    """The page for people lets in whom the protocol lets in: with a token, or anyone where only this machine calls."""
+    session_store: UiSessionStore | None,
+) -> UiRouteOptions:
+    """Return the options of the web UI. It admits the same callers as the protocol: with a token, or anyone on
+    loopback."""
 
-    async def admit(token: str) -> Caller | None:
+    async def authenticate(token: str) -> Caller | None:
         if verifier is None:
-            return conversations.visitor(None, "page")
+            return callers.ui_caller(None, "page")
         verified = await verifier.verify_token(token)
         expired = verified is not None and verified.expires_at is not None and verified.expires_at < time.time()
         if verified is None or expired:
             return None
-        return conversations.visitor(verified, f"token {verified.client_id} {verified.subject or ''}")
+        return callers.ui_caller(verified, f"token {verified.client_id} {verified.subject or ''}")
 
-    return PageOptions(
-        sessions=PageSessions(time.monotonic),
-        admit=admit,
+    return UiRouteOptions(
+        sessions=UiSessions(time.monotonic),
+        authenticate=authenticate,
         asks_token=verifier is not None,
         is_open=verifier is None,
         is_secure=options.scheme == "https",
         rate=rate,
         body_seconds=options.limits.body_seconds,
-        entries=entries,
+        session_store=session_store,
     )
 
 
@@ -204,28 +212,28 @@ def _authentication(verifier: Verifier | None) -> list[Middleware]:
 
 
 def _levels(manifest: Manifest) -> dict[str, Level]:
-    """The level that each tool on offer asks for."""
+    """Return the required level of each offered tool."""
     hints = {listing["name"]: listing["annotations"] for listing in manifest.listings()}
     return {
-        name: level_needed(read_only=hint["readOnlyHint"], destructive=hint["destructiveHint"])
+        name: required_level(read_only=hint["readOnlyHint"], destructive=hint["destructiveHint"])
         for name, hint in hints.items()
     }
 
 
 def _scope_refusal(scope: Scope, body: bytes, manifest: Manifest) -> Response | None:
-    """The 403 that the specification asks for when a token does not reach a tool.
+    """Return the 403 response that the specification demands if a token's scope does not permit the called tool.
 
-    It lets clients ask for a wider scope; the workbench refuses the call anyway, whatever is made of the body here.
+    Clients use it to request a wider scope. The tool runner checks the level again, independently of this function.
     """
     user = scope.get("user")
-    shown = user.access_token if isinstance(user, AuthenticatedUser) else None
-    if not isinstance(shown, VerifiedToken) or b"tools/call" not in body:
+    metrics_route = user.access_token if isinstance(user, AuthenticatedUser) else None
+    if not isinstance(metrics_route, VerifiedToken) or b"tools/call" not in body:
         return None
     needed = _levels(manifest).get(snake_case(_called_tool(json.loads(body))), Level.READ)
-    if shown.level >= needed:
+    if metrics_route.level >= needed:
         return None
     challenge = f'Bearer error="insufficient_scope", scope="{needed.scope}"'
-    return refusal(403, f"This tool needs the scope '{needed.scope}'", {"WWW-Authenticate": challenge})
+    return error_response(403, f"This tool requires the scope '{needed.scope}'", {"WWW-Authenticate": challenge})
 
 
 def _called_tool(message: dict[str, Any]) -> str:

@@ -1,33 +1,105 @@
-"""Who sends a request, for all that is shared out between callers: a token, or without one an address."""
+"""Finds the caller of an HTTP request: the conversation of its session and the rights of its token."""
 
 from __future__ import annotations
 
-import ipaddress
-from typing import TYPE_CHECKING
+import os
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+
+from deltos.confinement import Confinement
+from deltos.server.access import Level
+from deltos.server.caller import Caller
+from deltos.server.conversation import Conversation
+from deltos.server.http.caller_id import caller_id
+from deltos.server.http.sessions import SESSION_KEY, OpenSession
+from deltos.workspace.identity import memory_scopes
 
 if TYPE_CHECKING:
-    from starlette.types import Scope
-
-_IPV6_SITE_BITS = 64  # one host has as many addresses as it likes within such a network
+    from mcp.server.context import ServerRequestContext
 
 
-def caller_of(scope: Scope) -> str:
-    """The caller behind a request."""
-    user = scope.get("user")
-    if isinstance(user, AuthenticatedUser):
-        token = user.access_token
-        return f"token {token.client_id} {token.subject or ''}"
-    client = scope.get("client")
-    return f"address {_site(client[0])}" if client else ""
+_NOWHERE = Path(os.devnull)  # start folder of a token whose projects are not served
 
 
-def _site(address: str) -> str:
-    try:
-        parsed = ipaddress.ip_address(address.split("%")[0])
-    except ValueError:  # a Unix socket has none
-        return address
-    if isinstance(parsed, ipaddress.IPv4Address):
-        return address
-    return str(parsed.ipv4_mapped or ipaddress.ip_network((parsed, _IPV6_SITE_BITS), strict=False))
+class VerifiedToken(AccessToken):
+    """A verified token in the SDK's form, with the fields of a `Grant`."""
+
+    level: Level
+    projects: tuple[str, ...] | None = None
+    missing_workspaces: tuple[str, ...] = ()
+
+
+class RequestCallers:
+    """Finds callers, and keeps a conversation for the lifetime of its session."""
+
+    def __init__(self, start: Path, roots: tuple[Path, ...]) -> None:
+        self._start = start
+        self._confinement = Confinement(roots)
+        self._conversations: dict[int, Conversation] = {}
+        self._token_confinements: dict[tuple[str, ...], Confinement] = {}
+
+    def find(self, context: ServerRequestContext[Any, Any]) -> Caller:
+        """Return the caller of a request."""
+        name = caller_id(context.request.scope) if context.request else ""
+        token = _token_of(context)
+        level, confinement, start = self._rights(token)
+        conversation = self._conversation(context, start)
+        return Caller(conversation, level, confinement, name=name, denial_reason=_denial_reason(token, confinement))
+
+    def ui_caller(self, token: VerifiedToken | None, name: str) -> Caller:
+        """Return the caller for a new session of the web UI, with a conversation of its own."""
+        level, confinement, start = self._rights(token)
+        denial_reason = _denial_reason(token, confinement)
+        return Caller(Conversation(start), level, confinement, client="page", name=name, denial_reason=denial_reason)
+
+    def _rights(self, token: VerifiedToken | None) -> tuple[Level, Confinement, Path]:
+        """Return the level, the confinement and the start folder of a token, or of a caller without one."""
+        if token is None:
+            return Level.ADMIN, self._confinement, self._start
+        confinement = self._confinement_of(token.projects)
+        start = self._start if confinement.admits(self._start) else next(iter(confinement.roots), _NOWHERE)
+        return token.level, confinement, start
+
+    def _conversation(self, context: ServerRequestContext[Any, Any], start: Path) -> Conversation:
+        shared = context.request.scope.get(SESSION_KEY) if context.request else None
+        if isinstance(shared, OpenSession):
+            return shared.restored_conversation(start)
+        # The SDK keeps one object with the client's handshake parameters for exactly as long as the session lives, so
+        # its id identifies the session. Requests without a handshake get a conversation each.
+        client = context.session.client_params
+        if client is None:
+            return Conversation(start)
+        key = id(client)
+        if key not in self._conversations:
+            self._conversations[key] = Conversation(start)
+            weakref.finalize(client, self._conversations.pop, key, None)
+        return self._conversations[key]
+
+    def _confinement_of(self, projects: tuple[str, ...] | None) -> Confinement:
+        if projects is None:
+            return self._confinement
+        if projects not in self._token_confinements:
+            roots = tuple(path for path in map(Path, projects) if self._confinement.admits(path))
+            self._token_confinements[projects] = Confinement(roots, memory_scopes(roots))
+        return self._token_confinements[projects]
+
+
+def _denial_reason(token: VerifiedToken | None, confinement: Confinement) -> str:
+    """Return why a token gives access to no folder; empty if it gives access to one."""
+    if token is None or confinement.roots:
+        return ""
+    if not token.projects and token.missing_workspaces:
+        names = ", ".join(f"'{name}'" for name in token.missing_workspaces)
+        is_one = len(token.missing_workspaces) == 1
+        return f"The workspace{'' if is_one else 's'} {names} of this token no longer {'exists' if is_one else 'exist'}"
+    return "This server serves none of the folders of this token"
+
+
+def _token_of(context: ServerRequestContext[Any, Any]) -> VerifiedToken | None:
+    user = context.request.scope.get("user") if context.request else None
+    token = user.access_token if isinstance(user, AuthenticatedUser) else None
+    return token if isinstance(token, VerifiedToken) else None

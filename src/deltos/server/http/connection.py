@@ -1,5 +1,7 @@
-"""uvicorn's HTTP/1.1 connection, stricter and less patient: heads that two readers could take differently are refused,
-and a connection that never finishes a request's head is closed."""
+"""uvicorn's HTTP/1.1 connection with stricter parsing and a timeout for request heads.
+
+Heads that a proxy could parse differently are refused.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,13 @@ if TYPE_CHECKING:
     import asyncio
 
 MAX_HEAD_BYTES = 16 * 1024
-# A proxy in front of us must see the same requests as we do. These bytes have no place in a head, and readers differ in
-# what they make of them.
+# Prevents request smuggling: a proxy in front of the server must parse the same requests. These bytes are invalid in a
+# head, and parsers treat them differently.
 _CONTROLS = bytes((*range(0x09), *range(0x0A, 0x20), 0x7F))
 
 
 class HeadTimeoutConnection(H11Protocol):
-    """Closes itself when the head of a request takes longer than `header_seconds`."""
+    """A connection that closes itself if the head of a request takes longer than `header_seconds`."""
 
     header_seconds = 10.0
     _timer: asyncio.TimerHandle | None = None
@@ -30,27 +32,27 @@ class HeadTimeoutConnection(H11Protocol):
         self.conn._receive_buffer = StrictBuffer()  # noqa: SLF001 - h11 has no setting for it
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first request."""
+        """Start the timer for the first request."""
         super().connection_made(transport)
-        self._watch()
+        self._restart_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Take in bytes; wait on while they are only part of a request's head."""
+        """Process bytes; the timer runs on while the head is incomplete."""
         super().data_received(data)
-        self._watch()
+        self._restart_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Stop the timer."""
         self._stop_timer()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP and hang up; where an answer has begun already, only hang up."""
+        """Refuse an invalid request and close the connection; send nothing if a response has already begun."""
         with suppress(h11.LocalProtocolError):
             super().send_400_response(msg)
         self.transport.close()
 
-    def _watch(self) -> None:
+    def _restart_timer(self) -> None:
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_timer()
         elif self._timer is None:
@@ -63,21 +65,22 @@ class HeadTimeoutConnection(H11Protocol):
 
 
 class StrictBuffer(ReceiveBuffer):
-    """h11's buffer of what came in, for which only CR LF ends a line of a head."""
+    """h11's receive buffer, with only CR LF accepted as the end of a line in a head."""
 
     def maybe_extract_lines(self) -> list[bytearray] | None:
-        """The lines up to the first empty one, once it is there; raises when they must not be believed."""
+        """Return the lines of a complete head, or None while it is incomplete. Raises RemoteProtocolError if it is
+        invalid."""
         if self._data[:2] == b"\r\n":
             self._extract(2)
             return []
         end = self._data.find(b"\r\n\r\n", self._multiple_lines_search)
         if end < 0:
-            # What already proves the head wrong is refused at once, not when a time limit ends the wait.
+            # Refuse an invalid head at once instead of waiting for the timeout.
             if _has_bare_line_end(self._data, self._multiple_lines_search):
                 raise h11.RemoteProtocolError("a line ends without CR LF")
             self._multiple_lines_search = max(0, len(self._data) - 3)
             return None
-        if end > MAX_HEAD_BYTES:  # h11 counts only what is not whole yet
+        if end > MAX_HEAD_BYTES:  # h11 limits only incomplete heads
             raise h11.RemoteProtocolError("the head is too large")
         lines = self._extract(end + 4)[:end].split(b"\r\n")
         if fault := head_fault(lines):
@@ -86,7 +89,7 @@ class StrictBuffer(ReceiveBuffer):
 
 
 def head_fault(lines: list[bytearray]) -> str:
-    """Why the lines of a request's head, or of its trailers, must not be believed; empty when they may."""
+    """Return why the lines of a head or of trailers are invalid; empty if they are valid."""
     if any(line.translate(None, _CONTROLS) != line for line in lines):
         return "a control character in the head"
     if any(line.startswith((b" ", b"\t")) for line in lines):
@@ -95,14 +98,14 @@ def head_fault(lines: list[bytearray]) -> str:
     lengths = [value.strip() for name, _, value in fields if name.lower() == b"content-length"]
     encodings = [value.strip().lower() for name, _, value in fields if name.lower() == b"transfer-encoding"]
     if len(lengths) > 1 or not all(length.isdigit() for length in lengths):
-        return "not one Content-Length"
+        return "invalid or repeated Content-Length"
     if encodings and (lengths or encodings != [b"chunked"] or lines[0].endswith(b"HTTP/1.0")):
-        return "a Transfer-Encoding that leaves doubt about the length"
+        return "an ambiguous Transfer-Encoding"
     return ""
 
 
 def _has_bare_line_end(data: bytearray, start: int) -> bool:
-    """Whether a line feed without a carriage return, or a NUL, came in since `start`."""
+    """Whether the data after `start` contains a line feed without a carriage return, or a NUL."""
     at = data.find(b"\n", start)
     while at >= 0:
         if at == 0 or data[at - 1] != 0x0D:
@@ -112,5 +115,5 @@ def _has_bare_line_end(data: bytearray, start: int) -> bool:
 
 
 def with_head_timeout(header_seconds: float) -> type[Any]:
-    """A connection class with that time limit for the head of a request."""
+    """Return a connection class with the timeout `header_seconds`."""
     return type("Connection", (HeadTimeoutConnection,), {"header_seconds": header_seconds})

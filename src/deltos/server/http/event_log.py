@@ -1,6 +1,6 @@
-"""Structured logs: a JSON object a line for each request, each call of a tool, and whatever modules log.
+"""Structured log: one JSON object per line for each request, tool call and log record.
 
-No line has an argument of a call, a token, a query string or the text of an exception, which may quote them.
+Lines never contain call arguments, tokens, query strings or exception texts, which may quote them.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import TextIO
 
-_OWN = "deltos."  # messages of other loggers may quote what came in
-_MOST_FRAMES = 20
+_OWN = "deltos."  # messages of other loggers may quote requests
+_MAX_FRAMES = 20
 
 
 class EventLog:
-    """Writes lines of JSON; any thread may."""
+    """Thread-safe writer of JSON lines."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._writing = threading.Lock()
 
     def write(self, event: str, level: str = "info", **facts: object) -> None:
-        """One line; who reads it no more is not waited for."""
+        """Write one line; errors of a closed stream are ignored."""
         line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "level": level, "event": event, **facts}
         try:
             with self._writing:
                 self._stream.write(json.dumps(line, default=str) + "\n")
                 self._stream.flush()
-        except (OSError, ValueError):  # closed: nobody reads
+        except (OSError, ValueError):  # the stream is closed
             return
 
-    def take_over_logging(self) -> None:
-        """Write what any module logs from now on, warnings and worse."""
+    def capture_logging(self) -> None:
+        """Write warnings and errors of all loggers to this log."""
         root = logging.getLogger()
         root.addHandler(_Records(self))
         root.setLevel(logging.WARNING)
@@ -59,6 +59,6 @@ class _Records(logging.Handler):
 
 
 def _frames(where: TracebackType | None) -> list[str]:
-    """Where an exception came from, innermost last; code, never values."""
-    rows = traceback.extract_tb(where)[-_MOST_FRAMES:]
+    """Return the code locations of a traceback, innermost last, without values."""
+    rows = traceback.extract_tb(where)[-_MAX_FRAMES:]
     return [f"{row.filename.rpartition('deltos/')[2]}:{row.lineno} {row.name}" for row in rows]

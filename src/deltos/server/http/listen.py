@@ -1,4 +1,4 @@
-"""`deltos mcp --http`: opens the port, serves until it is told to stop, lets running calls finish."""
+"""`deltos mcp --http`: opens the port, serves until a signal arrives, and lets running calls finish."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from deltos.config import Config
 from deltos.errors import BadArgument, DeltosError
 from deltos.open_stores import open_http_sessions, open_tokens, open_workspaces
 from deltos.server.access import Tokens, is_valid
-from deltos.server.choice import Choice
-from deltos.server.deadline import end_within
+from deltos.server.deadline import exit_within
 from deltos.server.http.app import build_app
 from deltos.server.http.connection import with_head_timeout
 from deltos.server.http.event_log import EventLog
 from deltos.server.http.options import END_SECONDS_AFTER_GRACE, MCP_PATH
 from deltos.server.http.port import open_port
-from deltos.server.http.verify import IssuedTokens, Verifier
+from deltos.server.http.token_verifier import OAuthTokens, Verifier
 from deltos.server.manifest import Manifest
 from deltos.server.protocol import build_server
-from deltos.server.workbench import Workbench
+from deltos.server.tool_runner import ToolRunner
+from deltos.server.toolset_watcher import ToolsetWatcher
 from deltos.text.counts import counted
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from deltos.server.http.app import Build, HttpApp
     from deltos.server.http.options import HttpOptions
-    from deltos.server.http.workers import Port
+    from deltos.server.http.workers import SharedPort
     from deltos.tool import Toolbox
 
 DRAIN_SECONDS = 0.25
@@ -49,18 +49,18 @@ def serve(
     open_toolbox: Callable[[Config], Toolbox],
     manifest_path: Path,
     build: Build = build_server,
-    port: Port | None = None,
+    port: SharedPort | None = None,
 ) -> int:
-    """Serve over HTTP until a signal ends it. Exit code: 0 after a signal, 1 when it cannot serve, 2 when misused.
+    """Serve over HTTP until a signal ends it. Return 0 after a signal, 1 if it cannot serve, 2 for wrong options.
 
-    A process that serves a port with others is given it.
+    Worker processes pass the shared `port`.
     """
     try:
         config = Config.from_environment(
             toolsets=options.toolsets, profile=options.profile, log_format=options.log_format
         )
         verifier = _verifier(options, config.home, config.database)
-        sessions_kept = open_http_sessions(config.database, options.limits.session_idle_seconds)
+        session_records = open_http_sessions(config.database, options.limits.session_idle_seconds)
     except DeltosError as error:
         sys.stderr.write(f"deltos mcp: {error}\n")
         return 2
@@ -71,23 +71,23 @@ def serve(
         return 1
     log = EventLog(sys.stderr) if config.log_format == "json" else None
     if log:
-        log.take_over_logging()
+        log.capture_logging()
     manifest = Manifest.load(config.toolsets, manifest_path, lean=config.profile == "lean")
-    workbench = Workbench(lambda: open_toolbox(config))
-    threading.Thread(target=workbench.warm_up, name="deltos-warm-up", daemon=True).start()
-    _allow_connections(options.limits.connections)
+    tool_runner = ToolRunner(lambda: open_toolbox(config))
+    threading.Thread(target=tool_runner.warm_up, name="deltos-warm-up", daemon=True).start()
+    _raise_file_limit(options.limits.connections)
     if port is None or port.is_announced:
         _announce(options, listening, tool_count=len(manifest.listings()))
-    choice = Choice(config, manifest, workbench, open_toolbox)
-    asyncio.run(_serve(options, lambda: build_app(options, choice, verifier, build, sessions_kept, log), listening))
-    closing = threading.Thread(target=workbench.close, args=(DRAIN_SECONDS,), daemon=True)
+    watcher = ToolsetWatcher(config, manifest, tool_runner, open_toolbox)
+    asyncio.run(_serve(options, lambda: build_app(options, watcher, verifier, build, session_records, log), listening))
+    closing = threading.Thread(target=tool_runner.close, args=(DRAIN_SECONDS,), daemon=True)
     closing.start()
     closing.join(CLOSE_SECONDS)
     return 0
 
 
 class DrainingServer(uvicorn.Server):
-    """On the first signal lets running requests finish, and only then ends; a second one ends at once."""
+    """Finishes running requests after the first signal; the second signal stops at once."""
 
     def __init__(self, config: uvicorn.Config, app: HttpApp, grace_seconds: float) -> None:
         super().__init__(config)
@@ -95,14 +95,14 @@ class DrainingServer(uvicorn.Server):
         self._grace_seconds = grace_seconds
         self._loop = asyncio.get_running_loop()
         self._draining: asyncio.Task[None] | None = None
-        self._told = False
+        self._is_stopping = False
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's signature
-        """Answer a signal. Runs between any two instructions of the main thread, so it only passes the word."""
-        if not self._told:
-            end_within(self._grace_seconds + END_SECONDS_AFTER_GRACE)
-        self._told = True
-        with suppress(RuntimeError):  # the loop is closed: we are ending already
+        """Handle a signal. Runs between any two instructions of the main thread, so it only schedules `_stop`."""
+        if not self._is_stopping:
+            exit_within(self._grace_seconds + END_SECONDS_AFTER_GRACE)
+        self._is_stopping = True
+        with suppress(RuntimeError):  # the event loop is closed: the process is ending already
             self._loop.call_soon_threadsafe(self._stop)
 
     def _stop(self) -> None:
@@ -112,12 +112,12 @@ class DrainingServer(uvicorn.Server):
             self.should_exit = self.force_exit = True
 
     async def _drain(self) -> None:
-        await self._app.gate.drain(self._grace_seconds)
+        await self._app.request_guard.drain(self._grace_seconds)
         self.should_exit = True
 
 
 async def _serve(options: HttpOptions, make_app: Callable[[], HttpApp], listening: socket.socket) -> None:
-    app = make_app()  # inside the loop: its parts belong to it
+    app = make_app()  # created inside the event loop, to which its parts are bound
     tls: dict[str, Any] = {}
     if options.tls_certificate:
         tls = {"ssl_certfile": options.tls_certificate, "ssl_keyfile": options.tls_key}
@@ -125,7 +125,7 @@ async def _serve(options: HttpOptions, make_app: Callable[[], HttpApp], listenin
         app.asgi,
         http=with_head_timeout(options.limits.header_seconds),
         ws="none",
-        log_config=None,  # what it logs goes where ours goes
+        log_config=None,  # uvicorn logs to the same handlers as Deltos
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -137,22 +137,22 @@ async def _serve(options: HttpOptions, make_app: Callable[[], HttpApp], listenin
 
 
 def _verifier(options: HttpOptions, home: Path, database: str) -> Verifier | None:
-    """What tells valid tokens from others; None where none are needed."""
-    if not options.demands_token:
+    """Return the token verifier; None if no tokens are required."""
+    if not options.requires_token:
         return None
     store = open_tokens(home, database)
     now = time.time()
     if options.oauth is None and not any(is_valid(token, now) for token in store.all()):
         raise BadArgument(
-            "there is no valid token, so nobody could call",
-            hint="Make one with `deltos token create NAME`, or serve on loopback.",
+            "a token is required, but there is no valid one",
+            hint="Create one with `deltos token create NAME`, or serve on loopback.",
         )
     workspaces = open_workspaces(home, database)
-    return Verifier(Tokens(store, time.time, workspaces), IssuedTokens(options.oauth) if options.oauth else None)
+    return Verifier(Tokens(store, time.time, workspaces), OAuthTokens(options.oauth) if options.oauth else None)
 
 
-def _allow_connections(wanted: int) -> None:
-    """Raise the number of files that this process may open, as far as the system lets us."""
+def _raise_file_limit(wanted: int) -> None:
+    """Raise the limit of open files of this process as far as the system allows."""
     if sys.platform == "win32":
         return
     import resource  # deferred: not on every platform
@@ -166,8 +166,8 @@ def _allow_connections(wanted: int) -> None:
 def _announce(options: HttpOptions, listening: socket.socket, *, tool_count: int) -> None:
     host = f"[{options.host}]" if ":" in options.host else options.host
     url = f"{options.scheme}://{host}:{listening.getsockname()[1]}{MCP_PATH}"
-    tokens = "bearer token needed" if options.demands_token else "no token needed on this machine"
+    tokens = "bearer token required" if options.requires_token else "no token required on this machine"
     sys.stdout.write(f"deltos mcp: serving {counted(tool_count, 'tool')} at {url} ({tokens})\n")
     sys.stdout.flush()
-    if options.demands_token and options.scheme == "http":
-        sys.stderr.write("deltos mcp: without TLS tokens can be read on the way; put a TLS proxy before it\n")
+    if options.requires_token and options.scheme == "http":
+        sys.stderr.write("deltos mcp: tokens are sent without encryption; use --tls-cert or a TLS proxy\n")

@@ -1,4 +1,4 @@
-"""Counts what the server does, as Prometheus reads it. Knows no HTTP and no MCP; the text is the official client's."""
+"""Prometheus metrics of the server. Independent of HTTP and MCP; the official client renders the text."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _BOUNDS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0
 
 
 class Metrics:
-    """The figures of one server process."""
+    """Metrics of one server process."""
 
     def __init__(self) -> None:
-        disable_created_metrics()  # type: ignore[no-untyped-call] # a series more for each counter, which nobody reads
+        disable_created_metrics()  # type: ignore[no-untyped-call] # would add an unused series for each counter
         self._registry = own = CollectorRegistry()
         request, tool = ["path", "method"], ["tool"]
         self._requests = Counter(
@@ -46,30 +46,30 @@ class Metrics:
         )
         self._calls = Counter("deltos_tool_calls", "Tool calls by tool and outcome.", [*tool, "outcome"], registry=own)
         self._seconds = Histogram(
-            "deltos_tool_seconds", "Time that tools took.", tool, registry=own, buckets=_BOUNDS_SECONDS
+            "deltos_tool_seconds", "Duration of tool calls.", tool, registry=own, buckets=_BOUNDS_SECONDS
         )
         ProcessCollector(registry=own)
 
     def request(self, path: str, method: str, status: int, seconds: float) -> None:
-        """One more request, whose response began after so long."""
+        """Count a request; `seconds` is the time until its response began."""
         self._requests.labels(path, method, str(status)).inc()
         self._first_byte.labels(path, method).observe(seconds)
 
     def call(self, tool: str, outcome: str, seconds: float) -> None:
-        """One more call of a tool."""
+        """Count a tool call."""
         self._calls.labels(tool, outcome).inc()
         self._seconds.labels(tool).observe(seconds)
 
     def gauge(self, name: str, text: str, read: Callable[[], float]) -> None:
-        """A value that is read when somebody asks."""
+        """Add a gauge whose value `read` returns at scrape time."""
         Gauge(name, text, registry=self._registry).set_function(read)
 
     def pools(self, read: Pools) -> None:
-        """How the connections to a database are used, read when somebody asks."""
+        """Add the use of database connections, which `read` returns at scrape time."""
         self._registry.register(_Pools(read))
 
     def text(self) -> bytes:
-        """Everything, as Prometheus reads it."""
+        """Return all metrics in the Prometheus text format."""
         return generate_latest(self._registry)
 
 

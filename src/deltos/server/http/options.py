@@ -1,4 +1,4 @@
-"""What `deltos mcp --http` was asked for: reads its command line, checks that the parts fit together."""
+"""Command-line options of `deltos mcp --http`."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ DEFAULT_ADDRESS = "127.0.0.1:8731"
 DEFAULT_PORT = 8731
 MCP_PATH = "/mcp"
 END_SECONDS_AFTER_GRACE = 2.0
-"""For streams, for answers that are cut off and for files to be closed, after the grace for running calls."""
-_MOST = 1_000_000
+"""Time to close streams, interrupted answers and files after the grace period of running calls."""
+_MAX_NUMBER = 1_000_000
 _DESCRIPTION = """\
 Serve projects to MCP clients over streamable HTTP, at /mcp.
 
-On loopback (the default) anyone on this machine may call. Any other address, and any --allow-host, demands a
-bearer token of each caller: `deltos token create`, or tokens of an OAuth issuer. See docs/http.md."""
+On loopback (the default) every program on this machine may call. With any other address, and with --allow-host, each
+caller needs a bearer token: of `deltos token create`, or of an OAuth issuer. See docs/http.md."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """How much one server takes on."""
+    """Resource limits of a server."""
 
     body_bytes: int = 4 * 1024 * 1024
     calls_per_second: float = 0.0  # per caller; 0: no limit
@@ -46,7 +46,7 @@ class ServerLimits:
 
 @dataclass(frozen=True, slots=True)
 class OAuthSettings:
-    """Whose access tokens are accepted: JWTs of `issuer` for `resource`, signed by a key of `jwks_url`."""
+    """The accepted access tokens: JWTs of `issuer` for `resource`, signed by a key of `jwks_url`."""
 
     issuer: str
     resource: str
@@ -55,7 +55,7 @@ class OAuthSettings:
 
 @dataclass(frozen=True, slots=True)
 class HttpOptions:
-    """Everything that was asked for."""
+    """Parsed options of the HTTP server."""
 
     host: str
     port: int
@@ -74,19 +74,19 @@ class HttpOptions:
     log_format: str = ""
 
     @property
-    def demands_token(self) -> bool:
-        """Whether every caller must show a token: always, unless only this machine can call."""
+    def requires_token(self) -> bool:
+        """Whether every caller needs a token. Only a server on loopback can do without."""
         local = is_loopback(self.host) and all(is_loopback(host_name(host)) for host in self.allowed_hosts)
         return self.require_token or self.oauth is not None or not local
 
     @property
     def scheme(self) -> str:
-        """`https` with a certificate."""
+        """`https` with a certificate, else `http`."""
         return "https" if self.tls_certificate else "http"
 
 
 def parse_options(words: Sequence[str]) -> HttpOptions:
-    """Read the command line. Exits with a usage message when it is not understood, like every command."""
+    """Parse the command line. Exits with a usage message if it is invalid."""
     given = _parser().parse_args(list(words))
     host, port = parse_address(given.http)
     start = given_path(given.path).resolve()
@@ -110,7 +110,7 @@ def parse_options(words: Sequence[str]) -> HttpOptions:
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """`HOST:PORT`, `HOST`, `[IPV6]:PORT` or `PORT`, with our defaults for what is missing."""
+    """Parse `HOST:PORT`, `HOST`, `[IPV6]:PORT` or `PORT`; missing parts get their defaults."""
     if text.isdecimal():
         text = f"127.0.0.1:{text}"
     try:
@@ -124,7 +124,7 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine is reached under that name."""
+    """Whether only this machine can be reached under the name or address `host`."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -132,7 +132,7 @@ def is_loopback(host: str) -> bool:
 
 
 def host_name(text: str) -> str:
-    """The name in a `Host` header or an allowed host, without its port; empty when there is none."""
+    """Return the name in a `Host` header or allowed host without its port; empty if it is invalid."""
     try:
         return urlsplit(f"//{text}").hostname or ""
     except ValueError:
@@ -143,7 +143,7 @@ def _oauth(given: argparse.Namespace) -> OAuthSettings | None:
     if not (given.oauth_issuer or given.oauth_resource or given.oauth_jwks):
         return None
     if not (given.oauth_issuer and given.oauth_resource):
-        raise BadArgument("--oauth-issuer and --oauth-resource belong together", hint="Give both.")
+        raise BadArgument("--oauth-issuer and --oauth-resource require each other", hint="Give both.")
     jwks_url = given.oauth_jwks or f"{given.oauth_issuer.rstrip('/')}/.well-known/jwks.json"
     return OAuthSettings(given.oauth_issuer, given.oauth_resource, jwks_url)
 
@@ -170,14 +170,14 @@ def _file(text: str) -> Path | None:
 
 def _count(text: str) -> int:
     number = int(text)
-    if not 1 <= number <= _MOST:
+    if not 1 <= number <= _MAX_NUMBER:
         raise ValueError
     return number
 
 
 def _amount(text: str) -> float:
     number = float(text)
-    if not 0 <= number <= _MOST:  # "nan" is not
+    if not 0 <= number <= _MAX_NUMBER:  # also refuses NaN
         raise ValueError
     return number
 
@@ -187,24 +187,24 @@ def _parser() -> argparse.ArgumentParser:
         prog="deltos mcp", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("path", nargs="?", default=".", help="the project that calls mean when they name none")
+    add("path", nargs="?", default=".", help="default project of calls; default: the current folder")
     add("--http", nargs="?", const=DEFAULT_ADDRESS, metavar="HOST:PORT", help=f"default: {DEFAULT_ADDRESS}")
-    add("--toolsets", default="", metavar="LIST", help="serve only these toolsets, comma-separated")
-    add("--profile", default="", metavar="NAME", help="list all tools (full) or the six that answer questions (lean)")
-    add("--log-format", default="", choices=LOG_FORMATS, help="what stderr gets: text, or lines of JSON")
+    add("--toolsets", default="", metavar="LIST", help="comma-separated toolsets to serve; default: all")
+    add("--profile", default="", metavar="NAME", help="full: list all tools; lean: only the search and memory tools")
+    add("--log-format", default="", choices=LOG_FORMATS, help="format of the log on stderr: text or JSON lines")
     add("--root", action="append", default=[], metavar="PATH", help="folder whose projects may be read; default: PATH")
-    add("--allow-host", action="append", default=[], metavar="NAME", help="name under which clients reach the server")
-    add("--allow-origin", action="append", default=[], metavar="ORIGIN", help="web page origin that may call")
-    add("--require-token", action="store_true", help="demand a token on loopback too")
+    add("--allow-host", action="append", default=[], metavar="NAME", help="host name under which clients connect")
+    add("--allow-origin", action="append", default=[], metavar="ORIGIN", help="origin of a web page that may call")
+    add("--require-token", action="store_true", help="require a token on loopback too")
     add("--tls-cert", default="", metavar="FILE", help="certificate chain (PEM)")
-    add("--tls-key", default="", metavar="FILE", help="private key (PEM), unless the certificate file has it")
+    add("--tls-key", default="", metavar="FILE", help="private key (PEM); default: in the certificate file")
     add("--oauth-issuer", default="", metavar="URL", help="accept access tokens (JWT) of this issuer")
-    add("--oauth-resource", default="", metavar="URL", help="our own URL, which those tokens must be meant for")
+    add("--oauth-resource", default="", metavar="URL", help="URL of this server, the required audience of those tokens")
     add("--oauth-jwks", default="", metavar="URL", help="the issuer's keys; default: ISSUER/.well-known/jwks.json")
-    add("--rate", type=_amount, metavar="N", help="requests per second and caller; default: 50, on loopback no limit")
-    add("--max-concurrent", type=_count, default=768, metavar="N", help="requests at once (768), of one caller 3/4")
-    add("--max-sessions", type=_count, default=1_000, metavar="N", help="open sessions (1000)")
-    add("--workers", type=_count, default=1, metavar="N", help="processes that serve the port (1); needs a database")
-    add("--max-body-mb", type=_amount, default=4.0, metavar="N", help="megabytes of one request (4)")
-    add("--grace", type=_amount, default=2.0, metavar="SECONDS", help="time for running calls after SIGTERM (2)")
+    add("--rate", type=_amount, metavar="N", help="requests per second and caller; default: 50, on loopback unlimited")
+    add("--max-concurrent", type=_count, default=768, metavar="N", help="concurrent requests; default: 768")
+    add("--max-sessions", type=_count, default=1_000, metavar="N", help="open sessions; default: 1000")
+    add("--workers", type=_count, default=1, metavar="N", help="server processes; default: 1; more need a database")
+    add("--max-body-mb", type=_amount, default=4.0, metavar="N", help="maximum request size in megabytes; default: 4")
+    add("--grace", type=_amount, default=2.0, metavar="SECONDS", help="time to finish calls at shutdown; default: 2")
     return parser

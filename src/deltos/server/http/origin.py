@@ -1,4 +1,4 @@
-"""Which `Host` and `Origin` headers are believed: a page on the web must not talk to a server on this machine."""
+"""Checks `Host` and `Origin` headers, so that a foreign web page cannot call a server on this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OriginPolicy:
-    """The names under which clients may reach the server, and the pages that may call it."""
+    """The accepted host names and the web page origins that may call."""
 
     bind_host: str
     hosts: frozenset[str]
@@ -23,21 +23,21 @@ class OriginPolicy:
 
     @classmethod
     def of(cls, options: HttpOptions) -> OriginPolicy:
-        """The policy of a server with these options."""
+        """Return the policy of a server with these options."""
         return cls(options.host, frozenset(options.allowed_hosts), frozenset(options.allowed_origins))
 
     def admits_host(self, header: str) -> bool:
-        """Whether a request may say that it was sent to `header`."""
+        """Whether the `Host` header `header` names this server."""
         name = host_name(header)
         if not name:
             return False
         if is_loopback(name) or name == self.bind_host or header.lower() in self.hosts or name in self.hosts:
             return True
-        # Rebinding needs a name. A server on all addresses cannot know which of them it is called by.
+        # DNS rebinding needs a name, so any IP address is safe for a server that listens on all addresses.
         return _is_unspecified(self.bind_host) and _is_address(name)
 
     def admits_origin(self, header: str) -> bool:
-        """Whether a page of that origin may call. No origin means no page."""
+        """Whether a web page of the origin `header` may call. Requests without an origin do not come from a page."""
         if not header:
             return True
         try:

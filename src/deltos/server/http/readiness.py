@@ -1,6 +1,6 @@
-"""Tells whether calls can be answered now: the toolbox is open, its database is there and has the tables that we know.
+"""Readiness check: the toolbox is open, and its database is available and has the expected tables.
 
-Anybody may ask, so whoever asks while another waits gets the same answer, and an answer serves for a second.
+The endpoint is public, so concurrent requests share one check, and its result is cached for a second.
 """
 
 from __future__ import annotations
@@ -18,41 +18,41 @@ from deltos.open_stores import database_trouble
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deltos.server.workbench import Workbench
+    from deltos.server.tool_runner import ToolRunner
 
-PATIENCE_SECONDS = 2.0
-KEPT_SECONDS = 1.0
+TIMEOUT_SECONDS = 2.0
+CACHE_SECONDS = 1.0
 
 
 class Readiness:
-    """What keeps calls from being answered; belongs to one event loop."""
+    """Finds what prevents calls from being answered. Belongs to one event loop."""
 
-    def __init__(self, workbench: Workbench, database: str, clock: Callable[[], float]) -> None:
-        self._workbench = workbench
+    def __init__(self, tool_runner: ToolRunner, database: str, clock: Callable[[], float]) -> None:
+        self._tool_runner = tool_runner
         self._database = database
         self._clock = clock
         self._limiter = anyio.CapacityLimiter(1)
-        self._looking: asyncio.Task[str] | None = None
-        self._looked_at = -math.inf
+        self._check_task: asyncio.Task[str] | None = None
+        self._checked_at = -math.inf
 
-    async def trouble(self) -> str:
-        """What is wrong, in words without names or addresses; empty when all is well."""
-        is_old = self._clock() - self._looked_at >= KEPT_SECONDS
-        if self._looking is None or (self._looking.done() and is_old):
-            self._looking = asyncio.create_task(self._look())
+    async def problem(self) -> str:
+        """Return the problem without names or addresses; empty if the server is ready."""
+        is_old = self._clock() - self._checked_at >= CACHE_SECONDS
+        if self._check_task is None or (self._check_task.done() and is_old):
+            self._check_task = asyncio.create_task(self._check())
         try:
-            return await asyncio.wait_for(asyncio.shield(self._looking), PATIENCE_SECONDS)
+            return await asyncio.wait_for(asyncio.shield(self._check_task), TIMEOUT_SECONDS)
         except TimeoutError:
-            return "the database does not answer" if self._workbench.is_open else "starting"
+            return "the database does not respond" if self._tool_runner.is_open else "starting"
 
-    async def _look(self) -> str:
-        found = await anyio.to_thread.run_sync(self._found, limiter=self._limiter)
-        self._looked_at = self._clock()
+    async def _check(self) -> str:
+        found = await anyio.to_thread.run_sync(self._check_now, limiter=self._limiter)
+        self._checked_at = self._clock()
         return found
 
-    def _found(self) -> str:
+    def _check_now(self) -> str:
         try:
-            self._workbench.toolbox()
+            self._tool_runner.toolbox()
             return database_trouble(self._database)
         except StoreTooOld:
             return "the tables of the database are older than this server"

@@ -1,7 +1,7 @@
-"""`deltos mcp --http --workers N`: several processes that serve one port, and the one that keeps them running.
+"""`deltos mcp --http --workers N`: a supervisor process and N forked processes that serve one port.
 
-They are forked before this process has threads or has imported much. Each takes connections from the same socket; what
-a session has is in the database, so that any of them can answer.
+The workers are forked before the supervisor has threads or has imported much. All of them accept connections from the
+same socket. Sessions are stored in the database, so any worker can answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from deltos.config import Config
 from deltos.errors import BadArgument
-from deltos.server.deadline import leave
+from deltos.server.deadline import exit_now
 from deltos.server.http.port import open_port
 
 if TYPE_CHECKING:
@@ -26,63 +26,63 @@ if TYPE_CHECKING:
 
     from deltos.server.http.options import HttpOptions
 
-    Serve = Callable[["Port"], int]
+    Serve = Callable[["SharedPort"], int]
 
-SHORTEST_LIFE_SECONDS = 5.0
-"""A worker that ends sooner, by itself and not in order, could not serve: it is not started again."""
+MIN_LIFE_SECONDS = 5.0
+"""A worker that fails sooner than this could not serve and is not restarted."""
 
-MISUSED = 2
-"""The exit code of a server that was asked for something that cannot be: the next one could not serve either."""
+EXIT_USAGE = 2
+"""Exit code for wrong options: a restarted worker would fail in the same way."""
 
 _PAUSE_SECONDS = 0.5
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class SharedPort:
     """The socket that workers share; one of them announces it."""
 
     listening: socket.socket
     lifeline: int
     is_announced: bool = False
 
-    def end_with_keeper(self) -> None:
-        """From now on end this process, as a signal does, when the one that keeps it is gone."""
-        threading.Thread(target=_end_with, args=(self.lifeline,), daemon=True).start()
+    def exit_with_supervisor(self) -> None:
+        """Start a thread that ends this process, as a signal would, when the supervisor has ended."""
+        threading.Thread(target=_exit_with, args=(self.lifeline,), daemon=True).start()
 
 
 def check_workers(options: HttpOptions) -> None:
-    """Refuse several workers where they could not share sessions, or cannot be made."""
+    """Raise BadArgument if the system or the configuration does not support several workers."""
     if options.workers == 1:
         return
     if sys.platform == "win32":
         raise BadArgument("--workers needs a system with fork", hint="Start several servers behind a proxy.")
     if not Config.from_environment().database:
         raise BadArgument(
-            "--workers needs a database, where sessions are kept that any worker can answer",
+            "--workers needs a database, in which the workers share sessions",
             hint="Set DELTOS_DATABASE=postgresql://…, see docs/postgres.md.",
         )
 
 
 def serve_with_workers(options: HttpOptions, serve: Serve) -> int:
-    """Keep workers running until a signal ends them. The exit code of a server."""
+    """Keep workers running until a signal ends them, and return the exit code."""
     try:
         listening = open_port(options.host, options.port)
     except OSError as error:
         sys.stderr.write(f"deltos mcp: cannot listen on {options.host}:{options.port}: {error.strerror or error}\n")
         return 1
-    return _Workers(listening, serve).run(options.workers)
+    return _Supervisor(listening, serve).run(options.workers)
 
 
-class _Workers:
-    """The workers of this process."""
+class _Supervisor:
+    """Starts, restarts and stops the workers of this process."""
 
     def __init__(self, listening: socket.socket, serve: Serve) -> None:
         self._listening = listening
         self._serve = serve
         self._started: dict[int, float] = {}
         self._is_ending = False
-        self._lifeline, self._held = os.pipe()  # its end tells workers that this process is gone
+        self._lifeline, self._lifeline_writer = os.pipe()  # closed when this process ends, which the workers notice
 
     def run(self, count: int) -> int:
         for number in _SIGNALS:
@@ -96,11 +96,11 @@ class _Workers:
             ended = os.waitstatus_to_exitcode(status)
             if self._is_ending:
                 continue
-            if ended == MISUSED or (ended > 0 and lived < SHORTEST_LIFE_SECONDS):
+            if ended == EXIT_USAGE or (ended > 0 and lived < MIN_LIFE_SECONDS):
                 code = code or ended
                 self._end()
                 continue
-            sys.stderr.write(f"deltos mcp: a worker ended ({_told(ended)}) and is started again\n")
+            sys.stderr.write(f"deltos mcp: restarting a worker that ended ({_describe_exit(ended)})\n")
             time.sleep(_PAUSE_SECONDS)
             if not self._is_ending:
                 self._start()
@@ -108,7 +108,8 @@ class _Workers:
 
     def _start(self, *, is_announced: bool = False) -> None:
         sys.stdout.flush()
-        # A signal waits until the worker is known here, and until it no longer has our handlers: else it would be lost.
+        # Block signals until the supervisor has recorded the worker and the worker has reset the inherited handlers;
+        # otherwise a signal could be lost.
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         worker = os.fork()
         if worker:
@@ -119,9 +120,9 @@ class _Workers:
             for number in _SIGNALS:
                 signal.signal(number, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-            os.setpgid(0, 0)  # Ctrl-C in a terminal is for the one that keeps us, which passes it on
-            os.close(self._held)
-            leave(self._serve(Port(self._listening, self._lifeline, is_announced)))
+            os.setpgid(0, 0)  # Ctrl-C in a terminal goes to the supervisor, which passes it on
+            os.close(self._lifeline_writer)
+            exit_now(self._serve(SharedPort(self._listening, self._lifeline, is_announced)))
         finally:
             os._exit(1)
 
@@ -135,11 +136,11 @@ class _Workers:
                 os.kill(worker, signal.SIGTERM)
 
 
-def _end_with(lifeline: int) -> None:
-    """Wait for the end of the pipe that the keeper holds open."""
+def _exit_with(lifeline: int) -> None:
+    """Send SIGTERM to this process when the supervisor's end of the pipe is closed."""
     os.read(lifeline, 1)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _told(code: int) -> str:
+def _describe_exit(code: int) -> str:
     return f"signal {-code}" if code < 0 else f"exit code {code}"

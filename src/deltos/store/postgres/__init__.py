@@ -1,1 +1,1 @@
-"""All SQL of PostgreSQL, and the only `import psycopg`: one database for a team, in the schema `deltos`."""
+"""PostgreSQL storage engine: one database for all projects, documentation, memory and jobs."""

@@ -1,6 +1,6 @@
-"""The tables of API descriptions, and every query on them. Bodies are opaque bytes.
+"""API descriptions in PostgreSQL: tables and queries. Bodies are opaque bytes.
 
-Units are partitioned by the API. The id of a unit begins with it, so that whoever has an id names the partition too.
+Units are partitioned by API. The id of a unit begins with the id of its API and so determines the partition.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from deltos.store.apis import ApiRow, FoundUnit, NewUnit, UnitRow, UnreadRow, WordsRow
-from deltos.store.postgres.database import Migration
-from deltos.store.postgres.postings import (
+from deltos.store.postgres.database import PostgresMigration
+from deltos.store.postgres.posting_index import (
     ITEM_BITS,
-    WordIndex,
+    PostingIndex,
     ids_of_owner,
     owner_of,
     owners_of,
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
 
-    from deltos.store.postgres.database import Connection, Database
+    from deltos.store.postgres.database import Connection, PostgresDatabase
 
-UNIT_WORDS = WordIndex("api_unit", ("names", "title", "tags", "description", "details"), stemmed_terms)
-APIS_001 = Migration(
+UNIT_WORDS = PostingIndex("api_unit", ("names", "title", "tags", "description", "details"), stemmed_terms)
+APIS_001 = PostgresMigration(
     "apis-001",
     f"""
     CREATE TABLE api (
@@ -86,8 +86,8 @@ APIS_001 = Migration(
     """,
 )
 
-# What callers with few rights removed left its units behind, which nobody saw any more.
-APIS_002 = Migration(
+# Delete units of removed APIs: callers with few rights could remove an API without its units.
+APIS_002 = PostgresMigration(
     "apis-002",
     "DELETE FROM api_unit WHERE api NOT IN (SELECT id FROM api);"
     " DELETE FROM api_unit_vector WHERE (key >> 32)::integer NOT IN (SELECT id FROM api);"
@@ -113,7 +113,7 @@ _LOCKED = "SELECT pg_advisory_xact_lock(hashtext('deltos apis'))"
 class PostgresApis:
     """Implements `store.apis.ApiDescriptions`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
     def snapshot(self) -> AbstractContextManager[object]:
@@ -227,14 +227,14 @@ class PostgresApis:
             )
             return self._found(dict(best), scope, ())
 
-    def found(
+    def units_by_id(
         self, unit_ids: Sequence[int], *, api_id: int | None, kinds: Sequence[str], without: Sequence[int] = ()
     ) -> list[FoundUnit]:
         with self._database.snapshot():
             return self._found(dict.fromkeys(unit_ids, 0.0), self._scope(api_id, without), kinds)
 
     def _scope(self, api_id: int | None, without: Sequence[int]) -> list[int]:
-        """The APIs that a question is asked of: a question of all of them names them all."""
+        """Return the ids of the APIs to search; named explicitly so that only their partitions are read."""
         known = [api_id] if api_id is not None else [row[0] for row in self._database.query("SELECT id FROM api")]
         return [each for each in known if each not in set(without)]
 
@@ -267,7 +267,7 @@ def _delete(connection: Connection, name: str) -> bool:
     connection.execute("DELETE FROM api_unit WHERE api = %s", row)
     connection.execute("DELETE FROM api_unit_vector WHERE key BETWEEN %s AND %s", ids_of_owner(row[0]))
     UNIT_WORDS.remove_owner(connection, row[0])
-    connection.execute("DELETE FROM api WHERE id = %s", row)  # last: row-level security shows units of known APIs alone
+    connection.execute("DELETE FROM api WHERE id = %s", row)  # last: policies hide the units of unknown APIs
     return True
 
 

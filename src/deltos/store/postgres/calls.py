@@ -1,21 +1,20 @@
-"""The ring of the last calls of tools: its table and every statement that touches it.
+"""Log of recent tool calls in PostgreSQL: table and queries.
 
-All servers that use one database share the ring: which of several equal servers a person's page is served by should
-not change what it shows.
+All servers of a database share the log, so that the page shows the same calls whichever server it comes from.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.store.calls import MOST_CALLS, CallRecord
-from deltos.store.postgres.database import Migration
+from deltos.store.calls import MAX_CALLS, CallRecord
+from deltos.store.postgres.database import PostgresMigration
 
 if TYPE_CHECKING:
-    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.database import PostgresDatabase
 
 _COLUMNS = "at, tool, client, arguments, seconds, tokens, original_tokens, is_error"
-CALLS_001 = Migration(
+CALLS_001 = PostgresMigration(
     "calls-001",
     """
     CREATE TABLE tool_call (
@@ -31,7 +30,7 @@ CALLS_001 = Migration(
     );
     """,
 )
-# One round trip, and nobody waits for the disk: the last calls before a server crashed may be missing.
+# One round trip without waiting for the disk; the last calls before a crash of the server may be lost.
 _ADD = f"""WITH added AS (
                INSERT INTO tool_call ({_COLUMNS})
                SELECT %s::float8, %s::text, %s::text, %s::text, %s::float8, %s::bigint, %s::bigint, %s::boolean
@@ -42,7 +41,7 @@ _ADD = f"""WITH added AS (
 class PostgresCalls:
     """Implements `store.calls.CallRecords`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
     def add(self, record: CallRecord) -> None:
@@ -50,7 +49,7 @@ class PostgresCalls:
             record.at, record.tool, record.client, record.arguments, record.seconds,
             record.tokens, record.original_tokens, record.is_error,
         )  # fmt: skip
-        self._database.query(_ADD, (*row, MOST_CALLS))
+        self._database.query(_ADD, (*row, MAX_CALLS))
 
     def newest(self, limit: int) -> list[CallRecord]:
         rows = self._database.query(f"SELECT {_COLUMNS} FROM tool_call ORDER BY number DESC LIMIT %s", (limit,))

@@ -1,4 +1,5 @@
-"""The tables of code search: chunks, definitions and two inverted indexes (by chunk, by file)."""
+"""Code search in PostgreSQL: tables of chunks and definitions, packed word indexes by chunk and by file, and all
+queries."""
 
 from __future__ import annotations
 
@@ -17,27 +18,34 @@ from deltos.store.code import (
     FileVectors,
     FileWords,
 )
-from deltos.store.postgres.database import Migration
+from deltos.store.postgres.database import PostgresMigration
+from deltos.store.postgres.packed_word_index import PackedWordIndex, WordChanges, WordKind, prefetch_words
 from deltos.store.postgres.partitions import partitioned
+from deltos.store.postgres.project_tables import STORED_FILE, stored_file
 from deltos.store.postgres.rights import BY_PROJECT, protected
-from deltos.store.postgres.rows import ascii_lower, check_text, copy_rows, is_one_of, is_one_of_in_any_case, lower_cut
-from deltos.store.postgres.tables import STORED_FILE, stored_file
-from deltos.store.postgres.words import WordChanges, WordIndex, WordKind, read_words
+from deltos.store.postgres.rows import (
+    ascii_lower,
+    check_text,
+    copy_rows,
+    indexed_lower_prefix,
+    is_one_of,
+    is_one_of_in_any_case,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
     from deltos.store.code import Code
-    from deltos.store.postgres.database import Connection, Database
-    from deltos.store.postgres.tables import Ids, ProjectTables
+    from deltos.store.postgres.database import Connection, PostgresDatabase
+    from deltos.store.postgres.project_tables import IdAllocator, ProjectTables
     from deltos.store.project import StoredFile
     from deltos.store.version import Version
 
     _Lines = tuple[int, int, int]  # a file, its first line and its last
     _Names = tuple[tuple[str, ...], int]  # names, and how many definitions at most
 
-CODE_001 = Migration(
+CODE_001 = PostgresMigration(
     "code-001-chunks",
     partitioned(
         "chunk",
@@ -65,7 +73,7 @@ CODE_001 = Migration(
         container text NOT NULL,
         PRIMARY KEY (project, id)""",
     )
-    + f"CREATE INDEX definition_by_name ON definition (project, {lower_cut('name')});"
+    + f"CREATE INDEX definition_by_name ON definition (project, {indexed_lower_prefix('name')});"
     + "CREATE INDEX definition_by_file ON definition (project, file_id);"
     + partitioned(
         "file_words",
@@ -87,20 +95,20 @@ CODE_001 = Migration(
     )
     + "CREATE INDEX chunk_vectors_by_file ON chunk_vectors (project, file_id);",
 )
-CODE_002 = Migration(
+CODE_002 = PostgresMigration(
     "code-002-readings",
     partitioned("chunk_readings", "data bytea NOT NULL, PRIMARY KEY (project)")
-    + "ALTER TABLE chunk_readings ALTER COLUMN data SET STORAGE EXTERNAL;"  # vectors do not get smaller
+    + "ALTER TABLE chunk_readings ALTER COLUMN data SET STORAGE EXTERNAL;"  # vectors cannot be compressed
     + protected("chunk_readings", BY_PROJECT),
 )
 CHUNK_WORDS = WordKind(1, (2.0, 1.5, 1.0))
 FILE_WORDS = WordKind(2, (4.0, 1.5, 3.0, 1.5))
-# So many chunks are held back before they are written: about a block of the inverted index.
-_HELD_CHUNKS = 4_096
-# In memory.
+# Number of chunks that are buffered before they are written: about one block of the inverted index.
+_MAX_BUFFERED_CHUNKS = 4_096
+# Estimated sizes in the row cache.
 _DEFINITION_BYTES = 250
 _OBJECT_BYTES = 100
-_NAMED = "definitions named"
+_BY_NAME_CACHE = "definitions named"
 _WHOLE_CHUNK = """SELECT chunk.id, file_id, path, start_line, end_line, symbol, kind, signature,
                          symbol_words, doc_words, body_words, hash, size, mtime_ns, seen_at_ns
                   FROM chunk JOIN file ON file.project = chunk.project AND file.id = file_id
@@ -109,10 +117,10 @@ _FILE = "SELECT id, path, language, lines FROM file WHERE project = %s"
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingsRow:
-    """Implements `store.code.KeptReadings`: a row of the project, which servers and workers share."""
+class EmbeddingCacheRow:
+    """Implements `store.code.EmbeddingCache` with a row of the project, shared by servers and workers."""
 
-    database: Database
+    database: PostgresDatabase
     project: int
 
     def exists(self) -> bool:
@@ -136,8 +144,8 @@ class PostgresCode:
 
     def __init__(self, tables: ProjectTables) -> None:
         self._tables = tables
-        self._chunk_words = WordIndex(tables, CHUNK_WORDS)
-        self._file_words = WordIndex(tables, FILE_WORDS)
+        self._chunk_words = PackedWordIndex(tables, CHUNK_WORDS)
+        self._file_words = PackedWordIndex(tables, FILE_WORDS)
 
     def snapshot(self) -> AbstractContextManager[object]:
         return self._tables.snapshot()
@@ -145,23 +153,23 @@ class PostgresCode:
     def version(self) -> Version:
         return self._tables.version()
 
-    def look_ahead(self, others: Sequence[Code], terms: Sequence[str], names: Sequence[str], *, limit: int) -> None:
+    def prefetch(self, others: Sequence[Code], terms: Sequence[str], names: Sequence[str], *, limit: int) -> None:
         several = [self._tables, *(each._tables for each in others if isinstance(each, PostgresCode))]  # noqa: SLF001
-        read_words(several, [CHUNK_WORDS, FILE_WORDS], terms)
+        prefetch_words(several, [CHUNK_WORDS, FILE_WORDS], terms)
         if names:
-            _read_definitions(several, tuple(names), limit)
+            _prefetch_definitions(several, tuple(names), limit)
 
     def chunk_count(self) -> int:
         return self._chunk_words.row_total()
 
     def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        read_words([self._tables], [CHUNK_WORDS, FILE_WORDS], terms)  # files are asked for the same words
+        prefetch_words([self._tables], [CHUNK_WORDS, FILE_WORDS], terms)  # files are asked for the same words
         return self._chunk_words.row_counts(terms)
 
     def match_chunks(
-        self, alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int
+        self, single_terms: Sequence[str], paired_terms: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[ChunkMatch]:
-        condition, values = _condition(scope)
+        condition, values = _scope_filter(scope)
         sql = f"""SELECT chunk.id, file_id FROM chunk
                   {"JOIN file ON file.project = chunk.project AND file.id = file_id" if condition else ""}
                   WHERE chunk.project = %s AND chunk.id = ANY(%s) {condition}"""
@@ -170,25 +178,31 @@ class PostgresCode:
             return dict(self._tables.query(sql, (self._tables.key, ids, *values)))
 
         def files_of(ids: list[int]) -> dict[int, int]:
-            return read(ids) if condition else self._tables.kept("file of chunk", ids, read)
+            return read(ids) if condition else self._tables.cached_rows("file of chunk", ids, read)
 
         with self._tables.snapshot():
-            found = self._chunk_words.match(alone, paired).best_of(limit, files_of)
+            found = self._chunk_words.match(single_terms, paired_terms).best_of(limit, files_of)
         return [ChunkMatch(chunk_id, file_id, score) for chunk_id, score, file_id in found]
 
     def match_files(
-        self, terms: Sequence[str], alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int
+        self,
+        terms: Sequence[str],
+        single_terms: Sequence[str],
+        paired_terms: Sequence[str],
+        scope: FileScope,
+        *,
+        limit: int,
     ) -> list[tuple[int, float]]:
         if not terms:
             return []
-        condition, values = _condition(scope)
+        condition, values = _scope_filter(scope)
         sql = f"SELECT id, id FROM file WHERE project = %s AND id = ANY(%s) {condition}"
 
         def in_scope(ids: list[int]) -> dict[int, int]:
             return dict(self._tables.query(sql, (self._tables.key, ids, *values)))
 
         with self._tables.snapshot():
-            ranked = self._file_words.match(alone, paired, in_first_column=terms)
+            ranked = self._file_words.match(single_terms, paired_terms, in_first_column=terms)
             if not condition:
                 return ranked.best(limit)
             return [(file_id, score) for file_id, score, _ in ranked.best_of(limit, in_scope)]
@@ -198,11 +212,11 @@ class PostgresCode:
             rows = self._tables.query(f"{_FILE} AND id = ANY(%s)", (self._tables.key, missing))
             return {row[0]: FileRow(*row) for row in rows}
 
-        found = self._tables.kept("file", ids, read, _path_bytes)
+        found = self._tables.cached_rows("file", ids, read, _path_bytes)
         return [found[file_id] for file_id in sorted(found)]
 
     def files_at(self, paths: Sequence[str], scope: FileScope) -> list[FileRow]:
-        condition, values = _condition(scope)
+        condition, values = _scope_filter(scope)
 
         def read(missing: list[str]) -> dict[str, FileRow]:
             named, given = is_one_of("path", missing)
@@ -210,7 +224,7 @@ class PostgresCode:
             rows = self._tables.query(sql, (self._tables.key, *given, *values))
             return {row[1]: FileRow(*row) for row in rows}
 
-        found = read(list(paths)) if condition else self._tables.kept("file at path", paths, read, _path_bytes)
+        found = read(list(paths)) if condition else self._tables.cached_rows("file at path", paths, read, _path_bytes)
         return sorted(found.values(), key=lambda file: file.path.encode())
 
     def file_words(self, ids: Sequence[int]) -> dict[int, FileWords]:
@@ -222,7 +236,7 @@ class PostgresCode:
             )
             return {row[0]: FileWords(*row[1:]) for row in rows}
 
-        return self._tables.kept(
+        return self._tables.cached_rows(
             "file words", ids, read, lambda words: len(words.names) + len(words.head) + len(words.folders)
         )
 
@@ -235,7 +249,8 @@ class PostgresCode:
         return {chunk.id: chunk for chunk in found}
 
     def _whole_chunks(self, ids: Sequence[int]) -> dict[int, _WholeChunk]:
-        """Chunks with their words: who judges by the words is about to show some of them, and reads their files."""
+        """Return chunks with their words, and cache their files too: after ranking, the caller shows some of these
+        chunks."""
 
         def read(missing: list[int]) -> dict[int, _WholeChunk]:
             rows = self._tables.query(_WHOLE_CHUNK, (self._tables.key, missing))
@@ -244,7 +259,7 @@ class PostgresCode:
                 state.put(STORED_FILE, files, _stored_bytes)
             return {row[0]: _WholeChunk(CodeChunkRow(*row[:8]), CodeChunkWords(*row[8:11])) for row in rows}
 
-        return self._tables.kept("chunk", ids, read, _chunk_bytes)
+        return self._tables.cached_rows("chunk", ids, read, _chunk_bytes)
 
     def chunks_at(self, file_id: int, lines: Sequence[int]) -> list[CodeChunkRow]:
         holds = "EXISTS (SELECT FROM unnest(%s::int[]) AS line WHERE line BETWEEN start_line AND end_line)"
@@ -282,13 +297,13 @@ class PostgresCode:
         sql = "SELECT number FROM chunk_vectors WHERE project = %s AND model = %s ORDER BY number"
         return [row[0] for row in self._tables.query(sql, (self._tables.key, model))]
 
-    def readings(self) -> ReadingsRow:
-        return ReadingsRow(self._tables.database, self._tables.key)
+    def embedding_cache(self) -> EmbeddingCacheRow:
+        return EmbeddingCacheRow(self._tables.database, self._tables.key)
 
     def definitions_named(
         self, names: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[tuple[int, DefinitionRecord]]:
-        condition, values = _condition(scope)
+        condition, values = _scope_filter(scope)
 
         def read(missing: list[_Names]) -> dict[_Names, tuple[tuple[int, DefinitionRecord], ...]]:
             ((names, limit),) = missing
@@ -305,8 +320,8 @@ class PostgresCode:
         asked = (tuple(names), limit)
         if condition:
             return list(read([asked])[asked])
-        kept = self._tables.kept(_NAMED, [asked], read, _definitions_bytes)
-        return list(kept[asked])
+        cached_rows = self._tables.cached_rows(_BY_NAME_CACHE, [asked], read, _definitions_bytes)
+        return list(cached_rows[asked])
 
     def definitions_in(self, places: Sequence[tuple[int, int, int]]) -> list[list[DefinitionRecord]]:
         def read(missing: list[_Lines]) -> dict[_Lines, tuple[DefinitionRecord, ...]]:
@@ -324,22 +339,22 @@ class PostgresCode:
             return {place: tuple(definitions) for place, definitions in found.items()}
 
         asked = dict.fromkeys(places)
-        kept = self._tables.kept("definitions in lines", asked, read, _definitions_bytes)
-        return [list(kept[place]) for place in places]
+        cached_rows = self._tables.cached_rows("definitions in lines", asked, read, _definitions_bytes)
+        return [list(cached_rows[place]) for place in places]
 
     def paths(self, scope: FileScope) -> list[tuple[int, str]]:
-        condition, values = _condition(scope)
+        condition, values = _scope_filter(scope)
         sql = f"SELECT id, path FROM file WHERE project = %s AND NOT generated {condition} ORDER BY path"
         return [(row[0], row[1]) for row in self._tables.query(sql, (self._tables.key, *values))]
 
     def file_count(self, scope: FileScope) -> int:
-        condition, values = _condition(scope)
+        condition, values = _scope_filter(scope)
         sql = f"SELECT COUNT(*) FROM file WHERE project = %s AND NOT generated {condition}"
 
         def read(scopes: list[FileScope]) -> dict[FileScope, int]:
             return dict.fromkeys(scopes, self._tables.query(sql, (self._tables.key, *values))[0][0])
 
-        return (read([scope]) if condition else self._tables.kept("file count", [scope], read))[scope]
+        return (read([scope]) if condition else self._tables.cached_rows("file count", [scope], read))[scope]
 
     def defined_names(self, *, limit: int) -> list[str]:
         rows = self._tables.query(
@@ -374,11 +389,11 @@ def _definitions_bytes(found: Sequence[object]) -> int:
     return _DEFINITION_BYTES * len(found)
 
 
-def _read_definitions(several: Sequence[ProjectTables], names: tuple[str, ...], limit: int) -> None:
-    """Read who defines names in several projects, in one round trip, where it can be kept."""
+def _prefetch_definitions(several: Sequence[ProjectTables], names: tuple[str, ...], limit: int) -> None:
+    """Cache the definitions of names in several projects in one round trip; projects without a cache are skipped."""
     asked = (names, limit)
     states = {tables.key: state for tables in several if (state := tables.state())}
-    keys = [key for key, state in states.items() if not state.has(_NAMED, asked)]
+    keys = [key for key, state in states.items() if not state.has(_BY_NAME_CACHE, asked)]
     if not keys:
         return
     named, given = is_one_of_in_any_case("name", names)
@@ -393,11 +408,11 @@ def _read_definitions(several: Sequence[ProjectTables], names: tuple[str, ...], 
     for key, file_id, *definition in rows:
         found[key].append((file_id, DefinitionRecord(*definition)))
     for key, definitions in found.items():
-        states[key].put(_NAMED, {asked: tuple(definitions)}, _definitions_bytes)
+        states[key].put(_BY_NAME_CACHE, {asked: tuple(definitions)}, _definitions_bytes)
 
 
 class _FileCode(NamedTuple):
-    """All that is known about one file, held back."""
+    """Buffered data of one file."""
 
     words: FileWords
     first_chunk: int
@@ -409,13 +424,13 @@ class _FileCode(NamedTuple):
 class PostgresCodeWriter:
     """Implements `store.code.CodeWriter`."""
 
-    def __init__(self, tables: ProjectTables, connection: Connection, ids: Ids) -> None:
+    def __init__(self, tables: ProjectTables, connection: Connection, ids: IdAllocator) -> None:
         self._tables = tables
         self._connection = connection
         self._ids = ids
         self._added: dict[int, _FileCode] = {}
         self._removed: list[int] = []
-        self._held_chunks = 0
+        self._buffered_chunks = 0
         self._chunk_words = WordChanges(CHUNK_WORDS)
         self._file_words = WordChanges(FILE_WORDS)
 
@@ -435,8 +450,8 @@ class PostgresCodeWriter:
                 check_text(d.name, d.kind, d.container)
             first = self._ids.take("chunk", len(chunks))
             self._added[file_id] = _FileCode(words, first, chunks, definitions, vectors)
-            self._held_chunks += len(chunks)
-            if self._held_chunks >= _HELD_CHUNKS:
+            self._buffered_chunks += len(chunks)
+            if self._buffered_chunks >= _MAX_BUFFERED_CHUNKS:
                 self.flush()
 
     def remove(self, file_id: int) -> None:
@@ -449,18 +464,18 @@ class PostgresCodeWriter:
         return count
 
     def tidy(self) -> None:
-        """Nothing to do: blocks are whole from the beginning, and words are counted exactly."""
+        """Do nothing: postings are written in whole blocks, and document frequencies are exact."""
 
     def clear(self) -> None:
-        """Forget what is held back."""
+        """Discard the buffer."""
         self._added.clear()
         self._removed.clear()
-        self._held_chunks = 0
+        self._buffered_chunks = 0
         self._chunk_words.clear()
         self._file_words.clear()
 
     def flush(self) -> None:
-        """Write what is held back."""
+        """Write the buffer."""
         if self._removed:
             self._delete()
         if self._added:
@@ -542,13 +557,13 @@ class PostgresCodeWriter:
 
 
 def next_numbers(connection: Connection, count: int) -> list[int]:
-    """New numbers of vectors, ascending; none is ever given again."""
+    """Return new ascending numbers for vectors; a number is never used twice."""
     rows = connection.execute("SELECT nextval('vector_number') FROM generate_series(1, %s)", (count,))
     return sorted(row[0] for row in rows)
 
 
-def _condition(scope: FileScope) -> tuple[str, list[object]]:
-    """A further condition on `file.path` that keeps the files in scope, with its values."""
+def _scope_filter(scope: FileScope) -> tuple[str, list[object]]:
+    """Return an additional SQL condition for files in scope (over `file.path`), with its values."""
     condition, values = "", list[object]()
     if scope.folder:
         condition += "AND starts_with(file.path, %s) "

@@ -1,4 +1,4 @@
-"""One PostgreSQL database: connect to it, migrate it, read snapshots of it, write to it. Knows no domain's tables."""
+"""One PostgreSQL database: connect, migrate, read snapshots, write transactions. Independent of any domain's tables."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from psycopg.types.string import StrBinaryDumper, StrDumperUnknown
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from deltos.errors import StoreBusy, StoreError, StoreTooNew, StoreTooOld
-from deltos.store.postgres.errors import NamedErrors, place_of
-from deltos.store.postgres.migration import Migration
-from deltos.store.postgres.rights import EVERYTHING, Rights, check_owner, current_rights, owns_tables, tell
-from deltos.store.postgres.rows import note_bound
+from deltos.store.postgres.errors import PostgresErrorTranslator, place_of
+from deltos.store.postgres.migration import PostgresMigration
+from deltos.store.postgres.rights import EVERYTHING, Rights, apply_rights, check_owner, current_rights, owns_tables
+from deltos.store.postgres.rows import mark_row_security
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,8 +34,8 @@ POOL_SIZE = 8
 WAIT_SECONDS = 15.0
 _PROBE_SECONDS = 1.0
 _CONNECT_SECONDS = 10
-# Unless the address says otherwise: a server that vanished is noticed within a minute.
-_CONNECTION = {
+# Used unless the address has its own settings; they detect a vanished server within a minute.
+_CONNECTION_DEFAULTS = {
     "connect_timeout": str(_CONNECT_SECONDS),
     "keepalives_idle": "30",
     "keepalives_interval": "10",
@@ -44,13 +44,13 @@ _CONNECTION = {
     "application_name": "deltos",
 }
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-_MOST_KEPT_RIGHTS = 1_000
-_PREPARED_AFTER = 2  # a statement that a connection ran so often is prepared
+_MAX_CACHED_RIGHTS = 1_000
+_PREPARE_THRESHOLD = 2  # prepare a statement after this number of executions on a connection
 
-__all__ = ["Database", "Migration", "undone_on_error"]
+__all__ = ["PostgresDatabase", "PostgresMigration", "savepoint"]
 
 
-# Text of PostgreSQL cannot contain the character NUL: it becomes U+FFFD, as in any text that cannot be read.
+# PostgreSQL text cannot contain NUL; it is replaced by U+FFFD, like undecodable bytes.
 class _TextWithoutNul(StrDumperUnknown):
     def dump(self, obj: str) -> bytes | bytearray | memoryview | None:
         return super().dump(obj.replace("\0", "\ufffd") if "\0" in obj else obj)
@@ -62,18 +62,19 @@ class _BinaryTextWithoutNul(StrBinaryDumper):
 
 
 @dataclass(frozen=True, slots=True)
-class _Bound:
-    """What connections were told that row-level security holds, and the keys of the projects that each caller sees."""
+class _AppliedRights:
+    """The rights last applied to each connection under row-level security, and the visible project keys for each
+    rights."""
 
-    told: WeakKeyDictionary[Connection, tuple[Rights, str]] = field(default_factory=WeakKeyDictionary)
-    keys: dict[Rights, str] = field(default_factory=dict)
+    by_connection: WeakKeyDictionary[Connection, tuple[Rights, str]] = field(default_factory=WeakKeyDictionary)
+    project_keys: dict[Rights, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
-    """The transaction of a thread, and what its connection was told that it may reach.
+class _OpenTransaction:
+    """The transaction of a thread, with the rights applied to its connection.
 
-    `versions` are those of projects that a snapshot sees, by key; None in a transaction that writes.
+    `versions` are project versions seen by a snapshot, by key; None in a write transaction.
     """
 
     connection: Connection
@@ -82,42 +83,45 @@ class _Open:
 
 
 @dataclass(slots=True)
-class _Borrowed:
-    """A connection of the pool, to be given back."""
+class _PooledConnection:
+    """A connection borrowed from the pool; replaced if it turns out to be dead."""
 
     connection: Connection
 
 
 class Standbys(Protocol):
-    """Copies of a database that follow it."""
+    """The standby servers of a database."""
 
-    def read_up_to(self, opened: ExitStack, written: str) -> Database | None:
-        """One that has all up to that place of the log, with a snapshot that `opened` ends; None when there is none."""
+    def snapshot_after(self, opened: ExitStack, written: str) -> PostgresDatabase | None:
+        """Return a standby that has replayed the log up to the position `written`; None if there is none.
+
+        Its snapshot is open and ends with `opened`.
+        """
 
 
-class Database:
-    """A migrated schema of a PostgreSQL database, through a bounded pool of connections.
+class PostgresDatabase:
+    """A migrated schema of a PostgreSQL database, accessed through a bounded connection pool.
 
-    With `migrations` None it is used as it is: by a process that another one started on it.
+    With `migrations=None` the schema is used as it is; for child processes and standbys.
     """
 
     def __init__(
         self,
         url: str,
         *,
-        migrations: Sequence[Migration] | None,
+        migrations: Sequence[PostgresMigration] | None,
         schema: str = SCHEMA,
         pool_size: int = POOL_SIZE,
         wait_seconds: float = WAIT_SECONDS,
     ) -> None:
         self.place = place_of(url)
         self.schema = schema
-        self.errors = NamedErrors(self.place)
-        self._url = _complete(url)
+        self.errors = PostgresErrorTranslator(self.place)
+        self._url = _with_defaults(url)
         self._wait_seconds = wait_seconds
         self._local = threading.local()
-        self._beside = threading.local()  # what all that is beside each other shares
-        self._bound = _Bound()
+        self._shared = threading.local()  # shared by all objects from `with_own_transactions`
+        self._applied = _AppliedRights()
         self._standbys: Standbys | None = None
         if migrations is not None:
             with self.errors:
@@ -125,114 +129,114 @@ class Database:
         self._pool = self._open_pool(pool_size)
 
     @property
-    def opening(self) -> tuple[str, str]:
-        """What another process needs to open it too: the address, with the password, and the schema."""
+    def connection_settings(self) -> tuple[str, str]:
+        """Address (with password) and schema, for another process that connects to the same database."""
         return self._url, self.schema
 
-    def beside(self) -> Database:
-        """The same database with transactions of its own: for stores that are used beside others in one thread."""
+    def with_own_transactions(self) -> PostgresDatabase:
+        """Return the same database with its own transactions, for stores that one thread uses at the same time."""
         other = copy.copy(self)
-        other._local = threading.local()  # noqa: SLF001 (one of us)
+        other._local = threading.local()  # noqa: SLF001 (same class)
         return other
 
-    def read_from(self, standbys: Standbys | None) -> Database:
-        """The same database, whose snapshots are a standby's where one has all that was ever written here."""
+    def with_standbys(self, standbys: Standbys | None) -> PostgresDatabase:
+        """Return the same database, whose snapshots are read from a standby that has all writes."""
         if standbys is None:
             return self
-        other = self.beside()
-        other._standbys = standbys  # noqa: SLF001 (one of us)
+        other = self.with_own_transactions()
+        other._standbys = standbys  # noqa: SLF001 (same class)
         return other
 
     def describe(self) -> str:
-        """Where it is and what its server is, for a person."""
+        """Return address and server version for the user."""
         ((version,),) = self.query("SHOW server_version")
         return f"{self.place}, PostgreSQL {version}"
 
     def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of one query: in this thread's snapshot or transaction if it has one."""
-        if reading := self._reading():
+        """Return the rows of one query, within this thread's snapshot or transaction if it has one."""
+        if reading := self._active_standby():
             return reading.query(sql, values)
         with self.errors:
-            connection = self._open_here()
+            connection = self._usable_connection()
             if connection is not None:
                 return connection.execute(sql, values, binary=True).fetchall()
-            with self._borrowed() as borrowed:
-                return self._first(borrowed, sql, values).fetchall()
+            with self._borrow() as pooled:
+                return self._run_first(pooled, sql, values).fetchall()
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """Queries that see one and the same state, whatever is written meanwhile.
+        """Run the block in a snapshot, so that all queries see the same state.
 
-        Snapshots of stores beside each other, in one thread, are one: a question to a hundred projects takes one
-        connection. The one that began first ends last.
+        Snapshots of several stores in one thread share one transaction, so that a query over a hundred projects takes
+        one connection. The first snapshot ends last.
         """
-        if reading := self._reading():
-            with reading.snapshot() as elsewhere:
-                yield elsewhere
+        if reading := self._active_standby():
+            with reading.snapshot() as connection_there:
+                yield connection_there
             return
-        connection = self._open_here()
+        connection = self._usable_connection()
         if connection is not None:
             with self.errors:
                 yield connection
             return
         if self._standbys is not None:
             with ExitStack() as opened:
-                if standby := self._standby(opened, self._standbys):
+                if standby := self._find_standby(opened, self._standbys):
                     self._local.reading = standby
                     opened.callback(setattr, self._local, "reading", None)
-                    with standby.snapshot() as elsewhere:
-                        yield elsewhere
+                    with standby.snapshot() as connection_there:
+                        yield connection_there
                     return
-        begun: _Open | None = getattr(self._beside, "snapshot", None)
-        if begun is not None and begun.rights == current_rights():
-            with self.errors, self._opened_as(begun):
-                yield begun.connection
+        shared_snapshot: _OpenTransaction | None = getattr(self._shared, "snapshot", None)
+        if shared_snapshot is not None and shared_snapshot.rights == current_rights():
+            with self.errors, self._use_transaction(shared_snapshot):
+                yield shared_snapshot.connection
             return
         with self._transaction(_SNAPSHOT) as connection:
-            self._beside.snapshot = self._open()
+            self._shared.snapshot = self._open_transaction()
             try:
                 yield connection
             finally:
-                self._beside.snapshot = begun
+                self._shared.snapshot = shared_snapshot
 
-    def _standby(self, opened: ExitStack, standbys: Standbys) -> Database | None:
-        """A standby that has all that anybody was told is written here, with a snapshot that `opened` ends."""
+    def _find_standby(self, opened: ExitStack, standbys: Standbys) -> PostgresDatabase | None:
+        """Return a standby that has all writes up to now, with an open snapshot that ends with `opened`."""
         ((written,),) = self.query("SELECT pg_current_wal_insert_lsn()::text")
-        return standbys.read_up_to(opened, written)
+        return standbys.snapshot_after(opened, written)
 
-    def _reading(self) -> Database | None:
-        """The standby that this thread has a snapshot of, if it has one."""
-        reading: Database | None = getattr(self._local, "reading", None)
+    def _active_standby(self) -> PostgresDatabase | None:
+        """Return the standby of this thread's snapshot, if any."""
+        reading: PostgresDatabase | None = getattr(self._local, "reading", None)
         return reading
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """One transaction; all of it or nothing is kept."""
-        if self._open_here() is not None:
+        """Run the block in a write transaction, committed when it ends."""
+        if self._usable_connection() is not None:
             raise StoreError("A transaction cannot begin inside another one of the same thread")
         with self._transaction("BEGIN") as connection:
-            self._check_claims()
+            self._check_locks()
             yield connection
             connection.execute("COMMIT")
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Connection]:
-        """A transaction of this thread; what was not committed in the block is taken back."""
-        with self.errors, self._borrowed() as borrowed:
-            self._first(borrowed, begin)
+        """Run the block in a transaction of this thread; uncommitted changes are rolled back."""
+        with self.errors, self._borrow() as pooled:
+            self._run_first(pooled, begin)
             try:
                 versions: dict[int, int | None] | None = {} if begin == _SNAPSHOT else None
-                with self._opened_as(_Open(borrowed.connection, current_rights(), versions)):
-                    yield borrowed.connection
+                with self._use_transaction(_OpenTransaction(pooled.connection, current_rights(), versions)):
+                    yield pooled.connection
                 if versions is not None:
-                    borrowed.connection.execute("COMMIT")  # after a rollback all statements are prepared anew
+                    pooled.connection.execute("COMMIT")  # a rollback would discard the prepared statements
             finally:
-                _roll_back(borrowed.connection)
+                _roll_back(pooled.connection)
 
     @contextmanager
-    def _opened_as(self, opened: _Open) -> Iterator[None]:
-        """While it lasts, this thread's queries here go to that transaction."""
-        outer = self._open()
+    def _use_transaction(self, opened: _OpenTransaction) -> Iterator[None]:
+        """During the block, send this thread's queries to that transaction."""
+        outer = self._open_transaction()
         self._local.open = opened
         try:
             yield
@@ -240,51 +244,55 @@ class Database:
             self._local.open = outer
 
     def commit_step(self, connection: Connection) -> None:
-        """Inside `write`: keep what was written so far and go on in a new transaction."""
+        """Inside `write`: commit all writes so far and continue in a new transaction."""
         with self.errors:
             connection.execute("COMMIT")
             connection.execute("BEGIN")
 
     @contextmanager
-    def claim(self, key: str) -> Iterator[bool]:
-        """Whether this process now holds the claim of that name; held until the block ends or the process dies.
+    def try_lock(self, key: str) -> Iterator[bool]:
+        """Yield whether this process now holds the advisory lock of that name, until the block ends or the process
+        dies.
 
-        Where its connection is lost, so is the claim, and what this thread then wants to write fails.
+        The lock is lost with its connection; later writes of this thread then fail.
         """
         with self.errors:
             connection = self._connect()
-        with closing(connection):  # which gives the claim back
+        with closing(connection):  # closing releases the lock
             with self.errors:
                 row = connection.execute("SELECT pg_try_advisory_lock(%s)", (self._lock_number(key),)).fetchone()
             is_held = bool(row and row[0])
-            before = self._claims()
+            before = self._lock_connections()
             self._local.claims = (*before, connection) if is_held else before
             try:
                 yield is_held
             finally:
                 self._local.claims = before
 
-    def _claims(self) -> tuple[Connection, ...]:
-        """The connections that hold the claims of this thread."""
+    def _lock_connections(self) -> tuple[Connection, ...]:
+        """Return the connections that hold the locks of this thread."""
         claims: tuple[Connection, ...] = getattr(self._local, "claims", ())
         return claims
 
-    def _check_claims(self) -> None:
-        """Raise where a claim of this thread was lost. Who cuts a process off cuts all of its connections: one that was
-        opened before this check is cut with the claim, and one that comes after the cut finds it lost."""
-        for connection in self._claims():
+    def _check_locks(self) -> None:
+        """Raise an error if a lock of this thread was lost.
+
+        A stalled process loses all its connections at once: connections opened before this check are cut together with
+        the lock, and later ones find it lost.
+        """
+        for connection in self._lock_connections():
             connection.execute("SELECT 1")
 
-    def connected_apart(self) -> Connection:
-        """A connection of its own, beside the pool; whoever asks for it closes it."""
+    def open_connection(self) -> Connection:
+        """Open a connection outside the pool; the caller closes it."""
         return self._connect()
 
-    def number_of_lock(self, key: str) -> int:
-        """By which an advisory lock of that name is taken within a transaction."""
+    def lock_number(self, key: str) -> int:
+        """Return the number of the advisory lock of that name, for locks within a transaction."""
         return self._lock_number(key)
 
     def rewrite(self, tables: Sequence[str]) -> bool:
-        """Write tables anew, without anything that was deleted from them; False while another uses one of them."""
+        """Rewrite tables to erase deleted rows; False while another process uses one of them."""
         try:
             with self.errors, closing(self._connect()) as connection:
                 check_owner(connection, list(tables))
@@ -295,53 +303,59 @@ class Database:
             return False
         return True
 
-    def note_projects(self, keys: Iterable[int]) -> None:
-        """These projects were met: where the caller's connections were not told of one, it came since; told anew."""
+    def note_projects(self, project_keys: Iterable[int]) -> None:
+        """Apply the caller's rights again if a project is new to them, because it was registered since."""
         rights = current_rights()
-        known = self._bound.keys.get(rights)
-        if known is None or rights == EVERYTHING or {*map(str, keys)} <= {*known.strip("{}").split(",")}:
+        known = self._applied.project_keys.get(rights)
+        if known is None or rights == EVERYTHING or {*map(str, project_keys)} <= {*known.strip("{}").split(",")}:
             return
-        self._bound.keys.pop(rights, None)
-        connection = self._open_here()
+        self._applied.project_keys.pop(rights, None)
+        connection = self._usable_connection()
         if connection is not None:
-            self._tell(connection)
-            self._bound.told[connection] = (Rights(), "")  # a transaction that is taken back takes this back too
+            self._apply_rights(connection)
+            self._applied.by_connection[connection] = (
+                Rights(),
+                "",
+            )  # a transaction that is taken back takes this back too
 
-    def seen_versions(self) -> dict[int, int | None] | None:
-        """The versions of projects that this thread's snapshot was asked for, to be added to; None outside of one."""
-        if reading := self._reading():
-            return reading.seen_versions()
-        opened = self._open()
-        return opened.versions if opened is not None and self._open_here() is not None else None
+    def snapshot_versions(self) -> dict[int, int | None] | None:
+        """Return the project versions seen by this thread's snapshot, to be extended by the caller; None outside a
+        snapshot."""
+        if reading := self._active_standby():
+            return reading.snapshot_versions()
+        opened = self._open_transaction()
+        return opened.versions if opened is not None and self._usable_connection() is not None else None
 
-    def told_of(self, keys: Iterable[int]) -> set[int]:
-        """Of projects that the caller sees, those whose rows row-level security shows this thread's transaction: not
-        one that came after its connection was told which there are."""
-        if reading := self._reading():
-            return reading.told_of(keys)
-        connection = self._open_here()
-        told = self._bound.told.get(connection) if connection is not None else None
-        if told is None or told[0] == EVERYTHING:
-            return set(keys)
-        known = {*told[1].strip("{}").split(",")}
-        return {key for key in keys if str(key) in known}
+    def visible_keys(self, project_keys: Iterable[int]) -> set[int]:
+        """Return the projects whose rows row-level security shows to this thread's transaction.
+
+        A project that was registered after the rights of its connection were applied is not visible.
+        """
+        if reading := self._active_standby():
+            return reading.visible_keys(project_keys)
+        connection = self._usable_connection()
+        applied = self._applied.by_connection.get(connection) if connection is not None else None
+        if applied is None or applied[0] == EVERYTHING:
+            return set(project_keys)
+        known = {*applied[1].strip("{}").split(",")}
+        return {key for key in project_keys if str(key) in known}
 
     @property
     def is_in_transaction(self) -> bool:
-        """Whether this thread has a snapshot or a transaction here."""
-        return self._open_here() is not None
+        """Whether this thread has an open snapshot or transaction."""
+        return self._usable_connection() is not None
 
     @property
-    def is_bound(self) -> bool:
-        """Whether row-level security holds for us: it does not for the owner of the tables."""
+    def has_row_security(self) -> bool:
+        """Whether row-level security applies to this role; it does not apply to the owner of the tables."""
         return bool(self.query("SELECT coalesce(row_security_active(to_regclass('project')), false)")[0][0])
 
     def close(self) -> None:
-        """Close all connections; what other threads still run is finished, and then they have none."""
+        """Close all connections; running statements of other threads finish first."""
         self._pool.close(timeout=_PROBE_SECONDS)
 
     def pool_counts(self) -> tuple[int, int, int, int]:
-        """Of its connections: how many there may be, are open, are idle, and are waited for."""
+        """Return maximum, open and idle connections, and the number of waiting requests."""
         stats = self._pool.get_stats()
         names = ("pool_max", "pool_size", "pool_available", "requests_waiting")
         most, opened, idle, waiting = (stats.get(name, 0) for name in names)
@@ -349,35 +363,35 @@ class Database:
 
     # --- connections
 
-    def _open_here(self) -> Connection | None:
-        """The connection of this thread's transaction, if what runs now has the rights that it was told."""
-        opened = self._open()
-        if opened is None or (opened.connection in self._bound.told and opened.rights != current_rights()):
+    def _usable_connection(self) -> Connection | None:
+        """Return the connection of this thread's transaction if the present caller has the rights applied to it."""
+        opened = self._open_transaction()
+        if opened is None or (opened.connection in self._applied.by_connection and opened.rights != current_rights()):
             return None
         return opened.connection
 
-    def _open(self) -> _Open | None:
-        opened: _Open | None = getattr(self._local, "open", None)
+    def _open_transaction(self) -> _OpenTransaction | None:
+        opened: _OpenTransaction | None = getattr(self._local, "open", None)
         return opened
 
     def _open_pool(self, size: int) -> ConnectionPool[Connection]:
-        # It warns of every lost connection, on standard error where nobody listens; who asks is told by an error.
+        # The pool logs every lost connection to standard error; callers get an error anyway.
         logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
         return ConnectionPool(
             self._url,
-            kwargs={"autocommit": True, "prepare_threshold": _PREPARED_AFTER},
+            kwargs={"autocommit": True, "prepare_threshold": _PREPARE_THRESHOLD},
             min_size=0,
             max_size=size,
             configure=self._configure,
-            reconnect_timeout=0.0,  # one attempt for each request: who asks is told why there is no connection
+            reconnect_timeout=0.0,  # one attempt per request, so that the caller learns why it failed
             timeout=self._wait_seconds,
             name=f"deltos-{self.schema}",
             open=True,
         )
 
     def _configure(self, connection: Connection) -> None:
-        # Plans are never kept: with the project's key in the query, only its partitions are looked at and locked. What
-        # is kept of a prepared statement is how it was parsed and rewritten with the policies of its tables.
+        # Custom plans use the project's key to read and lock only its partitions. Prepared statements still save
+        # parsing, and rewriting with the policies of the tables.
         connection.adapters.register_dumper(str, _BinaryTextWithoutNul)
         connection.adapters.register_dumper(str, _TextWithoutNul)
         connection.execute(f'SET search_path TO "{self.schema}"')
@@ -385,54 +399,56 @@ class Database:
         connection.execute("SET plan_cache_mode TO force_custom_plan")
         row = connection.execute("SELECT row_security_active(to_regclass('project'))").fetchone()
         if row and row[0]:
-            note_bound(connection)
-            self._bound.told[connection] = (Rights(), "")
+            mark_row_security(connection)
+            self._applied.by_connection[connection] = (Rights(), "")
 
-    def _tell(self, connection: Connection) -> None:
-        """Tell a connection that row-level security holds what this call may reach, unless it was told that last."""
-        told = self._bound.told.get(connection)
-        if told is None:
+    def _apply_rights(self, connection: Connection) -> None:
+        """Apply the caller's rights to a connection under row-level security, unless they were applied last."""
+        applied = self._applied.by_connection.get(connection)
+        if applied is None:
             return
         rights = current_rights()
-        keys = self._bound.keys.get(rights)
-        if keys is not None and told == (rights, keys):
+        project_keys = self._applied.project_keys.get(rights)
+        if project_keys is not None and applied == (rights, project_keys):
             return
-        self._bound.told[connection] = (Rights(), "")  # whatever goes wrong now, it is told again
-        keys = tell(connection, rights, keys)
-        self._bound.told[connection] = (rights, keys)
-        if len(self._bound.keys) >= _MOST_KEPT_RIGHTS:
-            self._bound.keys.clear()
-        self._bound.keys[rights] = keys
+        self._applied.by_connection[connection] = (Rights(), "")  # on an error, the rights are applied again
+        project_keys = apply_rights(connection, rights, project_keys)
+        self._applied.by_connection[connection] = (rights, project_keys)
+        if len(self._applied.project_keys) >= _MAX_CACHED_RIGHTS:
+            self._applied.project_keys.clear()
+        self._applied.project_keys[rights] = project_keys
 
     def _connect(self) -> Connection:
-        connection = psycopg.connect(self._url, autocommit=True, prepare_threshold=_PREPARED_AFTER)
+        connection = psycopg.connect(self._url, autocommit=True, prepare_threshold=_PREPARE_THRESHOLD)
         self._configure(connection)
-        self._tell(connection)
+        self._apply_rights(connection)
         return connection
 
     @contextmanager
-    def _borrowed(self) -> Iterator[_Borrowed]:
-        borrowed = _Borrowed(self._take())
+    def _borrow(self) -> Iterator[_PooledConnection]:
+        pooled = _PooledConnection(self._take_connection())
         try:
-            yield borrowed
+            yield pooled
         finally:
-            self._pool.putconn(borrowed.connection)
+            self._pool.putconn(pooled.connection)
 
-    def _first(self, borrowed: _Borrowed, sql: str, values: Sequence[object] = ()) -> psycopg.Cursor[tuple[Any, ...]]:
-        """Run the first statement on a borrowed connection; one that died since its last use is replaced."""
+    def _run_first(
+        self, pooled: _PooledConnection, sql: str, values: Sequence[object] = ()
+    ) -> psycopg.Cursor[tuple[Any, ...]]:
+        """Run the first statement on a borrowed connection, replacing connections that died since their last use."""
         for _ in range(self._pool.max_size):
             try:
-                self._tell(borrowed.connection)
-                return borrowed.connection.execute(sql, values, binary=True)
+                self._apply_rights(pooled.connection)
+                return pooled.connection.execute(sql, values, binary=True)
             except psycopg.OperationalError:
-                if not borrowed.connection.closed:
+                if not pooled.connection.closed:
                     raise
-                self._pool.putconn(borrowed.connection)
-                borrowed.connection = self._take()
-        self._tell(borrowed.connection)
-        return borrowed.connection.execute(sql, values, binary=True)
+                self._pool.putconn(pooled.connection)
+                pooled.connection = self._take_connection()
+        self._apply_rights(pooled.connection)
+        return pooled.connection.execute(sql, values, binary=True)
 
-    def _take(self) -> Connection:
+    def _take_connection(self) -> Connection:
         until = time.monotonic() + self._wait_seconds
         while True:
             try:
@@ -440,8 +456,8 @@ class Database:
             except PoolClosed as exc:
                 raise StoreError(f"{self.place} is closed here", hint="The server is shutting down.") from exc
             except PoolTimeout as exc:
-                self._connect().close()  # where none can be made, that tells why
-                made = self._pool.get_stats().get("pool_size", 0)  # fewer than there may be: one is on its way
+                self._connect().close()  # raises the reason if no connection can be made
+                made = self._pool.get_stats().get("pool_size", 0)  # below the maximum, a new connection is coming
                 if time.monotonic() >= until + (_CONNECT_SECONDS if made < self._pool.max_size else 0.0):
                     pool = f"the pool {self._pool.name} to {self.place}"
                     raise StoreBusy(
@@ -450,8 +466,8 @@ class Database:
 
     # --- schema
 
-    def _prepare(self, migrations: Sequence[Migration]) -> None:
-        """Bring the schema up to date; one that needs nothing is not written to."""
+    def _prepare(self, migrations: Sequence[PostgresMigration]) -> None:
+        """Migrate the schema; an up-to-date schema is not written to."""
         with closing(self._connect()) as connection:
             self._check_server(connection)
             missing = self._missing_steps(connection, migrations)
@@ -462,10 +478,10 @@ class Database:
                     f"{self.place} lacks the schema step '{missing[0].name}', and this role may not add it",
                     hint="Run `deltos db migrate` with the owner's address in DELTOS_DATABASE.",
                 )
-            connection.execute("SET lock_timeout TO 0")  # whoever migrates is waited for
-            with suppress(psycopg.Error):  # not on every platform: where we die, our step ends too, not only when done
+            connection.execute("SET lock_timeout TO 0")  # wait for another process that migrates
+            with suppress(psycopg.Error):  # unsupported on some platforms; aborts our migration soon after we die
                 connection.execute("SET client_connection_check_interval TO '1s'")
-            # Before the transaction: one that began earlier would not see the tables that another has made.
+            # Before the transaction begins, so that it sees the tables that another process created.
             connection.execute("SELECT pg_advisory_lock(%s)", (self._lock_number("migration"),))
             with connection.transaction():
                 missing = self._missing_steps(connection, migrations)
@@ -482,7 +498,9 @@ class Database:
         if encoding != "UTF8":
             raise StoreError(f"{self.place} keeps text as {encoding}", hint="Create the database with ENCODING 'UTF8'.")
 
-    def _missing_steps(self, connection: Connection, migrations: Sequence[Migration]) -> Sequence[Migration]:
+    def _missing_steps(
+        self, connection: Connection, migrations: Sequence[PostgresMigration]
+    ) -> Sequence[PostgresMigration]:
         applied: list[str] = []
         found = connection.execute("SELECT to_regclass(%s)", (f'"{self.schema}".migration',)).fetchone()
         if found and found[0]:
@@ -491,12 +509,12 @@ class Database:
         if applied != known[: len(applied)]:
             unknown = next((name for name in applied if name not in known), applied[-1])
             raise StoreTooNew(
-                f"{self.place} has schema step '{unknown}', which this version does not know",
+                f"{self.place} was migrated by a newer version (unknown schema step '{unknown}')",
                 hint="Upgrade deltos, or set DELTOS_DATABASE to another database.",
             )
         return migrations[len(applied) :]
 
-    def _migrate(self, connection: Connection, steps: Sequence[Migration], *, first: int) -> None:
+    def _migrate(self, connection: Connection, steps: Sequence[PostgresMigration], *, first: int) -> None:
         if not first:
             connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
             connection.execute(
@@ -507,19 +525,19 @@ class Database:
             connection.execute("INSERT INTO migration VALUES (%s, %s, now())", (position, migration.name))
 
     def _lock_number(self, key: str) -> int:
-        """Advisory locks have numbers, and all users of a database share them."""
+        """Return a 64-bit lock number for a name; all users of a database share these numbers."""
         digest = hashlib.sha256(f"deltos/{self.schema}/{key}".encode("utf-8", "surrogateescape")).digest()
         return int.from_bytes(digest[:8], "big", signed=True)
 
 
 @contextmanager
-def undone_on_error(connection: Connection) -> Iterator[None]:
-    """Take back what an error left half done, and nothing else of the transaction."""
+def savepoint(connection: Connection) -> Iterator[None]:
+    """Run the block in a savepoint, which is rolled back on an error without ending the transaction."""
     connection.execute("SAVEPOINT part")
     try:
         yield
-    except BaseException:  # an interrupt too: what it left half done is taken back, and it goes on upwards
-        with suppress(psycopg.OperationalError):  # the connection is gone, and all of the transaction with it
+    except BaseException:  # includes KeyboardInterrupt; it is re-raised after the rollback
+        with suppress(psycopg.OperationalError):  # the connection is gone, and the whole transaction with it
             connection.execute("ROLLBACK TO part")
             connection.execute("RELEASE part")
         raise
@@ -527,11 +545,11 @@ def undone_on_error(connection: Connection) -> Iterator[None]:
 
 
 def _roll_back(connection: Connection) -> None:
-    with suppress(psycopg.Error):  # a dead connection has nothing left to take back
+    with suppress(psycopg.Error):  # a dead connection has nothing to roll back
         connection.rollback()
 
 
-def _complete(url: str) -> str:
-    """The address with our settings where it has none of its own."""
+def _with_defaults(url: str) -> str:
+    """Return the address with our default settings added."""
     given = conninfo_to_dict(url)
-    return make_conninfo(url, **{name: value for name, value in _CONNECTION.items() if name not in given})
+    return make_conninfo(url, **{name: value for name, value in _CONNECTION_DEFAULTS.items() if name not in given})

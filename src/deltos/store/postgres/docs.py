@@ -1,4 +1,5 @@
-"""Documentation sources, the crawl of each, and the addresses that crawl goes to. Pages and chunks are docs_index's."""
+"""Documentation sources in PostgreSQL: their crawls and the addresses of each crawl. `docs_index` has pages and chunks.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.digest import sha256
 from deltos.store.documents import CrawlAddress, CrawlRow, CrawlState, SkippedAddresses, SourceRow
-from deltos.store.postgres.database import Database, Migration
+from deltos.store.postgres.database import PostgresDatabase, PostgresMigration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from deltos.store.postgres.database import Connection
 
-# `number` is what pages and chunks know their source by: their ids begin with it.
-DOCS_SOURCES_001 = Migration(
+# Pages and chunks refer to their source by `number`; their ids begin with it.
+DOCS_SOURCES_001 = PostgresMigration(
     "docs-sources-001",
     """
     CREATE TABLE docs_source (
@@ -65,8 +66,8 @@ DOCS_SOURCES_001 = Migration(
     """,
 )
 
-# What to ask by whether an answer that gave no page is another one by now.
-DOCS_SOURCES_002 = Migration(
+# HTTP validators, to ask whether a response that gave no page has changed.
+DOCS_SOURCES_002 = PostgresMigration(
     "docs-sources-002-validators",
     """
     ALTER TABLE docs_address ADD COLUMN etag text NOT NULL DEFAULT '';
@@ -80,10 +81,10 @@ _CRAWL_COLUMNS = ", ".join(field.name for field in fields(CrawlRow))
 ADDRESS_COLUMNS = "url, depth, state, attempts, reason, etag, last_modified"
 
 
-class NotedClaim:
-    """Implements `store.documents.CrawlClaim`: the note is a row, which outlives whoever wrote it."""
+class NotedLock:
+    """Implements `store.documents.CrawlLock` with a row for the note, which outlives the holder."""
 
-    def __init__(self, database: Database, source_id: str) -> None:
+    def __init__(self, database: PostgresDatabase, source_id: str) -> None:
         self._database = database
         self._source_id = source_id
 
@@ -103,7 +104,7 @@ class NotedClaim:
 class PostgresSources:
     """Implements `store.documents.Sources`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self.database = database
 
     # ------------------------------------------------------------------ sources
@@ -129,9 +130,9 @@ class PostgresSources:
     # ------------------------------------------------------------------ crawls
 
     @contextmanager
-    def claim(self, source_id: str) -> Iterator[NotedClaim | None]:
-        with self.database.claim(f"docs-{source_id}") as is_held:
-            yield NotedClaim(self.database, source_id) if is_held else None
+    def try_lock(self, source_id: str) -> Iterator[NotedLock | None]:
+        with self.database.try_lock(f"docs-{source_id}") as is_held:
+            yield NotedLock(self.database, source_id) if is_held else None
 
     def crawl(self, source_id: str) -> CrawlRow | None:
         rows = self.database.query(f"SELECT {_CRAWL_COLUMNS} FROM docs_crawl WHERE source_id = %s", (source_id,))
@@ -216,11 +217,11 @@ class PostgresSources:
         )
         return int(count)
 
-    def skipped_because(self, source_id: str, most: int) -> list[SkippedAddresses]:
+    def skip_reasons(self, source_id: str, limit: int) -> list[SkippedAddresses]:
         rows = self.database.query(
             "SELECT reason, count(*), min(url) FROM docs_address WHERE source_id = %s AND state = 'skipped'"
             " GROUP BY reason ORDER BY count(*) DESC, min(url) LIMIT %s",
-            (source_id, most),
+            (source_id, limit),
         )
         return [SkippedAddresses(*row) for row in rows]
 
@@ -234,7 +235,7 @@ class PostgresSources:
 
 
 def insert_source(connection: Connection, source: SourceRow) -> None:
-    """Record a new source."""
+    """Insert a new source."""
     values = [getattr(source, name) for name in _SOURCE_FIELDS]
     values = [json.dumps(value) if isinstance(value, tuple) else value for value in values]
     marks = ", ".join(["%s"] * len(values))
@@ -242,18 +243,18 @@ def insert_source(connection: Connection, source: SourceRow) -> None:
 
 
 def digest_of(url: str) -> bytes:
-    """What an address is looked up by: entries of an index are at most 2,700 bytes."""
+    """Return the lookup key of an address; index entries are limited to 2,700 bytes."""
     return sha256(url.encode()).digest()
 
 
 def hold_source(connection: Connection, source_id: str) -> int | None:
-    """The number of a source, whose other writers wait until this transaction ends; None when there is no such one."""
+    """Lock a source until this transaction ends and return its number; None if it does not exist."""
     row = connection.execute("SELECT number FROM docs_source WHERE id = %s FOR NO KEY UPDATE", (source_id,)).fetchone()
     return None if row is None else int(row[0])
 
 
 def insert_addresses(connection: Connection, source_id: str, addresses: Iterable[CrawlAddress]) -> None:
-    """Add addresses that the crawl has not met; known ones stay as they are."""
+    """Insert addresses that the crawl does not know yet; known ones stay unchanged."""
     with connection.cursor() as cursor:
         cursor.executemany(
             f"INSERT INTO docs_address (source_id, digest, {ADDRESS_COLUMNS})"
@@ -276,7 +277,7 @@ def insert_addresses(connection: Connection, source_id: str, addresses: Iterable
 
 
 def settle_addresses(connection: Connection, source_id: str, addresses: Sequence[CrawlAddress]) -> None:
-    """Record what became of addresses."""
+    """Record the result of crawling addresses."""
     with connection.cursor() as cursor:
         cursor.executemany(
             "UPDATE docs_address SET state = %s, attempts = %s, reason = %s, etag = %s, last_modified = %s"
@@ -297,7 +298,7 @@ def settle_addresses(connection: Connection, source_id: str, addresses: Sequence
 
 
 def crawl_is_open(connection: Connection, source_id: str, generation: int) -> bool:
-    """Whether that very crawl still wants pages: nobody cancelled it, restarted it or removed its source."""
+    """Whether exactly that crawl is still open: not cancelled, not restarted, and its source not removed."""
     row = connection.execute(
         "SELECT 1 FROM docs_crawl WHERE source_id = %s AND generation = %s AND state = 'open' FOR UPDATE",
         (source_id, generation),
@@ -306,7 +307,7 @@ def crawl_is_open(connection: Connection, source_id: str, generation: int) -> bo
 
 
 def close_crawl(connection: Connection, source_id: str, state: CrawlState, reason: str, now: float) -> bool:
-    """Close an open crawl; False when it was closed already."""
+    """Close an open crawl; False if it was already closed."""
     done = connection.execute(
         "UPDATE docs_crawl SET state = %s, reason = %s, finished_at = %s WHERE source_id = %s AND state = 'open'",
         (state, reason, now, source_id),

@@ -1,7 +1,7 @@
-"""Pages, chunks and links of documentation, and the word indexes over them; crawls are docs' concern.
+"""Write path of documentation in PostgreSQL: pages, chunks, links and word indexes. `docs` has sources and crawls.
 
-Tables are partitioned by the number of the source. The id of a page or a chunk begins with it, so that whoever has an
-id names the partition too.
+Tables are partitioned by the number of the source. The id of a page or chunk begins with that number and so determines
+the partition.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.store.documents import Batch, DocsChunkWords, KnownPage, PageRow, PageWords, StoredChunk, StoredPage
-from deltos.store.postgres.database import Database, Migration
+from deltos.store.postgres.database import PostgresDatabase, PostgresMigration
 from deltos.store.postgres.docs import (
     close_crawl,
     crawl_is_open,
@@ -18,10 +18,10 @@ from deltos.store.postgres.docs import (
     insert_addresses,
     settle_addresses,
 )
-from deltos.store.postgres.postings import (
+from deltos.store.postgres.posting_index import (
     ITEM_BITS,
     ItemWords,
-    WordIndex,
+    PostingIndex,
     ascii_terms,
     ids_of_owner,
     owner_of,
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
     from deltos.store.postgres.database import Connection
 
-# Anchors, links, the trail and the body of a chunk weigh the same: they count together.
-CHUNK_WORDS = WordIndex("docs_chunk", ("heading", "rest"), ascii_terms)
-PAGE_WORDS = WordIndex("docs_page", ("title", "headings", "body"), ascii_terms)
+# Anchors, links, trail and body of a chunk have the same weight, so they share one field.
+CHUNK_WORDS = PostingIndex("docs_chunk", ("heading", "rest"), ascii_terms)
+PAGE_WORDS = PostingIndex("docs_page", ("title", "headings", "body"), ascii_terms)
 _CHUNK_FIELDS = (0, 1, 1, 1, 1)
 _WORD_COLUMNS = "heading_words, trail_words, anchor_words, link_words, body_words"
 _ID = f"(%s::bigint << {ITEM_BITS}) + nextval('docs_item')"
 
-DOCS_INDEX_001 = Migration(
+DOCS_INDEX_001 = PostgresMigration(
     "docs-index-001",
     f"""
     CREATE SEQUENCE docs_item AS bigint MAXVALUE {2**ITEM_BITS - 1};
@@ -103,11 +103,11 @@ DOCS_INDEX_001 = Migration(
     """,
 )
 
-DOCS_INDEX_002 = Migration(
+DOCS_INDEX_002 = PostgresMigration(
     "docs-index-002-traits", "ALTER TABLE docs_chunk ADD COLUMN traits integer NOT NULL DEFAULT 0;"
 )
 
-# A page is seen by readers from the generation that added it until the one that dropped it.
+# A page is visible from the generation `added` up to, but not including, the generation `dropped`.
 VISIBLE = "p.added <= s.generation AND (p.dropped IS NULL OR p.dropped > s.generation)"
 _OF_SOURCE = "p.source = (SELECT number FROM docs_source WHERE id = %s)"
 _COMING = f"docs_page p WHERE {_OF_SOURCE} AND p.dropped IS NULL"
@@ -116,7 +116,7 @@ _COMING = f"docs_page p WHERE {_OF_SOURCE} AND p.dropped IS NULL"
 class PostgresPages:
     """Implements `store.documents.Pages`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self.database = database
 
     def known_pages(self, source_id: str) -> dict[str, KnownPage]:
@@ -148,7 +148,7 @@ class PostgresPages:
 
     # ------------------------------------------------------------------ words
 
-    def drop_unmet(self, source_id: str, generation: int) -> int:
+    def drop_unseen_pages(self, source_id: str, generation: int) -> int:
         with self.database.write() as connection:
             source = hold_source(connection, source_id)
             connection.execute(
@@ -161,13 +161,13 @@ class PostgresPages:
             row = connection.execute(query, (source, generation)).fetchone()
             return int(row[0]) if row else 0
 
-    def coming_pages(self, source_id: str) -> list[StoredPage]:
+    def next_pages(self, source_id: str) -> list[StoredPage]:
         rows = self.database.query(
             f"SELECT id, url, title, is_indexed, links_in FROM {_COMING} ORDER BY id", (source_id,)
         )
         return [StoredPage(*row) for row in rows]
 
-    def coming_anchors(self, source_id: str) -> Iterator[tuple[int, int, str]]:
+    def next_anchors(self, source_id: str) -> Iterator[tuple[int, int, str]]:
         yield from self.database.query(
             "SELECT c.page_id, c.id, c.anchors FROM docs_page p JOIN docs_chunk c"
             f" ON c.source = p.source AND c.page_id = p.id WHERE {_OF_SOURCE} AND c.{_OF_SOURCE[2:]}"
@@ -175,7 +175,7 @@ class PostgresPages:
             (source_id, source_id),
         )
 
-    def coming_links(self, source_id: str) -> Iterator[tuple[int, str, str]]:
+    def next_links(self, source_id: str) -> Iterator[tuple[int, str, str]]:
         for page_id, targets, texts in self.database.query(
             f"SELECT id, link_targets, link_texts FROM {_COMING} ORDER BY id", (source_id,)
         ):
@@ -258,12 +258,12 @@ class PostgresPages:
 
 
 def _hold(connection: Connection, source: int) -> None:
-    """Let other writers of a source wait until this transaction ends."""
+    """Lock a source, so that its other writers wait until this transaction ends."""
     connection.execute("SELECT 1 FROM docs_source WHERE number = %s FOR NO KEY UPDATE", (source,))
 
 
 def _drop(connection: Connection, source: int, address: str, generation: int) -> None:
-    """Mark the old version of a page; what this crawl wrote for it before an interruption goes at once."""
+    """Mark the old version of a page as dropped, and delete versions that an interrupted run of this crawl wrote."""
     _delete_pages(connection, source, "digest = %s AND added = %s", (digest_of(address), generation))
     connection.execute(
         "UPDATE docs_page SET dropped = %s WHERE source = %s AND digest = %s AND dropped IS NULL",
@@ -321,7 +321,7 @@ def _write_page_words(connection: Connection, source: int, pages: Sequence[PageW
 
 
 def _update_chunk_links(connection: Connection, source: int, chunks: Sequence[tuple[int, str, int]]) -> None:
-    """Put the chunks with other link words in place of those before: each posting knows how long its chunk is."""
+    """Reindex chunks whose link words changed; every posting contains the length of its chunk."""
     links = {chunk_id: words for chunk_id, words, _ in chunks}
     before = connection.execute(
         f"SELECT id, {_WORD_COLUMNS} FROM docs_chunk WHERE source = %s AND id = ANY(%s) AND body_words IS NOT NULL"
@@ -346,7 +346,7 @@ def _update_chunk_links(connection: Connection, source: int, chunks: Sequence[tu
 
 
 def chunk_words(chunk_id: int, texts: Sequence[str]) -> ItemWords:
-    """The words of a chunk, field by field: heading, trail, anchors, links, body."""
+    """Return the index words of a chunk from its texts: heading, trail, anchors, links, body."""
     return CHUNK_WORDS.words_of(chunk_id, texts, _CHUNK_FIELDS)
 
 

@@ -1,4 +1,4 @@
-"""The read path of documentation: candidates for a question with all that ranking looks at, and chunks to show."""
+"""Read path of documentation in PostgreSQL: candidates with all ranking inputs, and chunks to show."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from deltos.store.documents import CandidateChunk, DocsTotals, ShownChunk
 from deltos.store.postgres.docs_index import CHUNK_WORDS, PAGE_WORDS, VISIBLE
-from deltos.store.postgres.postings import owners_of
+from deltos.store.postgres.posting_index import owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from contextlib import AbstractContextManager
 
-    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.database import PostgresDatabase
 
 _JOINED = (
     "docs_chunk c JOIN docs_page p ON p.source = c.source AND p.id = c.page_id"
@@ -24,10 +24,10 @@ _CANDIDATE = (
     " p.links_in, c.heading_words, c.trail_words, c.anchor_words, c.link_words, c.body_words, length(c.text)"
     f" FROM {_JOINED} AND c.id = ANY(%s) AND c.body_words IS NOT NULL AND {VISIBLE}"
 )
-# Only to choose candidates: the heading, and all else.
+# Weights of the heading and of all other fields; used only to choose candidates.
 _CHUNK_WEIGHTS = (2.0, 1.0)
 _PAGE_WEIGHTS = (3.0, 2.0, 1.0)
-# What a crawl has written and not published; pages that are gone are deleted when it is.
+# Pages of an unpublished crawl. Dropped pages need no condition, because publishing deletes them.
 _HIDDEN_PAGES = (
     "SELECT h.id FROM docs_page h JOIN docs_source s ON s.number = h.source"
     " WHERE h.source = ANY(%s) AND h.added > s.generation"
@@ -40,9 +40,9 @@ _HIDDEN_CHUNKS = (
 
 
 class PostgresPassages:
-    """Implements `store.documents.Passages`: only what readers may see."""
+    """Implements `store.documents.Passages` on visible pages."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self.database = database
 
     def snapshot(self) -> AbstractContextManager[object]:
@@ -129,7 +129,7 @@ class PostgresPassages:
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
     def _numbers(self, source_ids: Collection[str]) -> list[int]:
-        """What pages and chunks know the sources by."""
+        """Return the numbers by which pages and chunks refer to the sources."""
         rows = self.database.query(
             "SELECT number FROM docs_source WHERE id = ANY(%s) ORDER BY number", (list(source_ids),)
         )

@@ -1,7 +1,7 @@
-"""The tables of the code graph: symbols, edges, imports, and the facts behind them. Writes; `graph_read` reads.
+"""Code graph in PostgreSQL: tables of symbols, edges, imports and facts, and all writes. `graph_read` has the queries.
 
-Paths and symbols have ids of their own that outlive re-indexing, so that an edge into a file survives an edit of it.
-Facts and resolutions are held back and written many files at once: a file by itself would cost a dozen round trips.
+Paths and symbols have ids that survive re-indexing, so that an edge into a file survives an edit of it. Facts and
+resolutions are buffered and written for many files at once, because a single file would cost a dozen round trips.
 """
 
 from __future__ import annotations
@@ -12,21 +12,28 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.store.fact_states import checksum, encoded_dependencies, encoded_parts, new_state, only_added
 from deltos.store.graph import INTERFACE_CHANGED, FactRecord, PendingFacts, ResolutionRecord, Unsettled
-from deltos.store.postgres.database import Database, Migration
+from deltos.store.postgres.database import PostgresDatabase, PostgresMigration
 from deltos.store.postgres.partitions import partitioned
-from deltos.store.postgres.rows import check_text, copy_rows, cut, is_one_of, is_one_of_in_any_case, lower_cut
+from deltos.store.postgres.rows import (
+    check_text,
+    copy_rows,
+    indexed_lower_prefix,
+    indexed_prefix,
+    is_one_of,
+    is_one_of_in_any_case,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from deltos.store.postgres.database import Connection
-    from deltos.store.postgres.tables import Ids, ProjectTables
+    from deltos.store.postgres.project_tables import IdAllocator, ProjectTables
     from deltos.store.symbols import Symbol
 
-GRAPH_001 = Migration(
+GRAPH_001 = PostgresMigration(
     "graph-001-symbols-and-edges",
     partitioned("place", 'id bigint NOT NULL, path text COLLATE "C" NOT NULL, PRIMARY KEY (project, id)')
-    + f"CREATE INDEX place_by_path ON place (project, {cut('path')});"
+    + f"CREATE INDEX place_by_path ON place (project, {indexed_prefix('path')});"
     + partitioned(
         "node",
         'id bigint NOT NULL, place_id bigint NOT NULL, key text COLLATE "C" NOT NULL, PRIMARY KEY (project, id)',
@@ -44,7 +51,7 @@ GRAPH_001 = Migration(
         doc text NOT NULL,
         PRIMARY KEY (project, node_id)""",
     )
-    + f"CREATE INDEX symbol_by_name ON symbol (project, {lower_cut('name')});"
+    + f"CREATE INDEX symbol_by_name ON symbol (project, {indexed_lower_prefix('name')});"
     + "CREATE INDEX symbol_by_place ON symbol (project, place_id, line);"
     + partitioned(
         "edge",
@@ -68,7 +75,7 @@ GRAPH_001 = Migration(
         source_id bigint NOT NULL,
         kind text COLLATE "C" NOT NULL""",
     )
-    + f"CREATE INDEX mention_by_name ON mention (project, {cut('name')});"
+    + f"CREATE INDEX mention_by_name ON mention (project, {indexed_prefix('name')});"
     + "CREATE INDEX mention_by_place ON mention (project, place_id);"
     + partitioned(
         "import",
@@ -95,11 +102,11 @@ GRAPH_001 = Migration(
     + partitioned("stale", 'name text COLLATE "C" NOT NULL')
     + "CREATE INDEX stale_by_project ON stale (project);",
 )
-# So many files, or edges, are held back before they are written.
-_HELD_FILES = 500
-_HELD_EDGES = 20_000
+# Number of files or edges that are buffered before they are written.
+_MAX_BUFFERED_FILES = 500
+_MAX_BUFFERED_EDGES = 20_000
 _NO_DEPENDENCIES = encoded_dependencies(())
-_PLACED_FACT = "fact JOIN place ON place.project = fact.project AND place.id = place_id"
+_FACT_WITH_PATH = "fact JOIN place ON place.project = fact.project AND place.id = place_id"
 
 
 class _FileFacts(NamedTuple):
@@ -108,7 +115,7 @@ class _FileFacts(NamedTuple):
     parts: bytes
 
 
-class _KnownFact(NamedTuple):
+class _StoredFact(NamedTuple):
     interface_hash: bytes
     state: int
     parts: bytes
@@ -116,16 +123,16 @@ class _KnownFact(NamedTuple):
 
 @dataclass(slots=True)
 class _GraphIds:
-    """Ids of paths and symbols that were looked up or made in a transaction."""
+    """Ids of paths and symbols that were looked up or created in a transaction."""
 
     places: dict[str, int] = field(default_factory=dict)
     nodes: dict[int, dict[str, int]] = field(default_factory=dict)
 
 
 class GraphChanges:
-    """What a transaction has to write to the graph and holds back; of one kind at a time, as it came."""
+    """Buffered graph changes of a transaction. A change of another kind first writes the buffer, to keep the order."""
 
-    def __init__(self, tables: ProjectTables, connection: Connection, ids: Ids) -> None:
+    def __init__(self, tables: ProjectTables, connection: Connection, ids: IdAllocator) -> None:
         self._key = tables.key
         self._connection = connection
         self._new_ids = ids
@@ -133,62 +140,67 @@ class GraphChanges:
         self._facts: dict[str, _FileFacts] = {}
         self._removed: dict[str, None] = {}
         self._resolved: dict[str, ResolutionRecord] = {}
-        self._held_edges = 0
+        self._buffered_edges = 0
 
-    # --- holding back
+    # --- buffering
 
     def write_facts(self, path: str, symbols: Sequence[Symbol], facts: FactRecord) -> None:
-        """Replace a file's symbols and facts, later."""
+        """Buffer new symbols and facts of a file."""
         check_text(path, facts.language)
         for s in symbols:
             check_text(s.key, s.name, s.kind, s.signature, s.doc)
-        if self._removed or self._resolved or path in self._facts or len(self._facts) >= _HELD_FILES:
+        if self._removed or self._resolved or path in self._facts or len(self._facts) >= _MAX_BUFFERED_FILES:
             self.flush()
         self._facts[path] = _FileFacts(symbols, facts, encoded_parts(facts.parts))
 
     def remove_file(self, path: str) -> None:
-        """Forget a file, later."""
+        """Buffer the removal of a file."""
         if self._facts or self._resolved:
             self.flush()
         self._removed[path] = None
 
     def write_resolution(self, resolution: ResolutionRecord) -> None:
-        """Replace a file's edges and imports, later."""
-        if self._facts or self._removed or resolution.path in self._resolved or self._held_edges >= _HELD_EDGES:
+        """Buffer new edges and imports of a file."""
+        if (
+            self._facts
+            or self._removed
+            or resolution.path in self._resolved
+            or self._buffered_edges >= _MAX_BUFFERED_EDGES
+        ):
             self.flush()
         self._resolved[resolution.path] = resolution
-        self._held_edges += len(resolution.edges) + len(resolution.imports) + 1
+        self._buffered_edges += len(resolution.edges) + len(resolution.imports) + 1
 
     def clear(self) -> None:
-        """Forget what is held back, and the ids: what made them is taken back."""
+        """Discard the buffer and the cached ids after a rollback."""
         self._known = _GraphIds()
-        self._forget_held()
+        self._clear_buffer()
 
-    def _forget_held(self) -> None:
+    def _clear_buffer(self) -> None:
         self._facts.clear()
         self._removed.clear()
         self._resolved.clear()
-        self._held_edges = 0
+        self._buffered_edges = 0
 
     def flush(self) -> None:
-        """Write what is held back."""
+        """Write the buffered changes."""
         if self._facts:
             self._flush_facts()
         if self._removed:
             self._flush_removed()
         if self._resolved:
             self._flush_resolved()
-        self._forget_held()
+        self._clear_buffer()
 
     # --- ids
 
     def load_places(self) -> None:
-        """Look all paths up at once."""
+        """Load the ids of all paths."""
         rows = self._connection.execute("SELECT path, id FROM place WHERE project = %s", (self._key,))
         self._known.places = dict(rows.fetchall())
 
     def places(self, paths: Collection[str]) -> dict[str, int]:
-        """The ids of paths, new if need be."""
+        """Return ids by path, creating missing ones."""
         known = self._known.places
         wanted = [path for path in dict.fromkeys(paths) if path not in known]
         if wanted:
@@ -204,7 +216,7 @@ class GraphChanges:
         return known
 
     def _nodes(self, wanted: Mapping[int, Collection[str]]) -> dict[int, dict[str, int]]:
-        """The ids of symbols by place and key, defined or merely referred to, new if need be."""
+        """Return ids of symbols by place id and key, creating missing ones."""
         known = self._known.nodes
         unknown = [place_id for place_id in wanted if place_id not in known]
         if unknown:
@@ -242,19 +254,19 @@ class GraphChanges:
             if file.facts.announces_names and states[path] >= INTERFACE_CHANGED:
                 announcing.append(path)
                 stale += [f"@{symbol.name}" for symbol in file.symbols]
-        self._mark_stale([*stale, *self._announced([ids[path] for path in announcing])])
+        self._mark_stale([*stale, *self._defined_names([ids[path] for path in announcing])])
         self._write_facts(ids, states, known)
         self._write_symbols(ids)
 
-    def _known_facts(self, place_ids: list[int]) -> dict[int, _KnownFact]:
+    def _known_facts(self, place_ids: list[int]) -> dict[int, _StoredFact]:
         rows = self._connection.execute(
             "SELECT place_id, interface_hash, state, parts FROM fact WHERE project = %s AND place_id = ANY(%s)",
             (self._key, place_ids),
             binary=True,
         )
-        return {row[0]: _KnownFact(*row[1:]) for row in rows}
+        return {row[0]: _StoredFact(*row[1:]) for row in rows}
 
-    def _write_facts(self, ids: Mapping[str, int], states: Mapping[str, int], known: Mapping[int, _KnownFact]) -> None:
+    def _write_facts(self, ids: Mapping[str, int], states: Mapping[str, int], known: Mapping[int, _StoredFact]) -> None:
         kept: dict[int, tuple[bytes, int, int]] = {}
         if known:
             for place_id, *rest in self._connection.execute(
@@ -296,12 +308,13 @@ class GraphChanges:
     def _flush_removed(self) -> None:
         places = self.places(self._removed)
         ids = [places[path] for path in self._removed]
-        self._mark_stale(self._announced(ids))
+        self._mark_stale(self._defined_names(ids))
         for table in ("symbol", "edge", "mention", "import", "fact"):
             self._connection.execute(f"DELETE FROM {table} WHERE project = %s AND place_id = ANY(%s)", (self._key, ids))
 
-    def _announced(self, place_ids: list[int]) -> list[str]:
-        """The names that files define so far: whoever looked them up has to look again."""
+    def _defined_names(self, place_ids: list[int]) -> list[str]:
+        """Return stale dependencies for the names that files define, so that files that looked them up are resolved
+        again."""
         rows = self._connection.execute(
             "SELECT DISTINCT name FROM symbol WHERE project = %s AND place_id = ANY(%s)", (self._key, place_ids)
         )
@@ -409,7 +422,7 @@ class PostgresGraphWriter:
         return [row[0] for row in self._tables.query(sql, (self._tables.key,))]
 
     def unsettled(self) -> list[Unsettled]:
-        sql = f"SELECT path, language, state FROM {_PLACED_FACT} WHERE fact.project = %s AND state > 0 ORDER BY path"
+        sql = f"SELECT path, language, state FROM {_FACT_WITH_PATH} WHERE fact.project = %s AND state > 0 ORDER BY path"
         return [Unsettled(*row) for row in self._tables.query(sql, (self._tables.key,))]
 
     def languages(self) -> dict[str, str]:
@@ -419,13 +432,13 @@ class PostgresGraphWriter:
         wanted = set(map(checksum, dependencies))
         if not wanted:
             return set()
-        sql = f"SELECT path, dependencies FROM {_PLACED_FACT} WHERE fact.project = %s"
+        sql = f"SELECT path, dependencies FROM {_FACT_WITH_PATH} WHERE fact.project = %s"
         rows = self._tables.query(sql, (self._tables.key,))
         return {path for path, blob in rows if not wanted.isdisjoint(array("I", blob))}
 
     def depends(self, path: str, dependency: str) -> bool:
         named, given = is_one_of("path", [path])
-        sql = f"SELECT dependencies FROM {_PLACED_FACT} WHERE fact.project = %s AND {named}"
+        sql = f"SELECT dependencies FROM {_FACT_WITH_PATH} WHERE fact.project = %s AND {named}"
         rows = self._tables.query(sql, (self._tables.key, *given))
         return bool(rows) and checksum(dependency) in array("I", rows[0][0])
 
@@ -435,13 +448,13 @@ class PostgresGraphWriter:
 
     def fact_source(self) -> PostgresFactSource:
         self._changes.flush()
-        return PostgresFactSource(self._tables.database.opening, self._tables.key)
+        return PostgresFactSource(self._tables.database.connection_settings, self._tables.key)
 
     def pending(self, paths: Iterable[str]) -> PendingFacts:
         pending, given = PendingFacts({}, {}), list(paths)
         named, values = is_one_of("path", given)
         key = self._tables.key
-        sql = f"SELECT path, interface, body FROM {_PLACED_FACT} WHERE fact.project = %s AND {named}"
+        sql = f"SELECT path, interface, body FROM {_FACT_WITH_PATH} WHERE fact.project = %s AND {named}"
         found = {row[0]: (row[1], row[2]) for row in self._tables.query(sql, (key, *values))}
         pending.facts.update({path: found.get(path, (None, None)) for path in given})
         for name, path, node_key, kind in self._tables.query(
@@ -466,18 +479,18 @@ class PostgresGraphWriter:
 
 
 def languages_of(tables: ProjectTables) -> dict[str, str]:
-    """Every file of the graph and its language."""
-    sql = f"SELECT path, language FROM {_PLACED_FACT} WHERE fact.project = %s ORDER BY place_id"
+    """Return the language of every file in the graph."""
+    sql = f"SELECT path, language FROM {_FACT_WITH_PATH} WHERE fact.project = %s ORDER BY place_id"
     return dict(tables.query(sql, (tables.key,)))
 
 
 def dependants_by_name(tables: ProjectTables, dependencies: Iterable[str]) -> dict[str, list[str]]:
-    """The files whose resolution depended on each of the names, and a few more by chance."""
+    """Return the files whose resolution depended on each name; checksum collisions may add a few."""
     wanted: dict[int, list[str]] = {}
     for name in dependencies:
         wanted.setdefault(checksum(name), []).append(name)
     found: dict[str, list[str]] = {}
-    sql = f"SELECT path, dependencies FROM {_PLACED_FACT} WHERE fact.project = %s ORDER BY path"
+    sql = f"SELECT path, dependencies FROM {_FACT_WITH_PATH} WHERE fact.project = %s ORDER BY path"
     for path, blob in tables.query(sql, (tables.key,)) if wanted else ():
         for known in wanted.keys() & set(array("I", blob)):
             for name in wanted[known]:
@@ -485,21 +498,22 @@ def dependants_by_name(tables: ProjectTables, dependencies: Iterable[str]) -> di
     return found
 
 
-# One name costs the server a millisecond, most of it for a plan; all names of a project cost as much as a few hundred.
-_NAMES_ONE_BY_ONE = 200
-_MOST_SYMBOLS_KEPT = 200_000
-_PLACED_SYMBOL = """symbol JOIN node ON node.project = symbol.project AND node.id = symbol.node_id
+# One lookup takes a millisecond, mostly for planning; loading all names costs as much as a few hundred lookups.
+_MAX_SINGLE_LOOKUPS = 200
+_MAX_PRELOADED_SYMBOLS = 200_000
+_SYMBOL_WITH_PATH = """symbol JOIN node ON node.project = symbol.project AND node.id = symbol.node_id
     JOIN place ON place.project = symbol.project AND place.id = symbol.place_id WHERE symbol.project = %s"""
-_PLACED_ORDER = "ORDER BY place.path, symbol.line, symbol.node_id"
+_PATH_ORDER = "ORDER BY place.path, symbol.line, symbol.node_id"
 
 
 class PostgresFacts:
-    """Implements `store.graph.FactReader`. One that `reads_ahead` is for facts that do not change while it reads."""
+    """Implements `store.graph.FactReader`. With `preloads_names`, all names are loaded after many lookups; only for
+    facts that do not change while they are read."""
 
-    def __init__(self, database: Database, key: int, *, reads_ahead: bool = False) -> None:
+    def __init__(self, database: PostgresDatabase, key: int, *, preloads_names: bool = False) -> None:
         self._database = database
         self._key = key
-        self._reads_ahead = reads_ahead
+        self._preloads_names = preloads_names
         self._names_asked = 0
         self._by_name: dict[str, list[tuple[str, str, str]]] | None = None
 
@@ -511,34 +525,34 @@ class PostgresFacts:
 
     def _of_file(self, column: str, path: str) -> bytes | None:
         named, given = is_one_of("path", [path])
-        sql = f"SELECT {column} FROM {_PLACED_FACT} WHERE fact.project = %s AND {named}"
+        sql = f"SELECT {column} FROM {_FACT_WITH_PATH} WHERE fact.project = %s AND {named}"
         rows = self._database.query(sql, (self._key, *given))
         return rows[0][0] if rows else None
 
     def symbols_named(self, name: str) -> list[tuple[str, str, str]]:
         self._names_asked += 1
-        if self._reads_ahead and self._names_asked == _NAMES_ONE_BY_ONE:
-            self._by_name = self._every_name()
+        if self._preloads_names and self._names_asked == _MAX_SINGLE_LOOKUPS:
+            self._by_name = self._read_all_names()
         if self._by_name is not None:
             return self._by_name.get(name.replace("\0", "\ufffd"), [])
         named, given = is_one_of_in_any_case("symbol.name", [name])
         rows = self._database.query(
-            f"""SELECT place.path, node.key, symbol.kind FROM {_PLACED_SYMBOL}
-                AND {named} AND symbol.name = %s {_PLACED_ORDER}""",
+            f"""SELECT place.path, node.key, symbol.kind FROM {_SYMBOL_WITH_PATH}
+                AND {named} AND symbol.name = %s {_PATH_ORDER}""",
             (self._key, *given, name),
         )
         return [(row[0], row[1], row[2]) for row in rows]
 
-    def _every_name(self) -> dict[str, list[tuple[str, str, str]]] | None:
-        """All symbols by their names; None where they are too many for the memory of a child.
+    def _read_all_names(self) -> dict[str, list[tuple[str, str, str]]] | None:
+        """Return all symbols by name; None if they are too many for the memory of a child process.
 
-        Table by table: of rows that were only just written the server knows too little to plan a join of all of them.
+        The tables are read separately: the planner has no statistics on new rows and would choose a slow join.
         """
         with self._database.snapshot():
-            most = _MOST_SYMBOLS_KEPT + 1
+            row_limit = _MAX_PRELOADED_SYMBOLS + 1
             sql = "SELECT name, place_id, line, node_id, kind FROM symbol WHERE project = %s LIMIT %s"
-            symbols = self._database.query(sql, (self._key, most))
-            if len(symbols) == most:
+            symbols = self._database.query(sql, (self._key, row_limit))
+            if len(symbols) == row_limit:
                 return None
             paths = dict(self._database.query("SELECT id, path FROM place WHERE project = %s", (self._key,)))
             keys = dict(self._database.query("SELECT id, key FROM node WHERE project = %s", (self._key,)))
@@ -551,12 +565,13 @@ class PostgresFacts:
 
 @dataclass(frozen=True, slots=True)
 class PostgresFactSource:
-    """Implements `store.graph.FactSource`: an address to connect to, which goes to the child through its pipe alone."""
+    """Implements `store.graph.FactSource` with an address (including the password), which is sent to the child through
+    its pipe only."""
 
-    opening: tuple[str, str] = field(repr=False)
+    connection_settings: tuple[str, str] = field(repr=False)
     key: int
 
     def reader(self) -> PostgresFacts:
-        url, schema = self.opening
-        database = Database(url, migrations=None, schema=schema, pool_size=1)
-        return PostgresFacts(database, self.key, reads_ahead=True)
+        url, schema = self.connection_settings
+        database = PostgresDatabase(url, migrations=None, schema=schema, pool_size=1)
+        return PostgresFacts(database, self.key, preloads_names=True)

@@ -1,4 +1,4 @@
-"""Questions to the tables of the code graph: symbols by name or place, edges in and out, imports, counts."""
+"""Queries on the code graph in PostgreSQL: symbols by name or position, references, imports, counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
 
-    from deltos.store.postgres.tables import ProjectTables
+    from deltos.store.postgres.project_tables import ProjectTables
 
 _COLUMNS = """node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, symbol.signature, symbol.doc,
               place.path, symbol.node_id"""
@@ -51,7 +51,7 @@ class PostgresGraph:
         return PostgresFacts(self._tables.database, self._tables.key)
 
     def fact_source(self) -> PostgresFactSource:
-        return PostgresFactSource(self._tables.database.opening, self._tables.key)
+        return PostgresFactSource(self._tables.database.connection_settings, self._tables.key)
 
     def dependants_by_name(self, dependencies: Iterable[str]) -> dict[str, list[str]]:
         return dependants_by_name(self._tables, dependencies)
@@ -72,18 +72,18 @@ class PostgresGraph:
             self._keep(rows)
             return {path: tuple(rows)}
 
-        # Each of them is kept by itself, with its texts.
-        return list(self._tables.kept("symbols in", [path], read, lambda rows: 8 * len(rows))[path])
+        # Only references are counted here: each symbol is also cached on its own, with its texts.
+        return list(self._tables.cached_rows("symbols in", [path], read, lambda rows: 8 * len(rows))[path])
 
     def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
         def read(missing: list[int]) -> dict[int, Symbol]:
             rows = self._symbols(f"{_SYMBOL} AND symbol.node_id = ANY(%s)", missing)
             return {symbol.node_id: symbol for symbol in rows}
 
-        return dict(sorted(self._tables.kept(_KEPT_SYMBOL, list(node_ids), read, _symbol_bytes).items()))
+        return dict(sorted(self._tables.cached_rows(_KEPT_SYMBOL, list(node_ids), read, _symbol_bytes).items()))
 
     def _keep(self, rows: Sequence[Symbol]) -> None:
-        """Keep symbols that were found: who asks for their uses asks for them again."""
+        """Cache symbols that were found, because a caller that asks for their references reads them again."""
         if state := self._tables.state():
             state.put(_KEPT_SYMBOL, {row.node_id: row for row in rows}, _symbol_bytes)
 
@@ -167,7 +167,7 @@ class PostgresGraph:
 
     def users(self, *, limit: int, below: str = "") -> dict[int, int]:
         where = "AND (place.path = %s OR place.path >= %s AND place.path < %s)" if below else ""
-        # "0" follows "/": the paths between are those of the folder.
+        # "0" is the character after "/", so the range contains exactly the paths below the folder.
         given = (below, f"{below}/", f"{below}0") if below else ()
         sql = f"""SELECT edge.target_id, COUNT(DISTINCT edge.place_id) FROM edge
                   JOIN node ON node.project = edge.project AND node.id = edge.target_id
@@ -185,7 +185,7 @@ class PostgresGraph:
                   WHERE mention.project = %s AND {named} ORDER BY place.path, mention.line, mention.source_id"""
         return self._references(sql, *given)
 
-    # --- the whole
+    # --- whole graph
 
     def imports(self) -> list[ImportRow]:
         sql = """SELECT source.path, target.path, import.line, import.mode FROM import

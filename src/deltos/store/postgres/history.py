@@ -1,4 +1,4 @@
-"""The tables of history: commits, the files that each touched, and two inverted indexes (by commit, by file)."""
+"""Git history in PostgreSQL: tables of commits and touched files, and packed word indexes by commit and by file."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from deltos.store.history import (
-    LEAST_TOGETHER,
     MAX_COUNTED_COMMITS,
     MAX_RELATED_FILES,
     MAX_WORD_COMMITS,
+    MIN_COMMITS_TOGETHER,
     ChangedTogether,
     CommitMatch,
     CommitRecord,
@@ -19,22 +19,22 @@ from deltos.store.history import (
     HistoryTotals,
 )
 from deltos.store.postgres.code import next_numbers
-from deltos.store.postgres.database import Migration
+from deltos.store.postgres.database import PostgresMigration
+from deltos.store.postgres.packed_word_index import PackedWordIndex, WordChanges, WordKind, remove_words
 from deltos.store.postgres.partitions import partitioned
-from deltos.store.postgres.rows import copy_rows, cut, digest, is_one_of
-from deltos.store.postgres.words import WordChanges, WordIndex, WordKind, remove_words
+from deltos.store.postgres.rows import copy_rows, digest, indexed_prefix, is_one_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from deltos.store.postgres.database import Connection
-    from deltos.store.postgres.tables import Ids, ProjectTables
+    from deltos.store.postgres.project_tables import IdAllocator, ProjectTables
     from deltos.store.version import Version
 
-# A higher number is a later commit. Vectors are a row for each write: they are read all together, and those of a commit
-# that was removed lead to nothing.
-HISTORY_001 = Migration(
+# A higher id is a later commit. Vectors have one row per write: they are always read all together, and vectors of
+# removed commits are ignored by readers.
+HISTORY_001 = PostgresMigration(
     "history-001-commits",
     partitioned(
         "past_commit",
@@ -61,7 +61,7 @@ HISTORY_001 = Migration(
         is_settled boolean NOT NULL DEFAULT false,
         PRIMARY KEY (project, id)""",
     )
-    + f"CREATE INDEX past_file_by_path ON past_file (project, {cut('path')});"
+    + f"CREATE INDEX past_file_by_path ON past_file (project, {indexed_prefix('path')});"
     + "CREATE INDEX past_file_unsettled ON past_file (project, id) WHERE NOT is_settled;"
     + partitioned(
         "past_touch",
@@ -69,7 +69,7 @@ HISTORY_001 = Migration(
     )
     + "CREATE INDEX past_touch_by_commit ON past_touch (project, commit_id, file_id);"
     + partitioned("past_name", 'before text COLLATE "C" NOT NULL, path text COLLATE "C" NOT NULL')
-    + f"CREATE INDEX past_name_by_before ON past_name (project, {cut('before')});"
+    + f"CREATE INDEX past_name_by_before ON past_name (project, {indexed_prefix('before')});"
     + partitioned(
         "past_vectors",
         """number bigint NOT NULL,
@@ -84,7 +84,7 @@ PAST_FILE_WORDS = WordKind(4, (1.0,))
 _COMMIT = ", ".join(
     f"past_commit.{name}" for name in ("id", "hash", "time", "author", "subject", "body", "file_count", "is_merge")
 )
-# Commits are read from the newest on; what comes before the first that was read needs room below it.
+# Commits are read from the newest on, so older commits need ids below that of the first one.
 _FIRST_ID = 1 << 40
 
 
@@ -93,8 +93,8 @@ class PostgresHistory:
 
     def __init__(self, tables: ProjectTables) -> None:
         self._tables = tables
-        self._commit_words = WordIndex(tables, COMMIT_WORDS)
-        self._file_words = WordIndex(tables, PAST_FILE_WORDS)
+        self._commit_words = PackedWordIndex(tables, COMMIT_WORDS)
+        self._file_words = PackedWordIndex(tables, PAST_FILE_WORDS)
 
     def _query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         return self._tables.query(sql, (self._tables.key, *values))
@@ -119,7 +119,7 @@ class PostgresHistory:
                       WHERE project = %s AND {named} AND changes > 0"""
             return {row[0]: FileHistoryRow(*row[1:]) for row in self._query(sql, *given)}
 
-        return self._tables.kept("history of file", paths, read, lambda row: len(row.words))
+        return self._tables.cached_rows("history of file", paths, read, lambda row: len(row.words))
 
     def vectors_since(self, model: str, number: int) -> list[CommitVectors]:
         rows = self._query(
@@ -143,7 +143,7 @@ class PostgresHistory:
         def read(missing: list[int]) -> dict[int, str]:
             return dict(self._query("SELECT id, words FROM past_commit WHERE project = %s AND id = ANY(%s)", missing))
 
-        return self._tables.kept("commit words", ids, read, len)
+        return self._tables.cached_rows("commit words", ids, read, len)
 
     def match_files(self, terms: Sequence[str], *, limit: int) -> list[tuple[str, float]]:
         if not terms:
@@ -182,7 +182,7 @@ class PostgresHistory:
             MAX_RELATED_FILES,
             MAX_COUNTED_COMMITS,
             key,
-            LEAST_TOGETHER,
+            MIN_COMMITS_TOGETHER,
             limit,
         )
         return [ChangedTogether(*row) for row in rows]
@@ -192,7 +192,7 @@ class PostgresHistory:
     ) -> list[CommitMatch]:
         if not terms:
             return []
-        condition, values = _narrowed(spans, authors)
+        condition, values = _commit_filter(spans, authors)
 
         def known(ids: list[int]) -> Mapping[int, CommitRow]:
             rows = self._query(
@@ -204,7 +204,7 @@ class PostgresHistory:
             found = self._commit_words.match(terms).best_of(limit, known)
         return [CommitMatch(commit, score) for _, score, commit in found]
 
-    def commits_saying(
+    def commits_with_subject_terms(
         self,
         groups: Sequence[Sequence[str]],
         spans: Sequence[tuple[int, int]] = (),
@@ -214,9 +214,9 @@ class PostgresHistory:
     ) -> list[CommitRow]:
         if not all(groups) or not groups:
             return []
-        condition, values = _narrowed(spans, authors)
+        condition, values = _commit_filter(spans, authors)
         with self._tables.snapshot():
-            ids = self._commit_words.having_all(groups)
+            ids = self._commit_words.rows_with_all(groups)
             rest = f"AND id = ANY(%s) {condition} ORDER BY past_commit.id DESC LIMIT %s"
             return self._commits(rest, ids, *values, limit) if ids else []
 
@@ -227,13 +227,13 @@ class PostgresHistory:
     def commits_in(
         self, spans: Sequence[tuple[int, int]], authors: Sequence[str] = (), *, limit: int
     ) -> list[CommitRow]:
-        condition, values = _narrowed(spans, authors)
+        condition, values = _commit_filter(spans, authors)
         return self._commits(f"{condition} ORDER BY past_commit.id DESC LIMIT %s", *values, limit)
 
     def authors(self) -> Collection[str]:
         return [row[0] for row in self._query("SELECT DISTINCT author FROM past_commit WHERE project = %s")]
 
-    def commits_named(self, prefix: str, *, limit: int) -> list[CommitRow]:
+    def commits_by_hash(self, prefix: str, *, limit: int) -> list[CommitRow]:
         rest = "AND hash >= %s AND hash < %s ORDER BY past_commit.id DESC LIMIT %s"
         return self._commits(rest, prefix, f"{prefix}g", limit)
 
@@ -262,8 +262,10 @@ class PostgresHistory:
             return {asked: tuple(paths) for asked, paths in found.items()}
 
         asked = [(commit_id, limit) for commit_id in ids]
-        kept = self._tables.kept("paths of commit", asked, read, lambda paths: sum(map(len, paths)) + 60 * len(paths))
-        return {commit_id: list(kept[commit_id, limit]) for commit_id in ids}
+        cached_rows = self._tables.cached_rows(
+            "paths of commit", asked, read, lambda paths: sum(map(len, paths)) + 60 * len(paths)
+        )
+        return {commit_id: list(cached_rows[commit_id, limit]) for commit_id in ids}
 
     def renamed(self) -> dict[str, str]:
         return dict(self._query("SELECT before, path FROM past_name WHERE project = %s"))
@@ -276,7 +278,7 @@ class PostgresHistory:
 class PostgresHistoryWriter:
     """Implements `store.history.HistoryWriter`."""
 
-    def __init__(self, tables: ProjectTables, connection: Connection, ids: Ids) -> None:
+    def __init__(self, tables: ProjectTables, connection: Connection, ids: IdAllocator) -> None:
         self._tables = tables
         self._key = tables.key
         self._connection = connection
@@ -285,17 +287,17 @@ class PostgresHistoryWriter:
         self._file_words = WordChanges(PAST_FILE_WORDS)
 
     def flush(self) -> None:
-        """Write the words that are held back."""
+        """Write the buffered words."""
         self._commit_words.write(self._connection, self._key)
         self._file_words.write(self._connection, self._key)
 
-    def clear_held(self) -> None:
-        """Forget the words that are held back."""
+    def clear_buffer(self) -> None:
+        """Discard the buffered words."""
         self._commit_words.clear()
         self._file_words.clear()
 
     def clear(self) -> None:
-        self.clear_held()
+        self.clear_buffer()
         remove_words(self._connection, self._key, (COMMIT_WORDS, PAST_FILE_WORDS))
         for table in ("past_commit", "past_file", "past_touch", "past_name", "past_vectors"):
             self._run(f"DELETE FROM {table} WHERE project = %s")
@@ -305,15 +307,15 @@ class PostgresHistoryWriter:
         return cursor.fetchall() if cursor.description else []
 
     def add_newer(self, commits: Sequence[CommitRecord], model: str = "") -> None:
-        highest = self._end("highest")
+        highest = self._outermost_id("highest")
         self._add(commits, range(highest + len(commits), highest, -1), model)
 
     def add_older(self, commits: Sequence[CommitRecord], model: str = "") -> None:
-        lowest = self._end("lowest")
+        lowest = self._outermost_id("lowest")
         self._add(commits, range(lowest - 1, lowest - 1 - len(commits), -1), model)
 
-    def _end(self, which: str) -> int:
-        # Of all that ever had words: those of a commit that was removed still carry its number.
+    def _outermost_id(self, which: str) -> int:
+        # Includes ids of removed commits, whose words are still in the index.
         self.flush()
         rows = self._run(f"SELECT {which} FROM word_total WHERE project = %s AND kind = %s", COMMIT_WORDS.number)
         return rows[0][0] if rows else _FIRST_ID
@@ -332,7 +334,7 @@ class PostgresHistoryWriter:
             for n, c in fresh:
                 self._commit_words.added[n] = (c.subject_words, c.body_words, c.path_words)
             self._touch([(path, number) for number, commit in fresh for path in dict.fromkeys(commit.paths)])
-            self._add_vectors([(number, commit.vector) for number, commit in fresh if _tells_of_files(commit)], model)
+            self._add_vectors([(number, commit.vector) for number, commit in fresh if _is_about_files(commit)], model)
 
     def _add_vectors(self, vectors: Sequence[tuple[int, bytes]], model: str) -> None:
         if not model or not vectors:
@@ -381,7 +383,7 @@ class PostgresHistoryWriter:
         ids = [row[0] for row in rows]
         files = self._run("DELETE FROM past_touch WHERE project = %s AND commit_id = ANY(%s) RETURNING file_id", ids)
         self._unsettle(row[0] for row in files)
-        # Its words stay in their index, where nothing leads to them any more.
+        # Its words stay in the index; matches without a row are ignored.
         self._run("DELETE FROM past_commit WHERE project = %s AND id = ANY(%s)", ids)
 
     def _unsettle(self, ids: Iterable[int]) -> None:
@@ -426,7 +428,8 @@ class PostgresHistoryWriter:
         return len(rows)
 
     def _settle(self, before: Mapping[int, str | None]) -> None:
-        """Count the commits of files and gather their words; `before` are those that are indexed, if any are."""
+        """Count the commits of files and collect their words. `before` maps file ids to indexed words, or to None if
+        not indexed."""
         found = self._commits_of(list(before))
         self._forget([file_id for file_id in before if file_id not in found])
         for file_id, (_, _, words) in found.items():
@@ -443,8 +446,8 @@ class PostgresHistoryWriter:
         )
 
     def _commits_of(self, file_ids: list[int]) -> dict[int, tuple[int, int, str]]:
-        """How many commits each file has, when the last was, and the words of the latest; files without any are left
-        out."""
+        """Return number of commits, time of the last one and words of the latest ones by file; files without commits
+        are left out."""
         rows = self._run(
             f"""SELECT file_id, COUNT(*), MAX(time), coalesce(string_agg(words, ' ' ORDER BY commit_id DESC)
                 FILTER (WHERE words <> '' AND rank <= {MAX_WORD_COMMITS} AND file_count <= {MAX_RELATED_FILES}), '')
@@ -468,7 +471,7 @@ class PostgresHistoryWriter:
         self._run("DELETE FROM past_touch WHERE project = %s AND file_id = ANY(%s)", list(ids))
 
     def _unindex(self, file_id: int, words: str) -> None:
-        """Take the words of a file out of their index, which has to be told what they were."""
+        """Remove the words of a file from the index, which needs the old words for that."""
         if self._file_words.added.pop(file_id, None) is None:
             self._file_words.removed[file_id] = (words,)
 
@@ -477,12 +480,12 @@ def _counted(commit: CommitRecord) -> tuple[int, bool, str]:
     return commit.file_count, commit.is_merge, commit.subject_words
 
 
-def _tells_of_files(commit: CommitRecord) -> bool:
+def _is_about_files(commit: CommitRecord) -> bool:
     return bool(commit.vector and commit.paths) and commit.file_count <= MAX_RELATED_FILES
 
 
-def _narrowed(spans: Sequence[tuple[int, int]], authors: Sequence[str]) -> tuple[str, list[object]]:
-    """A further condition on a commit's time and author, with its values."""
+def _commit_filter(spans: Sequence[tuple[int, int]], authors: Sequence[str]) -> tuple[str, list[object]]:
+    """Return an additional SQL condition on time and author of a commit, with its values."""
     condition, values = "", list[object]()
     if spans:
         inside = " OR ".join(["past_commit.time >= %s AND past_commit.time < %s"] * len(spans))

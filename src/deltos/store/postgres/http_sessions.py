@@ -1,20 +1,20 @@
-"""Sessions of clients over HTTP: their table and every statement that touches it. Ids are kept as digests."""
+"""HTTP client sessions in PostgreSQL: table and queries. Session ids are stored as digests."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from deltos.digest import sha256
-from deltos.store.http_sessions import KeptSession, SessionUse
-from deltos.store.postgres.migration import Migration
+from deltos.store.http_sessions import SessionUse, StoredSession
+from deltos.store.postgres.migration import PostgresMigration
 from deltos.store.postgres.rights import SERVER, protected
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.database import PostgresDatabase
 
-HTTP_SESSIONS_001 = Migration(
+HTTP_SESSIONS_001 = PostgresMigration(
     "http-sessions-001",
     """
     CREATE TABLE http_session (
@@ -29,42 +29,44 @@ HTTP_SESSIONS_001 = Migration(
     """
     + protected("http_session", SERVER),
 )
-# So often is noted that a session is in use: not with every request.
-_NOTED_SECONDS = 10
+# The time of last use is written at most once in this interval, not with every request.
+_USE_NOTE_SECONDS = 10
 
 
 class PostgresHttpSessions:
     """Implements `store.http_sessions.SessionRecords`."""
 
-    def __init__(self, opened: Callable[[], Database], idle_seconds: float) -> None:
-        self._opened = opened
+    def __init__(self, open_database: Callable[[], PostgresDatabase], idle_seconds: float) -> None:
+        self._open_database = open_database
         self._idle_seconds = idle_seconds
 
     @property
-    def _database(self) -> Database:
-        return self._opened()
+    def _database(self) -> PostgresDatabase:
+        return self._open_database()
 
-    def find(self, session_id: str) -> KeptSession | None:
+    def find(self, session_id: str) -> StoredSession | None:
         rows = self._database.query(
             """SELECT caller, opening, state, used_at < now() - make_interval(secs => %s) FROM http_session
                WHERE key = %s AND used_at > now() - make_interval(secs => %s)""",
-            (_NOTED_SECONDS, _key(session_id), self._idle_seconds),
+            (_USE_NOTE_SECONDS, _key(session_id), self._idle_seconds),
         )
         if not rows:
             return None
         caller, opening, state, is_due = rows[0]
         if is_due:
-            self._note("UPDATE http_session SET used_at = now() WHERE key = %s", _key(session_id))
-        return KeptSession(caller, opening, state)
+            self._write_unsynced("UPDATE http_session SET used_at = now() WHERE key = %s", _key(session_id))
+        return StoredSession(caller, opening, state)
 
     def uses(self) -> list[SessionUse]:
-        self._note("DELETE FROM http_session WHERE used_at <= now() - make_interval(secs => %s)", self._idle_seconds)
+        self._write_unsynced(
+            "DELETE FROM http_session WHERE used_at <= now() - make_interval(secs => %s)", self._idle_seconds
+        )
         rows = self._database.query(
             "SELECT key, caller, extract(epoch FROM now() - used_at)::double precision FROM http_session"
         )
         return [SessionUse(*row) for row in rows]
 
-    def add(self, session_id: str, session: KeptSession) -> None:
+    def add(self, session_id: str, session: StoredSession) -> None:
         self._write(
             "INSERT INTO http_session (key, caller, opening, state) VALUES (%s, %s, %s, %s)",
             _key(session_id),
@@ -86,8 +88,8 @@ class PostgresHttpSessions:
         with self._database.write() as connection:
             connection.execute(sql.encode(), values)
 
-    def _note(self, sql: str, *values: object) -> None:
-        """Write what may be lost in a crash of the server: nobody waits for the disk."""
+    def _write_unsynced(self, sql: str, *values: object) -> None:
+        """Write without waiting for the disk; the change may be lost if the server crashes."""
         with self._database.write() as connection:
             connection.execute("SET LOCAL synchronous_commit TO off")
             connection.execute(sql.encode(), values)

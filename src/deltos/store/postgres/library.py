@@ -1,4 +1,4 @@
-"""The library: documentation and API descriptions, which all that use one database share."""
+"""The library in PostgreSQL: documentation and API descriptions, shared by all servers of a database."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from deltos.store.postgres.apis import APIS_001, PostgresApis
 from deltos.store.postgres.docs import DOCS_SOURCES_001, DOCS_SOURCES_002, PostgresSources
 from deltos.store.postgres.docs_index import DOCS_INDEX_001, DOCS_INDEX_002, PostgresPages
 from deltos.store.postgres.docs_search import PostgresPassages
-from deltos.store.postgres.stopped import STOPPED_001, PostgresStopped
+from deltos.store.postgres.unreadable_content import STOPPED_001, PostgresUnreadableContent
 from deltos.store.postgres.vectors import API_UNITS, DOCS_CHUNKS, LIBRARY_VECTORS_001, PostgresVectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.database import PostgresDatabase
 
 LIBRARY_STEPS = (
     DOCS_SOURCES_001,
@@ -29,9 +29,9 @@ LIBRARY_STEPS = (
 
 
 class PostgresLibrary:
-    """Implements `store.library.LibraryStore`. The database is the opener's: closing this leaves it open."""
+    """Implements `store.library.LibraryStore`. Closing it leaves the database open."""
 
-    def __init__(self, database: Database, *, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, database: PostgresDatabase, *, now: Callable[[], float] = time.time) -> None:
         self.database = database
         self.sources = PostgresSources(database)
         self.pages = PostgresPages(database)
@@ -39,7 +39,7 @@ class PostgresLibrary:
         self.vectors = PostgresVectors(database, DOCS_CHUNKS)
         self.apis = PostgresApis(database)
         self.api_vectors = PostgresVectors(database, API_UNITS)
-        self.stopped = PostgresStopped(database, now)
+        self.unreadable_content = PostgresUnreadableContent(database, now)
 
     def close(self) -> None:
         pass

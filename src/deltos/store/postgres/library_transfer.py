@@ -1,4 +1,4 @@
-"""Carries a library out of PostgreSQL, and into a database that has none."""
+"""Copy a library out of PostgreSQL, or into an empty database."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from deltos.store.apis import NewUnit, UnitRow, WordsRow
 from deltos.store.documents import CrawlAddress
 from deltos.store.postgres.docs import ADDRESS_COLUMNS, digest_of, hold_source, insert_addresses, insert_source
 from deltos.store.postgres.docs_index import CHUNK_WORDS, PAGE_WORDS, chunk_words
-from deltos.store.postgres.postings import ITEM_BITS
-from deltos.store.transfer import CarriedApi, CarriedChunk, CarriedPage, CarriedSource
+from deltos.store.postgres.posting_index import ITEM_BITS
+from deltos.store.transfer import TransferredApi, TransferredChunk, TransferredPage, TransferredSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from deltos.store.postgres.database import Connection, Database
+    from deltos.store.postgres.database import Connection, PostgresDatabase
     from deltos.store.postgres.library import PostgresLibrary
     from deltos.store.transfer import Vector
 
@@ -25,18 +25,18 @@ _UNIT = "kind, key, pointer, title, grouping_name, method, path, tags, deprecate
 
 
 class PostgresLibraryTransfer:
-    """Reads and writes all that a library has."""
+    """Reads and writes a whole library."""
 
     def __init__(self, library: PostgresLibrary) -> None:
         self._library = library
 
     def names(self) -> set[str]:
-        """The ids of the sources and the names of the APIs, in lower case, that are there."""
+        """Return the ids of all sources and the lower-case names of all APIs."""
         sources, apis = self._library.sources.sources(), self._library.apis.apis()
         return {*(source.id for source in sources), *(api.name.lower() for api in apis)}
 
-    def sources(self) -> Iterator[CarriedSource]:
-        """Every documentation source."""
+    def sources(self) -> Iterator[TransferredSource]:
+        """Yield every documentation source."""
         database = self._library.database
         for source in self._library.sources.sources():
             rows = database.query(
@@ -44,18 +44,20 @@ class PostgresLibraryTransfer:
                 (source.id,),
             )
             addresses = tuple(CrawlAddress(*row) for row in rows)
-            yield CarriedSource(source, self._library.sources.crawl(source.id), addresses, _pages(database, source.id))
+            yield TransferredSource(
+                source, self._library.sources.crawl(source.id), addresses, _pages(database, source.id)
+            )
 
-    def apis(self) -> Iterator[CarriedApi]:
-        """Every API."""
+    def apis(self) -> Iterator[TransferredApi]:
+        """Yield every API."""
         query = f"""SELECT {", ".join(f"u.{name}" for name in _UNIT.split(", "))}, u.body,
             u.names, u.words_title, u.words_tags, u.description, u.details, v.model, v.data FROM api_unit u
             LEFT JOIN api_unit_vector v ON v.key = u.id AND v.model <> '' WHERE u.api = %s ORDER BY u.id"""
         for api in self._library.apis.apis():
-            yield CarriedApi(api, tuple(_unit(row) for row in self._library.database.query(query, (api.id,))))
+            yield TransferredApi(api, tuple(_unit(row) for row in self._library.database.query(query, (api.id,))))
 
-    def add_source(self, carried: CarriedSource) -> None:
-        """Write a source that is not there yet, all of it or nothing."""
+    def add_source(self, carried: TransferredSource) -> None:
+        """Write a new source in one transaction."""
         with self._library.database.write() as connection:
             insert_source(connection, carried.source)
             number = hold_source(connection, carried.source.id) or 0
@@ -71,8 +73,8 @@ class PostgresLibraryTransfer:
             while pages := list(islice(carried.pages, _PAGES_AT_ONCE)):
                 _add_pages(connection, number, pages)
 
-    def add_api(self, carried: CarriedApi) -> None:
-        """Write an API that is not there yet."""
+    def add_api(self, carried: TransferredApi) -> None:
+        """Write a new API."""
         self._library.apis.replace(carried.api, [unit for unit, _ in carried.units])
         api = self._library.apis.api(carried.api.name)
         ids = sorted(self._library.apis.unit_ids(api.id)) if api else []
@@ -83,7 +85,7 @@ class PostgresLibraryTransfer:
             )
 
 
-def _pages(database: Database, source_id: str) -> Iterator[CarriedPage]:
+def _pages(database: PostgresDatabase, source_id: str) -> Iterator[TransferredPage]:
     [(number,)] = database.query("SELECT number FROM docs_source WHERE id = %s", (source_id,))
     query = f"""SELECT id, {_PAGE}, link_targets, link_texts, is_indexed, title_words, heading_words, body_words
         FROM docs_page WHERE source = %s AND id > %s ORDER BY id LIMIT {_PAGES_AT_ONCE}"""
@@ -92,18 +94,18 @@ def _pages(database: Database, source_id: str) -> Iterator[CarriedPage]:
         for page_id, *cells, targets, texts, is_indexed, title, headings, body in rows:
             links = tuple(zip(targets, texts, strict=True))
             words = (title, headings, body) if is_indexed else None
-            yield CarriedPage._make((*cells, links, words, _chunks(database, number, page_id)))
+            yield TransferredPage._make((*cells, links, words, _chunks(database, number, page_id)))
         last = rows[-1][0]
 
 
-def _chunks(database: Database, source: int, page_id: int) -> tuple[CarriedChunk, ...]:
+def _chunks(database: PostgresDatabase, source: int, page_id: int) -> tuple[TransferredChunk, ...]:
     rows = database.query(
         """SELECT c.section, c.anchors, c.is_definition, c.text, c.traits, c.links_in, c.heading_words, c.trail_words,
            c.anchor_words, c.link_words, c.body_words, v.model, v.data FROM docs_chunk c
            LEFT JOIN docs_chunk_vector v ON v.key = c.id WHERE c.source = %s AND c.page_id = %s ORDER BY c.position""",
         (source, page_id),
     )
-    return tuple(CarriedChunk._make((*row[:6], _known(row[6:11]), _known(row[11:13]))) for row in rows)
+    return tuple(TransferredChunk._make((*row[:6], _known(row[6:11]), _known(row[11:13]))) for row in rows)
 
 
 def _known(cells: tuple[Any, ...]) -> Any:
@@ -115,8 +117,8 @@ def _unit(row: tuple[Any, ...]) -> tuple[NewUnit, Vector | None]:
     return NewUnit(UnitRow(*row[:10]), row[10], words), _known(row[16:18])
 
 
-def _add_pages(connection: Connection, source: int, pages: Sequence[CarriedPage]) -> None:
-    """Write whole pages with their chunks, words and vectors."""
+def _add_pages(connection: Connection, source: int, pages: Sequence[TransferredPage]) -> None:
+    """Write pages with their chunks, words and vectors."""
     page_ids = _next_ids(connection, source, len(pages))
     _copy(
         connection,

@@ -1,12 +1,12 @@
-"""What a step of the schema is."""
+"""The type of a schema migration."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 
-class Migration(NamedTuple):
-    """A named, ordered step of the schema. Applied once, recorded in the same transaction."""
+class PostgresMigration(NamedTuple):
+    """A named, ordered step of the schema, applied once and recorded in the same transaction."""
 
     name: str
     sql: str

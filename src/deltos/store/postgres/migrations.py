@@ -1,4 +1,4 @@
-"""The schema as an ordered list of named steps. New ones are appended, whatever they belong to."""
+"""The schema as an ordered list of migrations. New migrations are appended at the end."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from deltos.store.postgres.http_sessions import HTTP_SESSIONS_001
 from deltos.store.postgres.jobs import JOBS_001, JOBS_002, JOBS_003
 from deltos.store.postgres.library import LIBRARY_STEPS
 from deltos.store.postgres.memory.schema import MEMORY_001
+from deltos.store.postgres.packed_word_index import WORDS_001
 from deltos.store.postgres.partitions import PARTITIONS_001
 from deltos.store.postgres.project import PROJECT_001, PROJECT_002
+from deltos.store.postgres.project_tables import REGISTRY_001
 from deltos.store.postgres.replicas import REPLICAS_001
 from deltos.store.postgres.rights import RIGHTS_001
-from deltos.store.postgres.tables import REGISTRY_001
 from deltos.store.postgres.tokens import TOKENS_001
-from deltos.store.postgres.words import WORDS_001
 from deltos.store.postgres.workspaces import WORKSPACES_001
 
 PROJECT_STEPS = (REGISTRY_001, WORDS_001, PROJECT_001, CODE_001, GRAPH_001, HISTORY_001)
@@ -31,7 +31,7 @@ SCHEMA_STEPS = (
     CALLS_001,
     WORKSPACES_001,
     *JOB_STEPS,
-    # From here on every step that makes a table says who may reach it: `rights.protected`.
+    # From here on, every migration that creates a table also sets its policy with `rights.protected`.
     RIGHTS_001,
     HTTP_SESSIONS_001,
     JOBS_003,

@@ -1,20 +1,20 @@
-"""Tables that all projects share, divided by the project's key: a query that names it looks at one part alone.
+"""Tables shared by all projects, partitioned by the project's key, so that a query of one project reads one partition.
 
-Eight parts: the tens or hundreds of projects of a team spread over them, so that vacuuming or rewriting one part leaves
-the others alone, and the catalogue that each connection keeps in memory stays small. Their number is fixed: every table
-is divided alike, so that rows of one project that belong together are in parts of the same number.
+Eight partitions: the tens or hundreds of projects of a team spread over them, vacuuming or rewriting one leaves the
+others alone, and the catalogue cache of each connection stays small. The number is fixed, so that related rows of a
+project are in the partitions with the same number of all tables.
 """
 
 from __future__ import annotations
 
-from deltos.store.postgres.migration import Migration
+from deltos.store.postgres.migration import PostgresMigration
 
 PARTITIONS = 8
 
-# The server counts how many rows each project has, and believes that one which came since has none: it would join all
-# rows of its files with all rows of its symbols, time and again, until the tables are analysed. Without these counts it
-# takes a two-hundredth of a table for what one project has, and goes by the other columns of an index.
-PARTITIONS_001 = Migration(
+# With statistics on `project`, the planner assumes that a project added since the last ANALYZE has no rows, and joins
+# all its files with all its symbols in nested loops. Without them it assumes 1/200 of the table, and uses the other
+# columns of an index.
+PARTITIONS_001 = PostgresMigration(
     "partitions-001-statistics",
     """
     DO $$
@@ -39,7 +39,7 @@ PARTITIONS_001 = Migration(
 
 
 def partitioned(table: str, columns: str) -> str:
-    """The statements that make a table with the column `project`, and its parts."""
+    """Return the statements that create a table with the column `project`, and its partitions."""
     parts = "".join(
         f"CREATE TABLE {table}_{number} PARTITION OF {table} "
         f"FOR VALUES WITH (MODULUS {PARTITIONS}, REMAINDER {number});\n"

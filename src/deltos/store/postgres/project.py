@@ -1,4 +1,4 @@
-"""The tables of a project's files, what was skipped and why, and facts about the index; and all that is kept of one."""
+"""One project in PostgreSQL: tables of files, skipped files and facts about the index, and the whole project store."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from deltos.errors import StoreError
 from deltos.store.postgres.blobs import add_blobs, drop_unused, protect_blobs, read_blobs
 from deltos.store.postgres.code import PostgresCode, PostgresCodeWriter
-from deltos.store.postgres.database import Migration, undone_on_error
+from deltos.store.postgres.database import PostgresMigration, savepoint
 from deltos.store.postgres.graph import GraphChanges, PostgresGraphWriter
 from deltos.store.postgres.graph_read import PostgresGraph
 from deltos.store.postgres.history import PostgresHistory, PostgresHistoryWriter
 from deltos.store.postgres.partitions import partitioned
-from deltos.store.postgres.rows import check_text, copy_rows, cut, is_one_of
-from deltos.store.postgres.tables import STORED_FILE, Ids, ProjectTables, stored_file
+from deltos.store.postgres.project_tables import STORED_FILE, IdAllocator, ProjectTables, stored_file
+from deltos.store.postgres.rows import check_text, copy_rows, indexed_prefix, is_one_of
 from deltos.store.project import (
     FACT_KEYS,
     FailedFile,
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from deltos.store.postgres.database import Connection, Database
+    from deltos.store.postgres.database import Connection, PostgresDatabase
     from deltos.store.postgres.replicas import Replicas
     from deltos.store.project import ProjectStore
 
     Query = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
 
 _STAMP = "size bigint NOT NULL, mtime_ns bigint NOT NULL, seen_at_ns bigint NOT NULL"
-PROJECT_001 = Migration(
+PROJECT_001 = PostgresMigration(
     "project-001-files",
     partitioned("meta", 'key text COLLATE "C" NOT NULL, value text NOT NULL, PRIMARY KEY (project, key)')
     + partitioned(
@@ -51,7 +51,7 @@ PROJECT_001 = Migration(
         hash bytea NOT NULL,
         PRIMARY KEY (project, id)""",
     )
-    + f"CREATE INDEX file_by_path ON file (project, {cut('path')});"
+    + f"CREATE INDEX file_by_path ON file (project, {indexed_prefix('path')});"
     + partitioned(
         "skipped",
         f"""path text COLLATE "C" NOT NULL,
@@ -60,9 +60,9 @@ PROJECT_001 = Migration(
         hash bytea NOT NULL,
         failure text NOT NULL""",
     )
-    + f"CREATE INDEX skipped_by_path ON skipped (project, {cut('path')});"
+    + f"CREATE INDEX skipped_by_path ON skipped (project, {indexed_prefix('path')});"
     + partitioned("folder", 'path text COLLATE "C" NOT NULL, mtime_ns bigint NOT NULL')
-    + f"CREATE INDEX folder_by_path ON folder (project, {cut('path')});"
+    + f"CREATE INDEX folder_by_path ON folder (project, {indexed_prefix('path')});"
     + partitioned(
         "failure",
         """file_id bigint NOT NULL,
@@ -71,7 +71,7 @@ PROJECT_001 = Migration(
         PRIMARY KEY (project, file_id, indexer)""",
     ),
 )
-PROJECT_002 = Migration(
+PROJECT_002 = PostgresMigration(
     "project-002-generated", "ALTER TABLE file ADD COLUMN generated boolean NOT NULL DEFAULT false;"
 )
 _FAILURES = """SELECT failure.project, path, indexer, failure.reason FROM failure
@@ -80,7 +80,7 @@ _FAILURES = """SELECT failure.project, path, indexer, failure.reason FROM failur
                UNION ALL SELECT project, path, '', failure FROM skipped WHERE project = ANY(%s) AND failure <> ''
                UNION ALL SELECT project, 'all files', substr(key, 12), value FROM meta
                WHERE project = ANY(%s) AND key >= 'unfinished/' AND key < 'unfinished0'"""
-# What an indexer makes of files that it has read: the second half of its name where that failed.
+# Suffix of an indexer's name in failures of resolving files, which comes after reading them.
 UNRESOLVED = "/edges"
 _T = TypeVar("_T")
 
@@ -89,9 +89,9 @@ class PostgresProject:
     """Implements `store.project.ProjectStore`."""
 
     keeps_contents = True
-    set_aside = ""  # nothing is: a damaged database is its administrator's to mend
+    set_aside = ""  # a damaged database is repaired by its administrator, never replaced
 
-    def __init__(self, database: Database, name: str, root: str = "", replicas: Replicas | None = None) -> None:
+    def __init__(self, database: PostgresDatabase, name: str, root: str = "", replicas: Replicas | None = None) -> None:
         self.name = name
         self._database = database
         self.tables = ProjectTables(database, name, root, replicas)
@@ -110,25 +110,25 @@ class PostgresProject:
             with self.tables.writing(writer.flush):
                 yield writer
                 writer.flush()
-        with suppress(StoreError):  # what was written is kept; workers sweep the rest
+        with suppress(StoreError):  # the transaction is committed; workers delete remaining blobs later
             drop_unused(self._database, writer.dropped)
 
-    def repairing(self, work: Callable[[], _T]) -> _T:
-        self.tables.register_if_gone()  # once per question: `deltos forget-project` takes projects away
+    def run_with_repair(self, work: Callable[[], _T]) -> _T:
+        self.tables.register_if_gone()  # once per query: `deltos forget-project` deletes projects
         return work()
 
-    def look_ahead(self, others: Sequence[ProjectStore]) -> None:
-        ProjectTables.look_ahead([self.tables, *(each.tables for each in others if isinstance(each, PostgresProject))])
+    def prefetch(self, others: Sequence[ProjectStore]) -> None:
+        ProjectTables.prefetch([self.tables, *(each.tables for each in others if isinstance(each, PostgresProject))])
 
-    def claim(self, part: str = "") -> AbstractContextManager[bool]:
-        return self._database.claim(claim_key(self.name, part))
+    def try_lock(self, part: str = "") -> AbstractContextManager[bool]:
+        return self._database.try_lock(index_lock_key(self.name, part))
 
     def release(self) -> None:
-        """A thread holds nothing between its transactions."""
+        """Do nothing: a thread holds no resources between transactions."""
 
     def close(self) -> None:
-        """The pool of connections is shared by all stores of the process, and stays."""
-        self.tables.forget_kept()
+        """Drop cached rows; the connection pool is shared by all stores of the process and stays open."""
+        self.tables.clear_cache()
 
     def facts(self) -> IndexFacts:
         def read(_: object) -> dict[str, IndexFacts]:
@@ -137,7 +137,7 @@ class PostgresProject:
                 "": IndexFacts.of(dict(self.tables.query(sql, (self.tables.key, list(FACT_KEYS)))), self.failures())
             }
 
-        return self.tables.kept_of_newest("facts", read)
+        return self.tables.cached_value("facts", read)
 
     def meta(self, key: str) -> str:
         rows = self.tables.query("SELECT value FROM meta WHERE project = %s AND key = %s", (self.tables.key, key))
@@ -153,9 +153,9 @@ class PostgresProject:
             named, given = is_one_of("path", missing)
             sql = f"SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file WHERE project = %s AND {named}"
             rows = self.tables.query(sql, (self.tables.key, *given))
-            return dict(zip(missing, [stored_file(*row) for row in rows], strict=False))  # one is asked for
+            return dict(zip(missing, [stored_file(*row) for row in rows], strict=False))  # `missing` has one path
 
-        return self.tables.kept(STORED_FILE, [path], read, lambda file: len(file.path)).get(path)
+        return self.tables.cached_rows(STORED_FILE, [path], read, lambda file: len(file.path)).get(path)
 
     def contents(self, paths: Sequence[str]) -> dict[str, bytes]:
         named, given = is_one_of("path", paths)
@@ -218,12 +218,12 @@ class PostgresProject:
 
 
 class PostgresProjectWriter:
-    """Implements `store.project.ProjectWriter`. Rows are held back and written many at once, or before a read."""
+    """Implements `store.project.ProjectWriter`. Rows are buffered and written in bulk, at the latest before a read."""
 
     def __init__(self, tables: ProjectTables, connection: Connection) -> None:
         self.connection = connection
         self._tables = tables
-        self._ids = Ids(connection, tables.key)
+        self._ids = IdAllocator(connection, tables.key)
         self._files = _FileChanges(tables, connection, self._ids)
         self._graph = GraphChanges(tables, connection, self._ids)
         self.code = PostgresCodeWriter(tables, connection, self._ids)
@@ -231,18 +231,20 @@ class PostgresProjectWriter:
         self._begin()
 
     def _begin(self) -> None:
-        # One at a time writes to a project; who waits longer than our patience is told that it is busy.
-        # The count tells a standby that has seen this transaction from one that has not.
+        # The update locks the project's row, so that writers take turns; lock_timeout raises StoreBusy.
+        # The version shows whether a standby has replayed this transaction.
         counted = "UPDATE project SET version = version + 1 WHERE id = %s RETURNING version"
         row = self.connection.execute(counted, (self._tables.key,)).fetchone()
         if row is None:
-            raise StoreError(f"{self._tables.name} was forgotten meanwhile", hint="Ask again: it is then indexed anew.")
+            raise StoreError(
+                f"{self._tables.name} was deleted from the database meanwhile", hint="Try again to index it anew."
+            )
         protect_blobs(self._tables.database, self.connection)
         self._ids.forget()
 
     @property
     def dropped(self) -> set[bytes]:
-        """The digests of contents that files no longer have."""
+        """Digests of contents that deleted files referred to."""
         return self._files.dropped
 
     @property
@@ -250,7 +252,7 @@ class PostgresProjectWriter:
         return PostgresGraphWriter(self._tables, self.connection, self._graph)
 
     def flush(self) -> None:
-        """Write what is held back."""
+        """Write all buffered rows."""
         with self._tables.database.errors:
             self._files.flush()
             self.code.flush()
@@ -263,16 +265,16 @@ class PostgresProjectWriter:
         self._begin()
 
     @contextmanager
-    def part(self) -> Iterator[None]:
+    def savepoint(self) -> Iterator[None]:
         self.flush()
-        with self._tables.database.errors, undone_on_error(self.connection):
+        with self._tables.database.errors, savepoint(self.connection):
             try:
                 yield
                 self.flush()
-            except BaseException:  # an interrupt too: what is held back was not to be, and it goes on upwards
+            except BaseException:  # includes KeyboardInterrupt; discard the buffered rows and re-raise
                 for changes in (self._files, self.code, self._graph):
                     changes.clear()
-                self.history.clear_held()
+                self.history.clear_buffer()
                 raise
 
     def set_meta(self, facts: dict[str, str]) -> None:
@@ -339,9 +341,9 @@ class PostgresProjectWriter:
 
 
 class _FileChanges:
-    """Files, skipped files and failures that a transaction holds back."""
+    """Buffered changes of files, skipped files and failures."""
 
-    def __init__(self, tables: ProjectTables, connection: Connection, ids: Ids) -> None:
+    def __init__(self, tables: ProjectTables, connection: Connection, ids: IdAllocator) -> None:
         self._tables = tables
         self._connection = connection
         self._ids = ids
@@ -429,13 +431,13 @@ class _FileChanges:
         )
 
 
-def claim_key(name: str, part: str = "") -> str:
-    """What the right to index a project, or a part of it, is called."""
+def index_lock_key(name: str, part: str = "") -> str:
+    """Return the name of the lock for indexing a project, or a part of it."""
     return f"index/{name}/{part}"
 
 
 def failures_of(query: Query, keys: list[int]) -> dict[int, list[FailedFile]]:
-    """What could not be read of projects, by path and indexer."""
+    """Return the unreadable files of projects by project key, ordered by path and indexer."""
     found: dict[int, list[FailedFile]] = {key: [] for key in keys}
     for key, *failure in query(_FAILURES, (keys,) * 4):
         found[key].append(FailedFile(*failure))

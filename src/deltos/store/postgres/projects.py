@@ -1,4 +1,4 @@
-"""Which projects a database keeps."""
+"""The projects that a database contains."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING
 
 from deltos.errors import StoreBusy
 from deltos.store.history import HISTORY_SUMMARY
-from deltos.store.jobs import INDEX, Order
+from deltos.store.jobs import INDEX, JobRequest
 from deltos.store.postgres.blobs import drop_unused, sweep_blobs
 from deltos.store.postgres.code import CHUNK_WORDS
-from deltos.store.postgres.jobs import forget_orders
-from deltos.store.postgres.project import PostgresProject, claim_key, failures_of
+from deltos.store.postgres.jobs import delete_request
+from deltos.store.postgres.project import PostgresProject, failures_of, index_lock_key
+from deltos.store.postgres.project_tables import project_name
 from deltos.store.postgres.rights import root_text
-from deltos.store.postgres.tables import project_name
 from deltos.store.project import KnownIndex, SetAside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.database import PostgresDatabase
     from deltos.store.postgres.replicas import Replicas
 
 _TABLES = """word word_total meta file skipped folder failure chunk definition file_words chunk_vectors chunk_readings
              place node symbol edge mention import fact stale
              past_commit past_file past_touch past_name past_vectors""".split()
-_FACTS = frozenset({"root", "project_id"})  # of a project that was begun
+_FACTS = frozenset({"root", "project_id"})  # facts of a project whose indexing has started
 
 
 class PostgresProjects:
@@ -34,19 +34,21 @@ class PostgresProjects:
 
     keep_contents = True
 
-    def __init__(self, opened: Callable[[], Database], replicas: Replicas | None = None) -> None:
+    def __init__(self, opened: Callable[[], PostgresDatabase], replicas: Replicas | None = None) -> None:
         self._opened = opened
         self._replicas = replicas
 
     @cached_property
-    def _database(self) -> Database:
-        """Connected to when it is first needed: a server starts without it."""
-        return self._opened().beside()
+    def _database(self) -> PostgresDatabase:
+        """The database, connected to on first use, so that a server can start without it."""
+        return self._opened().with_own_transactions()
 
     def store_of(self, root: Path) -> PostgresProject:
-        return PostgresProject(self._opened().beside(), project_name(root), root_text(root), self._replicas)
+        return PostgresProject(
+            self._opened().with_own_transactions(), project_name(root), root_text(root), self._replicas
+        )
 
-    def having(self, roots: Sequence[Path]) -> set[Path]:
+    def roots_with_store(self, roots: Sequence[Path]) -> set[Path]:
         by_name = {project_name(root): root for root in roots}
         rows = self._database.query("SELECT name FROM project WHERE name = ANY(%s)", (list(by_name),))
         return {by_name[name] for (name,) in rows}
@@ -84,9 +86,9 @@ class PostgresProjects:
         return sorted(found, key=lambda index: (not index.is_finished, -index.synced_at))
 
     def _sizes(self) -> dict[int, int]:
-        """What projects take in bytes: their shares, by chunks, of the parts of tables that they have with others.
+        """Estimate the size of each project in bytes, by its share of chunks in its partitions.
 
-        To add up the rows of each would read all of them.
+        Adding up row sizes would read all rows.
         """
         parts = dict(
             self._database.query(
@@ -105,7 +107,7 @@ class PostgresProjects:
 
     def remove(self, root: Path) -> None:
         name = project_name(root)
-        with self._database.claim(claim_key(name)) as is_held:
+        with self._database.try_lock(index_lock_key(name)) as is_held:
             if not is_held:
                 raise StoreBusy(f"{root.name} is being indexed", hint="Try again when that is done.")
             with self._database.write() as connection:
@@ -117,14 +119,14 @@ class PostgresProjects:
                 for table in _TABLES:
                     connection.execute(f"DELETE FROM {table} WHERE project = %s", row)
                 connection.execute("DELETE FROM project WHERE id = %s", row)
-                forget_orders(connection, Order(INDEX, str(root)))
+                delete_request(connection, JobRequest(INDEX, str(root)))
         drop_unused(self._database, digests, tries=4)
 
     def sweep(self) -> int:
-        # What a server of an older version indexed has no contents: whoever brings it up to date next reads it again.
+        # A server of an older version indexes files without contents; deleting `indexers` forces a full re-index.
         with self._database.write() as connection:
             connection.execute(
-                # The project's row first, as everybody does who writes to one: so two never wait for each other.
+                # Lock the project's row first, like every writer, to avoid deadlocks.
                 """WITH behind AS (
                        UPDATE project SET version = version + 1 WHERE id IN (
                            SELECT project FROM file WHERE NOT EXISTS (SELECT 1 FROM blob WHERE digest = file.hash))
@@ -138,4 +140,4 @@ class PostgresProjects:
         return []
 
     def remove_set_aside(self, place: str) -> None:
-        """None is ever set aside."""
+        """Do nothing: PostgreSQL stores are never set aside."""

@@ -1,12 +1,12 @@
-"""Row-level security: what a call may reach of each table, held by the database for the role that servers connect as.
+"""Row-level security: the rights of each call, enforced by the database for the role that servers connect as.
 
-The second wall behind `confinement`: a check that the application forgets shows nothing. It holds for every role but
-the owner of the tables and superusers. A connection is told what the call that uses it may reach, in settings; one that
-was told nothing sees nothing. Whoever can run SQL of his own as that role can also tell it otherwise: this wall stands
-behind our own checks, not behind the role's password.
+This is the second check after `confinement`: if the application forgets one, the database shows no rows. It applies to
+every role except the owner of the tables and superusers. The rights of a call are set on its connection; a connection
+without rights sees nothing. Anybody who can run SQL as that role can set other rights: the role's password is the
+protection against that.
 
-Every table has a rule. A new one gets it in the step that makes it, by `protected`; a test over the catalogue fails
-where it has none, and the role has no rights to such a table.
+Every table has a policy. A new table gets one in the migration that creates it, by `protected`. A test over the
+catalogue fails if one is missing, and the role has no access to such a table.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from deltos.confinement import current
 from deltos.errors import BadArgument, StoreError
-from deltos.store.postgres.migration import Migration
+from deltos.store.postgres.migration import PostgresMigration
 from deltos.store.postgres.rows import digest, folded, folded_column
 
 if TYPE_CHECKING:
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from deltos.confinement import Confinement
     from deltos.store.postgres.database import Connection
 
-_MOST_REMEMBERED = 1_000
+_MAX_CACHED_RIGHTS = 1_000
 
 
-# ---------------------------------------------------------------------- what a connection is told
+# ---------------------------------------------------------------------- rights of a call
 
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What a call may reach, as a connection is told it: everything, or folders and memories."""
+    """The rights of a call as connection settings: everything, or folders and memories."""
 
     everything: str = ""
     roots: str = "[]"
@@ -43,19 +43,19 @@ class Rights:
 
 
 EVERYTHING = Rights(everything="on")
-_rights: dict[int, tuple[Confinement, Rights]] = {}
+_cached_rights: dict[int, tuple[Confinement, Rights]] = {}
 
 
 def current_rights() -> Rights:
-    """What the call that runs now may reach."""
+    """Return the rights of the running call."""
     confinement = current()
     if confinement is None:
         return EVERYTHING
-    known = _rights.get(id(confinement))  # held there, so that no other object can have its id
+    known = _cached_rights.get(id(confinement))  # the cache keeps the object alive, so its id is not reused
     if known is None:
-        if len(_rights) >= _MOST_REMEMBERED:
-            _rights.clear()
-        known = _rights[id(confinement)] = (confinement, _rights_of(confinement))
+        if len(_cached_rights) >= _MAX_CACHED_RIGHTS:
+            _cached_rights.clear()
+        known = _cached_rights[id(confinement)] = (confinement, _rights_of(confinement))
     return known[1]
 
 
@@ -64,20 +64,20 @@ def _rights_of(confinement: Confinement) -> Rights:
     if confinement.memories is None:
         return Rights(roots=roots, memories="*")
     memories = {project: sorted(folders) for project, folders in confinement.memories.items()}
-    return Rights(roots=roots, memories=_well_formed(json.dumps(memories, ensure_ascii=False)))
+    return Rights(roots=roots, memories=_valid_unicode(json.dumps(memories, ensure_ascii=False)))
 
 
 def root_text(root: Path) -> str:
-    """A folder as text that PostgreSQL can keep, whatever bytes its name has."""
-    return _well_formed(str(root))
+    """Return a folder as valid text for PostgreSQL, even if its name is not valid Unicode."""
+    return _valid_unicode(str(root))
 
 
-def _well_formed(text: str) -> str:
+def _valid_unicode(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def tell(connection: Connection, rights: Rights, keys: str | None) -> str:
-    """Tell a connection what it may reach; `keys` are those of the projects, where they are known. Returns them."""
+def apply_rights(connection: Connection, rights: Rights, keys: str | None) -> str:
+    """Set the rights of a connection. `keys` are the visible project keys, if known; return them."""
     connection.execute(
         """SELECT set_config('deltos.everything', %s, false), set_config('deltos.roots', %s, false),
                   set_config('deltos.memories', %s, false), set_config('deltos.projects', %s, false)""",
@@ -90,36 +90,36 @@ def tell(connection: Connection, rights: Rights, keys: str | None) -> str:
     return str(row[0]) if row else "{}"
 
 
-# ---------------------------------------------------------------------- the rules of tables
+# ---------------------------------------------------------------------- policies of tables
 
 _ALL = "coalesce(current_setting('deltos.everything', true), '') = 'on'"
 _ALL_MEMORIES = f"{_ALL} OR coalesce(current_setting('deltos.memories', true), '') = '*'"
 _KEYS = "(SELECT coalesce(nullif(current_setting('deltos.projects', true), ''), '{}')::bigint[])::bigint[]"
-_REMEMBERED = "(SELECT remembered_projects())::bigint[]"
+_MEMORY_PROJECTS = "(SELECT remembered_projects())::bigint[]"
 _SOURCES = "(SELECT shown_sources())::integer[]"
 _APIS = "(SELECT shown_apis())::integer[]"
 
-# What is in a sub-select is evaluated once for each statement, not for each row: searches read thousands.
+# A sub-select is evaluated once per statement instead of once per row; searches read thousands of rows.
 BY_PROJECT = f"(SELECT {_ALL}) OR project = ANY({_KEYS})"
-"""Rows of code, graph and history: `project` is the key of a project."""
+"""Policy for rows of code, graph and history; `project` is the key of a project."""
 
 BY_ROOT = f"{_ALL} OR is_below(root)"
-"""Rows that name a folder: `root`."""
+"""Policy for rows with the column `root`, a folder."""
 
-BY_MEMORY = f"{_ALL_MEMORIES} OR project = ANY({_REMEMBERED})"
-"""Rows of memory: `project` is the key of a folder of a project there."""
+BY_MEMORY = f"{_ALL_MEMORIES} OR project = ANY({_MEMORY_PROJECTS})"
+"""Policy for rows of memory; `project` is the key of a project folder there."""
 
 BY_SOURCE = f"{_ALL_MEMORIES} OR source = ANY({_SOURCES})"
-"""Rows of documentation: `source` is the number of what they came from."""
+"""Policy for rows of documentation; `source` is the number of their source."""
 
 SERVER = _ALL
-"""What only the server itself reads and writes, for no caller: tokens, sessions."""
+"""Policy for tables that only the server itself accesses, such as tokens and sessions."""
 
 ALL_PROJECTS = _ALL_MEMORIES
-"""What belongs to no project, and is for callers without `--project` alone."""
+"""Policy for rows that belong to no project; only for callers that are not confined to projects."""
 
 SHARED = "true"
-"""What says nothing of a project: every caller reads and writes it."""
+"""Policy for tables without project data, which every caller may access."""
 
 RULES: Mapping[str, str] = {
     "migration": SHARED,
@@ -130,7 +130,7 @@ RULES: Mapping[str, str] = {
         BY_PROJECT,
     ),
     "workspace_member": BY_ROOT,
-    "stopped_reading": SHARED,  # digests of contents, and why they were given up
+    "stopped_reading": SHARED,  # digests of contents, and why they could not be parsed
     "docs_source": f"{_ALL_MEMORIES} OR is_shown_source(url, auth, kind, project_root)",
     **dict.fromkeys(
         ("docs_crawl", "docs_address", "docs_claim_note"),
@@ -237,22 +237,23 @@ _DIGESTED = {
 _FOLDED = {"definition_by_name": "definition", "symbol_by_name": "symbol"}
 
 
-def protected(table: str, rule: str, *, kept: str = "") -> str:
-    """SQL that lets application roles reach a new table, within a rule; for the step that makes it.
+def protected(table: str, rule: str, *, write_rule: str = "") -> str:
+    """Return SQL that enables a policy on a new table and grants it to application roles; for the migration that
+    creates it.
 
-    `kept` is the rule for what may be written, where that is another.
+    `write_rule` is the policy for writes, if it differs.
     """
-    return f"{_policy(table, rule, kept)} SELECT grant_application_roles();"
+    return f"{_policy(table, rule, write_rule)} SELECT grant_application_roles();"
 
 
-def _policy(table: str, rule: str, kept: str = "") -> str:
+def _policy(table: str, rule: str, write_rule: str = "") -> str:
     return (
         f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;"
-        f" CREATE POLICY rights ON {table} USING ({rule}) WITH CHECK ({kept or rule});\n"
+        f" CREATE POLICY rights ON {table} USING ({rule}) WITH CHECK ({write_rule or rule});\n"
     )
 
 
-RIGHTS_001 = Migration(
+RIGHTS_001 = PostgresMigration(
     "rights-001",
     """ALTER TABLE project ADD COLUMN root text COLLATE "C" NOT NULL DEFAULT '';
        UPDATE project SET root = coalesce(
@@ -276,26 +277,27 @@ RIGHTS_001 = Migration(
 
 
 def admit_role(connection: Connection, name: str) -> bool:
-    """Let a role use the tables, within the rules; whether it was made now. The owner's connection is needed."""
+    """Grant a role access to the tables within the policies; return whether the role was created. Needs the owner's
+    connection."""
     row = connection.execute(
         "SELECT rolsuper OR rolbypassrls, pg_has_role(oid, current_user, 'MEMBER') FROM pg_roles WHERE rolname = %s",
         (name,),
     ).fetchone()
     if row and any(row):
         raise BadArgument(
-            f"The role {name} is not held by row-level security: it owns the tables, is a superuser or bypasses it",
-            hint="Name another role; one that does not exist is made.",
+            f"The role {name} is exempt from row-level security: it owns the tables, is a superuser or bypasses it",
+            hint="Name another role; a role that does not exist is created.",
         )
     if row is None:
         connection.execute(f"CREATE ROLE {quoted(name)} LOGIN NOSUPERUSER NOBYPASSRLS".encode())
-    _let_connect(connection, name)
+    _grant_connect(connection, name)
     connection.execute("INSERT INTO application_role VALUES (%s) ON CONFLICT DO NOTHING", (name,))
     connection.execute("SELECT grant_application_roles()")
     return row is None
 
 
-def _let_connect(connection: Connection, name: str) -> None:
-    """Let a role connect to the database, where not everybody may."""
+def _grant_connect(connection: Connection, name: str) -> None:
+    """Allow a role to connect to the database, unless it already may."""
     row = connection.execute(
         """SELECT has_database_privilege(%s, oid, 'CONNECT'), datname,
                   has_database_privilege(oid, 'CONNECT WITH GRANT OPTION')
@@ -314,14 +316,14 @@ def _let_connect(connection: Connection, name: str) -> None:
 
 
 def quoted(name: str) -> str:
-    """A name as an identifier of SQL."""
+    """Return a name as a quoted SQL identifier."""
     if not name or "\0" in name:
-        raise BadArgument("The name of a role cannot be empty", hint="Name a role, such as deltos_server.")
+        raise BadArgument("The role name is empty or contains NUL", hint="Name a role, such as deltos_server.")
     return '"' + name.replace('"', '""') + '"'
 
 
 def owns_tables(connection: Connection, tables: list[str]) -> bool:
-    """Whether a connection may do to tables what only their owner may."""
+    """Whether the connection's role owns the tables."""
     row = connection.execute(
         "SELECT bool_and(pg_has_role(relowner, 'USAGE')) FROM pg_class WHERE oid = ANY(%s::regclass[])", (tables,)
     ).fetchone()
@@ -329,9 +331,9 @@ def owns_tables(connection: Connection, tables: list[str]) -> bool:
 
 
 def check_owner(connection: Connection, tables: list[str]) -> None:
-    """Refuse to rewrite tables of another role, which PostgreSQL would skip with no more than a warning."""
+    """Raise an error unless the connection's role owns the tables; PostgreSQL would only warn and skip them."""
     if not owns_tables(connection, tables):
         raise StoreError(
-            "Only the owner of the tables can write them anew",
+            "Only the owner of the tables can rewrite them",
             hint="Run this command with the owner's address in DELTOS_DATABASE.",
         )

@@ -1,4 +1,4 @@
-"""Many rows at once: one statement for all of them. And text of any length as a key."""
+"""Bulk inserts, and indexed conditions on texts of any length."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from deltos.store.postgres.database import Connection
 
 
-_INSERT_ROWS = 5_000
-_bound: WeakSet[Connection] = WeakSet()
+_ROWS_PER_INSERT = 5_000
+_row_security_connections: WeakSet[Connection] = WeakSet()
 
 
-def note_bound(connection: Connection) -> None:
-    """Remember that row-level security holds for a connection: PostgreSQL then takes no COPY into tables."""
-    _bound.add(connection)
+def mark_row_security(connection: Connection) -> None:
+    """Record that row-level security applies to a connection: PostgreSQL does not allow COPY there."""
+    _row_security_connections.add(connection)
 
 
 def copy_rows(connection: Connection, target: str, types: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Insert rows into a table with its columns: `chunk (project, id)`."""
+    """Insert rows in bulk; `target` is a table with its columns, such as `chunk (project, id)`."""
     every = iter(rows)
     first = next(every, None)
     if first is None:
         return
-    if connection in _bound:
+    if connection in _row_security_connections:
         _insert_rows(connection, target, types, chain((first,), every))
         return
     with connection.cursor().copy(f"COPY {target} FROM STDIN (FORMAT BINARY)".encode()) as copy:
@@ -40,62 +40,64 @@ def copy_rows(connection: Connection, target: str, types: Sequence[str], rows: I
 
 def _insert_rows(connection: Connection, target: str, types: Sequence[str], rows: Iterator[Sequence[object]]) -> None:
     columns = ", ".join(f"%b::{kind}[]" for kind in types)
-    while some := list(islice(rows, _INSERT_ROWS)):
+    while some := list(islice(rows, _ROWS_PER_INSERT)):
         values = [list(column) for column in zip(*some, strict=True)]
         connection.execute(f"INSERT INTO {target} SELECT * FROM unnest({columns})".encode(), values)
 
 
 def check_text(*texts: str) -> None:
-    """Raise UnicodeEncodeError now where a text cannot be stored: rows are written later, many at once."""
+    """Raise UnicodeEncodeError now for a text that cannot be stored, because rows are written later in bulk."""
     for text in texts:
         if not text.isascii():
             text.encode()
 
 
-# An index cannot hold entries of more than 2,704 bytes; paths and names of code may be longer. What is indexed has to
-# be found by functions that are marked LEAKPROOF, which `left` and `lower` are not: others are not looked up in an
-# index where row-level security holds.
-_CUT = 200
+# An index entry is limited to 2,704 bytes, but paths and names may be longer, so a digest or a prefix is indexed.
+# Under row-level security, PostgreSQL uses an index only for LEAKPROOF functions, which `left` and `lower` are not.
+_MAX_PREFIX_CHARACTERS = 200
 
 
-def cut(column: str) -> str:
-    """What of a text was indexed by the first steps of the schema."""
-    return f"left({column}, {_CUT})"
+def indexed_prefix(column: str) -> str:
+    """Return the SQL expression that the first migrations indexed: a prefix of the text."""
+    return f"left({column}, {_MAX_PREFIX_CHARACTERS})"
 
 
-def lower_cut(column: str) -> str:
-    """The same without regard to case, of letters of ASCII."""
-    return f"lower({cut(column)})"
+def indexed_lower_prefix(column: str) -> str:
+    """Return the same expression in lower case (ASCII letters)."""
+    return f"lower({indexed_prefix(column)})"
 
 
 def digest(column: str) -> str:
-    """What of a text is indexed: a digest, of one length."""
+    """Return the SQL expression of the indexed digest of a text."""
     return f"md5({column})"
 
 
 def folded(column: str) -> str:
-    """The column that has the beginning of a name without regard to case, of letters of ASCII."""
+    """Return the name of the column with the lower-case prefix of a name (ASCII letters)."""
     return f"{column}_folded"
 
 
 def folded_column(column: str) -> str:
-    """The definition of that column."""
-    return f'{folded(column)} text COLLATE "C" GENERATED ALWAYS AS ({lower_cut(column)}) STORED'
+    """Return the definition of that column."""
+    return f'{folded(column)} text COLLATE "C" GENERATED ALWAYS AS ({indexed_lower_prefix(column)}) STORED'
 
 
 def is_one_of(column: str, texts: Sequence[str]) -> tuple[str, tuple[list[str], list[str]]]:
-    """The condition that a text is one of some, by its index, with its values."""
+    """Return the indexed SQL condition that a column equals one of the texts, with its values."""
     return f"{digest(column)} = ANY(%s) AND {column} = ANY(%s)", ([_digest(text) for text in texts], list(texts))
 
 
 def is_one_of_in_any_case(column: str, texts: Sequence[str]) -> tuple[str, tuple[list[str], list[str]]]:
-    """The same without regard to case."""
+    """Return the same condition, ignoring case."""
     texts = list({ascii_lower(text) for text in texts})
-    return f"{folded(column)} = ANY(%s) AND lower({column}) = ANY(%s)", ([text[:_CUT] for text in texts], texts)
+    return f"{folded(column)} = ANY(%s) AND lower({column}) = ANY(%s)", (
+        [text[:_MAX_PREFIX_CHARACTERS] for text in texts],
+        texts,
+    )
 
 
 def ascii_lower(text: str) -> str:
-    """Letters of ASCII in lower case, as `lower` has it in the collation C."""
+    """Convert ASCII letters to lower case, like `lower` with collation "C"."""
     return text.encode().lower().decode()
 
 

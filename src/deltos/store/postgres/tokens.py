@@ -1,11 +1,11 @@
-"""Access tokens: their table and every statement that touches it. Only hashes are kept."""
+"""Access tokens in PostgreSQL: table and queries. Only hashes of secrets are stored."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from deltos.store.postgres.database import Migration
+from deltos.store.postgres.database import PostgresMigration
 from deltos.store.tokens import StoredToken, with_renamed_workspace
 
 if TYPE_CHECKING:
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from psycopg import Connection
 
-    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.database import PostgresDatabase
 
 _COLUMNS = "id, name, secret_hash, level, projects, created_at, expires_at, revoked_at"
-TOKENS_001 = Migration(
+TOKENS_001 = PostgresMigration(
     "tokens-001",
     """
     CREATE TABLE access_token (
@@ -34,9 +34,9 @@ TOKENS_001 = Migration(
 
 
 class PostgresTokens:
-    """Implements `store.tokens.TokenRecords`: one list for all servers that use the database."""
+    """Implements `store.tokens.TokenRecords`, shared by all servers of the database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
     def add(self, token: StoredToken) -> None:
@@ -69,7 +69,7 @@ class PostgresTokens:
 
 
 def rename_in_tokens(connection: Connection[Any], name: str, new_name: str) -> int:
-    """Within a transaction, call a workspace otherwise in all tokens; how many are for it."""
+    """Within a transaction, rename a workspace in all tokens; return the number of changed tokens."""
     rows = connection.execute("SELECT id, projects FROM access_token FOR UPDATE").fetchall()
     renamed = [
         (json.dumps(after), token_id)

@@ -1,7 +1,7 @@
-"""Vectors beside what they stand for: one table per kind of thing, each row with the model that made it.
+"""Vector tables in PostgreSQL: one for each kind of record, with the model that made each vector.
 
-A thing that goes takes its vector along: whoever deletes it deletes both. All vectors of a model are read into memory
-and compared there, so these tables are not partitioned.
+Code that deletes a record also deletes its vector. All vectors of a model are loaded into memory and compared there, so
+these tables are not partitioned.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.confinement import whole_store
-from deltos.store.postgres.database import Migration
+from deltos.store.postgres.database import PostgresMigration
 from deltos.store.postgres.memory.rows import projects_of
-from deltos.store.postgres.postings import owners_of
+from deltos.store.postgres.posting_index import owners_of
 from deltos.store.vectors import StoredVector, Unembedded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
 
-    from deltos.store.postgres.database import Connection, Database
+    from deltos.store.postgres.database import Connection, PostgresDatabase
     from deltos.store.postgres.memory.rows import Query
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
-    """The table whose rows have vectors, and how their texts are read: SQL of key, text and index words of `t`.
+class PostgresVectorOwner:
+    """A table whose records have vectors, and SQL for key, text and index words of its records `t`.
 
-    `partition` is the column that it is partitioned by, which `owners` tells of keys. With `is_awaited`, the table of
-    vectors has a row without a model for each thing whose vector is still to be made.
+    `partition` is its partition column, and `owners` returns the values of that column for some keys. With
+    `is_awaited`, the vector table has a row without a model for each record that still has to be embedded.
     """
 
     table: str
@@ -40,12 +40,12 @@ class Owner:
 
     @property
     def vectors(self) -> str:
-        """The name of the table of vectors."""
+        """Name of the vector table."""
         return f"{self.table}_vector"
 
     @property
     def sql(self) -> str:
-        """SQL that creates the table of vectors."""
+        """SQL that creates the vector table."""
         return f"""
             CREATE SEQUENCE {self.vectors}_number AS bigint;
             CREATE TABLE {self.vectors} (
@@ -62,27 +62,27 @@ def _owners_in_keys(_query: Query, keys: Sequence[int]) -> list[int]:
     return owners_of(keys)
 
 
-DOCS_CHUNKS = Owner(
+DOCS_CHUNKS = PostgresVectorOwner(
     "docs_chunk",
     "id",
     "source",
     _owners_in_keys,
-    # The heading counts twice: it says what the section is about.
+    # The heading counts twice, because it names the topic of the section.
     "SELECT t.id, t.section || chr(10) || t.text,"
     " t.trail_words || ' ' || t.heading_words || ' ' || t.heading_words || ' ' || t.body_words FROM docs_chunk t"
     " WHERE t.body_words IS NOT NULL",
 )
-API_UNITS = Owner(
+API_UNITS = PostgresVectorOwner(
     "api_unit",
     "id",
     "api",
     _owners_in_keys,
-    # What a unit is called counts twice.
+    # Title and names count twice.
     "SELECT t.id, t.words_title || ' ' || t.words_title || ' ' || t.names || ' ' || t.names || ' ' || t.description"
     " || ' ' || t.details, '' FROM api_unit t WHERE t.names IS NOT NULL",
     is_awaited=True,
 )
-OBSERVATIONS = Owner(
+OBSERVATIONS = PostgresVectorOwner(
     "observation",
     "place",
     "project",
@@ -90,17 +90,17 @@ OBSERVATIONS = Owner(
     "SELECT t.place, t.text, '' FROM observation t WHERE t.deleted_at IS NULL",
     is_awaited=True,
 )
-LIBRARY_VECTORS_001 = Migration("library-vectors-001", DOCS_CHUNKS.sql + API_UNITS.sql)
+LIBRARY_VECTORS_001 = PostgresMigration("library-vectors-001", DOCS_CHUNKS.sql + API_UNITS.sql)
 
 
 class PostgresVectors:
     """Implements `store.vectors.VectorRecords` for one owner.
 
-    A process keeps the vectors of all in memory, whoever asks first: they are read and made for everybody. What is
-    near a question is read by its key afterwards, within what the caller may reach.
+    A process loads the vectors of all records for all callers. The records of the best matches are then read by key,
+    within the rights of the caller.
     """
 
-    def __init__(self, database: Database, owner: Owner) -> None:
+    def __init__(self, database: PostgresDatabase, owner: PostgresVectorOwner) -> None:
         self._database = database
         self._owner = owner
 
@@ -113,7 +113,7 @@ class PostgresVectors:
         return [texts[key] for key in keys if key in texts]
 
     def _awaited(self, models: list[str], after: int, limit: int) -> list[int]:
-        table = self._owner.vectors  # materialised: the ranges between models are read from the index by model
+        table = self._owner.vectors  # MATERIALIZED makes PostgreSQL read the ranges from the index on model
         rows = self._database.query(
             f"""WITH waiting AS MATERIALIZED (
                     SELECT key FROM {table} WHERE model < %s UNION ALL SELECT key FROM {table} WHERE model > %s
@@ -140,15 +140,15 @@ class PostgresVectors:
         )
         return {row[0]: Unembedded(*row) for row in rows}
 
-    def claim(self) -> AbstractContextManager[bool]:
-        return self._database.claim(f"vectors-{self._owner.vectors}")
+    def try_lock(self) -> AbstractContextManager[bool]:
+        return self._database.try_lock(f"vectors-{self._owner.vectors}")
 
     @whole_store()
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:
         given = dict(vectors)
         table = self._owner.vectors
         with self._database.write() as connection:
-            # One at a time: a reader that saw a number has seen all that are smaller.
+            # One writer at a time, so that a reader that saw a number has seen all smaller ones.
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (f"deltos {table}",))
             keys = self._kept(connection, list(given))
             connection.execute(
@@ -160,7 +160,7 @@ class PostgresVectors:
             )
 
     def _kept(self, connection: Connection, keys: list[int]) -> list[int]:
-        """Those of the things that are there, and that nobody is deleting now."""
+        """Return the keys of records that exist and are not being deleted."""
         if self._owner.is_awaited:
             sql = f"SELECT key FROM {self._owner.vectors} WHERE key = ANY(%s) ORDER BY key FOR UPDATE SKIP LOCKED"
             rows = connection.execute(sql, (keys,)).fetchall()

@@ -1,19 +1,19 @@
-"""Workspaces: their table and every statement that touches it."""
+"""Workspaces in PostgreSQL: table and queries."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.store.postgres.database import Migration
+from deltos.store.postgres.database import PostgresMigration
 from deltos.store.postgres.tokens import rename_in_tokens
 from deltos.store.workspaces import StoredWorkspace, check_rename
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.database import PostgresDatabase
 
-WORKSPACES_001 = Migration(
+WORKSPACES_001 = PostgresMigration(
     "workspaces-001",
     """
     CREATE TABLE workspace_member (
@@ -28,9 +28,9 @@ _NAMED = "lower(workspace) = lower(%s)"
 
 
 class PostgresWorkspaces:
-    """Implements `store.workspaces.WorkspaceRecords`: one list for all servers that use the database."""
+    """Implements `store.workspaces.WorkspaceRecords`, shared by all servers of the database."""
 
-    def __init__(self, opened: Callable[[], Database]) -> None:
+    def __init__(self, opened: Callable[[], PostgresDatabase]) -> None:
         self._opened = opened
 
     def all(self) -> list[StoredWorkspace]:
@@ -41,7 +41,7 @@ class PostgresWorkspaces:
 
     def add(self, name: str, roots: Sequence[str]) -> list[str]:
         with self._opened().write() as connection:
-            # Two that begin one workspace at the same time would call it by two names.
+            # Without the lock, two concurrent inserts could store one workspace under two spellings of its name.
             connection.execute("LOCK TABLE workspace_member IN SHARE ROW EXCLUSIVE MODE")
             sql = f"SELECT workspace FROM workspace_member WHERE {_NAMED} LIMIT 1"
             known = connection.execute(sql, (name,)).fetchone()

@@ -1,1 +1,1 @@
-"""SQLite files: opening, migrating and querying them. The only package that writes SQL."""
+"""SQLite storage engine: opens, migrates and queries its files."""

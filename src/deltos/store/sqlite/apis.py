@@ -1,4 +1,4 @@
-"""The tables of API descriptions in the library file, and every query on them. Bodies are opaque bytes."""
+"""API descriptions in SQLite: their tables in the library file, and all queries. Bodies are opaque bytes."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from deltos.store.apis import ApiRow, FoundUnit, NewUnit, UnitRow, UnreadRow, WordsRow
-from deltos.store.sqlite.database import Migration, connect_read_only
-from deltos.store.sqlite.words import any_of
+from deltos.store.sqlite.database import SqliteMigration, connect_read_only
+from deltos.store.sqlite.fts_query import any_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from deltos.store.sqlite.database import Database
+    from deltos.store.sqlite.database import SqliteDatabase
 
 MIGRATIONS = (
-    Migration(
+    SqliteMigration(
         "apis-1",
         """
         CREATE TABLE api (
@@ -58,7 +58,7 @@ MIGRATIONS = (
         """,
     ),
 )
-APIS_002 = Migration(
+APIS_002 = SqliteMigration(
     "apis-2",
     """
     CREATE TABLE api_unread (
@@ -87,7 +87,7 @@ _API_COLUMNS = ", ".join(_API_FIELDS)
 class SqliteApis:
     """Implements `store.apis.ApiDescriptions` in one library file."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     def snapshot(self) -> AbstractContextManager[object]:
@@ -136,7 +136,7 @@ class SqliteApis:
         return [UnitRow(*row) for row in self._database.read().execute(query, (api_id, *kinds))]
 
     def unit_ids(self, api_id: int) -> list[int]:
-        # From the index by pointer alone: bodies lie between the rows of the table.
+        # Reads only the index on pointer, because the table's rows contain the bodies.
         return [row[0] for row in self._database.read().execute("SELECT id FROM api_unit WHERE api_id = ?", (api_id,))]
 
     def overview_ids(self) -> dict[str, int]:
@@ -173,23 +173,23 @@ class SqliteApis:
         limit: int,
         without: Sequence[int] = (),
     ) -> list[FoundUnit]:
-        where, values = _of_scope(api_id, kinds, without)
+        where, values = _unit_filter(api_id, kinds, without)
         ranking = ", ".join(str(float(weight)) for weight in weights)
         query = (
             f"SELECT {_FOUND_COLUMNS}, -bm25(api_words, {ranking}) AS score FROM {_FOUND_TABLES} "
             f"WHERE api_words MATCH ? {where} ORDER BY score DESC, unit.id LIMIT ?"
         )
         rows = self._database.read().execute(query, (any_of(words), *values, limit))
-        return [_found(row) for row in rows]
+        return [_unit_hit(row) for row in rows]
 
-    def found(
+    def units_by_id(
         self, unit_ids: Sequence[int], *, api_id: int | None, kinds: Sequence[str], without: Sequence[int] = ()
     ) -> list[FoundUnit]:
-        where, values = _of_scope(api_id, kinds, without)
+        where, values = _unit_filter(api_id, kinds, without)
         marks = ", ".join("?" * len(unit_ids))
         query = f"SELECT {_FOUND_COLUMNS}, 0.0 FROM {_FOUND_TABLES} WHERE unit.id IN ({marks}) {where}"
         rows = self._database.read().execute(query, (*unit_ids, *values))
-        by_id = {unit.row.id: unit for unit in map(_found, rows)}
+        by_id = {unit.row.id: unit for unit in map(_unit_hit, rows)}
         return [by_id[unit_id] for unit_id in unit_ids if unit_id in by_id]
 
     def document_frequencies(self, stems: Sequence[str]) -> dict[str, int]:
@@ -198,24 +198,24 @@ class SqliteApis:
         return dict(self._database.read().execute(query, tuple(stems)).fetchall())
 
     def count_searchable(self, api_id: int | None = None) -> int:
-        if api_id is None:  # the index's own table of sizes: counting units would read their bodies
+        if api_id is None:  # uses the size table of the index, because counting units would read their bodies
             query, values = "SELECT count(*) FROM api_words_docsize", tuple[int, ...]()
         else:
             query, values = "SELECT count(*) FROM api_unit WHERE kind <> 'fragment' AND api_id = ?", (api_id,)
         return int(self._database.read().execute(query, values).fetchone()[0])
 
 
-def glance_unread(path: Path) -> list[UnreadRow]:
-    """What a library file says could not be read; nothing when it cannot be asked."""
+def read_unread(path: Path) -> list[UnreadRow]:
+    """Return the unreadable documents listed in a library file; nothing if the file cannot be read."""
     try:
         with closing(connect_read_only(path)) as connection:
             return list(map(UnreadRow._make, connection.execute(_UNREAD)))
-    except sqlite3.Error:  # written before there was such a table, or damaged
+    except sqlite3.Error:  # the file is damaged, or older than this table
         return []
 
 
-def _of_scope(api_id: int | None, kinds: Sequence[str], without: Sequence[int]) -> tuple[str, list[object]]:
-    """SQL that leaves only units of an API and of some kinds, and its values."""
+def _unit_filter(api_id: int | None, kinds: Sequence[str], without: Sequence[int]) -> tuple[str, list[object]]:
+    """Return an SQL condition on API and kind of a unit, with its values."""
     where, values = "", list[object]()
     if api_id is not None:
         where += " AND unit.api_id = ?"
@@ -229,7 +229,7 @@ def _of_scope(api_id: int | None, kinds: Sequence[str], without: Sequence[int]) 
     return where, values
 
 
-def _found(row: tuple[Any, ...]) -> FoundUnit:
+def _unit_hit(row: tuple[Any, ...]) -> FoundUnit:
     return FoundUnit(UnitRow(*row[:10]), row[10], WordsRow(*row[11:16]), row[16])
 
 

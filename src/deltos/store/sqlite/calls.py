@@ -1,17 +1,17 @@
-"""The ring of the last calls on disk: the schema of `calls.db` and every statement that touches it."""
+"""Log of recent tool calls in SQLite: schema and queries of `calls.db`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.store.calls import MOST_CALLS, CallRecord
-from deltos.store.sqlite.database import Database, Migration
+from deltos.store.calls import MAX_CALLS, CallRecord
+from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 FILE_NAME = "calls.db"
-# Other notes wait meanwhile: another writer is not waited for long.
+# Short, because later calls wait in the queue of the logging thread.
 _BUSY_TIMEOUT_SECONDS = 0.5
 _COLUMNS = "at, tool, client, arguments, seconds, tokens, original_tokens, is_error"
 _SCHEMA = """
@@ -33,8 +33,8 @@ class SqliteCalls:
     """Implements `store.calls.CallRecords`."""
 
     def __init__(self, home: Path) -> None:
-        self._database = Database(
-            home / FILE_NAME, (Migration("calls_001", _SCHEMA),), busy_timeout_seconds=_BUSY_TIMEOUT_SECONDS
+        self._database = SqliteDatabase(
+            home / FILE_NAME, (SqliteMigration("calls_001", _SCHEMA),), busy_timeout_seconds=_BUSY_TIMEOUT_SECONDS
         )
 
     def add(self, record: CallRecord) -> None:
@@ -44,7 +44,7 @@ class SqliteCalls:
         )  # fmt: skip
         with self._database.write() as connection:
             number = connection.execute(f"INSERT INTO call ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row).lastrowid
-            connection.execute("DELETE FROM call WHERE number <= ?", ((number or 0) - MOST_CALLS,))
+            connection.execute("DELETE FROM call WHERE number <= ?", ((number or 0) - MAX_CALLS,))
 
     def newest(self, limit: int) -> list[CallRecord]:
         with self._database.snapshot() as connection:

@@ -1,4 +1,4 @@
-"""The tables of code search: chunks, definitions and two word indexes (by chunk, by file). All their SQL is here."""
+"""Code search in SQLite: tables of chunks and definitions, word indexes by chunk and by file, and all queries."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from deltos.store.code import (
     FileVectors,
     FileWords,
 )
-from deltos.store.private import open_private
-from deltos.store.sqlite.database import Database, Migration, NamedErrors
-from deltos.store.sqlite.vocabulary import KnownVocabulary
-from deltos.store.sqlite.words import any_of, one_or_two_of
+from deltos.store.private_files import open_private
+from deltos.store.sqlite.database import SqliteDatabase, SqliteErrorTranslator, SqliteMigration
+from deltos.store.sqlite.fts_query import any_of, any_single_or_pair
+from deltos.store.sqlite.vocabulary import VocabularyCache
 
 if TYPE_CHECKING:
     import sqlite3
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from deltos.store.code import Code
     from deltos.store.version import Version
 
-CODE_001 = Migration(
+CODE_001 = SqliteMigration(
     "code-001-chunks",
     """
     CREATE TABLE chunk (
@@ -62,7 +62,7 @@ CODE_001 = Migration(
     CREATE TABLE common_word (word TEXT PRIMARY KEY, chunks INTEGER NOT NULL) WITHOUT ROWID;
     """,
 )
-CODE_002 = Migration(
+CODE_002 = SqliteMigration(
     "code-002-vectors",
     """
     DROP TABLE file_words;
@@ -80,13 +80,13 @@ CODE_002 = Migration(
     """,
 )
 
-# A word is common when it stands in more than one of so many chunks.
-COMMON_SHARE = 100
+# A word is common if it occurs in more than one chunk out of this number.
+COMMON_WORD_SHARE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingsFile:
-    """Implements `store.code.KeptReadings`: a file beside the index."""
+class EmbeddingCacheFile:
+    """Implements `store.code.EmbeddingCache` with a file next to the index."""
 
     path: Path
 
@@ -97,14 +97,16 @@ class ReadingsFile:
         return self.path.read_bytes() if self.path.exists() else None
 
     def save(self, data: bytes) -> None:
-        beside = self.path.with_name(f"{self.path.name}.part")  # two that write at once damage it, and it is read anew
+        temporary = self.path.with_name(
+            f"{self.path.name}.part"
+        )  # two that write at once damage it, and it is read anew
         try:
-            with os.fdopen(open_private(beside, os.O_WRONLY | os.O_TRUNC), "wb") as file:
+            with os.fdopen(open_private(temporary, os.O_WRONLY | os.O_TRUNC), "wb") as file:
                 file.write(data)
-            beside.replace(self.path)
+            temporary.replace(self.path)
         except OSError:
             with suppress(OSError):
-                beside.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
             raise
 
 
@@ -124,9 +126,9 @@ def _file_count(connection: sqlite3.Connection) -> int:
 class SqliteCode:
     """Implements `store.code.Code`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
-        self._vocabulary = KnownVocabulary(database)
+        self._vocabulary = VocabularyCache(database)
 
     def snapshot(self) -> AbstractContextManager[object]:
         return self._database.snapshot()
@@ -134,14 +136,14 @@ class SqliteCode:
     def version(self) -> Version:
         return self._database.version()
 
-    def look_ahead(self, others: Sequence[Code], terms: Sequence[str], names: Sequence[str], *, limit: int) -> None:
-        """Nothing to do: there are no round trips."""
+    def prefetch(self, others: Sequence[Code], terms: Sequence[str], names: Sequence[str], *, limit: int) -> None:
+        """Do nothing: SQLite has no round trips."""
 
     def chunk_count(self) -> int:
-        return self._database.remembered("chunk_total", _chunk_total)
+        return self._database.cached("chunk_total", _chunk_total)
 
     def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        if vocabulary := self._vocabulary.of_question():
+        if vocabulary := self._vocabulary.for_query():
             return {term: vocabulary.chunks[term] for term in terms if term in vocabulary.chunks}
         marks = ", ".join("?" * len(terms))
         sql = f"SELECT word, chunks FROM common_word WHERE word IN ({marks})"
@@ -151,14 +153,16 @@ class SqliteCode:
         return common | dict(self._database.read().execute(sql, others).fetchall())
 
     def match_chunks(
-        self, alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int
+        self, single_terms: Sequence[str], paired_terms: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[ChunkMatch]:
-        condition, values = _condition(scope)
-        among, given = _among("chunk_words", any_of([*alone, *paired]), one_or_two_of(alone, paired))
+        condition, values = _scope_filter(scope)
+        selection, given = _selection(
+            "chunk_words", any_of([*single_terms, *paired_terms]), any_single_or_pair(single_terms, paired_terms)
+        )
         rows = self._database.read().execute(
             f"""SELECT chunk.id, chunk.file_id, -hit.score FROM
                 (SELECT rowid, bm25(chunk_words, 2.0, 1.5, 1.0) AS score FROM chunk_words WHERE chunk_words MATCH ?
-                 {among} {"" if condition else "ORDER BY score LIMIT ?"}) AS hit
+                 {selection} {"" if condition else "ORDER BY score LIMIT ?"}) AS hit
                 JOIN chunk ON chunk.id = hit.rowid
                 {f"JOIN file ON file.id = chunk.file_id WHERE {condition}" if condition else ""}
                 ORDER BY hit.score LIMIT ?""",
@@ -167,23 +171,31 @@ class SqliteCode:
         return [ChunkMatch(*row) for row in rows]
 
     def match_files(
-        self, terms: Sequence[str], alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int
+        self,
+        terms: Sequence[str],
+        single_terms: Sequence[str],
+        paired_terms: Sequence[str],
+        scope: FileScope,
+        *,
+        limit: int,
     ) -> list[tuple[int, float]]:
-        if vocabulary := self._vocabulary.if_known():  # words that no file has select none, and score nothing
+        if vocabulary := self._vocabulary.if_cached():  # words that occur in no file cannot match or score
             terms = [term for term in terms if term in vocabulary.stems]
-            alone = [term for term in alone if term in vocabulary.files]
-            paired = [term for term in paired if term in vocabulary.files]
+            single_terms = [term for term in single_terms if term in vocabulary.files]
+            paired_terms = [term for term in paired_terms if term in vocabulary.files]
         is_named = [f"stem : ({any_of(terms)})"] if terms else []
-        is_selected = [one_or_two_of(alone, paired)] if alone or len(paired) > 1 else []
+        is_selected = [any_single_or_pair(single_terms, paired_terms)] if single_terms or len(paired_terms) > 1 else []
         if not is_named and not is_selected:
             return []
-        condition, values = _condition(scope)
-        expression = " OR ".join([*is_named, any_of([*alone, *paired])] if alone or paired else is_named)
-        among, given = _among("file_words", expression, " OR ".join([*is_named, *is_selected]))
+        condition, values = _scope_filter(scope)
+        expression = " OR ".join(
+            [*is_named, any_of([*single_terms, *paired_terms])] if single_terms or paired_terms else is_named
+        )
+        selection, given = _selection("file_words", expression, " OR ".join([*is_named, *is_selected]))
         rows = self._database.read().execute(
             f"""SELECT file_words.rowid, -bm25(file_words, 4.0, 1.5, 3.0, 1.5) AS score FROM file_words
                 {"JOIN file ON file.id = file_words.rowid" if condition else ""}
-                WHERE file_words MATCH ? {among}
+                WHERE file_words MATCH ? {selection}
                 {"AND " + condition if condition else ""} ORDER BY score DESC LIMIT ?""",
             (*given, *values, limit),
         )
@@ -198,7 +210,7 @@ class SqliteCode:
         return [FileRow(*row) for row in rows]
 
     def files_at(self, paths: Sequence[str], scope: FileScope) -> list[FileRow]:
-        condition, values = _condition(scope)
+        condition, values = _scope_filter(scope)
         rows = self._database.read().execute(
             f"""SELECT id, path, language, lines FROM file
                 WHERE NOT generated AND path IN ({", ".join("?" * len(paths))})
@@ -259,13 +271,13 @@ class SqliteCode:
         rows = self._database.read().execute("SELECT number FROM chunk_vectors WHERE model = ?", (model,))
         return [row[0] for row in rows]
 
-    def readings(self) -> ReadingsFile:
-        return ReadingsFile(self._database.path.with_name(f"{self._database.path.name}-readings"))
+    def embedding_cache(self) -> EmbeddingCacheFile:
+        return EmbeddingCacheFile(self._database.path.with_name(f"{self._database.path.name}-readings"))
 
     def definitions_named(
         self, names: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[tuple[int, DefinitionRecord]]:
-        condition, values = _condition(scope)
+        condition, values = _scope_filter(scope)
         rows = self._database.read().execute(
             f"""SELECT file_id, name, kind, definition.line, definition.end_line, container FROM definition
                 {"JOIN file ON file.id = file_id" if condition else ""}
@@ -288,15 +300,15 @@ class SqliteCode:
         return found
 
     def paths(self, scope: FileScope) -> list[tuple[int, str]]:
-        condition, values = _condition(scope)
+        condition, values = _scope_filter(scope)
         where = f"AND {condition}" if condition else ""
         sql = f"SELECT id, path FROM file WHERE NOT generated {where} ORDER BY path"
         return list(self._database.read().execute(sql, values))
 
     def file_count(self, scope: FileScope) -> int:
-        condition, values = _condition(scope)
+        condition, values = _scope_filter(scope)
         if not condition:
-            return self._database.remembered("file_count", _file_count)
+            return self._database.cached("file_count", _file_count)
         sql = f"{_COUNT_FILES} AND {condition}"
         count: int = self._database.read().execute(sql, values).fetchone()[0]
         return count
@@ -309,7 +321,7 @@ class SqliteCode:
 class SqliteCodeWriter:
     """Implements `store.code.CodeWriter`."""
 
-    def __init__(self, connection: sqlite3.Connection, errors: NamedErrors) -> None:
+    def __init__(self, connection: sqlite3.Connection, errors: SqliteErrorTranslator) -> None:
         self._connection = connection
         self._errors = errors
 
@@ -370,20 +382,20 @@ class SqliteCodeWriter:
         self._connection.execute(
             """INSERT INTO common_word SELECT term, doc FROM chunk_vocabulary
                WHERE doc * ? > (SELECT COUNT(*) FROM chunk)""",
-            (COMMON_SHARE,),
+            (COMMON_WORD_SHARE,),
         )
 
 
-def _among(table: str, scored: str, selecting: str) -> tuple[str, list[str]]:
-    """A further condition on rows that match `scored`, where fewer are to be scored, and the expressions of both."""
+def _selection(table: str, scored: str, selecting: str) -> tuple[str, list[str]]:
+    """Return an additional condition for rows that match `scored` where fewer rows are scored, and both expressions."""
     if scored == selecting:
         return "", [scored]
-    # `+` keeps SQLite from looking up every row by itself: words are read once, rows filtered before they are scored.
+    # `+` prevents a lookup per row: the postings are read once, and rows are filtered before they are scored.
     return f"AND +{table}.rowid IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)", [scored, selecting]
 
 
-def _condition(scope: FileScope) -> tuple[str, list[str]]:
-    """The files in scope as SQL over `file.path`, with its values."""
+def _scope_filter(scope: FileScope) -> tuple[str, list[str]]:
+    """Return the SQL condition for files in scope (over `file.path`), with its values."""
     parts, values = [], []
     if scope.folder:
         parts.append("substr(file.path, 1, ?) = ?")

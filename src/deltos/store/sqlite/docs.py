@@ -1,4 +1,4 @@
-"""Documentation sources, the crawl of each, and the places that crawl goes to. Pages and chunks are docs_index's."""
+"""Documentation sources in SQLite: their crawls and the addresses of each crawl. `docs_index` has pages and chunks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from deltos.store.documents import CrawlAddress, CrawlRow, CrawlState, SkippedAddresses, SourceRow
-from deltos.store.sqlite.database import Database, Migration
+from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration
 from deltos.store.sqlite.lock import try_noted_lock
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from deltos.store.sqlite.lock import HeldLock
 
-DOCS_001 = Migration(
+DOCS_001 = SqliteMigration(
     "docs-001-sources",
     """
     CREATE TABLE docs_source (
@@ -58,9 +58,9 @@ DOCS_001 = Migration(
     """,
 )
 
-# One name may stand for several versions. A constraint goes only with its table; migrations run without foreign keys,
-# so that dropping the old one takes nothing along.
-DOCS_003 = Migration(
+# Several versions may share one name. SQLite cannot drop a constraint, so the table is rebuilt; migrations run without
+# foreign keys, so that dropping the old table does not cascade.
+DOCS_003 = SqliteMigration(
     "docs-003-versions",
     """
     CREATE TABLE docs_source_of_any_version (
@@ -84,8 +84,8 @@ DOCS_003 = Migration(
     """,
 )
 
-# How a source is read: the name of a login, and whether a browser renders its pages.
-DOCS_004 = Migration(
+# How a source is fetched: the name of a login, and whether a browser renders its pages.
+DOCS_004 = SqliteMigration(
     "docs-004-access",
     """
     ALTER TABLE docs_source ADD COLUMN auth TEXT NOT NULL DEFAULT '';
@@ -93,8 +93,8 @@ DOCS_004 = Migration(
     """,
 )
 
-# Which part of a repository is read: a folder by its name, and the one reference that a version stands for.
-DOCS_005 = Migration(
+# Part of a repository to read: a folder, and the full name of the branch or tag.
+DOCS_005 = SqliteMigration(
     "docs-005-repository",
     """
     ALTER TABLE docs_source ADD COLUMN folder TEXT NOT NULL DEFAULT '';
@@ -102,8 +102,8 @@ DOCS_005 = Migration(
     """,
 )
 
-# What to ask by whether an answer that gave no page is another one by now.
-DOCS_007 = Migration(
+# HTTP validators, to ask whether a response that gave no page has changed.
+DOCS_007 = SqliteMigration(
     "docs-007-validators",
     """
     ALTER TABLE docs_place ADD COLUMN etag TEXT NOT NULL DEFAULT '';
@@ -118,7 +118,7 @@ _SOURCE_COLUMNS = tuple(field.name for field in fields(SourceRow))
 class SqliteSources:
     """Implements `store.documents.Sources`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self.database = database
 
     # ------------------------------------------------------------------ sources
@@ -141,7 +141,7 @@ class SqliteSources:
 
     # ------------------------------------------------------------------ crawls
 
-    def claim(self, source_id: str) -> AbstractContextManager[HeldLock | None]:
+    def try_lock(self, source_id: str) -> AbstractContextManager[HeldLock | None]:
         return try_noted_lock(self.database.path.parent / "locks" / f"docs-{source_id}.lock")
 
     def crawl(self, source_id: str) -> CrawlRow | None:
@@ -228,11 +228,11 @@ class SqliteSources:
         )
         return int(row.fetchone()[0])
 
-    def skipped_because(self, source_id: str, most: int) -> list[SkippedAddresses]:
+    def skip_reasons(self, source_id: str, limit: int) -> list[SkippedAddresses]:
         rows = self.database.read().execute(
             "SELECT reason, COUNT(*), MIN(url) FROM docs_place WHERE source_id = ? AND state = 'skipped'"
             " GROUP BY reason ORDER BY COUNT(*) DESC, MIN(url) LIMIT ?",
-            (source_id, most),
+            (source_id, limit),
         )
         return [SkippedAddresses(*row) for row in rows]
 
@@ -250,7 +250,7 @@ class SqliteSources:
 
 
 def insert_source(connection: sqlite3.Connection, source: SourceRow) -> None:
-    """Record a new source."""
+    """Insert a new source."""
     connection.execute(
         "INSERT INTO docs_source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
@@ -263,7 +263,7 @@ def insert_source(connection: sqlite3.Connection, source: SourceRow) -> None:
 
 
 def insert_addresses(connection: sqlite3.Connection, source_id: str, places: Iterable[CrawlAddress]) -> None:
-    """Add places that the crawl has not met; known ones stay as they are."""
+    """Insert addresses that the crawl does not know yet; known ones stay unchanged."""
     connection.executemany(
         f"INSERT OR IGNORE INTO docs_place (source_id, {ADDRESS_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         [
@@ -274,7 +274,7 @@ def insert_addresses(connection: sqlite3.Connection, source_id: str, places: Ite
 
 
 def settle_addresses(connection: sqlite3.Connection, source_id: str, places: Sequence[CrawlAddress]) -> None:
-    """Record what became of places."""
+    """Record the result of crawling addresses."""
     connection.executemany(
         "UPDATE docs_place SET state = ?, attempts = ?, reason = ?, etag = ?, last_modified = ?"
         " WHERE source_id = ? AND url = ?",
@@ -286,7 +286,7 @@ def settle_addresses(connection: sqlite3.Connection, source_id: str, places: Seq
 
 
 def crawl_is_open(connection: sqlite3.Connection, source_id: str, generation: int) -> bool:
-    """Whether that very crawl still wants pages: nobody cancelled it, restarted it or removed its source."""
+    """Whether exactly that crawl is still open: not cancelled, not restarted, and its source not removed."""
     row = connection.execute(
         "SELECT 1 FROM docs_crawl WHERE source_id = ? AND generation = ? AND state = 'open'", (source_id, generation)
     ).fetchone()
@@ -294,7 +294,7 @@ def crawl_is_open(connection: sqlite3.Connection, source_id: str, generation: in
 
 
 def close_crawl(connection: sqlite3.Connection, source_id: str, state: CrawlState, reason: str, now: float) -> bool:
-    """Close an open crawl; False when it was closed already."""
+    """Close an open crawl; False if it was already closed."""
     done = connection.execute(
         "UPDATE docs_crawl SET state = ?, reason = ?, finished_at = ? WHERE source_id = ? AND state = 'open'",
         (state, reason, now, source_id),

@@ -1,18 +1,18 @@
-"""Pages, chunks and links of documentation, and the word indexes over them; crawls are docs' concern."""
+"""Write path of documentation in SQLite: pages, chunks, links and their word indexes. `docs` has sources and crawls."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from deltos.store.documents import Batch, DocsChunkWords, KnownPage, PageRow, PageWords, StoredChunk, StoredPage
-from deltos.store.sqlite.database import Database, Migration
+from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration
 from deltos.store.sqlite.docs import close_crawl, crawl_is_open, insert_addresses, settle_addresses
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterator, Sequence
 
-DOCS_002 = Migration(
+DOCS_002 = SqliteMigration(
     "docs-002-index",
     """
     CREATE TABLE docs_page (
@@ -50,16 +50,16 @@ DOCS_002 = Migration(
     """,
 )
 
-DOCS_006 = Migration("docs-006-traits", "ALTER TABLE docs_chunk ADD COLUMN traits INTEGER NOT NULL DEFAULT 0;")
+DOCS_006 = SqliteMigration("docs-006-traits", "ALTER TABLE docs_chunk ADD COLUMN traits INTEGER NOT NULL DEFAULT 0;")
 
-# A page is seen by readers from the generation that added it until the one that dropped it.
+# A page is visible from the generation `added` up to, but not including, the generation `dropped`.
 _VISIBLE = "p.added <= s.generation AND (p.dropped IS NULL OR p.dropped > s.generation)"
 
 
 class SqlitePages:
     """Implements `store.documents.Pages`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self.database = database
 
     def known_pages(self, source_id: str) -> dict[str, KnownPage]:
@@ -92,7 +92,7 @@ class SqlitePages:
 
     # ------------------------------------------------------------------ words
 
-    def drop_unmet(self, source_id: str, generation: int) -> int:
+    def drop_unseen_pages(self, source_id: str, generation: int) -> int:
         with self.database.write() as connection:
             connection.execute(
                 "UPDATE docs_page SET dropped = ?2 WHERE source_id = ?1 AND dropped IS NULL AND added < ?2"
@@ -104,21 +104,21 @@ class SqlitePages:
             dropped: int = connection.execute(query, (source_id, generation)).fetchone()[0]
             return dropped
 
-    def coming_pages(self, source_id: str) -> list[StoredPage]:
+    def next_pages(self, source_id: str) -> list[StoredPage]:
         rows = self.database.read().execute(
             "SELECT id, url, title, is_indexed, links_in FROM docs_page WHERE source_id = ? AND dropped IS NULL",
             (source_id,),
         )
         return [StoredPage(page_id, url, title, bool(done), count) for page_id, url, title, done, count in rows]
 
-    def coming_anchors(self, source_id: str) -> Iterator[tuple[int, int, str]]:
+    def next_anchors(self, source_id: str) -> Iterator[tuple[int, int, str]]:
         yield from self.database.read().execute(
             "SELECT c.page_id, c.id, c.anchors FROM docs_page p JOIN docs_chunk c ON c.page_id = p.id"
             " WHERE p.source_id = ? AND p.dropped IS NULL ORDER BY c.page_id, c.position",
             (source_id,),
         )
 
-    def coming_links(self, source_id: str) -> Iterator[tuple[int, str, str]]:
+    def next_links(self, source_id: str) -> Iterator[tuple[int, str, str]]:
         yield from self.database.read().execute(
             "SELECT l.page_id, l.target, l.text FROM docs_page p JOIN docs_link l ON l.page_id = p.id"
             " WHERE p.source_id = ? AND p.dropped IS NULL",
@@ -189,12 +189,12 @@ class SqlitePages:
 
 
 def visible_sources(source_ids: Collection[str]) -> tuple[str, tuple[str, ...]]:
-    """The condition, with its values, that leaves what readers see of some sources; tables are named p and s."""
+    """Return the SQL condition (with values) for visible pages of some sources; the tables are named p and s."""
     return f"{_VISIBLE} AND s.id IN ({', '.join('?' * len(source_ids))})", tuple(source_ids)
 
 
 def _drop(connection: sqlite3.Connection, source_id: str, place: str, generation: int) -> None:
-    """Mark the old version of a page; what this crawl wrote for it before an interruption goes at once."""
+    """Mark the old version of a page as dropped, and delete versions that an interrupted run of this crawl wrote."""
     _delete_pages(connection, "source_id = ? AND place = ? AND added = ?", (source_id, place, generation))
     connection.execute(
         "UPDATE docs_page SET dropped = ? WHERE source_id = ? AND place = ? AND dropped IS NULL",

@@ -1,4 +1,4 @@
-"""The read path of documentation: candidates for a question with all that ranking looks at, and chunks to show."""
+"""Read path of documentation in SQLite: candidates with all ranking inputs, and chunks to show."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from deltos.store.documents import CandidateChunk, DocsTotals, ShownChunk
 from deltos.store.sqlite.docs_index import visible_sources
-from deltos.store.sqlite.words import any_of
+from deltos.store.sqlite.fts_query import any_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from contextlib import AbstractContextManager
 
-    from deltos.store.sqlite.database import Database
+    from deltos.store.sqlite.database import SqliteDatabase
 
 _CANDIDATE = (
     "SELECT c.id, p.id, s.name, p.url, p.title, c.section, c.position, c.is_definition, c.traits,"
@@ -22,15 +22,15 @@ _CANDIDATE = (
     " FROM docs_words w JOIN docs_chunk c ON c.id = w.rowid JOIN docs_page p ON p.id = c.page_id"
     " JOIN docs_source s ON s.id = p.source_id"
 )
-# Only to choose candidates: heading, trail, anchors, links, body.
+# Weights of heading, trail, anchors, links and body; used only to choose candidates.
 _CHUNK_WEIGHTS = "bm25(2.0, 1.0, 1.0, 1.0, 1.0)"
 _PAGE_WEIGHTS = "bm25(3.0, 2.0, 1.0)"
 
 
 class SqlitePassages:
-    """Implements `store.documents.Passages`: only what readers may see."""
+    """Implements `store.documents.Passages` on visible pages."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self.database = database
 
     def snapshot(self) -> AbstractContextManager[object]:

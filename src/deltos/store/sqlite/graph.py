@@ -1,6 +1,6 @@
-"""The tables of the code graph: symbols, edges, imports, and the facts behind them. Writes; `graph_read` reads.
+"""Code graph in SQLite: tables of symbols, edges, imports and facts, and all writes. `graph_read` has the queries.
 
-Paths and symbols have ids of their own that outlive re-indexing, so that an edge into a file survives an edit of it.
+Paths and symbols have ids that survive re-indexing, so that an edge into a file survives an edit of it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from deltos.store.fact_states import checksum, encoded_dependencies, encoded_parts, new_state, only_added
 from deltos.store.graph import INTERFACE_CHANGED, FactRecord, PendingFacts, ResolutionRecord, Unsettled
-from deltos.store.sqlite.database import Migration, NamedErrors, connect_read_only
+from deltos.store.sqlite.database import SqliteErrorTranslator, SqliteMigration, connect_read_only
 
 if TYPE_CHECKING:
     import sqlite3
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from deltos.store.symbols import Symbol
 
-GRAPH_001 = Migration(
+GRAPH_001 = SqliteMigration(
     "graph-001-symbols-and-edges",
     """
     CREATE TABLE place (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
@@ -82,9 +82,9 @@ GRAPH_001 = Migration(
     """,
 )
 
-# An edge is four numbers: its place is that of its source, and few rules serve all edges. The mentions of a name in a
-# file are one row: a JSON list of [source, rule, line, …]. Nothing of the former tables is kept: all is indexed anew.
-GRAPH_002 = Migration(
+# An edge is four numbers: its file is that of its source, and all edges share few rules. The mentions of a name in a
+# file are one row: a JSON list of [source, rule, line, …]. The former tables are dropped; everything is indexed again.
+GRAPH_002 = SqliteMigration(
     "graph-002-compact",
     """
     DROP TABLE edge;
@@ -137,7 +137,7 @@ GRAPH_002 = Migration(
 class SqliteGraphWriter:
     """Implements `store.graph.GraphWriter`."""
 
-    def __init__(self, connection: sqlite3.Connection, errors: NamedErrors, path: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, errors: SqliteErrorTranslator, path: Path) -> None:
         self._connection = connection
         self._errors = errors
         self._path = path
@@ -151,7 +151,7 @@ class SqliteGraphWriter:
         self._places = dict(self._connection.execute("SELECT path, id FROM place"))
 
     def place(self, path: str) -> int:
-        """The id of a path, new if need be."""
+        """Return the id of a path, creating it if needed."""
         found = self._places.get(path)
         if found is None:
             row = self._connection.execute("SELECT id FROM place WHERE path = ?", (path,)).fetchone()
@@ -162,7 +162,7 @@ class SqliteGraphWriter:
         return self._connection.execute(sql, values).lastrowid or 0
 
     def node(self, path: str, key: str) -> int:
-        """The id of a symbol, defined or merely referred to, new if need be."""
+        """Return the id of a symbol, defined or only referenced, creating it if needed."""
         place_id = self.place(path)
         nodes = self._nodes.get(place_id)
         if nodes is None:
@@ -174,7 +174,7 @@ class SqliteGraphWriter:
         return found
 
     def _rule(self, kind: str, origin: str = "", *, certain: bool = False) -> int:
-        """The id of what an edge is, by which rule and how sure."""
+        """Return the id of a combination of edge kind, resolution rule and certainty."""
         rule = (kind, origin, certain)
         if rule not in self._rules:
             sql = "SELECT id FROM rule WHERE kind = ? AND origin = ? AND certain = ?"
@@ -184,7 +184,7 @@ class SqliteGraphWriter:
         return self._rules[rule]
 
     def _name(self, name: str) -> int:
-        """The id of a name that is mentioned."""
+        """Return the id of a mentioned name."""
         row = self._connection.execute("SELECT id FROM mentioned_name WHERE name = ?", (name,)).fetchone()
         return row[0] if row else self._insert("INSERT INTO mentioned_name (name) VALUES (?)", (name,))
 
@@ -234,14 +234,15 @@ class SqliteGraphWriter:
             self._connection.execute(f"DELETE FROM {table} WHERE place_id = ?", (place_id,))
 
     def _remove_uses(self, place_id: int) -> None:
-        """Delete what the resolution of a file found."""
+        """Delete the edges, mentions and imports of a file."""
         own = "SELECT id FROM node WHERE place_id = ?"
         self._connection.execute(f"DELETE FROM edge_row WHERE source_id IN ({own})", (place_id,))
         for table in ("mention_list", "import"):
             self._connection.execute(f"DELETE FROM {table} WHERE place_id = ?", (place_id,))
 
     def _announce(self, place_id: int, names: Iterable[str]) -> None:
-        """Note the names that a file defined before and defines now: whoever looked them up has to look again."""
+        """Mark the names that a file defined before or defines now as stale, so that files that looked them up are
+        resolved again."""
         before = self._connection.execute("SELECT name FROM symbol WHERE place_id = ?", (place_id,))
         self._mark_stale([f"@{name}" for name in {*names, *(row[0] for row in before)}])
 
@@ -343,12 +344,12 @@ def _packed(uses: list[list[int]]) -> str:
 
 
 def languages_of(connection: sqlite3.Connection) -> dict[str, str]:
-    """Every file of the graph and its language."""
+    """Return the language of every file in the graph."""
     return dict(connection.execute("SELECT path, language FROM fact JOIN place ON place.id = place_id"))
 
 
 def dependants_by_name(connection: sqlite3.Connection, dependencies: Iterable[str]) -> dict[str, list[str]]:
-    """The files whose resolution depended on each of the names, and a few more by chance."""
+    """Return the files whose resolution depended on each name; checksum collisions may add a few."""
     wanted: dict[int, list[str]] = {}
     for name in dependencies:
         wanted.setdefault(checksum(name), []).append(name)
@@ -389,7 +390,7 @@ class SqliteFacts:
 
 @dataclass(frozen=True, slots=True)
 class SqliteFactSource:
-    """Implements `store.graph.FactSource`: a file to read."""
+    """Implements `store.graph.FactSource` with the path of a file."""
 
     path: Path
 

@@ -1,4 +1,4 @@
-"""Questions to the tables of the code graph: symbols by name or place, edges in and out, imports, counts."""
+"""Queries on the code graph in SQLite: symbols by name or position, references, imports, counts."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from deltos.store.sqlite.database import Database
+    from deltos.store.sqlite.database import SqliteDatabase
 
 _T = TypeVar("_T", int, str)
-_VARIABLES = 500
-"""SQLite allows a limited number of bound values; longer lists are asked for in parts."""
+_MAX_VARIABLES = 500
+"""Values bound in one statement; SQLite limits their number, so longer lists are queried in batches."""
 
 
 _COLUMNS = """node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, symbol.signature, symbol.doc,
               place.path, symbol.node_id"""
 _SYMBOL = f"""SELECT {_COLUMNS}
               FROM symbol JOIN node ON node.id = symbol.node_id JOIN place ON place.id = symbol.place_id"""
-# In this order: the edges that are asked for by source or target, then what they are.
+# CROSS JOIN fixes the order: first the edges by source or target, then their rules.
 _EDGES = "edge_row CROSS JOIN rule ON rule.id = rule_id CROSS JOIN node ON node.id = source_id"
 _REFERENCE = f"""SELECT place.path, line, node.key, kind, origin, certain, source_id, target_id
                  FROM {_EDGES} CROSS JOIN place ON place.id = node.place_id"""
@@ -33,7 +33,7 @@ _REFERENCE = f"""SELECT place.path, line, node.key, kind, origin, certain, sourc
 class SqliteGraph:
     """Implements `store.graph.Graph`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     def _rows(self, sql: str, values: Sequence[str | int] = ()) -> sqlite3.Cursor:
@@ -67,8 +67,8 @@ class SqliteGraph:
 
     def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
         found: dict[int, Symbol] = {}
-        for part in _parts(node_ids):
-            for row in self._rows(f"{_SYMBOL} WHERE symbol.node_id IN ({_marks(part)})", part):
+        for batch in _batches(node_ids):
+            for row in self._rows(f"{_SYMBOL} WHERE symbol.node_id IN ({_marks(batch)})", batch):
                 symbol = _symbol(row)
                 found[symbol.node_id] = symbol
         return found
@@ -76,10 +76,10 @@ class SqliteGraph:
     def symbols_at(self, places: Iterable[tuple[str, str]]) -> list[Symbol]:
         wanted = set(places)
         node_ids: list[int] = []
-        for part in _parts(sorted({path for path, _ in wanted})):
+        for batch in _batches(sorted({path for path, _ in wanted})):
             sql = f"""SELECT path, key, node.id FROM place CROSS JOIN node ON node.place_id = place.id
-                      WHERE place.path IN ({_marks(part)})"""
-            node_ids += [node_id for path, key, node_id in self._rows(sql, part) if (path, key) in wanted]
+                      WHERE place.path IN ({_marks(batch)})"""
+            node_ids += [node_id for path, key, node_id in self._rows(sql, batch) if (path, key) in wanted]
         return list(self.symbols(node_ids).values())
 
     def names(self) -> list[str]:
@@ -96,11 +96,11 @@ class SqliteGraph:
 
     def nodes(self, node_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
         found: dict[int, tuple[str, str]] = {}
-        for part in _parts(node_ids):
+        for batch in _batches(node_ids):
             rows = self._rows(
                 f"""SELECT node.id, path, key FROM node JOIN place ON place.id = place_id
-                    WHERE node.id IN ({_marks(part)})""",
-                part,
+                    WHERE node.id IN ({_marks(batch)})""",
+                batch,
             )
             found.update({row[0]: (row[1], row[2]) for row in rows})
         return found
@@ -109,8 +109,8 @@ class SqliteGraph:
 
     def references(self, node_ids: Iterable[int]) -> list[ReferenceRow]:
         found: list[ReferenceRow] = []
-        for part in _parts(node_ids):
-            found.extend(map(_reference, self._rows(f"{_REFERENCE} WHERE target_id IN ({_marks(part)})", part)))
+        for batch in _batches(node_ids):
+            found.extend(map(_reference, self._rows(f"{_REFERENCE} WHERE target_id IN ({_marks(batch)})", batch)))
         return sorted(found, key=lambda row: (row.path, row.line))
 
     def overridden(self, node_ids: Iterable[int]) -> set[int]:
@@ -121,19 +121,19 @@ class SqliteGraph:
 
     def _related(self, node_ids: Iterable[int], wanted: str, given: str) -> set[int]:
         found: set[int] = set()
-        for part in _parts(node_ids):
+        for batch in _batches(node_ids):
             sql = f"""SELECT {wanted} FROM {_EDGES}
-                      WHERE {given} IN ({_marks(part)}) AND node.key != '' AND certain
+                      WHERE {given} IN ({_marks(batch)}) AND node.key != '' AND certain
                       AND origin IN ('override', 'merge')"""
-            found.update(row[0] for row in self._rows(sql, part))
+            found.update(row[0] for row in self._rows(sql, batch))
         return found
 
     def subclasses(self, node_ids: Iterable[int]) -> set[int]:
         found: set[int] = set()
-        for part in _parts(node_ids):
+        for batch in _batches(node_ids):
             sql = f"""SELECT source_id FROM edge_row JOIN rule ON rule.id = rule_id
-                      WHERE target_id IN ({_marks(part)}) AND kind = 'inherit' AND certain"""
-            found.update(row[0] for row in self._rows(sql, part))
+                      WHERE target_id IN ({_marks(batch)}) AND kind = 'inherit' AND certain"""
+            found.update(row[0] for row in self._rows(sql, batch))
         return found
 
     def declared_again(self, path: str, line: int) -> list[Symbol]:
@@ -145,25 +145,25 @@ class SqliteGraph:
 
     def outgoing(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
         found: list[ReferenceRow] = []
-        for part in _parts(node_ids):
-            sql = f"{_REFERENCE} WHERE source_id IN ({_marks(part)}) AND place.path = ?"
-            found.extend(map(_reference, self._rows(sql, (*part, path))))
+        for batch in _batches(node_ids):
+            sql = f"{_REFERENCE} WHERE source_id IN ({_marks(batch)}) AND place.path = ?"
+            found.extend(map(_reference, self._rows(sql, (*batch, path))))
         return sorted(found, key=lambda row: row.line)
 
     def reference_counts(self, node_ids: Iterable[int]) -> dict[int, int]:
         found: dict[int, int] = {}
-        for part in _parts(node_ids):
+        for batch in _batches(node_ids):
             rows = self._rows(
                 f"""SELECT target_id, COUNT(*) FROM edge_row JOIN rule ON rule.id = rule_id
-                    WHERE target_id IN ({_marks(part)}) AND certain GROUP BY 1""",
-                part,
+                    WHERE target_id IN ({_marks(batch)}) AND certain GROUP BY 1""",
+                batch,
             )
             found.update(rows.fetchall())
         return found
 
     def users(self, *, limit: int, below: str = "") -> dict[int, int]:
         where = "AND (place.path = ? OR place.path >= ? AND place.path < ?)" if below else ""
-        # "0" follows "/": the paths between are those of the folder.
+        # "0" is the character after "/", so the range contains exactly the paths below the folder.
         given = (below, f"{below}/", f"{below}0") if below else ()
         sql = f"""SELECT target_id, COUNT(DISTINCT node.place_id) FROM {_EDGES}
                  CROSS JOIN node AS target ON target.id = target_id CROSS JOIN place ON place.id = target.place_id
@@ -177,7 +177,7 @@ class SqliteGraph:
                  WHERE mention.name = ? ORDER BY place.path, mention.line"""
         return list(map(_reference, self._rows(sql, (name,))))
 
-    # --- the whole
+    # --- whole graph
 
     def imports(self) -> list[ImportRow]:
         sql = """SELECT source.path, target.path, import.line, import.mode FROM import
@@ -208,7 +208,7 @@ class SqliteGraph:
         sql = """SELECT source_id, target_id, kind, certain FROM edge_row CROSS JOIN rule ON rule.id = rule_id
                  ORDER BY source_id, line, target_id LIMIT ?"""
         rows = self._rows(sql, (limit + 1,)).fetchall()
-        for source, target, kind, certain in rows[:limit]:  # in SQL, grouping takes twice as long
+        for source, target, kind, certain in rows[:limit]:  # grouping in SQL takes twice as long
             if source != target and (certain or (source, target) not in pairs):
                 pairs[source, target] = (kind, bool(certain))
         return Links(pairs, is_partial=len(rows) > limit)
@@ -260,7 +260,7 @@ def _marks(values: Sequence[int | str]) -> str:
     return ",".join("?" * len(values))
 
 
-def _parts(values: Iterable[_T]) -> Iterator[tuple[_T, ...]]:
-    every = tuple(dict.fromkeys(values))
-    for start in range(0, len(every), _VARIABLES):
-        yield every[start : start + _VARIABLES]
+def _batches(values: Iterable[_T]) -> Iterator[tuple[_T, ...]]:
+    unique_values = tuple(dict.fromkeys(values))
+    for start in range(0, len(unique_values), _MAX_VARIABLES):
+        yield unique_values[start : start + _MAX_VARIABLES]

@@ -1,4 +1,4 @@
-"""The tables of history: commits, the files that each touched, and two word indexes (by commit, by file)."""
+"""Git history in SQLite: tables of commits and touched files, and word indexes by commit and by file."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from deltos.store.history import (
-    LEAST_TOGETHER,
     MAX_COUNTED_COMMITS,
     MAX_RELATED_FILES,
     MAX_WORD_COMMITS,
+    MIN_COMMITS_TOGETHER,
     ChangedTogether,
     CommitMatch,
     CommitRecord,
@@ -19,8 +19,8 @@ from deltos.store.history import (
     FileHistoryRow,
     HistoryTotals,
 )
-from deltos.store.sqlite.database import Database, Migration, NamedErrors
-from deltos.store.sqlite.words import any_of
+from deltos.store.sqlite.database import SqliteDatabase, SqliteErrorTranslator, SqliteMigration
+from deltos.store.sqlite.fts_query import any_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from deltos.store.version import Version
 
-# A higher number is a later commit. Words of commits are only in their index; those of files are in `past_file`, too.
-HISTORY_001 = Migration(
+# A higher id is a later commit. Words of commits are only in their index; words of files are in `past_file`, too.
+HISTORY_001 = SqliteMigration(
     "history-001-commits",
     """
     CREATE TABLE past_commit (
@@ -67,8 +67,8 @@ HISTORY_001 = Migration(
         USING fts5 (words, content = 'past_file', content_rowid = 'id', tokenize = 'ascii');
     """,
 )
-# A row for each write: vectors are read all together, and those of a commit that was removed lead to nothing.
-HISTORY_002 = Migration(
+# One row per write: vectors are always read all together, and vectors of removed commits are ignored by readers.
+HISTORY_002 = SqliteMigration(
     "history-002-vectors",
     """
     CREATE TABLE past_vectors (
@@ -82,17 +82,17 @@ HISTORY_002 = Migration(
 _COMMIT = ", ".join(
     f"past_commit.{name}" for name in ("id", "hash", "time", "author", "subject", "body", "file_count", "is_merge")
 )
-# Commits are read from the newest on; what comes before the first that was read needs room below it.
+# Commits are read from the newest on, so older commits need ids below that of the first one.
 _FIRST_ID = 1 << 40
-_COUNTED_AT_ONCE = 500
-_REMOVED = 50  # words of commits that were removed may still match: so many more are asked for
-_SUBJECT, _BODY, _PATHS = 3.0, 1.0, 0.6  # what a word counts for by where it stands
+_COUNTS_PER_STATEMENT = 500
+_EXTRA_FOR_REMOVED = 50  # additional matches to fetch, because words of removed commits stay in the index
+_SUBJECT, _BODY, _PATHS = 3.0, 1.0, 0.6  # bm25 weights of the columns
 
 
 class SqliteHistory:
     """Implements `store.history.History`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     def snapshot(self) -> AbstractContextManager[object]:
@@ -102,7 +102,7 @@ class SqliteHistory:
         return self._database.version()
 
     def totals(self) -> HistoryTotals:
-        return self._database.remembered("history totals", _totals)
+        return self._database.cached("history totals", _totals)
 
     def of_files(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
         with self._database.snapshot() as connection:
@@ -165,7 +165,7 @@ class SqliteHistory:
                    FROM own JOIN past_touch ON past_touch.commit_id = own.id AND past_touch.file_id <> own.file
                    JOIN past_file ON past_file.id = past_touch.file_id
                    GROUP BY past_touch.file_id HAVING together >= ? ORDER BY together DESC, path LIMIT ?""",
-                (path, MAX_RELATED_FILES, MAX_COUNTED_COMMITS, LEAST_TOGETHER, limit),
+                (path, MAX_RELATED_FILES, MAX_COUNTED_COMMITS, MIN_COMMITS_TOGETHER, limit),
             ).fetchall()
         return [ChangedTogether(*row) for row in rows]
 
@@ -174,20 +174,20 @@ class SqliteHistory:
     ) -> list[CommitMatch]:
         if not terms:
             return []
-        condition, values = _narrowed(spans, authors)
-        # Rows are read only of those that are wanted: messages are long.
-        among = f"AND +rowid IN (SELECT id FROM past_commit WHERE TRUE {condition})" if condition else ""
+        condition, values = _commit_filter(spans, authors)
+        # Rows are read only for the best matches, because commit messages are long.
+        id_filter = f"AND +rowid IN (SELECT id FROM past_commit WHERE TRUE {condition})" if condition else ""
         with self._database.snapshot() as connection:
             rows = connection.execute(
                 f"""SELECT {_COMMIT}, -match.score FROM
                     (SELECT rowid, bm25(past_commit_words, {_SUBJECT}, {_BODY}, {_PATHS}) AS score
-                     FROM past_commit_words WHERE past_commit_words MATCH ? {among} ORDER BY score LIMIT ?) AS match
+                     FROM past_commit_words WHERE past_commit_words MATCH ? {id_filter} ORDER BY score LIMIT ?) AS match
                     JOIN past_commit ON past_commit.id = match.rowid ORDER BY match.score LIMIT ?""",
-                (any_of(terms), *values, limit + _REMOVED, limit),
+                (any_of(terms), *values, limit + _EXTRA_FOR_REMOVED, limit),
             ).fetchall()
         return [CommitMatch(_row(row), row[-1]) for row in rows]
 
-    def commits_saying(
+    def commits_with_subject_terms(
         self,
         groups: Sequence[Sequence[str]],
         spans: Sequence[tuple[int, int]] = (),
@@ -197,36 +197,39 @@ class SqliteHistory:
     ) -> list[CommitRow]:
         if not all(groups) or not groups:
             return []
-        condition, values = _narrowed(spans, authors)
-        said = " AND ".join(f"subject : ({any_of(group)})" for group in groups)
+        condition, values = _commit_filter(spans, authors)
+        subject_match = " AND ".join(f"subject : ({any_of(group)})" for group in groups)
         rest = f"""JOIN past_commit_words ON past_commit_words.rowid = past_commit.id
                    WHERE past_commit_words MATCH ? {condition} ORDER BY past_commit_words.rowid DESC LIMIT ?"""
-        return self._rows(rest, (said, *values, limit))
+        return self._rows(rest, (subject_match, *values, limit))
 
     def commit_counts(self, terms: Sequence[str]) -> dict[str, int]:
-        every = list(dict.fromkeys(terms))
-        if not every:
+        unique_terms = list(dict.fromkeys(terms))
+        if not unique_terms:
             return {}
         count = "(SELECT COUNT(*) FROM past_commit_words WHERE past_commit_words MATCH ?)"
         with self._database.snapshot() as connection:
-            # A statement has a limited number of columns; a question has fewer words.
-            parts = [every[start : start + _COUNTED_AT_ONCE] for start in range(0, len(every), _COUNTED_AT_ONCE)]
+            # The number of columns of a statement is limited; one statement is enough for most queries.
+            parts = [
+                unique_terms[start : start + _COUNTS_PER_STATEMENT]
+                for start in range(0, len(unique_terms), _COUNTS_PER_STATEMENT)
+            ]
             rows = [
                 connection.execute(f"SELECT {', '.join([count] * len(part))}", [any_of([term]) for term in part])
                 for part in parts
             ]
-            return dict(zip(every, (found for row in rows for found in row.fetchone()), strict=True))
+            return dict(zip(unique_terms, (found for row in rows for found in row.fetchone()), strict=True))
 
     def commits_in(
         self, spans: Sequence[tuple[int, int]], authors: Sequence[str] = (), *, limit: int
     ) -> list[CommitRow]:
-        condition, values = _narrowed(spans, authors)
+        condition, values = _commit_filter(spans, authors)
         return self._rows(f"WHERE TRUE {condition} ORDER BY past_commit.id DESC LIMIT ?", (*values, limit))
 
     def authors(self) -> Collection[str]:
-        return self._database.remembered("history authors", _authors)
+        return self._database.cached("history authors", _authors)
 
-    def commits_named(self, prefix: str, *, limit: int) -> list[CommitRow]:
+    def commits_by_hash(self, prefix: str, *, limit: int) -> list[CommitRow]:
         return self._rows(
             "WHERE hash >= ? AND hash < ? ORDER BY past_commit.id DESC LIMIT ?", (prefix, f"{prefix}g", limit)
         )
@@ -256,7 +259,7 @@ class SqliteHistory:
 class SqliteHistoryWriter:
     """Implements `store.history.HistoryWriter`."""
 
-    def __init__(self, connection: sqlite3.Connection, errors: NamedErrors) -> None:
+    def __init__(self, connection: sqlite3.Connection, errors: SqliteErrorTranslator) -> None:
         self._connection = connection
         self._errors = errors
 
@@ -267,22 +270,22 @@ class SqliteHistoryWriter:
             self._connection.execute(f"DELETE FROM {table}")
 
     def add_newer(self, commits: Sequence[CommitRecord], model: str = "") -> None:
-        highest = self._end("MAX")
+        highest = self._outermost_id("MAX")
         self._add(commits, range(highest + len(commits), highest, -1), model)
 
     def add_older(self, commits: Sequence[CommitRecord], model: str = "") -> None:
-        lowest = self._end("MIN")
+        lowest = self._outermost_id("MIN")
         self._add(commits, range(lowest - 1, lowest - 1 - len(commits), -1), model)
 
-    def _end(self, which: str) -> int:
-        # Of all that ever had words: those of a commit that was removed still carry its number.
+    def _outermost_id(self, which: str) -> int:
+        # Includes ids of removed commits, whose words are still in the index.
         found: int | None = self._connection.execute(f"SELECT {which}(id) FROM past_commit_words_docsize").fetchone()[0]
         return found or _FIRST_ID
 
     def _add(self, commits: Sequence[CommitRecord], ids: Sequence[int], model: str) -> None:
         with self._errors:
             known = self._known([commit.hash for commit in commits])
-            # In ascending order: the word index writes what it has gathered whenever a number is lower than the last.
+            # In ascending order, because FTS5 flushes its buffer whenever a rowid is lower than the last.
             numbered = reversed([*zip(ids, commits, strict=True)])
             fresh = [(number, commit) for number, commit in numbered if commit.hash not in known]
             self._connection.executemany(
@@ -297,7 +300,7 @@ class SqliteHistoryWriter:
                 [(n, c.subject_words, c.body_words, c.path_words) for n, c in fresh],
             )
             self._touch([(path, number) for number, commit in fresh for path in dict.fromkeys(commit.paths)])
-            self._add_vectors([(number, commit.vector) for number, commit in fresh if _tells_of_files(commit)], model)
+            self._add_vectors([(number, commit.vector) for number, commit in fresh if _is_about_files(commit)], model)
 
     def _add_vectors(self, vectors: Sequence[tuple[int, bytes]], model: str) -> None:
         if not model or not vectors:
@@ -338,7 +341,7 @@ class SqliteHistoryWriter:
             given,
         )
         self._connection.execute(f"DELETE FROM past_touch WHERE commit_id IN ({ids})", given)
-        # Its words stay in their index, where nothing leads to them any more.
+        # Its words stay in the index; matches without a row are ignored.
         self._connection.execute(f"DELETE FROM past_commit WHERE id IN ({ids})", given)
 
     def rename(self, before: str, path: str) -> None:
@@ -399,7 +402,7 @@ class SqliteHistoryWriter:
         self._connection.executemany("DELETE FROM past_file WHERE id = ?", rows)
 
     def _unindex(self, ids: Iterable[int]) -> None:
-        """Take the words of files out of their index, which has to be told what they were."""
+        """Remove the words of files from the index; FTS5 needs the old words for that."""
         self._connection.executemany(
             """INSERT INTO past_file_words (past_file_words, rowid, words)
                SELECT 'delete', id, words FROM past_file WHERE id = ? AND changes""",
@@ -419,7 +422,7 @@ def _totals(connection: sqlite3.Connection) -> HistoryTotals:
     return HistoryTotals(commits, oldest or 0, newest or 0, sweeping)
 
 
-def _tells_of_files(commit: CommitRecord) -> bool:
+def _is_about_files(commit: CommitRecord) -> bool:
     return bool(commit.vector and commit.paths) and commit.file_count <= MAX_RELATED_FILES
 
 
@@ -431,8 +434,8 @@ def _authors(connection: sqlite3.Connection) -> tuple[str, ...]:
     return tuple(row[0] for row in connection.execute("SELECT DISTINCT author FROM past_commit"))
 
 
-def _narrowed(spans: Sequence[tuple[int, int]], authors: Sequence[str]) -> tuple[str, list[object]]:
-    """A further condition on a commit's time and author, with its values."""
+def _commit_filter(spans: Sequence[tuple[int, int]], authors: Sequence[str]) -> tuple[str, list[object]]:
+    """Return an additional SQL condition on time and author of a commit, with its values."""
     condition, values = "", list[object]()
     if spans:
         inside = " OR ".join(["past_commit.time >= ? AND past_commit.time < ?"] * len(spans))

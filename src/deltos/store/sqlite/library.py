@@ -1,4 +1,4 @@
-"""The library file: one SQLite database for all documentation and API descriptions."""
+"""The library file: one SQLite database with all documentation and API descriptions."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import time
 from typing import TYPE_CHECKING
 
 from deltos.store.sqlite.apis import SqliteApis
-from deltos.store.sqlite.database import Database
+from deltos.store.sqlite.database import SqliteDatabase
 from deltos.store.sqlite.docs import SqliteSources
 from deltos.store.sqlite.docs_index import SqlitePages
 from deltos.store.sqlite.docs_search import SqlitePassages
 from deltos.store.sqlite.migrations import LIBRARY
-from deltos.store.sqlite.stopped import SqliteStopped
+from deltos.store.sqlite.unreadable_content import SqliteUnreadableContent
 from deltos.store.sqlite.vectors import API_UNITS, DOCS_CHUNKS, SqliteVectors
 
 if TYPE_CHECKING:
@@ -22,17 +22,17 @@ FILE_NAME = "library.db"
 
 
 class SqliteLibrary:
-    """Implements `store.library.LibraryStore`; created or brought up to date when needed."""
+    """Implements `store.library.LibraryStore`; the file is created and migrated when it is opened."""
 
     def __init__(self, path: Path, *, now: Callable[[], float] = time.time) -> None:
-        self.database = Database(path, LIBRARY)
+        self.database = SqliteDatabase(path, LIBRARY)
         self.sources = SqliteSources(self.database)
         self.pages = SqlitePages(self.database)
         self.passages = SqlitePassages(self.database)
         self.vectors = SqliteVectors(self.database, DOCS_CHUNKS)
         self.apis = SqliteApis(self.database)
         self.api_vectors = SqliteVectors(self.database, API_UNITS)
-        self.stopped = SqliteStopped(self.database, now)
+        self.unreadable_content = SqliteUnreadableContent(self.database, now)
 
     def close(self) -> None:
         self.database.close()

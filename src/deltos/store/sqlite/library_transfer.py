@@ -1,4 +1,4 @@
-"""Carries a library out of its SQLite file, and into an empty one."""
+"""Copy a library out of its SQLite file, or into an empty one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from deltos.store.apis import NewUnit, UnitRow, WordsRow
 from deltos.store.documents import CrawlAddress
 from deltos.store.sqlite.docs import ADDRESS_COLUMNS, insert_addresses, insert_source
-from deltos.store.transfer import CarriedApi, CarriedChunk, CarriedPage, CarriedSource
+from deltos.store.transfer import TransferredApi, TransferredChunk, TransferredPage, TransferredSource
 
 if TYPE_CHECKING:
     import sqlite3
@@ -21,18 +21,18 @@ _UNIT = "kind, key, pointer, title, grouping, method, path, tags, deprecated, id
 
 
 class SqliteLibraryTransfer:
-    """Reads and writes all that a library has; inside one snapshot or transaction."""
+    """Reads and writes a whole library, inside one snapshot or transaction."""
 
     def __init__(self, library: SqliteLibrary) -> None:
         self._library = library
 
     def names(self) -> set[str]:
-        """The ids of the sources and the names of the APIs, in lower case, that are there."""
+        """Return the ids of all sources and the lower-case names of all APIs."""
         sources, apis = self._library.sources.sources(), self._library.apis.apis()
         return {*(source.id for source in sources), *(api.name.lower() for api in apis)}
 
-    def sources(self) -> Iterator[CarriedSource]:
-        """Every documentation source."""
+    def sources(self) -> Iterator[TransferredSource]:
+        """Yield every documentation source."""
         connection = self._library.database.read()
         for source in self._library.sources.sources():
             rows = connection.execute(
@@ -41,20 +41,20 @@ class SqliteLibraryTransfer:
             ).fetchall()
             addresses = tuple(CrawlAddress(*row) for row in rows)
             crawl = self._library.sources.crawl(source.id)
-            yield CarriedSource(source, crawl, addresses, _pages(connection, source.id))
+            yield TransferredSource(source, crawl, addresses, _pages(connection, source.id))
 
-    def apis(self) -> Iterator[CarriedApi]:
-        """Every API."""
+    def apis(self) -> Iterator[TransferredApi]:
+        """Yield every API."""
         connection = self._library.database.read()
         query = f"""SELECT {", ".join(f"u.{name}" for name in _UNIT.split(", "))}, u.body,
             w.names, w.title, w.tags, w.description, w.details, v.model, v.data FROM api_unit u
             LEFT JOIN api_words w ON w.rowid = u.id LEFT JOIN api_unit_vector v ON v.key = u.id AND v.model <> ''
             WHERE u.api_id = ? ORDER BY u.id"""
         for api in self._library.apis.apis():
-            yield CarriedApi(api, tuple(_unit(row) for row in connection.execute(query, (api.id,))))
+            yield TransferredApi(api, tuple(_unit(row) for row in connection.execute(query, (api.id,))))
 
-    def add_source(self, carried: CarriedSource) -> None:
-        """Write a source that is not there yet, all of it or nothing."""
+    def add_source(self, carried: TransferredSource) -> None:
+        """Write a new source in one transaction."""
         with self._library.database.write() as connection:
             insert_source(connection, carried.source)
             if (crawl := carried.crawl) is not None:
@@ -69,8 +69,8 @@ class SqliteLibraryTransfer:
             for page in carried.pages:
                 _add_page(connection, carried.source.id, page)
 
-    def add_api(self, carried: CarriedApi) -> None:
-        """Write an API that is not there yet."""
+    def add_api(self, carried: TransferredApi) -> None:
+        """Write a new API."""
         self._library.apis.replace(carried.api, [unit for unit, _ in carried.units])
         api = self._library.apis.api(carried.api.name)
         ids = sorted(self._library.apis.unit_ids(api.id)) if api else []
@@ -82,17 +82,17 @@ class SqliteLibraryTransfer:
                     )
 
 
-def _pages(connection: sqlite3.Connection, source_id: str) -> Iterator[CarriedPage]:
+def _pages(connection: sqlite3.Connection, source_id: str) -> Iterator[TransferredPage]:
     query = f"SELECT {_PAGE} FROM docs_page WHERE source_id = ? ORDER BY id"
     for page_id, *cells, is_indexed, links_in in connection.execute(query, (source_id,)).fetchall():
         links = connection.execute("SELECT target, text FROM docs_link WHERE page_id = ? ORDER BY rowid", (page_id,))
         words = connection.execute("SELECT title, headings, body FROM docs_page_words WHERE rowid = ?", (page_id,))
         title_words = words.fetchone() if is_indexed else None
         chunks = _chunks(connection, page_id)
-        yield CarriedPage._make((*cells, links_in, tuple(links.fetchall()), title_words, chunks))
+        yield TransferredPage._make((*cells, links_in, tuple(links.fetchall()), title_words, chunks))
 
 
-def _chunks(connection: sqlite3.Connection, page_id: int) -> tuple[CarriedChunk, ...]:
+def _chunks(connection: sqlite3.Connection, page_id: int) -> tuple[TransferredChunk, ...]:
     rows = connection.execute(
         """SELECT c.section, c.anchors, c.is_definition, c.text, c.traits, coalesce(w.links_in, 0),
            w.heading, w.trail, w.anchors, w.links, w.body, v.model, v.data FROM docs_chunk c
@@ -101,7 +101,7 @@ def _chunks(connection: sqlite3.Connection, page_id: int) -> tuple[CarriedChunk,
         (page_id,),
     )
     return tuple(
-        CarriedChunk(row[0], row[1], bool(row[2]), row[3], row[4], row[5], _known(row[6:11]), _known(row[11:13]))
+        TransferredChunk(row[0], row[1], bool(row[2]), row[3], row[4], row[5], _known(row[6:11]), _known(row[11:13]))
         for row in rows
     )
 
@@ -115,7 +115,7 @@ def _unit(row: tuple[Any, ...]) -> tuple[NewUnit, Vector | None]:
     return NewUnit(UnitRow(*row[:10]), row[10], words), _known(row[16:18])
 
 
-def _add_page(connection: sqlite3.Connection, source_id: str, page: CarriedPage) -> None:
+def _add_page(connection: sqlite3.Connection, source_id: str, page: TransferredPage) -> None:
     page_id = connection.execute(
         f"INSERT INTO docs_page (source_id, {_PAGE.removeprefix('id, ')}) VALUES ({', '.join('?' * 11)})",
         (source_id, *page[:8], page.words is not None, page.links_in),

@@ -1,4 +1,4 @@
-"""Locks between processes that the system takes back when their holder dies; what the holder noted stays."""
+"""File locks between processes, released by the system when the holder dies, with a note that survives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from deltos.errors import StoreUnwritable
-from deltos.store.private import make_private_folder, open_private
+from deltos.store.private_files import make_private_folder, open_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,13 +19,13 @@ _NOTE_PIECE_BYTES = 65_536
 
 
 class HeldLock:
-    """A lock that this process holds, with a note in its file that outlives the holder."""
+    """A file lock held by this process, with a note in the file that outlives the holder."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     def read_note(self) -> str:
-        """What this or an earlier holder noted last; empty when it noted nothing."""
+        """Return the last note of this or an earlier holder; empty if there is none."""
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         data = bytearray()
         while piece := os.read(self._descriptor, _NOTE_PIECE_BYTES):
@@ -33,19 +33,19 @@ class HeldLock:
         return bytes(data).partition(b"\n")[0].decode("utf-8", "replace")
 
     def write_note(self, line: str) -> None:
-        """Replace the note. A holder that dies meanwhile leaves the old one or the new one: only its line counts."""
+        """Replace the note atomically: only the first line counts, so a dying holder leaves the old or the new note."""
         data = line.encode() + b"\n"
         try:
             os.lseek(self._descriptor, 0, os.SEEK_SET)
             os.write(self._descriptor, data)
             os.ftruncate(self._descriptor, len(data))
         except OSError as exc:
-            raise StoreUnwritable(f"Cannot note what is being done ({exc.strerror})", hint="Is the disk full?") from exc
+            raise StoreUnwritable(f"Cannot write the lock file ({exc.strerror})", hint="Is the disk full?") from exc
 
 
 @contextmanager
 def try_noted_lock(path: Path) -> Iterator[HeldLock | None]:
-    """The lock, held until the block ends or the process dies; None when another holds it."""
+    """Yield the lock with its note, or None if another process holds it. It ends with the block or the process."""
     descriptor = _open(path)
     try:
         yield HeldLock(descriptor) if _acquire(descriptor, wait=False) else None
@@ -55,7 +55,7 @@ def try_noted_lock(path: Path) -> Iterator[HeldLock | None]:
 
 @contextmanager
 def try_lock(path: Path) -> Iterator[bool]:
-    """Whether this process now holds the lock; held until the block ends or the process dies."""
+    """Yield whether this process now holds the lock. It ends with the block or the process."""
     descriptor = _open(path)
     try:
         yield _acquire(descriptor, wait=False)
@@ -65,7 +65,7 @@ def try_lock(path: Path) -> Iterator[bool]:
 
 @contextmanager
 def hold_lock(path: Path) -> Iterator[None]:
-    """Wait for the lock; held until the block ends or the process dies."""
+    """Wait for the lock. It ends with the block or the process."""
     descriptor = _open(path)
     try:
         _acquire(descriptor, wait=True)
@@ -85,19 +85,19 @@ def _open(path: Path) -> int:
 
 
 class ByteLocks(Protocol):
-    """What Windows has: `msvcrt`."""
+    """The functions of `msvcrt` (Windows) used here."""
 
     LK_LOCK: int
     LK_NBLCK: int
 
     def locking(self, descriptor: int, mode: int, byte_count: int, /) -> None:
-        """Lock bytes of a file; with LK_LOCK it tries ten times, once a second, and then raises."""
+        """Lock bytes of a file; with LK_LOCK it tries ten times, once a second, and then raises OSError."""
 
 
 def acquire_by_bytes(system: ByteLocks, descriptor: int, *, wait: bool) -> bool:
-    """Lock the first byte of a file; waiting means waiting, however often Windows gives up."""
+    """Lock the first byte of a file; with `wait`, retry for as long as Windows gives up."""
     while True:
-        os.lseek(descriptor, 0, os.SEEK_SET)  # it locks from where the file stands
+        os.lseek(descriptor, 0, os.SEEK_SET)  # the lock starts at the current position of the file
         try:
             system.locking(descriptor, system.LK_LOCK if wait else system.LK_NBLCK, 1)
         except OSError as exc:

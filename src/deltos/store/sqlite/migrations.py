@@ -1,4 +1,5 @@
-"""The schema of each kind of file as an ordered list of named steps. New ones are appended, whatever they belong to."""
+"""Schemas of the project and the library file as ordered lists of migrations. New migrations are appended at the end.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from deltos.store.sqlite.docs_index import DOCS_002, DOCS_006
 from deltos.store.sqlite.graph import GRAPH_001, GRAPH_002
 from deltos.store.sqlite.history import HISTORY_001, HISTORY_002
 from deltos.store.sqlite.project import PROJECT_001, PROJECT_002, PROJECT_003
-from deltos.store.sqlite.stopped import STOPPED_001
+from deltos.store.sqlite.unreadable_content import STOPPED_001
 from deltos.store.sqlite.vectors import API_VECTORS, DOCS_VECTORS
 
 PROJECT = (PROJECT_001, CODE_001, GRAPH_001, PROJECT_002, HISTORY_001, CODE_002, HISTORY_002, PROJECT_003, GRAPH_002)

@@ -1,4 +1,4 @@
-"""The tables that every project file has: its files, what was skipped and why, and facts about the index itself."""
+"""Project files in SQLite: tables of indexed files, skipped files and facts about the index."""
 
 from __future__ import annotations
 
@@ -19,7 +19,13 @@ from deltos.store.project import (
     StoredFile,
 )
 from deltos.store.sqlite.code import SqliteCode, SqliteCodeWriter
-from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS, Database, Migration, connect_read_only, undone_on_error
+from deltos.store.sqlite.database import (
+    BUSY_TIMEOUT_SECONDS,
+    SqliteDatabase,
+    SqliteMigration,
+    connect_read_only,
+    savepoint,
+)
 from deltos.store.sqlite.graph import SqliteGraphWriter
 from deltos.store.sqlite.graph_read import SqliteGraph
 from deltos.store.sqlite.history import SqliteHistory, SqliteHistoryWriter
@@ -32,7 +38,7 @@ if TYPE_CHECKING:
 
     from deltos.store.project import ProjectStore
 
-PROJECT_001 = Migration(
+PROJECT_001 = SqliteMigration(
     "project-001-files",
     """
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -57,7 +63,7 @@ PROJECT_001 = Migration(
     """,
 )
 
-PROJECT_002 = Migration(
+PROJECT_002 = SqliteMigration(
     "project-002-failures",
     """
     ALTER TABLE skipped ADD COLUMN hash BLOB NOT NULL DEFAULT x'';
@@ -71,7 +77,7 @@ PROJECT_002 = Migration(
     ) WITHOUT ROWID;
     """,
 )
-PROJECT_003 = Migration(
+PROJECT_003 = SqliteMigration(
     "project-003-generated",
     """
     ALTER TABLE file ADD COLUMN generated INTEGER NOT NULL DEFAULT 0;
@@ -83,15 +89,15 @@ _FAILURES = """SELECT path, indexer, failure.reason FROM failure JOIN file ON fi
                UNION ALL SELECT 'all files', substr(key, 12), value FROM meta
                WHERE key >= 'unfinished/' AND key < 'unfinished0'
                ORDER BY path, indexer"""
-_LONG_KEYS = ("listing",)  # recorded facts that are as long as the project is large
-# What an indexer makes of files that it has read: the second half of its name where that failed.
+_LONG_KEYS = ("listing",)  # recorded facts whose length grows with the project
+# Suffix of an indexer's name in failures of resolving files, which comes after reading them.
 UNRESOLVED = "/edges"
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
-    """What a project file tells without being opened for work."""
+class ProjectFileSummary:
+    """Facts read from a project file without opening it for work."""
 
     facts: dict[str, str]
     size_bytes: int
@@ -100,16 +106,16 @@ class Glance:
 
 
 class SqliteProject:
-    """Implements `store.project.ProjectStore`: one file for each project."""
+    """Implements `store.project.ProjectStore` with one file per project."""
 
     def __init__(
         self,
         path: Path,
-        migrations: Sequence[Migration],
+        migrations: Sequence[SqliteMigration],
         *,
         busy_timeout_seconds: float = BUSY_TIMEOUT_SECONDS,
     ) -> None:
-        self.database = Database(path, migrations, busy_timeout_seconds=busy_timeout_seconds)
+        self.database = SqliteDatabase(path, migrations, busy_timeout_seconds=busy_timeout_seconds)
         self.name = path.name
         self.code = SqliteCode(self.database)
         self.graph = SqliteGraph(self.database)
@@ -129,8 +135,8 @@ class SqliteProject:
         with self.database.write() as connection:
             yield SqliteProjectWriter(self.database, connection)
 
-    def repairing(self, work: Callable[[], _T]) -> _T:
-        self.database.reopen_if_gone()  # once per question: `deltos forget-project` and `doctor --fix` take files away
+    def run_with_repair(self, work: Callable[[], _T]) -> _T:
+        self.database.reopen_if_gone()  # once per query: `deltos forget-project` and `doctor --fix` move files
         file = self.database.file
         try:
             return work()
@@ -138,10 +144,10 @@ class SqliteProject:
             self.database.replace(file)
             return work()
 
-    def look_ahead(self, others: Sequence[ProjectStore]) -> None:
-        """Nothing to do: there are no round trips."""
+    def prefetch(self, others: Sequence[ProjectStore]) -> None:
+        """Do nothing: SQLite has no round trips."""
 
-    def claim(self, part: str = "") -> AbstractContextManager[bool]:
+    def try_lock(self, part: str = "") -> AbstractContextManager[bool]:
         return try_lock(self.database.path.with_suffix(f".{part}.lock" if part else ".lock"))
 
     def release(self) -> None:
@@ -151,11 +157,11 @@ class SqliteProject:
         self.database.close()
 
     def facts(self) -> IndexFacts:
-        return self.database.remembered("facts", _facts)
+        return self.database.cached("facts", _facts)
 
     def meta(self, key: str) -> str:
         if key not in _LONG_KEYS:
-            return self.database.remembered("recorded", _recorded).get(key, "")
+            return self.database.cached("recorded", _recorded).get(key, "")
         with self.database.errors:
             rows = self.database.read().execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchall()
         return rows[0][0] if rows else ""
@@ -193,7 +199,7 @@ class SqliteProject:
         with self.database.snapshot() as connection:
             return dict(connection.execute("SELECT path, mtime_ns FROM folder").fetchall())
 
-    keeps_contents = False  # a file of the index is on the machine that has the checkout
+    keeps_contents = False  # the index file is on the same machine as the checkout
 
     def contents(self, paths: Sequence[str]) -> dict[str, bytes]:  # noqa: ARG002
         return {}
@@ -230,7 +236,7 @@ class SqliteProject:
 class SqliteProjectWriter:
     """Implements `store.project.ProjectWriter`."""
 
-    def __init__(self, database: Database, connection: sqlite3.Connection) -> None:
+    def __init__(self, database: SqliteDatabase, connection: sqlite3.Connection) -> None:
         self.connection = connection
         self._database = database
         self.code = SqliteCodeWriter(connection, database.errors)
@@ -244,8 +250,8 @@ class SqliteProjectWriter:
         self._database.commit_step(self.connection)
 
     @contextmanager
-    def part(self) -> Iterator[None]:
-        with self._database.errors, undone_on_error(self.connection):
+    def savepoint(self) -> Iterator[None]:
+        with self._database.errors, savepoint(self.connection):
             yield
 
     def set_meta(self, facts: dict[str, str]) -> None:
@@ -316,14 +322,14 @@ class SqliteProjectWriter:
         )
 
 
-def glance(path: Path) -> Glance | None:
-    """What a project file tells about itself; None when it is unreadable."""
+def read_summary(path: Path) -> ProjectFileSummary | None:
+    """Return facts of a project file; None if it cannot be read."""
     try:
         with closing(connect_read_only(path)) as connection:
             facts = dict(connection.execute("SELECT key, value FROM meta").fetchall())
             count = connection.execute("SELECT COUNT(*) FROM file").fetchone()[0]
             has_failures = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'failure'").fetchone()
-            return Glance(facts, path.stat().st_size, count, _failures(connection) if has_failures else [])
+            return ProjectFileSummary(facts, path.stat().st_size, count, _failures(connection) if has_failures else [])
     except (sqlite3.Error, OSError):
         return None
 

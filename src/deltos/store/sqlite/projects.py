@@ -1,4 +1,4 @@
-"""Where the file of each project lies, and which projects have one."""
+"""Location of the SQLite file of each project, and the list of projects that have one."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from deltos.store.history import HISTORY_SUMMARY
 from deltos.store.project import KnownIndex, SetAside
 from deltos.store.sqlite.lock import try_lock
 from deltos.store.sqlite.migrations import PROJECT
-from deltos.store.sqlite.project import SqliteProject, glance
+from deltos.store.sqlite.project import SqliteProject, read_summary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deltos.store.sqlite.database import Migration
+    from deltos.store.sqlite.database import SqliteMigration
 
-_SIDES = ("-wal", "-shm", "-readings", "-readings.part")
+_SIDE_FILE_SUFFIXES = ("-wal", "-shm", "-readings", "-readings.part")
 
 
 class SqliteProjects:
-    """Implements `store.project.ProjectStores`: one file for each real path, named so that a person recognises it."""
+    """Implements `store.project.ProjectStores`: one file per real path, with a name that a person recognises."""
 
-    def __init__(self, home: Path, migrations: Sequence[Migration] = PROJECT) -> None:
+    def __init__(self, home: Path, migrations: Sequence[SqliteMigration] = PROJECT) -> None:
         self._folder = home / "projects"
         self._migrations = tuple(migrations)
 
@@ -39,17 +39,17 @@ class SqliteProjects:
         return SqliteProject(self.path(root), self._migrations)
 
     def path(self, root: Path) -> Path:
-        """The file of the project at `root`."""
+        """Return the file of the project at `root`."""
         digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
         name = re.sub(r"[^\w.-]+", "-", root.name)[:40] or "root"
         return self._folder / f"{name}-{digest}.db"
 
     def known(self, *, with_unfinished: bool = False) -> list[KnownIndex]:
-        found = [_known(path) for path in self._folder.glob("*.db")]
+        found = [_read_index(path) for path in self._folder.glob("*.db")]
         wanted = [index for index in found if index and (index.is_finished or with_unfinished)]
         return sorted(wanted, key=lambda index: (not index.is_finished, -index.synced_at))
 
-    def having(self, roots: Sequence[Path]) -> set[Path]:
+    def roots_with_store(self, roots: Sequence[Path]) -> set[Path]:
         return {root for root in roots if self.path(root).exists()}
 
     def remove(self, root: Path) -> None:
@@ -59,8 +59,8 @@ class SqliteProjects:
                 raise StoreBusy(f"{root.name} is being indexed", hint="Try again when that is done.")
             _delete(path)
         if root.is_dir():
-            return  # its locks, empty files, stay: who waits for one now would not exclude those who come later
-        for lock in (path.with_suffix(".lock"), path.with_suffix(".history.lock"), _beside(path, "-lock")):
+            return  # keep the lock files: a process waiting for a deleted one would not exclude later processes
+        for lock in (path.with_suffix(".lock"), path.with_suffix(".history.lock"), _side_file(path, "-lock")):
             with suppress(OSError):
                 lock.unlink(missing_ok=True)
 
@@ -68,7 +68,7 @@ class SqliteProjects:
         return [
             SetAside(str(path), path.stat().st_size)
             for path in sorted(self._folder.glob("*.corrupt-*"))
-            if not path.name.endswith(_SIDES)
+            if not path.name.endswith(_SIDE_FILE_SUFFIXES)
         ]
 
     def remove_set_aside(self, place: str) -> None:
@@ -79,30 +79,32 @@ class SqliteProjects:
 
 def _delete(path: Path) -> None:
     try:
-        for file in (path, *(_beside(path, suffix) for suffix in _SIDES)):
+        for file in (path, *(_side_file(path, suffix) for suffix in _SIDE_FILE_SUFFIXES)):
             file.unlink(missing_ok=True)
     except OSError as exc:
-        raise StoreUnwritable(f"{path.name} cannot be deleted ({exc.strerror})", hint="Does a server use it?") from exc
+        raise StoreUnwritable(
+            f"{path.name} cannot be deleted ({exc.strerror})", hint="Stop the server that uses it, then try again."
+        ) from exc
 
 
-def _beside(path: Path, suffix: str) -> Path:
+def _side_file(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
 
 
-def _known(path: Path) -> KnownIndex | None:
-    seen = glance(path)
-    if seen is None or not seen.facts.get("root"):
+def _read_index(path: Path) -> KnownIndex | None:
+    summary = read_summary(path)
+    if summary is None or not summary.facts.get("root"):
         return None
-    facts = seen.facts
+    facts = summary.facts
     synced_at = facts.get("synced_at", "")
     return KnownIndex(
         str(path),
-        seen.size_bytes,
+        summary.size_bytes,
         Path(facts["root"]),
         facts["project_id"],
         float(synced_at or 0),
-        seen.files,
-        seen.failures,
+        summary.files,
+        summary.failures,
         facts.get(HISTORY_SUMMARY, ""),
         is_finished=bool(synced_at),
     )

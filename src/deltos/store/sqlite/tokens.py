@@ -1,11 +1,11 @@
-"""Access tokens on disk: the schema of `access.db` and every statement that touches it. Only hashes are kept."""
+"""Access tokens in SQLite: schema and queries of `access.db`. Only hashes of secrets are stored."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
-from deltos.store.sqlite.database import Database, Migration
+from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration
 from deltos.store.tokens import StoredToken, with_renamed_workspace
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class SqliteTokens:
     """Implements `store.tokens.TokenRecords`."""
 
     def __init__(self, home: Path) -> None:
-        self._database = Database(home / FILE_NAME, (Migration("access_001", _SCHEMA),))
+        self._database = SqliteDatabase(home / FILE_NAME, (SqliteMigration("access_001", _SCHEMA),))
 
     def add(self, token: StoredToken) -> None:
         row = (
@@ -61,7 +61,7 @@ class SqliteTokens:
         return [token_id for (token_id,) in rows]
 
     def rename_workspace(self, name: str, new_name: str) -> int:
-        """Call a workspace otherwise in all tokens; how many are for it."""
+        """Rename a workspace in all tokens; return the number of changed tokens."""
         with self._database.write() as connection:
             rows = connection.execute("SELECT id, projects FROM token").fetchall()
             renamed = [

@@ -1,6 +1,6 @@
-"""Vectors beside what they stand for: one table per kind of thing, each row with the model that made it.
+"""Vector tables in SQLite: one for each kind of record, with the model that made each vector.
 
-A thing that goes takes its vector along; what has none yet, or one of another model, can be asked for.
+Deleting a record deletes its vector (by a trigger).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.store.sqlite.database import Migration
+from deltos.store.sqlite.database import SqliteMigration
 from deltos.store.sqlite.lock import try_lock
 from deltos.store.vectors import StoredVector, Unembedded
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from contextlib import AbstractContextManager
 
-    from deltos.store.sqlite.database import Database
+    from deltos.store.sqlite.database import SqliteDatabase
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
-    """The table whose rows have vectors, and how their texts are read: SQL of key, text and index words.
+class SqliteVectorOwner:
+    """A table whose records have vectors, and SQL for key, text and index words of its records.
 
-    With `is_awaited`, the table of vectors has a row without a model for each thing whose vector is still to be made.
+    With `is_awaited`, the vector table has a row without a model for each record that still has to be embedded.
     """
 
     table: str
@@ -33,13 +33,13 @@ class Owner:
 
     @property
     def vectors(self) -> str:
-        """The name of the table of vectors."""
+        """Name of the vector table."""
         return f"{self.table}_vector"
 
     @property
     def unembedded(self) -> str:
-        """SQL of the first ?3 texts whose keys come after ?1 and that have no vector of the models ?2 and ?4."""
-        if self.is_awaited:  # with a plus before the key, both ranges are read from the index by model
+        """SQL for the first ?3 records with a key above ?1 that have a vector neither of model ?2 nor of ?4."""
+        if self.is_awaited:  # the plus before `key` makes SQLite read both ranges from the index on model
             return f"""SELECT t.* FROM (
                     SELECT key FROM {self.vectors} WHERE (model < ?2 OR model > ?2) AND (model <> ?4 OR ?4 = '')
                     AND +key > ?1 ORDER BY +key LIMIT ?3
@@ -50,34 +50,36 @@ class Owner:
 
     @property
     def is_there(self) -> str:
-        """SQL of the key ?1, where that thing may have a vector."""
+        """SQL that returns the key ?1 if that record may have a vector."""
         if self.is_awaited:
             return f"SELECT key FROM {self.vectors} WHERE key = ?1"
         return f"SELECT {self.key} AS key FROM {self.table} WHERE {self.key} = ?1"
 
 
-DOCS_CHUNKS = Owner(
+DOCS_CHUNKS = SqliteVectorOwner(
     "docs_chunk",
     "id",
-    # The heading counts twice: it says what the section is about.
+    # The heading counts twice, because it names the topic of the section.
     "SELECT c.id, c.section || char(10) || c.text,"
     " w.trail || ' ' || w.heading || ' ' || w.heading || ' ' || w.body"
-    " FROM docs_chunk c CROSS JOIN docs_words w ON w.rowid = c.id",  # CROSS: in the order of chunks, nothing to sort
+    " FROM docs_chunk c CROSS JOIN docs_words w ON w.rowid = c.id",  # CROSS keeps the chunk order and avoids a sort
 )
-API_UNITS = Owner(
+API_UNITS = SqliteVectorOwner(
     "api_unit",
     "id",
-    # What a unit is called counts twice.
+    # Title and names count twice.
     "SELECT rowid AS id,"
     " title || ' ' || title || ' ' || names || ' ' || names || ' ' || description || ' ' || details, '' FROM api_words",
     is_awaited=True,
 )
-OBSERVATIONS = Owner("observation", "place", "SELECT place, text, '' FROM live_observation", is_awaited=True)
+OBSERVATIONS = SqliteVectorOwner(
+    "observation", "place", "SELECT place, text, '' FROM live_observation", is_awaited=True
+)
 
 
-def migration(owner: Owner) -> Migration:
-    """The table of vectors of one owner."""
-    return Migration(
+def migration(owner: SqliteVectorOwner) -> SqliteMigration:
+    """Return the migration that creates the vector table of an owner."""
+    return SqliteMigration(
         f"{owner.table}-vectors-001",
         f"""
         CREATE TABLE {owner.vectors} (
@@ -95,7 +97,7 @@ def migration(owner: Owner) -> Migration:
 
 
 DOCS_VECTORS = migration(DOCS_CHUNKS)
-API_VECTORS = Migration(
+API_VECTORS = SqliteMigration(
     "api_unit-vectors-001",
     """
     CREATE TABLE api_unit_vector (
@@ -119,7 +121,7 @@ API_VECTORS = Migration(
 class SqliteVectors:
     """Implements `store.vectors.VectorRecords` for one owner."""
 
-    def __init__(self, database: Database, owner: Owner) -> None:
+    def __init__(self, database: SqliteDatabase, owner: SqliteVectorOwner) -> None:
         self._database = database
         self._owner = owner
 
@@ -127,7 +129,7 @@ class SqliteVectors:
         rows = self._database.read().execute(self._owner.unembedded, (after, model, limit, instead))
         return [Unembedded(*row) for row in rows]
 
-    def claim(self) -> AbstractContextManager[bool]:
+    def try_lock(self) -> AbstractContextManager[bool]:
         return try_lock(self._database.path.with_suffix(f".{self._owner.vectors}.lock"))
 
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:

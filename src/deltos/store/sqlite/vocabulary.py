@@ -1,6 +1,6 @@
-"""The words of one project in memory, where it is small: which there are, and in how many chunks each stands.
+"""In-memory vocabulary of a small project: its words with their document frequencies.
 
-A question about many projects has words that most of them lack; who knows that need not ask their word indexes.
+A query over many projects contains words that most projects lack; the vocabulary answers that without a query.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping
 
-    from deltos.store.sqlite.database import Database
+    from deltos.store.sqlite.database import SqliteDatabase
 
-# Reading a word takes 3 microseconds: larger projects are asked for the words of each question.
-MOST_CHUNKS = 2_000
-# FTS5 keeps totals and the list of its segments in these rows; no write to an index leaves both as they were.
+# Loading takes 3 microseconds per word, so larger projects look up the words of each query instead.
+MAX_CHUNKS = 2_000
+# FTS5 stores totals and the segment list in these rows; every write to an index changes at least one of them.
 _STAMP = """SELECT (SELECT chunks FROM chunk_total), (SELECT total(chunks) FROM common_word),
             (SELECT group_concat(hex(block)) FROM chunk_words_data WHERE id IN (1, 10)),
             (SELECT group_concat(hex(block)) FROM file_words_data WHERE id IN (1, 10))"""
-_OF_FILES = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.file_vocabulary USING fts5vocab (main, file_words, col)"
+_FILE_VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.file_vocabulary USING fts5vocab (main, file_words, col)"
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """In how many chunks each word stands, common ones as last counted; the words of files' names; and all that files
-    are found by."""
+    """Document frequencies of words in chunks (common words as last counted), words of file names, and all words of
+    files."""
 
     chunks: Mapping[str, int]
     stems: frozenset[str]
@@ -37,7 +37,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class _Stamp:
-    """What tells two states of the word indexes apart, in any thread."""
+    """Values that change with every write to the word indexes; the same in all threads."""
 
     chunk_count: int
     common: float
@@ -45,37 +45,37 @@ class _Stamp:
     file_words: str
 
 
-class KnownVocabulary:
-    """The vocabulary of an open project, read when it is asked for the second time in one state."""
+class VocabularyCache:
+    """Vocabulary of an open project, loaded when the same state is queried a second time."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
         self._guard = threading.Lock()
-        self._asked: _Stamp | None = None
-        self._known: tuple[_Stamp, Vocabulary] | None = None
+        self._last_stamp: _Stamp | None = None
+        self._cached: tuple[_Stamp, Vocabulary] | None = None
 
-    def of_question(self) -> Vocabulary | None:
-        """The vocabulary as it is now, for a question; None for the first one, which would wait for it."""
-        stamp = self._database.remembered("word stamp", _stamp)
-        if stamp.chunk_count > MOST_CHUNKS:
+    def for_query(self) -> Vocabulary | None:
+        """Return the current vocabulary; None for the first query of a state, which does not wait for loading."""
+        stamp = self._database.cached("word stamp", _stamp)
+        if stamp.chunk_count > MAX_CHUNKS:
             return None
-        if known := self._still(stamp):
+        if known := self._cached_at(stamp):
             return known
         with self._guard:
-            if self._asked != stamp:
-                self._asked = stamp
+            if self._last_stamp != stamp:
+                self._last_stamp = stamp
                 return None
             with self._database.snapshot() as connection:
                 vocabulary = _read(connection)
-            self._known = stamp, vocabulary
+            self._cached = stamp, vocabulary
             return vocabulary
 
-    def if_known(self) -> Vocabulary | None:
-        """The same, where it was read before."""
-        return self._still(self._database.remembered("word stamp", _stamp))
+    def if_cached(self) -> Vocabulary | None:
+        """Return the current vocabulary if it is already loaded."""
+        return self._cached_at(self._database.cached("word stamp", _stamp))
 
-    def _still(self, stamp: _Stamp) -> Vocabulary | None:
-        known = self._known
+    def _cached_at(self, stamp: _Stamp) -> Vocabulary | None:
+        known = self._cached
         return known[1] if known is not None and known[0] == stamp else None
 
 
@@ -84,9 +84,9 @@ def _stamp(connection: sqlite3.Connection) -> _Stamp:
 
 
 def _read(connection: sqlite3.Connection) -> Vocabulary:
-    connection.execute(_OF_FILES)
+    connection.execute(_FILE_VOCABULARY)
     found = connection.execute("SELECT term, doc FROM chunk_vocabulary UNION ALL SELECT word, chunks FROM common_word")
-    chunks = {sys.intern(term): count for term, count in found}  # the counts of common words come last, and hold
+    chunks = {sys.intern(term): count for term, count in found}  # counts of common words come last and win
     stems: set[str] = set()
     files: set[str] = set()
     for term, column in connection.execute("SELECT term, col FROM temp.file_vocabulary"):

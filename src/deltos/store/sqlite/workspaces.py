@@ -1,4 +1,4 @@
-"""Workspaces on disk: the schema of `workspaces.db` and every statement that touches it."""
+"""Workspaces in SQLite: schema and queries of `workspaces.db`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from deltos.store.sqlite.database import Database, Migration
+from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration
 from deltos.store.sqlite.tokens import FILE_NAME as TOKENS_FILE_NAME
 from deltos.store.sqlite.tokens import SqliteTokens
 from deltos.store.workspaces import StoredWorkspace, check_rename
@@ -27,12 +27,12 @@ CREATE TABLE member (
 
 
 class SqliteWorkspaces:
-    """Implements `store.workspaces.WorkspaceRecords`; there is no file before the first workspace."""
+    """Implements `store.workspaces.WorkspaceRecords`. The file is created with the first workspace."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
         self._path = home / FILE_NAME
-        self._opened: Database | None = None
+        self._opened: SqliteDatabase | None = None
         self._opening = threading.Lock()
 
     def all(self) -> list[StoredWorkspace]:
@@ -58,7 +58,7 @@ class SqliteWorkspaces:
             connection.execute("UPDATE member SET workspace = ? WHERE workspace = ?", (new_name, name))
             if not (self._home / TOKENS_FILE_NAME).exists():
                 return 0
-            # Tokens first: whatever ends between the two commits leaves tokens that reach less, until it is repeated.
+            # Tokens are committed first: a crash between the commits leaves tokens with fewer rights, until a retry.
             with closing(SqliteTokens(self._home)) as tokens:
                 return tokens.rename_workspace(name, new_name)
 
@@ -67,10 +67,10 @@ class SqliteWorkspaces:
             self._opened.close()
 
     @property
-    def _database(self) -> Database:
+    def _database(self) -> SqliteDatabase:
         with self._opening:
             if self._opened is None:
-                self._opened = Database(self._path, (Migration("workspaces_001", _SCHEMA),))
+                self._opened = SqliteDatabase(self._path, (SqliteMigration("workspaces_001", _SCHEMA),))
             return self._opened
 
     def _read(self, condition: str, values: tuple[str, ...]) -> list[StoredWorkspace]:

@@ -1,4 +1,5 @@
-"""References by declarations after edits: names are looked up anew wherever their definitions came, went or changed."""
+"""Incremental updates of declared languages: names are looked up again when their definitions are added, changed or
+removed."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ def test_the_graph_after_an_edit_equals_one_built_from_nothing(
     assert after == rebuilt
 
 
-def test_a_method_that_appears_beside_its_type_is_found(project: SmallProject) -> None:
+def test_a_new_method_in_another_file_of_its_package_is_found(project: SmallProject) -> None:
     project.write(FILES).index()
     graph = project.write(EDITS["a method appears"]).graph()
     (target,) = graph.targets("DB.Close")
@@ -64,7 +65,7 @@ def test_a_method_that_appears_beside_its_type_is_found(project: SmallProject) -
     assert places(graph.references(opened)) == {"server/run.go:6"}
 
 
-def test_files_are_imported_by_the_rules_of_their_language(project: SmallProject) -> None:
+def test_imports_of_files_follow_the_rules_of_each_language(project: SmallProject) -> None:
     imports = {(row.path, row.target) for row in project.write(FILES).graph().reader.imports()}
     assert imports == {
         ("server/run.go", "store/db.go"),

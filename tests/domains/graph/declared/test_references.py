@@ -1,4 +1,4 @@
-"""What names mean where imports and declared types are followed."""
+"""References that are resolved through imports and declared types."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class App(private val first: Order) : Base() { // -> Order, Base
     )
 
 
-def test_csharp_namespaces_are_searched_outwards_and_by_using() -> None:
+def test_csharp_names_are_looked_up_in_enclosing_namespaces_and_usings() -> None:
     check_files(
         {
             "Util.cs": "namespace Acme.Util {\n  public static class Strings { public static void Trim() {} }\n}\n",
@@ -182,7 +182,7 @@ namespace Acme.App {
     )
 
 
-def test_rust_paths_are_counted_from_the_crate() -> None:
+def test_rust_paths_are_resolved_from_the_crate_root() -> None:
     check_files(
         {
             "src/lib.rs": "pub mod store;\npub mod net;\n",
@@ -366,7 +366,7 @@ end
     assert [item.target_path for item in resolved["lib/app.rb"].imports] == ["lib/store.rb"]
 
 
-def test_a_name_that_only_one_definition_has_is_possible_without_an_import() -> None:
+def test_a_name_with_a_single_definition_is_a_possible_reference_without_an_import() -> None:
     check_files(
         {
             "a/Thing.java": "package a;\npublic class Thing {}\n",
@@ -380,7 +380,7 @@ public class User {
     )
 
 
-def test_circular_inheritance_ends() -> None:
+def test_circular_inheritance_terminates() -> None:
     check_files(
         {
             "A.java": "class A extends B { void f() { g(); h(); } } // -> B, B.g\n",
@@ -389,7 +389,7 @@ def test_circular_inheritance_ends() -> None:
     )
 
 
-def test_syntax_errors_leave_the_rest_readable() -> None:
+def test_code_around_a_syntax_error_is_resolved() -> None:
     check_files(
         {
             "a.go": """\
@@ -420,7 +420,7 @@ def test_other_languages_have_definitions_only() -> None:
         assert prose.symbols == ()
 
 
-def test_rust_items_inside_macros_are_items() -> None:
+def test_rust_items_inside_macros_are_definitions() -> None:
     check_files(
         {
             "src/lib.rs": """cfg_rt! {
@@ -453,7 +453,7 @@ cfg_rt! {
     )
 
 
-def test_a_path_of_rust_that_begins_with_a_type_from_elsewhere_is_no_possible_use() -> None:
+def test_a_rust_path_that_begins_with_an_external_type_is_not_a_possible_reference() -> None:
     sources = Sources(
         {
             "src/lib.rs": """mod job;
@@ -484,7 +484,7 @@ impl Vec { fn shared() {} }
     assert {7, 8} <= {edge.line for edge in sources.resolve()["src/lib.rs"].edges}
 
 
-def test_a_path_of_rust_through_an_unknown_type_means_members_of_types_of_its_name_alone() -> None:
+def test_a_rust_path_through_an_unknown_type_refers_only_to_members_of_types_with_that_name() -> None:
     resolved = Sources(
         {
             "src/lib.rs": "pub mod a;\npub mod b;\npub mod used;\n",
@@ -504,7 +504,7 @@ def test_a_path_of_rust_through_an_unknown_type_means_members_of_types_of_its_na
     assert possible == {(2, "Builder"), (2, "Builder.new"), (5, "Empty"), (6, "Rt"), (6, "new")}
 
 
-def test_java_switches_name_constants_of_the_enum_or_numbers() -> None:
+def test_java_switch_labels_refer_to_enum_constants_or_constants_in_scope() -> None:
     check_files(
         {
             "a/T.java": "package a;\npublic enum T { ALIVE, READY }\n",

@@ -1,4 +1,4 @@
-"""What one file can tell another: returns, attributes and locals are followed by inference alone."""
+"""Types inferred across files through returns, attributes and locals."""
 
 from __future__ import annotations
 
@@ -138,11 +138,11 @@ lib.missing.m()  # ?-> m  # -> lib.py:
 """
 
 
-def test_values_are_followed_through_every_way_of_making_them() -> None:
+def test_types_are_inferred_through_every_kind_of_expression() -> None:
     check(lib_py=LIB, other_py="class D:\n    def d(self): ...\n", a_py=USES)
 
 
-def test_what_decorators_and_generics_declare_is_followed() -> None:
+def test_types_are_inferred_through_decorators_and_generics() -> None:
     check(
         lib_py="""
 from typing import Callable, Generic, Iterable, Optional, TypeVar, ParamSpec
@@ -182,7 +182,7 @@ type(machine).first  # -> machine, Machine.first
     )
 
 
-def test_attribute_types_of_a_base_hold_in_its_subclasses() -> None:
+def test_subclasses_inherit_attribute_types() -> None:
     check(
         base_py=(
             "class C:\n    def m(self): ...\nclass Base:\n    c: C\n    def __init__(self):\n        self.made = C()\n"

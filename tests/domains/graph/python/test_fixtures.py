@@ -1,4 +1,4 @@
-"""A parameter of a test that is named like a fixture is a use of it, and has its type."""
+"""A parameter of a test with the name of a fixture refers to the fixture and has its type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types with parameters, and callables that change what a call gives."""
+"""Generic types, and callables that change the type of a call."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def call(f: Callable[[], C]):  # -> C
     )
 
 
-def test_decorated_functions_keep_their_results() -> None:
+def test_decorated_functions_keep_their_return_types() -> None:
     check(
         a_py="import functools\n"
         + C
@@ -94,7 +94,7 @@ f(1)  # -> f, f#2, f#3
     )
 
 
-def test_constructors_are_called_with_their_class() -> None:
+def test_a_call_of_a_class_refers_to_its_own_constructor() -> None:
     check(
         a_py=(
             """\
@@ -131,7 +131,7 @@ Color.RED  # -> Color, Color.RED
     )
 
 
-def test_generators_receive_what_their_type_declares() -> None:
+def test_a_yield_expression_has_the_declared_send_type() -> None:
     check(
         a_py="from typing import Generator\n"
         + C
@@ -143,7 +143,7 @@ def g() -> Generator[int, C, None]:  # -> C
     )
 
 
-def test_weak_references_partials_and_lambdas_give_what_they_hold() -> None:
+def test_weak_references_partials_and_lambdas_return_their_contents() -> None:
     check(
         a_py="import functools, weakref\n"
         + C
@@ -158,7 +158,7 @@ functools.partial(make)().m()  # -> make, C.m
     )
 
 
-def test_type_aliases_stand_for_their_types() -> None:
+def test_type_aliases_are_resolved_to_their_types() -> None:
     check(
         a_py="from typing import TypeAlias, Union\n"
         + C

@@ -1,4 +1,4 @@
-"""Where Python imports lead."""
+"""Resolution of Python imports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from deltos.domains.graph.model import Import
 from tests.domains.graph.marked import Sources, check, check_files
 
 
-def test_an_absolute_import_leads_to_the_definition() -> None:
+def test_an_absolute_import_refers_to_the_definition() -> None:
     check(
         lib_py="def f(): ...\nclass C: ...\n",
         a_py="""\
@@ -17,7 +17,7 @@ x: C  # -> x, C
     )
 
 
-def test_a_relative_import_counts_from_its_package() -> None:
+def test_a_relative_import_starts_at_its_package() -> None:
     check_files(
         {
             "p/__init__.py": "",
@@ -53,7 +53,7 @@ p.hidden()  # -> p/__init__.py:  # !-> hidden
     )
 
 
-def test_a_star_import_without_all_takes_public_names_only() -> None:
+def test_a_star_import_without_all_binds_only_public_names() -> None:
     check(
         lib_py="def f(): ...\ndef _private(): ...\n",
         a_py="""\
@@ -153,11 +153,11 @@ logging.x.f()  # !-> f
     )
 
 
-def test_stubs_stand_in_where_there_is_no_source() -> None:
+def test_stubs_are_used_without_a_source_file() -> None:
     check_files({"lib.pyi": "def f() -> int: ...\n", "a.py": "from lib import f  # -> lib.pyi:, lib.pyi:f\n"})
 
 
-def test_circular_re_exports_end() -> None:
+def test_circular_re_exports_terminate() -> None:
     check(
         a_py="""\
 from b import *  # -> b.py:
@@ -185,7 +185,7 @@ f()  # -> f
     assert resolved["a.py"].unresolved_imports == 2
 
 
-def test_imports_know_when_they_take_effect() -> None:
+def test_imports_have_a_mode() -> None:
     files = {
         "a.py": (
             "from typing import TYPE_CHECKING\nimport b\nif TYPE_CHECKING:\n    import c\ndef f():\n    import d\n"
@@ -198,7 +198,7 @@ def test_imports_know_when_they_take_effect() -> None:
     assert imports == (Import(2, "b.py", "runtime"), Import(4, "c.py", "type"), Import(6, "d.py", "deferred"))
 
 
-def test_a_module_that_takes_modules_beside_it_from_its_package_needs_them_alone() -> None:
+def test_importing_sibling_modules_from_the_package_does_not_import_the_package() -> None:
     files = {
         "pkg/__init__.py": "from . import a\nVERSION = 1\n",
         "pkg/a.py": "from . import b\nfrom pkg import c, sub\n",
@@ -239,7 +239,7 @@ f()  # !-> f
     )
 
 
-def test_a_use_under_another_name_is_an_alias() -> None:
+def test_a_use_by_another_name_is_an_alias() -> None:
     resolved = check(
         lib_py="def f(): ...\n",
         a_py="""\

@@ -1,4 +1,4 @@
-"""The intermediate form: nothing is lost in storage, no node is forgotten by its readers, lines stay out of interfaces."""
+"""The intermediate form: storage is lossless, every node has a handler, interfaces have no lines."""
 
 from __future__ import annotations
 
@@ -51,19 +51,20 @@ type Alias[U] = list[U]
 
 
 def extracted(text: str) -> FileFacts:
+    """Return the facts of a Python source."""
     data = text.encode()
     language = detect("a.py")
     assert language is not None
     return PythonResolver().extract(ParsedFile("a.py", data, language, parse(language, data)))
 
 
-def test_what_is_stored_comes_back_equal() -> None:
+def test_decoded_facts_equal_the_encoded_ones() -> None:
     facts, codec = extracted(EVERYTHING), PythonResolver.codec
     assert codec.interface(codec.encode(facts.interface)) == facts.interface
     assert codec.body(codec.encode(facts.body)) == facts.body
 
 
-def test_a_source_of_all_syntax_has_statements_of_every_kind() -> None:
+def test_the_sample_source_has_statements_of_every_kind() -> None:
     pending, seen = [extracted(EVERYTHING).body], set()
     while pending:
         part = pending.pop()
@@ -75,7 +76,7 @@ def test_a_source_of_all_syntax_has_statements_of_every_kind() -> None:
     assert set(get_args(nodes.Statement)) <= seen
 
 
-def test_every_expression_and_statement_has_a_reader() -> None:
+def test_every_expression_and_statement_has_a_handler() -> None:
     assert Evaluator._handlers.keys() == set(get_args(nodes.Expression)) - {type(None)}
     assert Flow._statements.keys() == set(get_args(nodes.Statement))
 
@@ -85,7 +86,7 @@ def test_no_two_nodes_share_a_tag() -> None:
     assert len({kind.__struct_config__.tag for kind in tagged}) == len(tagged)
 
 
-def test_lines_that_move_leave_the_interface_as_it_was() -> None:
+def test_moving_lines_does_not_change_the_interface() -> None:
     before, after = (encode("python", extracted(text)) for text in (EVERYTHING, "\n\n# moved\n" + EVERYTHING))
     assert before.interface_hash == after.interface_hash
     assert before.parts == after.parts

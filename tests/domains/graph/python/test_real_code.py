@@ -1,4 +1,4 @@
-"""The graph of code that nobody wrote for a test: parts of the standard library."""
+"""The graph of real code: parts of the standard library."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Where Python code refers to a definition: one small project per feature of the language.
+"""References in Python code: one small project per feature of the language.
 
-In each case the definition carries `# def`, and every line that refers to it carries `# ref`. A line that merely may
-carries `# maybe`.
+In each case the definition has the comment `# def`, every line that refers to it `# ref`, and every possible reference
+`# maybe`.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ CASES: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_references_are_where_the_language_says(name: str, tmp_path: Path, workers: Workers) -> None:
+def test_references_are_exactly_the_marked_lines(name: str, tmp_path: Path, workers: Workers) -> None:
     files = CASES[name]
     project = SmallProject(tmp_path, workers).write(files)
     (definition,) = marked(files, "def")

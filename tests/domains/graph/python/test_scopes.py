@@ -1,11 +1,11 @@
-"""Which definition a plain name means."""
+"""Resolution of plain names by scope."""
 
 from __future__ import annotations
 
 from tests.domains.graph.marked import Sources, check
 
 
-def test_a_local_name_hides_the_global_one() -> None:
+def test_a_local_name_shadows_the_global_one() -> None:
     check(
         a_py=(
             """\
@@ -33,7 +33,7 @@ def g():
     )
 
 
-def test_global_and_nonlocal_reach_outwards() -> None:
+def test_global_and_nonlocal_refer_to_outer_names() -> None:
     check(
         a_py="""
 class C:
@@ -53,7 +53,7 @@ def outer():
     )
 
 
-def test_comprehension_variables_stay_inside() -> None:
+def test_comprehension_variables_are_local_to_the_comprehension() -> None:
     check(
         a_py="""
 def f(): ...
@@ -84,7 +84,7 @@ class C:
     )
 
 
-def test_closures_see_the_names_around_them() -> None:
+def test_closures_see_the_names_of_enclosing_functions() -> None:
     check(
         a_py="""
 class C:
@@ -104,7 +104,7 @@ def outer(p: C):  # -> C
     )
 
 
-def test_conditional_definitions_are_all_meant() -> None:
+def test_a_use_refers_to_all_conditional_definitions() -> None:
     check(
         a_py="""\
 try:
@@ -135,7 +135,7 @@ LIMIT += 1  # -> LIMIT
     assert {(1, "LIMIT"), (5, "C.own"), (8, "LIMIT")} <= writes
 
 
-def test_edges_know_the_definition_they_stand_in() -> None:
+def test_edges_have_the_definition_around_them_as_source() -> None:
     resolved = check(
         a_py=(
             """\
@@ -153,7 +153,7 @@ class D(C): ...  # -> C
     assert sources == {(4, "call"): "C.m", (5, "decorate"): "g", (6, "read"): "g", (7, "inherit"): "D"}
 
 
-def test_every_kind_of_statement_is_read() -> None:
+def test_every_kind_of_statement_is_resolved() -> None:
     check(
         a_py="""
 def f(*a): ...
@@ -198,5 +198,5 @@ async def h():
     )
 
 
-def test_a_yield_makes_no_name() -> None:
+def test_an_assignment_creates_one_edge() -> None:
     assert not Sources({"a.py": "x = 1\n"}).resolve()["a.py"].edges[1:]

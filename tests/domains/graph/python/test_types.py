@@ -1,4 +1,4 @@
-"""Methods found through the types of their receivers."""
+"""Methods resolved through the types of their receivers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ C = "class C:\n    def m(self): ...\n    def other(self): ...\n"
 D = "class D:\n    def m(self): ...\n"
 
 
-def test_methods_through_self_cls_and_super() -> None:
+def test_methods_are_resolved_through_self_cls_and_super() -> None:
     check(
         a_py="""
 class A:
@@ -50,7 +50,7 @@ Both().m()  # -> Both, Right.m
     )
 
 
-def test_contradicting_and_circular_bases_are_survived() -> None:
+def test_inconsistent_and_circular_bases_are_resolved() -> None:
     check(
         a_py="""
 class A(B): ...  # -> B
@@ -69,7 +69,7 @@ Self().s()  # -> Self, Self.s
     )
 
 
-def test_attributes_take_the_type_that_was_assigned() -> None:
+def test_attributes_have_the_types_of_their_assignments() -> None:
     check(
         a_py=C
         + """
@@ -94,7 +94,7 @@ Holder.kept.m()  # -> Holder, Holder.kept, C.m
     )
 
 
-def test_annotations_of_parameters_variables_and_returns() -> None:
+def test_annotations_of_parameters_variables_and_returns_are_resolved() -> None:
     check(
         a_py=(
             "from __future__ import annotations\nimport typing as t\n"
@@ -143,7 +143,7 @@ def g(n: N, t: T, l: List["C"], d: dict["key", int]):  # -> N, T, C
     )
 
 
-def test_returns_are_inferred() -> None:
+def test_return_types_are_inferred() -> None:
     check(
         a_py=C
         + """
@@ -170,7 +170,7 @@ chained()().m()  # -> chained, C.m
     )
 
 
-def test_containers_carry_their_elements() -> None:
+def test_containers_have_element_types() -> None:
     check(
         a_py="from collections import defaultdict, deque\nimport itertools\nfrom typing import Iterator, Mapping\n"
         + C
@@ -210,7 +210,7 @@ dict(a=C())["a"].m()  # -> C, C.m
     )
 
 
-def test_own_containers_are_asked_for_their_elements() -> None:
+def test_operators_of_project_classes_are_resolved_by_special_methods() -> None:
     check(
         a_py=C
         + """
@@ -247,7 +247,7 @@ async def f():
     )
 
 
-def test_properties_and_descriptors() -> None:
+def test_properties_and_descriptors_have_the_types_of_their_values() -> None:
     check(
         a_py="import functools\n"
         + C
@@ -277,7 +277,7 @@ class Sub(P):  # -> P
     )
 
 
-def test_context_managers_bind_what_they_enter() -> None:
+def test_with_binds_the_type_that_enter_returns() -> None:
     check(
         a_py="from contextlib import contextmanager, asynccontextmanager\n"
         + C
@@ -298,7 +298,7 @@ a.m()  # -> a, C.m
     )
 
 
-def test_tests_narrow_what_a_name_may_be() -> None:
+def test_class_tests_narrow_types() -> None:
     check(
         a_py=C
         + D
@@ -340,7 +340,7 @@ def g(y: C | D):  # -> C, D
     )
 
 
-def test_assignments_narrow_until_paths_meet() -> None:
+def test_assignments_narrow_types_until_control_paths_join() -> None:
     check(
         a_py=C
         + D
@@ -378,7 +378,7 @@ def f(flag):
     )
 
 
-def test_loops_see_what_their_end_assigns() -> None:
+def test_a_loop_body_sees_assignments_of_the_previous_iteration() -> None:
     check(
         a_py=C
         + D
@@ -409,7 +409,7 @@ class B(A):  # -> A
     )
 
 
-def test_unknown_receivers_are_possible_by_name() -> None:
+def test_uses_on_unknown_receivers_are_possible() -> None:
     check(
         a_py=C
         + """\
@@ -421,7 +421,7 @@ def f(x):
     )
 
 
-def test_an_assigned_name_is_not_the_import_it_hides() -> None:
+def test_an_assigned_name_is_not_a_reference_to_the_import_it_shadows() -> None:
     check(
         lib_py="class C: ...\n",
         a_py="""\

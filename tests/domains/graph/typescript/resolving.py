@@ -1,4 +1,4 @@
-"""A small project, resolved: what the tests of the TypeScript tier ask about."""
+"""Extraction and resolution of small in-memory projects, for the tests of TypeScript and JavaScript."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAME_SYMBOL = ("merge", "override")
 
 
 def extract(path: str, text: str) -> FileFacts:
-    """The facts of one file, as they come back from storage."""
+    """Return the facts of one file after encoding and decoding."""
     data = text.encode()
     language = detect(path)
     assert language is not None
@@ -30,7 +30,7 @@ def extract(path: str, text: str) -> FileFacts:
 
 
 class Files:
-    """All facts of a project, in memory."""
+    """`ProjectFacts` of facts in memory."""
 
     def __init__(self, facts: dict[str, FileFacts]) -> None:
         self._facts = facts
@@ -55,17 +55,17 @@ class Files:
 
 @dataclass
 class Resolved:
-    """A project with all its edges."""
+    """A project with the resolutions of all its files."""
 
     facts: dict[str, FileFacts]
     resolutions: dict[str, Resolution] = field(default_factory=dict)
 
     def kinds(self, path: str) -> dict[str, str]:
-        """The symbols of a file: key → kind."""
+        """Return the kinds of a file's symbols by key."""
         return {symbol.key: symbol.kind for symbol in self.facts[path].symbols}
 
     def edges(self, target: str, *, certain: bool = True) -> list[tuple[str, int, str, str]]:
-        """Edges to `path#key`: file, line, kind, origin."""
+        """Return the edges to `path#key`: file, line, kind, origin."""
         path, _, key = target.partition("#")
         return sorted(
             (resolution.path, edge.line, edge.kind, edge.origin)
@@ -75,21 +75,21 @@ class Resolved:
         )
 
     def references(self, target: str) -> list[str]:
-        """Where `path#key` is certainly referred to, apart from other declarations of it."""
+        """Return the places of certain references to `path#key`, without other declarations of it."""
         found = [edge for edge in self.edges(target) if edge[3] not in SAME_SYMBOL]
         return sorted({f"{path}:{line}" for path, line, _, _ in found})
 
     def possible(self, target: str) -> list[str]:
-        """Where `path#key` may be referred to."""
+        """Return the places of possible references to `path#key`."""
         return sorted({f"{path}:{line}" for path, line, _, _ in self.edges(target, certain=False)})
 
     def related(self, target: str) -> list[str]:
-        """The declarations that are the same symbol as `path#key`, or override it."""
+        """Return the declarations that are merged with `path#key` or override it."""
         found = [edge for edge in self.edges(target) if edge[3] in SAME_SYMBOL]
         return sorted({f"{path}:{line} {origin}" for path, line, _, origin in found})
 
     def imports(self, path: str) -> list[tuple[str, str]]:
-        """The files that a file imports, and when."""
+        """Return the files that a file imports, with the import modes."""
         return [(found.target_path, found.mode) for found in self.resolutions[path].imports]
 
 

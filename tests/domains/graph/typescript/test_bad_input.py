@@ -1,4 +1,4 @@
-"""Source that is broken, huge, or nested beyond reason: always an answer."""
+"""Source that is invalid, very large or very deeply nested is resolved without errors."""
 
 import pytest
 
@@ -48,7 +48,7 @@ from tests.domains.graph.typescript.resolving import resolve
     ],
 )
 @pytest.mark.parametrize("path", ["a.ts", "a.tsx", "a.js"])
-def test_fragments_give_an_answer(path: str, text: str) -> None:
+def test_incomplete_source_is_resolved(path: str, text: str) -> None:
     graph = resolve(
         {path: f"export function before() {{}}\n{text}\n", "b.ts": "import { before } from './a'\nbefore()\n"}
     )
@@ -75,12 +75,12 @@ def test_fragments_give_an_answer(path: str, text: str) -> None:
     ],
     ids=range(14),
 )
-def test_deep_nesting_gives_an_answer(text: str) -> None:
+def test_deeply_nested_source_is_resolved(text: str) -> None:
     graph = resolve({"a.ts": f"const y = 1\ntype U = 1\n{text}\nconst after = 1\n"})
     assert {"y", "U", "after"} <= set(graph.kinds("a.ts"))
 
 
-def test_names_far_down_are_still_noted() -> None:
+def test_deeply_nested_names_are_noted() -> None:
     graph = resolve({"a.ts": "const y = 1\ntype U = 1\nconst z = " + "[" * 1_000 + "y as U" + "]" * 1_000 + "\n"})
     assert graph.references("a.ts#y") == ["a.ts:3"]
     assert graph.references("a.ts#U") == ["a.ts:3"]
@@ -92,7 +92,7 @@ def test_a_generated_file_of_many_lines_is_read() -> None:
     assert graph.references("big.ts#value4999.id") == ["use.ts:2"]
 
 
-def test_a_tangle_of_inferred_functions_stays_cheap() -> None:
+def test_mutually_recursive_inferred_functions_are_resolved_in_time() -> None:
     names = [f"f{number}" for number in range(40)]
     calls = " || ".join(f"{name}()" for name in names)
     text = "\n".join(f"function {name}() {{ return {calls} || new A() }}" for name in names)

@@ -16,7 +16,7 @@ export const helper = () => <b />
 """
 
 
-def test_components_are_told_from_functions() -> None:
+def test_components_are_distinguished_from_functions() -> None:
     kinds = resolve({"app.tsx": APP}).kinds("app.tsx")
     components = [key for key, kind in kinds.items() if kind == "component"]
     assert components == ["Button", "Card", "FixpointMemo", "Old", "ns.Item"]

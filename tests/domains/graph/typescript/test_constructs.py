@@ -1,4 +1,4 @@
-"""Every construct of the language is walked: a reference inside any of them is found."""
+"""References are found inside every construct of the language."""
 
 import pytest
 

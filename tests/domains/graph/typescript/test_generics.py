@@ -6,12 +6,12 @@ BASE = "class A { a() {} }\nclass B { b() {} }\ndeclare const as: A[]\n"
 
 
 def lines(text: str, key: str = "A.a") -> list[int]:
-    """The lines of the text (counted from 1) that refer to a member."""
+    """Return the lines of the text (counted from 1) that refer to a member."""
     graph = resolve({"a.ts": BASE + text})
     return sorted(int(ref.partition(":")[2]) - 3 for ref in graph.references(f"a.ts#{key}"))
 
 
-def test_arguments_tell_type_parameters() -> None:
+def test_type_parameters_are_inferred_from_arguments() -> None:
     assert lines(
         "function id<T>(x: T): T { return x }\nid(new A()).a()\nid<A>(null!).a()\n"
         "function first<T>(xs: T[], ...more: T[]): T { return xs[0] }\nfirst(as).a()\n"
@@ -44,7 +44,7 @@ def test_classes_carry_their_type_arguments() -> None:
     ) == [4, 5, 7, 9, 13, 15]
 
 
-def test_bounds_stand_in_for_unknown_parameters() -> None:
+def test_bounds_replace_unknown_type_parameters() -> None:
     assert lines(
         "function f<T extends A>(x: T, xs: T[]) { x.a(); xs[0].a() }\n"
         "class C<T extends A> { t!: T; m() { this.t.a() } }\n"
@@ -97,7 +97,7 @@ def test_iterators_of_the_project_are_iterable() -> None:
     ) == [2, 4, 6]
 
 
-def test_recursive_inference_ends() -> None:
+def test_recursive_inference_terminates() -> None:
     assert lines(
         "function f(n: number) { return n ? f(n - 1) : new A() }\nf(1).a()\n"
         "function p(n: number) { return n ? q(n) : new A() }\n"

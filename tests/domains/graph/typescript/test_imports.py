@@ -16,7 +16,7 @@ def test_imported_function_is_found_at_its_import_and_its_calls() -> None:
     assert [edge[2] for edge in graph.edges("a.ts#f")] == ["import", "call"]
 
 
-def test_renamed_import_still_means_the_original() -> None:
+def test_a_renamed_import_refers_to_the_original() -> None:
     graph = resolve(
         {
             "a.ts": "export const x = 1\n",
@@ -59,7 +59,7 @@ def test_barrels_and_star_exports_lead_to_the_declaration() -> None:
 
 
 @pytest.mark.parametrize("end", ["ts", "js"])
-def test_default_can_be_renamed_on_the_way(end: str) -> None:
+def test_a_default_export_can_be_renamed_by_re_exports(end: str) -> None:
     graph = resolve(
         {
             f"a.{end}": "export default class A {}\nconst x = 1\nexport { x as 'odd name' }\n",
@@ -88,7 +88,7 @@ def test_local_export_list_counts_as_a_reference() -> None:
     assert graph.references("a.ts#x") == ["a.ts:2", "b.ts:1", "b.ts:2"]
 
 
-def test_circular_re_exports_end() -> None:
+def test_circular_re_exports_terminate() -> None:
     graph = resolve(
         {
             "a.ts": "export * from './b'\nexport const x = 1\n",
@@ -99,7 +99,7 @@ def test_circular_re_exports_end() -> None:
     assert graph.references("a.ts#x") == ["c.ts:1", "c.ts:2"]
 
 
-def test_import_modes_tell_run_time_from_types_and_deferred() -> None:
+def test_import_modes_distinguish_runtime_type_and_deferred_imports() -> None:
     graph = resolve(
         {
             "a.ts": "export type T = 1\nexport const v = 1\n",
@@ -125,14 +125,14 @@ def test_import_modes_tell_run_time_from_types_and_deferred() -> None:
     assert "b.ts:7" in graph.references("a.ts#v")
 
 
-def test_external_and_missing_imports_are_counted_apart() -> None:
+def test_external_and_missing_imports_are_counted_separately() -> None:
     graph = resolve({"a.ts": "import x from 'react'\nimport y from './gone'\nimport fs from 'node:fs'\n"})
     resolution = graph.resolutions["a.ts"]
     assert (resolution.external_imports, resolution.unresolved_imports) == (2, 1)
     assert "gone.ts" in resolution.dependencies
 
 
-def test_import_equals_and_export_equals_pair_up() -> None:
+def test_import_equals_resolves_to_export_equals() -> None:
     graph = resolve(
         {
             "a.ts": "class A { m() {} }\nexport = A\n",
@@ -169,7 +169,7 @@ def test_ambient_globals_and_modules_of_declaration_files_are_known() -> None:
     assert "*.d.ts" in graph.resolutions["a.ts"].dependencies
 
 
-def test_module_augmentation_joins_the_original_interface() -> None:
+def test_module_augmentation_merges_with_the_original_interface() -> None:
     graph = resolve(
         {
             "a.ts": "export interface Shape { x: number }\n",

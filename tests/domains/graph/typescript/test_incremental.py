@@ -1,4 +1,4 @@
-"""After an edit, resolving what depended on it gives what resolving everything would."""
+"""Property test: after any edit, incremental resolution gives the same result as full resolution."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ edits = st.lists(
 
 
 def apply(sources: dict[str, str], edit: Edit) -> str:
-    """Change the sources; the path that changed."""
+    """Apply an edit to the sources and return the changed path."""
     operation, path, detail = edit
     if operation == "change" and path in sources:
         before, after = FRAGMENTS[detail]
@@ -88,8 +88,8 @@ def apply(sources: dict[str, str], edit: Edit) -> str:
     return path
 
 
-def concerns(dependency: str, path: str) -> bool:
-    """Whether a dependency speaks of a file that comes or goes."""
+def covers_path(dependency: str, path: str) -> bool:
+    """Whether a dependency covers a file that is added or removed."""
     name = path.rpartition("/")[2]
     if dependency.startswith("*."):
         return name.endswith(dependency[1:])
@@ -97,7 +97,7 @@ def concerns(dependency: str, path: str) -> bool:
 
 
 class Incremental:
-    """Facts and resolutions kept up to date, edit by edit."""
+    """Facts and resolutions that are updated after each edit."""
 
     def __init__(self) -> None:
         self.sources: dict[str, str] = {}
@@ -109,7 +109,7 @@ class Incremental:
         self._resolve(set(self.facts))
 
     def edit(self, edit: Edit) -> None:
-        """Apply one edit and resolve again what depends on it."""
+        """Apply one edit and resolve the dependent files again."""
         path = apply(self.sources, edit)
         before = self.facts.pop(path, None)
         if path in self.sources:
@@ -122,7 +122,7 @@ class Incremental:
                 resolution.path
                 for resolution in self.resolutions.values()
                 if path in resolution.dependencies
-                or (is_new and any(concerns(each, path) for each in resolution.dependencies))
+                or (is_new and any(covers_path(each, path) for each in resolution.dependencies))
             }
         self.resolutions.pop(path, None)
         self._resolve(stale & self.facts.keys())
@@ -132,8 +132,8 @@ class Incremental:
             self.resolutions[resolution.path] = resolution
 
 
-def comparable(resolutions: dict[str, Resolution]) -> dict[str, object]:
-    """What must be equal, whatever the order in which it was found."""
+def edges_and_imports(resolutions: dict[str, Resolution]) -> dict[str, object]:
+    """Return the edges and imports of each file, independent of their order."""
     return {
         path: (frozenset(each.edges), frozenset(each.imports), each.external_imports, each.unresolved_imports)
         for path, each in resolutions.items()
@@ -142,12 +142,12 @@ def comparable(resolutions: dict[str, Resolution]) -> dict[str, object]:
 
 @settings(max_examples=60, deadline=None)
 @given(edits)
-def test_incremental_equals_full(steps: list[Edit]) -> None:
+def test_incremental_resolution_equals_full_resolution(steps: list[Edit]) -> None:
     project = Incremental()
     for step in steps:
         project.edit(step)
     full = {each.path: each for each in TypeScriptResolver().resolve(Files(project.facts), tuple(project.facts))}
-    assert comparable(project.resolutions) == comparable(full)
+    assert edges_and_imports(project.resolutions) == edges_and_imports(full)
 
 
 def test_an_edit_of_a_body_changes_no_interface() -> None:
@@ -167,5 +167,5 @@ def test_the_answer_does_not_depend_on_which_file_is_resolved_first() -> None:
     }
     one = {each.path: each for path in ("a.ts", "b.ts") for each in TypeScriptResolver().resolve(Files(facts), [path])}
     two = {each.path: each for each in TypeScriptResolver().resolve(Files(facts), ["b.ts", "a.ts"])}
-    assert comparable(one) == comparable(two)
+    assert edges_and_imports(one) == edges_and_imports(two)
     assert {edge.target_key for edge in one["b.ts"].edges} >= {"A.x"}

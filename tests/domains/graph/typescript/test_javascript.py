@@ -3,7 +3,7 @@
 from tests.domains.graph.typescript.resolving import resolve
 
 
-def test_required_modules_are_aliases_of_what_they_export() -> None:
+def test_required_modules_are_aliases_of_their_exported_value() -> None:
     graph = resolve(
         {
             "pool.js": "class Pool { drain() {} }\nmodule.exports = Pool\n",
@@ -16,7 +16,7 @@ def test_required_modules_are_aliases_of_what_they_export() -> None:
     assert graph.imports("use.js") == [("pool.js", "runtime")]
 
 
-def test_exported_properties_pass_on_what_they_name() -> None:
+def test_exported_properties_reexport_the_named_declarations() -> None:
     graph = resolve(
         {
             "util.js": ("function f() {}\nexports.g = function () {}\nexports.f = f\nmodule.exports.h = () => 1\n"),
@@ -39,7 +39,7 @@ def test_exported_properties_pass_on_what_they_name() -> None:
     assert "module.exports.k" not in graph.kinds("whole.js")
 
 
-def test_an_object_that_a_module_exports_passes_on_what_it_names() -> None:
+def test_an_exported_object_reexports_the_declarations_in_it() -> None:
     graph = resolve(
         {
             "utils.js": (
@@ -122,7 +122,7 @@ def test_fields_assigned_in_methods_are_members() -> None:
     assert graph.kinds("a.js")["A.log"] == "variable"
 
 
-def test_comments_type_javascript() -> None:
+def test_jsdoc_comments_declare_types_in_javascript() -> None:
     graph = resolve(
         {
             "types.js": "export class Item { use() {} }\nexport default class Main { go() {} }\n",
@@ -176,7 +176,7 @@ def test_links_in_comments_are_references() -> None:
     assert graph.references("a.ts#A.m") == ["a.ts:2"]
 
 
-def test_nonsense_in_comments_does_no_harm() -> None:
+def test_invalid_comments_are_ignored() -> None:
     graph = resolve(
         {"a.js": "/** @type {((((} */\nconst x = 1\n/** @param {{a: [b, {c: d} x */\nfunction f(x) { x.y }\n"}
     )

@@ -1,4 +1,4 @@
-"""Which file a specifier names."""
+"""Location of the files that import specifiers name."""
 
 import pytest
 
@@ -97,7 +97,7 @@ def test_mappings_of_referenced_projects_are_used_when_the_root_has_none() -> No
         "",
     ],
 )
-def test_a_broken_or_circular_tsconfig_leaves_relative_imports_alone(config: str) -> None:
+def test_relative_imports_work_with_an_invalid_or_circular_tsconfig(config: str) -> None:
     files = {"tsconfig.json": config, "a.ts": TARGET, "main.ts": "import './a'\nimport 'a'\n"}
     assert imported(files, "main.ts") == ["a.ts"]
 
@@ -145,7 +145,7 @@ def test_subpath_imports_of_the_own_package() -> None:
 
 
 @pytest.mark.parametrize("package", ["{ broken", "[]", '{"name": 3, "exports": 4, "imports": []}'])
-def test_a_broken_package_json_stops_nothing(package: str) -> None:
+def test_an_invalid_package_json_is_ignored(package: str) -> None:
     files = {"package.json": package, "a.ts": TARGET, "main.ts": "import './a'\nimport 'pkg'\nimport '#x'\n"}
     assert imported(files, "main.ts") == ["a.ts"]
 

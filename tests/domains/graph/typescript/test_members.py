@@ -1,4 +1,4 @@
-"""Members: classes, interfaces, objects, enums, and the types of what they are called on."""
+"""Members of classes, interfaces, objects and enums, resolved by the type of their receiver."""
 
 import pytest
 
@@ -29,7 +29,7 @@ export const table = { circle: new Circle('c'), make() { return this.circle }, n
 
 
 def use(text: str) -> dict[str, list[str]]:
-    """Lines of the text at which each symbol of the shapes is referred to."""
+    """Return the lines of the text that refer to each symbol of the shapes."""
     graph = resolve({"shapes.ts": SHAPES, "use.ts": "import * as s from './shapes'\n" + text})
     found = {}
     for key in graph.kinds("shapes.ts"):
@@ -80,7 +80,7 @@ def test_members_through_new_this_and_super() -> None:
     assert use("new s.Circle('a').area()\n")["Circle.area"] == ["2"]
 
 
-def test_an_override_is_tied_to_what_it_overrides() -> None:
+def test_an_override_is_linked_to_the_overridden_member() -> None:
     graph = resolve({"shapes.ts": SHAPES})
     assert graph.related("shapes.ts#Shape.area") == ["shapes.ts:13 override"]
     assert graph.related("shapes.ts#Shape.describe") == ["shapes.ts:14 override"]
@@ -114,7 +114,7 @@ def test_enum_members_as_values_and_types() -> None:
     assert found == {"Color": ["2", "3", "4"], "Color.Red": ["2"], "Color.Green": ["3"]}
 
 
-def test_destructuring_gives_members_their_types() -> None:
+def test_destructured_names_get_the_types_of_members() -> None:
     found = use("declare const p: s.Pair\nconst { left, right: { rename } } = p\nleft.area()\n")
     assert (found["Pair.left"], found["Pair.right"], found["Named.rename"]) == (["3"], ["3"], ["3"])
     assert found["Circle.area"] == ["4"]
@@ -147,7 +147,7 @@ def test_members_of_unions_refer_to_every_option() -> None:
     assert (found["Named.name"], found["Shape.name"]) == (["3"], ["3"])
 
 
-def test_object_literals_fulfil_the_type_they_are_given_to() -> None:
+def test_keys_of_object_literals_refer_to_members_of_the_expected_type() -> None:
     found = use(
         "const n: s.Named = { name: 'x', rename: (to) => n }\nfunction f(p: s.Pair) {}\n"
         "f({ left: new s.Circle('x'), right: n })\n"
@@ -157,7 +157,7 @@ def test_object_literals_fulfil_the_type_they_are_given_to() -> None:
     assert (found["Pair.left"], found["Pair.right"]) == (["4"], ["4"])
 
 
-def test_callbacks_know_their_parameters_from_the_signature() -> None:
+def test_parameters_of_callbacks_get_types_from_the_signature() -> None:
     found = use(
         "function each(cb: (c: s.Circle, ...rest: s.Named[]) => void) {}\n"
         "each((c, n) => { c.area(); n.name })\n"
@@ -168,7 +168,7 @@ def test_callbacks_know_their_parameters_from_the_signature() -> None:
     assert (found["Circle.describe"], found["Shape.big"]) == (["4"], ["5"])
 
 
-def test_assigned_variables_learn_their_type() -> None:
+def test_variables_get_the_type_of_assigned_values() -> None:
     found = use("let c\nc = new s.Circle('x')\nc.area()\nfunction f() { let d = null; d = c; d.describe() }\n")
     assert (found["Circle.area"], found["Circle.describe"]) == (["4"], ["5"])
 
@@ -181,7 +181,7 @@ def test_casts_and_satisfies_give_the_type() -> None:
     assert found["Circle.area"] == ["3", "4", "7"]
 
 
-def test_a_member_of_a_value_of_unknown_type_is_only_mentioned() -> None:
+def test_a_member_of_a_value_of_unknown_type_is_a_possible_reference() -> None:
     graph = resolve(
         {
             "a.ts": "export class A { run() {} }\n",
@@ -193,7 +193,7 @@ def test_a_member_of_a_value_of_unknown_type_is_only_mentioned() -> None:
     assert graph.possible("#map") == []
 
 
-def test_circular_inheritance_ends() -> None:
+def test_circular_inheritance_terminates() -> None:
     graph = resolve(
         {"a.ts": ("class A extends B { m() { this.n() } }\nclass B extends A { n() {} }\ninterface I extends I {}\n")}
     )
@@ -236,7 +236,7 @@ def test_overloads_are_one_symbol_and_choose_their_result() -> None:
     assert graph.references("a.ts#B.b") == ["a.ts:13", "a.ts:16", "a.ts:7", "a.ts:8"]
 
 
-def test_types_and_values_of_one_name_are_told_apart() -> None:
+def test_types_and_values_of_one_name_are_distinguished() -> None:
     graph = resolve(
         {
             "a.ts": "export interface Z { q: number }\nexport const Z = { make(): Z { return null! } }\n",
@@ -264,7 +264,7 @@ def test_merged_declarations_are_one_symbol() -> None:
     assert graph.references("a.ts#f.k") == ["a.ts:9"]
 
 
-def test_functions_of_an_object_that_is_passed_or_returned_are_members_of_what_comes_of_it() -> None:
+def test_functions_in_a_passed_or_returned_object_are_members_of_the_result() -> None:
     check(
         slice_ts="""export interface Options<S, R> { name: string; state: S; reducers: R & Checked<S>; }
 export type Checked<S> = { [name: string]: (state: S) => S };
@@ -306,5 +306,5 @@ lazy().wake();  // -> lazy, lazy.wake
         ("const s = { a: inner({ load() {} }) };", ["s.a.load"]),
     ],
 )
-def test_a_function_of_a_literal_has_the_name_that_leads_to_it_or_none(source: str, functions: list[str]) -> None:
+def test_a_function_in_a_literal_has_a_qualified_name_or_none(source: str, functions: list[str]) -> None:
     assert [symbol.key for symbol in extract("a.ts", source).symbols if symbol.kind == "method"] == functions

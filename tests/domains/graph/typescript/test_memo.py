@@ -1,11 +1,11 @@
-"""Answers computed once, also where questions lead back to themselves."""
+"""Memoization with a fixed point: each answer is computed once, including answers of recursive questions."""
 
 from __future__ import annotations
 
 from deltos.domains.graph.kernel.memo import FixpointMemo
 
 
-def test_an_answer_is_computed_once_and_brings_its_dependencies_each_time() -> None:
+def test_an_answer_is_computed_once_and_adds_its_dependencies_each_time() -> None:
     memo = FixpointMemo()
     calls: list[str] = []
 
@@ -39,15 +39,15 @@ def test_a_cycle_gives_the_same_answers_from_either_side() -> None:
     assert answers("ab")["a"] == frozenset("ab")
 
 
-def test_answers_of_a_spoiled_computation_are_not_kept() -> None:
+def test_answers_of_an_exhausted_computation_are_not_cached() -> None:
     memo = FixpointMemo()
 
-    def spoiled() -> int:
-        memo.spoiled = True
+    def compute() -> int:
+        memo.is_exhausted = True
         return 1
 
-    memo.ask("q", spoiled)
-    memo.spoiled = False
+    memo.ask("q", compute)
+    memo.is_exhausted = False
     assert memo.ask("q", lambda: 2) == 2
 
 
@@ -58,4 +58,4 @@ def test_questions_nested_too_deeply_are_unknown() -> None:
         return memo.ask(depth, lambda: ask(depth + 1) if depth < 1_000 else depth)
 
     assert ask(0) is None
-    assert memo.spoiled
+    assert memo.is_exhausted

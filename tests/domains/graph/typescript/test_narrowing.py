@@ -1,4 +1,4 @@
-"""What tests on a value tell about its type."""
+"""Narrowing of types by tests on values."""
 
 import pytest
 
@@ -15,7 +15,7 @@ TYPES = (
 
 
 def lines(text: str, key: str) -> list[int]:
-    """The lines of the text (counted from 1) that refer to a member of the types."""
+    """Return the lines of the text (counted from 1) that refer to a member of the types."""
     start = TYPES.count("\n")
     graph = resolve({"a.ts": TYPES + text})
     return sorted(int(ref.partition(":")[2]) - start for ref in graph.references(f"a.ts#{key}"))
@@ -44,7 +44,7 @@ def test_a_condition_narrows_the_branch_it_guards(condition: str, holds: bool) -
     assert lines(text, "Dog.name") == []
 
 
-def test_leaving_early_narrows_the_rest() -> None:
+def test_an_early_exit_narrows_the_rest_of_the_function() -> None:
     text = "function f() {\n  if (!(pet instanceof Cat)) return\n  pet.name()\n}\n"
     assert (lines(text, "Cat.name"), lines(text, "Dog.name")) == ([3], [])
     text = "function f() {\n  if (isCat(pet)) {} else { throw 1 }\n  pet.name()\n}\n"
@@ -69,7 +69,7 @@ def test_cases_that_fall_through_are_not_narrowed() -> None:
     assert (lines(text, "Cat.name"), lines(text, "Dog.name")) == ([3], [3])
 
 
-def test_typeof_leaves_what_fits() -> None:
+def test_typeof_narrows_to_matching_types() -> None:
     text = (
         "if (typeof text === 'object') text.name()\n"
         "if (typeof text !== 'string' && typeof text !== 'function') text.meow()\n"
@@ -90,6 +90,6 @@ def test_members_are_narrowed_as_well_as_variables() -> None:
     assert (lines(text, "Cat.name"), lines(text, "Dog.name")) == ([2], [])
 
 
-def test_assignment_ends_what_was_known() -> None:
+def test_assignment_ends_narrowing() -> None:
     text = "let p = pet\nif (isCat(p)) {\n  p = pet\n  p.name()\n}\n"
     assert (lines(text, "Cat.name"), lines(text, "Dog.name")) == ([4], [4])

@@ -21,7 +21,7 @@ def test_a_local_shadows_the_name_of_the_module() -> None:
     assert graph.references("a.ts#x") == ["a.ts:4", "a.ts:8"]
 
 
-def test_a_block_ends_the_shadow() -> None:
+def test_shadowing_ends_with_its_block() -> None:
     graph = resolve({"a.ts": "const x = 1\n{\n  let x = 2\n  x\n}\nx\n"})
     assert graph.references("a.ts#x") == ["a.ts:6"]
 
@@ -33,7 +33,7 @@ def test_var_belongs_to_the_whole_function() -> None:
     assert graph.references("a.js#x") == ["a.js:8"]
 
 
-def test_the_variable_of_a_loop_outlives_it_when_declared_with_var() -> None:
+def test_a_loop_variable_declared_with_var_is_visible_after_the_loop() -> None:
     graph = resolve({"a.js": "const k = 1\nfunction f(o) {\n  for (var k in o) {}\n  return k\n}\nk\n"})
     assert graph.references("a.js#k") == ["a.js:6"]
 
@@ -70,7 +70,7 @@ def test_the_source_of_an_edge_is_the_symbol_around_it() -> None:
     assert sources == {"C.m"}
 
 
-def test_writes_and_reads_are_told_apart() -> None:
+def test_writes_and_reads_are_distinguished() -> None:
     graph = resolve({"a.ts": "let x = 1\nx = 2\nx += 1\nx++\nx\n;[x] = [1]\n;({ x } = { x: 1 })\n"})
     kinds = [(line, kind) for _, line, kind, _ in graph.edges("a.ts#x")]
     assert kinds == [(2, "write"), (3, "write"), (4, "write"), (5, "read"), (6, "write"), (7, "write")]
@@ -91,7 +91,7 @@ def test_destructured_names_are_not_references_to_the_module() -> None:
     assert graph.references("a.ts#d") == ["a.ts:4"]
 
 
-def test_labels_keywords_and_property_names_are_no_references() -> None:
+def test_labels_keywords_and_property_names_are_not_references() -> None:
     graph = resolve({"a.ts": "const x = 1\nx: while (1) { break x }\nconst o = { x: 2 }\no.x\n"})
     assert graph.references("a.ts#x") == []
     assert graph.references("a.ts#o.x") == ["a.ts:4"]
@@ -148,7 +148,7 @@ def test_namespaces_hold_names_of_their_own() -> None:
     assert graph.related("a.ts#util") == ["a.ts:5 merge"]
 
 
-def test_names_of_other_alphabets_keep_their_spelling() -> None:
+def test_names_in_other_scripts_keep_their_spelling() -> None:
     graph = resolve({"a.ts": "const größe = 1 // ü\nconst o = { größe: größe }\no.größe\n"})
     assert graph.references("a.ts#größe") == ["a.ts:2"]
     assert graph.references("a.ts#o.größe") == ["a.ts:3"]

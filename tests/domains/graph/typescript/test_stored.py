@@ -1,4 +1,4 @@
-"""The TypeScript tier in a real index: stored, asked, and brought up to date."""
+"""TypeScript in a real index: stored, queried and updated incrementally."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types that are put together from others: unions, intersections, statics, values seen as types."""
+"""Composed types: unions, intersections, static members, values used as types."""
 
 from tests.domains.graph.typescript.resolving import resolve
 
@@ -6,7 +6,7 @@ BASE = "class A { a() {}; same() {} }\nclass B { b() {}; same() {} }\n"
 
 
 def lines(text: str, key: str = "A.a") -> list[int]:
-    """The lines of the text (counted from 1) that refer to a member."""
+    """Return the lines of the text (counted from 1) that refer to a member."""
     graph = resolve({"a.ts": BASE + text})
     return sorted(int(ref.partition(":")[2]) - 2 for ref in graph.references(f"a.ts#{key}"))
 
@@ -32,7 +32,7 @@ def test_functions_that_also_have_members() -> None:
     ) == [3, 4, 6, 7, 11, 12]
 
 
-def test_rest_parameters_take_what_is_left() -> None:
+def test_rest_parameters_take_the_remaining_arguments() -> None:
     assert lines(
         "function last<T>(first: string, ...rest: T[]): T { return rest[0] }\n"
         "last('x', new A(), new A()).a()\n"
@@ -49,7 +49,7 @@ def test_index_signatures_of_interfaces_and_mapped_types() -> None:
     ) == [4, 7, 8, 9]
 
 
-def test_implemented_interfaces_tie_members() -> None:
+def test_members_are_linked_to_those_of_implemented_interfaces() -> None:
     graph = resolve(
         {
             "a.ts": (
@@ -68,7 +68,7 @@ def test_intersections_of_classes_can_be_constructed() -> None:
     assert lines("declare const M: typeof A & typeof B\nnew M().a()\nclass C extends M {}\nnew C().a()\n") == [2, 4]
 
 
-def test_type_guards_over_odd_shapes() -> None:
+def test_type_guards_with_unusual_forms() -> None:
     assert lines(
         "declare const u: A | string | undefined | (() => void)\nif (typeof u === 'function') u()\n"
         "else if (typeof u !== 'string') u.a()\ndeclare const v: A | { kind: 'x' }\n"
@@ -78,7 +78,7 @@ def test_type_guards_over_odd_shapes() -> None:
     ) == [3, 5, 6, 8]
 
 
-def test_generics_that_cannot_be_told_are_unknown() -> None:
+def test_generics_that_cannot_be_inferred_are_unknown() -> None:
     assert lines(
         "function f<T>(x: Missing<T>, y: (z: T) => void): T { return null! }\nf(1, z => z).a()\n"
         "type C<T> = T extends Missing ? A : B\ndeclare const c: C<A>\nc.a()\n"
@@ -87,7 +87,7 @@ def test_generics_that_cannot_be_told_are_unknown() -> None:
     ) == [11]
 
 
-def test_namespaces_of_modules_can_be_passed_on() -> None:
+def test_module_namespaces_can_be_reexported() -> None:
     graph = resolve(
         {
             "m.ts": "export class X { go() {} }\nexport type T = X\nexport enum E { One }\n",

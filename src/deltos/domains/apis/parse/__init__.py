@@ -1,1 +1,1 @@
-"""One module per format; each turns a document into an `ApiDescription`."""
+"""Parsers, one module per format; each turns a document into an `ApiDescription`."""

@@ -1,4 +1,4 @@
-"""AsyncAPI 2 and 3: operations are what is sent to and received from channels."""
+"""Parser for AsyncAPI 2 and 3, where operations send to and receive from channels."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from deltos.domains.apis.model import (
     Schema,
 )
 from deltos.domains.apis.parse.paths import mapping, read_schemas, read_security_scheme, read_tags, sequence, tag_name
-from deltos.domains.apis.prose import first_sentence, split_words, text_of
 from deltos.domains.apis.refs import escape_token, reference_name
+from deltos.domains.apis.spec_text import first_sentence, split_words, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def parse_asyncapi(root: dict[str, Json], references: ReferenceFollower) -> ApiDescription:
-    """Read an AsyncAPI document."""
+    """Parse an AsyncAPI document."""
     version = text_of(root.get("asyncapi"))
     reader = _AsyncApiReader(references, text_of(root.get("defaultContentType")) or "application/json")
     operations = tuple(reader.operations_2(root) if version.startswith("2") else reader.operations_3(root))
@@ -49,20 +49,22 @@ def parse_asyncapi(root: dict[str, Json], references: ReferenceFollower) -> ApiD
 
 def _warnings(version: str, operations: tuple[Operation, ...]) -> list[str]:
     warnings = (
-        [] if version.startswith(("2.", "3.")) else [f"AsyncAPI {version} is not a known version; it was read as 3."]
+        []
+        if version.startswith(("2.", "3."))
+        else [f"AsyncAPI {version} is not a known version; it was parsed as version 3."]
     )
     return warnings if operations else [*warnings, "The description has no operations."]
 
 
 class _AsyncApiReader:
-    """Reads channels, operations and messages of either version."""
+    """Reads channels, operations and messages of both versions."""
 
     def __init__(self, references: ReferenceFollower, content_type: str) -> None:
         self._references = references
         self._content_type = content_type
 
     def operations_2(self, root: dict[str, Json]) -> Iterator[Operation]:
-        """Version 2: each channel may be published and subscribed to."""
+        """Yield the operations of version 2, where channels contain `publish` and `subscribe`."""
         for address, given in mapping(root.get("channels")).items():
             channel = mapping(self._references.follow(given))
             for action in ("publish", "subscribe"):
@@ -74,7 +76,7 @@ class _AsyncApiReader:
                     yield self._operation(action, address, pointer, raw, channel, messages)
 
     def operations_3(self, root: dict[str, Json]) -> Iterator[Operation]:
-        """Version 3: operations stand apart and name their channel; without any, channels are listed."""
+        """Yield the operations of version 3, which refer to channels; without operations, yield the channels."""
         declared = mapping(root.get("operations"))
         for name, given in declared.items():
             raw = mapping(self._references.follow(given))
@@ -102,7 +104,7 @@ class _AsyncApiReader:
                 )
 
     def messages(self, components: dict[str, Json]) -> Iterator[Schema]:
-        """The named messages; each is a schema with its payload."""
+        """Yield the named messages as schemas of their payloads."""
         for name, given in mapping(components.get("messages")).items():
             message = mapping(self._references.follow(given))
             description = text_of(message.get("summary")) or text_of(message.get("description"))
@@ -161,7 +163,7 @@ class _AsyncApiReader:
 
 
 def _payload(message: dict[str, Json]) -> Json:
-    """The schema of a message; version 3 may wrap it with its format."""
+    """Return the payload schema of a message; version 3 may wrap it with its schema format."""
     payload = message.get("payload")
     return (
         payload["schema"]

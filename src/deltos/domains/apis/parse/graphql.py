@@ -1,4 +1,4 @@
-"""GraphQL: the types of a schema, from either notation, as operations and schemas."""
+"""GraphQL types as operations and schemas, from both schema language and introspection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deltos.domains.apis.model import (
     Response,
     Schema,
 )
-from deltos.domains.apis.prose import first_sentence, split_words
+from deltos.domains.apis.spec_text import first_sentence, split_words
 from deltos.text.counts import counted
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ MAX_LIST_DEPTH = 20
 
 @dataclass(slots=True)
 class Field:
-    """A field, argument or enum value; `type` is written as in GraphQL: `[User!]!`."""
+    """A field, argument or enum value; `type` has GraphQL syntax: `[User!]!`."""
 
     name: str
     type: str = ""
@@ -53,7 +53,7 @@ class TypeDefinition:
 
 @dataclass(slots=True)
 class GraphqlSchema:
-    """All types, and which of them are the roots."""
+    """All types of a schema, and the names of its root types."""
 
     types: dict[str, TypeDefinition] = field(default_factory=dict)
     roots: dict[str, str] = field(default_factory=dict)
@@ -61,12 +61,12 @@ class GraphqlSchema:
     warnings: list[str] = field(default_factory=list)
 
     def root_names(self) -> dict[str, str]:
-        """Root kind to type name: as declared, else by the usual names."""
+        """Map operation kinds to root types: declared ones, or `Query`, `Mutation` and `Subscription`."""
         return self.roots or {kind: kind.capitalize() for kind in ROOT_KINDS if kind.capitalize() in self.types}
 
 
 def describe(schema: GraphqlSchema) -> ApiDescription:
-    """A GraphQL schema in the nouns of every API."""
+    """Convert a GraphQL schema to an `ApiDescription`."""
     operations = tuple(
         _operation(kind, root, member)
         for kind, root in schema.root_names().items()
@@ -85,7 +85,7 @@ def describe(schema: GraphqlSchema) -> ApiDescription:
 
 
 def type_reference(type_text: str) -> Json:
-    """`[User!]!` as a JSON schema."""
+    """Convert a GraphQL type such as `[User!]!` to a JSON schema."""
     name = type_text.strip("[]! \t\n")
     schema: Json = {"type": BUILT_IN[name]} if name in BUILT_IN else {"$ref": f"#/{name}"}
     for _ in range(min(type_text.count("["), MAX_LIST_DEPTH)):

@@ -1,4 +1,4 @@
-"""GraphQL introspection results: the question that is asked of a live endpoint, and its answer."""
+"""GraphQL introspection: the query sent to a live endpoint, and the parser of its result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deltos.domains.apis.parse.graphql import (
     describe,
 )
 from deltos.domains.apis.parse.paths import mapping, sequence
-from deltos.domains.apis.prose import is_true, text_of
+from deltos.domains.apis.spec_text import is_true, text_of
 
 if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiDescription, Json
@@ -40,7 +40,7 @@ _KINDS = {
 
 
 def parse_introspection(root: dict[str, Json]) -> ApiDescription:
-    """Read the answer to an introspection query, with or without its `data` wrapper."""
+    """Parse an introspection result, with or without its `data` wrapper."""
     raw = mapping(mapping(root.get("data", root)).get("__schema"))
     schema = GraphqlSchema(description=text_of(raw.get("description")))
     for kind in ROOT_KINDS:
@@ -76,7 +76,7 @@ def _field(raw: dict[str, Json]) -> Field:
 
 
 def _type_text(raw: Json) -> str:
-    """`{NON_NULL of LIST of User}` as `[User]!`."""
+    """Convert nested `NON_NULL` and `LIST` kinds to GraphQL syntax: `[User]!`."""
     prefix, suffix = "", ""
     for _ in range(2 * MAX_LIST_DEPTH):
         kind = mapping(raw).get("kind")

@@ -1,4 +1,4 @@
-"""GraphQL's schema language, read tolerantly: what is not understood is skipped up to the next definition."""
+"""Tolerant parser for the GraphQL schema language; unknown text is skipped up to the next definition."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from deltos.domains.apis.json_yaml import MAX_DUPLICATES_NAMED
 from deltos.domains.apis.parse.graphql import ROOT_KINDS, Field, GraphqlSchema, TypeDefinition, describe
-from deltos.domains.apis.tree import MAX_DUPLICATES_NAMED
 from deltos.text.counts import counted
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ _DEFINITIONS = frozenset(("type", "interface", "input", "enum", "union", "scalar
 
 
 def parse_sdl(text: str) -> ApiDescription:
-    """Read a schema in GraphQL's own language."""
+    """Parse a schema in the GraphQL schema language."""
     return describe(_SdlParser(text).parse())
 
 
 class _SdlParser:
-    """A cursor over tokens; every step consumes at least one, so that no input can hold it."""
+    """A cursor over tokens; every step consumes at least one, so parsing always ends."""
 
     def __init__(self, text: str) -> None:
         self._tokens = [token for token in _TOKEN.findall(text) if token[0] != "#"]
@@ -41,7 +41,7 @@ class _SdlParser:
         self._defined: Counter[str] = Counter()
 
     def parse(self) -> GraphqlSchema:
-        """All definitions of the document."""
+        """Parse all definitions of the document."""
         skipped = 0
         while self._at < len(self._tokens):
             description = self._description()
@@ -60,19 +60,19 @@ class _SdlParser:
             else:
                 skipped += bool(keyword)
         if skipped:
-            self._schema.warnings.append(f"{counted(skipped, 'word')} skipped outside of any definition.")
+            self._schema.warnings.append(f"{counted(skipped, 'word')} outside of any definition skipped.")
         self._schema.warnings += self._defined_twice()
         return self._schema
 
     def _defined_twice(self) -> Iterator[str]:
-        """Types, and fields of a type, that are defined more than once; all were read."""
+        """Yield warnings for types and fields that are defined more than once; all definitions are used."""
         twice = [name for name, count in self._defined.items() if count > 1]
         for name, definition in self._schema.types.items():
             fields = Counter(each.name for each in definition.fields)
             twice += [f"{name}.{field}" for field, count in fields.items() if count > 1]
-        yield from (f"'{name}' is defined twice; both were read." for name in twice[:MAX_DUPLICATES_NAMED])
+        yield from (f"'{name}' is defined twice; both definitions were used." for name in twice[:MAX_DUPLICATES_NAMED])
         if (more := len(twice) - MAX_DUPLICATES_NAMED) > 0:
-            yield f"{more} more are defined twice; all were read."
+            yield f"{more} more are defined twice; all definitions were used."
 
     def _peek(self) -> str:
         return self._tokens[self._at] if self._at < len(self._tokens) else ""
@@ -161,7 +161,7 @@ class _SdlParser:
         return "".join(self._tokens[start : self._at])
 
     def _value(self) -> str:
-        """A default value, as written; nested ones whole."""
+        """Return a default value as written, including nested values."""
         start = self._at
         depth = 0
         while self._at < len(self._tokens):
@@ -172,7 +172,7 @@ class _SdlParser:
         return " ".join(self._tokens[start : self._at])
 
     def _directives(self) -> bool:
-        """Skip applied directives; tells whether one of them was `@deprecated`."""
+        """Skip applied directives; return whether one of them was `@deprecated`."""
         deprecated = False
         while self._take("@"):
             deprecated |= self._next() == "deprecated"
@@ -187,7 +187,7 @@ class _SdlParser:
             members = self._fields("}")
             self._schema.roots |= {each.name: each.type for each in members if each.name in ROOT_KINDS}
             if others := sum(each.name not in ROOT_KINDS for each in members):
-                self._schema.warnings.append(f"{others} entries of `schema` name no kind of operation.")
+                self._schema.warnings.append(f"{others} entries of `schema` are not query, mutation or subscription.")
 
     def _skip_directive_definition(self) -> None:
         while self._peek() and not self._peek().startswith('"') and self._peek() not in _DEFINITIONS:

@@ -1,4 +1,4 @@
-"""OpenAPI 3.0 to 3.2 (and what claims to be a later 3 or nothing at all)."""
+"""Parser for OpenAPI 3.0 to 3.2, and for documents with a later or missing version."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from deltos.domains.apis.parse.paths import (
     read_tags,
     unknown_schemes,
 )
-from deltos.domains.apis.prose import is_true, text_of
+from deltos.domains.apis.spec_text import is_true, text_of
 
 if TYPE_CHECKING:
     from deltos.domains.apis.model import Json
@@ -32,7 +32,7 @@ MAX_EXAMPLES = 20  # of one request body
 
 
 def parse_openapi(root: dict[str, Json], references: ReferenceFollower) -> ApiDescription:
-    """Read an OpenAPI 3 document."""
+    """Parse an OpenAPI 3 document."""
     version = text_of(root.get("openapi"))
     warnings = version_warnings(version)
     reader = PathReader(references, DIALECT, read_security(root.get("security")), warnings)
@@ -64,11 +64,11 @@ def parse_openapi(root: dict[str, Json], references: ReferenceFollower) -> ApiDe
 
 
 def version_warnings(version: str) -> list[str]:
-    """A warning for a version that nobody has written a specification for, or that is missing."""
+    """Return a warning for an unknown or missing version."""
     if not version:
-        return ["The description names no version; it was read as OpenAPI 3.1."]
+        return ["The description has no version; it was parsed as OpenAPI 3.1."]
     if not version.startswith(KNOWN_VERSIONS):
-        return [f"OpenAPI {version} is not a known version; it was read as 3.1."]
+        return [f"OpenAPI {version} is not a known version; it was parsed as 3.1."]
     return []
 
 
@@ -89,7 +89,7 @@ def _bodies(reader: PathReader, raw: dict[str, Json], _given: object) -> tuple[t
 
 
 def content_schema(content: dict[str, Json]) -> Json:
-    """The schema of a body; of a stream (OpenAPI 3.2), that of its items in a list."""
+    """Return the schema of a body; for a stream (OpenAPI 3.2), an array of its items."""
     if "schema" not in content and "itemSchema" in content:
         return {"type": "array", "items": content["itemSchema"]}
     return content.get("schema")
@@ -100,7 +100,7 @@ def _deep(encoding: dict[str, Json]) -> tuple[str, ...]:
 
 
 def _examples(reader: PathReader, content: dict[str, Json]) -> tuple[Json, ...]:
-    """The written examples of a request body that are small."""
+    """Return the small examples of a request body."""
     examples = [content.get("example")]
     if examples == [None]:
         given = list(mapping(content.get("examples")).values())[:MAX_EXAMPLES]

@@ -1,4 +1,4 @@
-"""The `paths` of OpenAPI and Swagger: what both share, and AsyncAPI in part. The differences are in a `Dialect`."""
+"""Parser for the `paths` of OpenAPI and Swagger, partly shared with AsyncAPI; a `Dialect` holds the differences."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from deltos.domains.apis.model import ApiParameter, Operation, Schema, SecurityScheme, Tag
-from deltos.domains.apis.prose import first_sentence, is_true, name_from_path, summary_from_path, text_of
 from deltos.domains.apis.refs import ReferenceFollower, escape_token
+from deltos.domains.apis.spec_text import first_sentence, is_true, name_from_path, summary_from_path, text_of
 from deltos.text.counts import counted
 
 if TYPE_CHECKING:
@@ -18,35 +18,35 @@ if TYPE_CHECKING:
 
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _NOT_IN_NAME = "+#./;?&* "
-_ADDRESSES = ("#", ".", "/", "http:", "https:")  # a scheme that lies elsewhere (OpenAPI 3.2)
+_ADDRESSES = ("#", ".", "/", "http:", "https:")  # prefixes of references to external schemes (OpenAPI 3.2)
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one version writes bodies, responses, parameter types and servers."""
+    """How one specification version represents bodies, responses and parameter types."""
 
     bodies: Callable[[PathReader, dict[str, Json], list[dict[str, Json]]], tuple[tuple[Content, ...], bool]]
     response: Callable[[PathReader, str, dict[str, Json], dict[str, Json]], Response]
     parameter_schema: Callable[[dict[str, Json]], Json]
     body_locations: frozenset[str] = frozenset()
-    responses_vary: bool = False  # with the operation, even where they are written once
+    responses_vary: bool = False  # a shared response depends on the operation that uses it
 
 
 @dataclass(slots=True)
 class PathReader:
-    """Reads every operation below a mapping of paths; what several of them share is read once."""
+    """Reads all operations of a `paths` mapping, parsing shared parameters and responses once."""
 
     references: ReferenceFollower
     dialect: Dialect
     security: tuple[tuple[str, ...], ...] = ()
     warnings: list[str] = field(default_factory=list)
-    # by identity: the document outlives the reader
+    # Keys are object identities, which is safe because the document outlives the reader.
     _parameters: dict[int, ApiParameter] = field(default_factory=dict)
     _shared_responses: dict[tuple[int, str], Response] = field(default_factory=dict)
 
     def operations(self, paths: Json, section: str, *, webhook: bool = False) -> Iterator[Operation]:
-        """The operations of one section, in the order of the document."""
+        """Yield the operations of one section in document order."""
         for path, item in mapping(paths).items():
             item = self.references.follow(item)
             if not isinstance(item, dict) or path.startswith("x-"):
@@ -91,7 +91,7 @@ class PathReader:
         )
 
     def _given_parameters(self, item: dict[str, Json], raw: dict[str, Json]) -> list[dict[str, Json]]:
-        """Parameters of the path and the operation; the operation's own win."""
+        """Return the parameters of path and operation; those of the operation win."""
         merged: dict[tuple[Json, Json], dict[str, Json]] = {}
         for given in (*sequence(item.get("parameters")), *sequence(raw.get("parameters"))):
             parameter = self.references.follow(given)
@@ -108,7 +108,7 @@ class PathReader:
     def _read_parameter(self, raw: dict[str, Json]) -> ApiParameter:
         schema = self.dialect.parameter_schema(raw)
         described = text_of(raw.get("description"))
-        if not described and isinstance(schema, dict):  # some say there what the parameter is
+        if not described and isinstance(schema, dict):  # some authors describe the parameter in its schema
             described = text_of(schema.get("description"))
         return ApiParameter(
             name=text_of(raw.get("name")),
@@ -136,33 +136,33 @@ class PathReader:
 
 
 def mapping(value: Json) -> dict[str, Json]:
-    """`value` if it is a mapping, else an empty one."""
+    """Return `value` if it is a mapping, else an empty mapping."""
     return value if isinstance(value, dict) else {}
 
 
 def sequence(value: Json) -> list[Json]:
-    """`value` if it is a list, else an empty one."""
+    """Return `value` if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
 
 
 def tag_name(tag: Json) -> str:
-    """The name of a tag written as text or as a mapping."""
+    """Return the name of a tag that is written as text or as a mapping."""
     return text_of(mapping(tag).get("name")) or text_of(tag)
 
 
 def read_tags(value: Json) -> tuple[Tag, ...]:
-    """The tags that a document declares."""
+    """Return the declared tags."""
     declared = (tag for tag in map(mapping, sequence(value)) if tag.get("name"))
     return tuple(Tag(text_of(tag["name"]), text_of(tag.get("description"))) for tag in declared)
 
 
 def read_security(value: Json) -> tuple[tuple[str, ...], ...]:
-    """The alternatives that prove who calls; within one, all of its schemes together."""
+    """Return alternative sets of security schemes; a request needs all schemes of one set."""
     return tuple(tuple(need) for need in sequence(value) if isinstance(need, dict))
 
 
 def first_server(holder: dict[str, Json]) -> str:
-    """The first server that a document, path or operation names."""
+    """Return the first server of a document, path or operation."""
     if not holder.get("servers"):
         return ""
     servers = read_servers(holder["servers"])
@@ -170,7 +170,7 @@ def first_server(holder: dict[str, Json]) -> str:
 
 
 def read_servers(value: Json) -> tuple[str, ...]:
-    """Server addresses with their variables' defaults filled in."""
+    """Return server addresses with the default values of their variables."""
     urls = []
     for server in map(mapping, sequence(value)):
         url = text_of(server.get("url"))
@@ -182,7 +182,7 @@ def read_servers(value: Json) -> tuple[str, ...]:
 
 
 def read_schemas(section: Json, pointer: str) -> tuple[Schema, ...]:
-    """The named schemas of one section."""
+    """Return the named schemas of one section."""
     return tuple(
         Schema(name, f"{pointer}/{escape_token(name)}", schema, text_of(mapping(schema).get("description")))
         for name, schema in mapping(section).items()
@@ -190,7 +190,7 @@ def read_schemas(section: Json, pointer: str) -> tuple[Schema, ...]:
 
 
 def equivalent_paths(operations: tuple[Operation, ...]) -> list[str]:
-    """A warning for operations whose paths differ in parameter names only."""
+    """Return a warning if operations differ only in the names of path parameters."""
     seen: dict[str, str] = {}
     doubles = []
     for operation in operations:
@@ -199,14 +199,14 @@ def equivalent_paths(operations: tuple[Operation, ...]) -> list[str]:
             doubles.append(operation.key)
         seen[shape] = operation.key
     return (
-        [f"{counted(len(doubles), 'operation')} with the method and path shape of another, such as {doubles[0]}."]
+        [f"{counted(len(doubles), 'operation')} with the method and path pattern of another, such as {doubles[0]}."]
         if doubles
         else []
     )
 
 
 def path_mistakes(operations: tuple[Operation, ...]) -> list[str]:
-    """Warnings for paths that do not begin with a slash, and for path parameters that the path does not have."""
+    """Return warnings for paths without a leading slash, and for path parameters missing from the path."""
     bare = list(dict.fromkeys(operation.path for operation in operations if not operation.path.startswith("/")))
     strangers = [
         (operation.key, parameter.name)
@@ -216,35 +216,35 @@ def path_mistakes(operations: tuple[Operation, ...]) -> list[str]:
     ]
     warnings = []
     if bare:
-        warnings.append(f"{counted(len(bare), 'path')} without a slash at the beginning, such as '{bare[0]}'.")
+        warnings.append(f"{counted(len(bare), 'path')} without a leading slash, such as '{bare[0]}'.")
     if strangers:
         key, name = strangers[0]
         warnings.append(
-            f"{counted(len(strangers), 'path parameter')} that the path does not have, such as '{name}' of {key}."
+            f"{counted(len(strangers), 'path parameter')} missing from the path, such as '{name}' of {key}."
         )
     return warnings
 
 
 def _placeholders(path: str) -> set[str]:
-    """The names in the braces of a path; `{+name*}` and `{name:pattern}` are written so too."""
+    """Return the parameter names of a path, including `{+name*}` and `{name:pattern}` forms."""
     inside = (found.group()[1:-1] for found in _PLACEHOLDER.finditer(path))
     return {name.partition(":")[0].strip(_NOT_IN_NAME) for names in inside for name in names.split(",")}
 
 
 def unknown_schemes(operations: tuple[Operation, ...], schemes: dict[str, Json]) -> list[str]:
-    """A warning for each security scheme that operations need and the description does not have."""
+    """Return a warning for each security scheme that operations use but the description does not define."""
     if "$ref" in schemes:
         return []
     needed = {name: op.key for op in reversed(operations) for need in op.security for name in need}
     return [
-        f"'{name}', which {needed[name]} needs, is not among the security schemes."
+        f"Security scheme '{name}', used by {needed[name]}, is not defined."
         for name in reversed(needed)
         if name not in schemes and not name.startswith(_ADDRESSES)
     ]
 
 
 def read_security_scheme(name: str, raw: dict[str, Json]) -> SecurityScheme:
-    """A way to prove who calls, as OpenAPI and AsyncAPI write it."""
+    """Read a security scheme of OpenAPI or AsyncAPI."""
     return SecurityScheme(
         name=name,
         kind=text_of(raw.get("type")),

@@ -1,4 +1,4 @@
-"""Postman collections (2.x, and the flat 1.0): requests in folders; bodies are known by example only."""
+"""Parser for Postman collections 2.x and 1.0; schemas of bodies are derived from examples."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from deltos.domains.apis.model import (
     SecurityScheme,
 )
 from deltos.domains.apis.parse.paths import mapping, sequence
-from deltos.domains.apis.prose import is_true, text_of
 from deltos.domains.apis.refs import escape_token
+from deltos.domains.apis.spec_text import is_true, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ _SCHEMES = {
 
 
 def parse_postman(root: dict[str, Json]) -> ApiDescription:
-    """Read a collection."""
+    """Parse a collection."""
     info = mapping(root.get("info"))
     operations = tuple(_requests(root) if "item" in root else _requests_1(root))
     servers = tuple(dict.fromkeys(operation.server for operation in operations if operation.server))
@@ -55,11 +55,11 @@ def parse_postman(root: dict[str, Json]) -> ApiDescription:
 
 
 _Pending = tuple[Any, str, int, tuple[str, ...]]
-"""An item still to be read, the pointer of its list, its place there and the folders around it."""
+"""An unread item, the pointer of its list, its index there, and the names of its folders."""
 
 
 def _requests(root: dict[str, Json]) -> Iterator[Operation]:
-    """All requests, folder by folder, in the order of the collection."""
+    """Yield all requests in collection order."""
     auth = text_of(mapping(root.get("auth")).get("type"))
     pending = _items(root.get("item"), "#/item", ())
     while pending:
@@ -73,7 +73,7 @@ def _requests(root: dict[str, Json]) -> Iterator[Operation]:
 
 
 def _items(given: Json, parent: str, folders: tuple[str, ...]) -> list[_Pending]:
-    """The items of a folder, the last first: they are taken from the end."""
+    """Return the items of a folder in reverse order, because the caller pops from the end."""
     return [(item, parent, index, folders) for index, item in enumerate(sequence(given))][::-1]
 
 
@@ -150,7 +150,7 @@ def _bodies(body: dict[str, Json]) -> tuple[Content, ...]:
 
 
 def _by_example(text: str) -> Content:
-    """A body that is known by example: its shape is read off."""
+    """Return a body whose schema is derived from an example."""
     try:
         example = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
@@ -159,7 +159,7 @@ def _by_example(text: str) -> Content:
 
 
 def shape_of(example: Json, depth: int = 4) -> Json:
-    """The schema that an example value suggests."""
+    """Derive a schema from an example value."""
     match example:
         case dict() if depth:
             return {

@@ -1,4 +1,4 @@
-"""Protocol Buffers: services and messages of one file, with their comments; imports lend their types."""
+"""Parser for Protocol Buffers: services and messages with comments; types of imports are resolved."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from deltos.domains.apis.model import ApiDescription, Content, Operation, Overview, Response, Schema
-from deltos.domains.apis.prose import first_sentence, split_words
+from deltos.domains.apis.spec_text import first_sentence, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from deltos.domains.apis.model import Json
 
-# A string or comment that does not end goes on to the end of its line, or of the file.
+# An unterminated string extends to the end of its line, an unterminated comment to the end of the file.
 _TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|[\w.]+|\n|[^\s]""", re.DOTALL
 )
@@ -32,18 +32,20 @@ _HOST = re.compile(r"[\w.-]+(?::\d+)?")
 _HTTP_METHODS = ("get", "put", "post", "delete", "patch")
 MAX_IMPORTS = 10_000
 MAX_NESTING = 64
-MAX_PACKAGE_CHARACTERS = 500  # it stands before the name of every type: n types would take n times its length
+MAX_PACKAGE_CHARACTERS = 500  # limited because the package is part of every type's name
 
 
 @dataclass(slots=True)
 class _Token:
+    """A token and the comment that belongs to it."""
+
     text: str
     comment: str
 
 
 @dataclass(slots=True)
-class _File:
-    """What one file declares; types are still named as written, with the scope they were written in."""
+class _ProtoFile:
+    """Declarations of one file; type names are unresolved and stored with their scope."""
 
     package: str = ""
     syntax: str = "proto2"
@@ -54,16 +56,16 @@ class _File:
 
 
 def parse_protobuf(text: str, read_import: Callable[[str], str | None]) -> ApiDescription:
-    """Read one `.proto` file; the types of its imports, where they can be read, become fragments."""
+    """Parse one `.proto` file; types of readable imports become fragments."""
     file = _ProtoParser(text).parse()
-    borrowed = _imported_types(file, read_import)
-    return _described([file], {**borrowed, **file.schemas})
+    imported_types = _imported_types(file, read_import)
+    return _describe_package([file], {**imported_types, **file.schemas})
 
 
 def parse_protobuf_files(texts: Sequence[str], imported: Iterable[str]) -> list[ProtobufPackage]:
-    """Read many files together, each once: those of a package are one API, and all lend each other their types."""
+    """Parse many files together; the files of each package form one API, and types resolve across packages."""
     packages: dict[str, list[int]] = {}
-    files: list[_File] = []
+    files: list[_ProtoFile] = []
     for position, text in enumerate(texts):
         files.append(_ProtoParser(text).parse())
         packages.setdefault(files[-1].package, []).append(position)
@@ -71,21 +73,21 @@ def parse_protobuf_files(texts: Sequence[str], imported: Iterable[str]) -> list[
     for file in (*(_ProtoParser(text).parse() for text in imported), *files):
         types.update(file.schemas)
     return [
-        ProtobufPackage(tuple(positions), _described([files[position] for position in positions], types))
+        ProtobufPackage(tuple(positions), _describe_package([files[position] for position in positions], types))
         for positions in packages.values()
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class ProtobufPackage:
-    """The files of one package, by their positions, as one API."""
+    """The files of one package, by position, as one API."""
 
     positions: tuple[int, ...]
     description: ApiDescription
 
 
-def _described(files: Sequence[_File], types: Mapping[str, Schema]) -> ApiDescription:
-    """The files of one package as an API, with the types of others that they lead to."""
+def _describe_package(files: Sequence[_ProtoFile], types: Mapping[str, Schema]) -> ApiDescription:
+    """Convert the files of one package to an `ApiDescription`, including types of other packages it needs."""
     own = {schema.pointer: schema for file in files for schema in file.schemas.values()}
     schemas = tuple(_resolved(schema, types) for schema in own.values())
     operations = tuple(
@@ -102,14 +104,14 @@ def _described(files: Sequence[_File], types: Mapping[str, Schema]) -> ApiDescri
         servers=tuple(dict.fromkeys(operation.server for operation in operations if operation.server)),
     )
     distinct = tuple({operation.key: operation for operation in operations}.values())
-    return ApiDescription(overview, distinct, schemas, _lent(schemas, distinct, own, types), kept)
+    return ApiDescription(overview, distinct, schemas, _foreign_types(schemas, distinct, own, types), kept)
 
 
-def _lent(
+def _foreign_types(
     schemas: Iterable[Schema], operations: Iterable[Operation], own: Mapping[str, Schema], types: Mapping[str, Schema]
 ) -> dict[str, Json]:
-    """The types of other packages that these lead to, directly or through one another."""
-    lent: dict[str, Json] = {}
+    """Return the types of other packages that are referenced directly or indirectly."""
+    foreign: dict[str, Json] = {}
     pending = [target for schema in schemas for target in _targets(schema)]
     for operation in operations:
         contents = (*operation.bodies, *(one for response in operation.responses for one in response.contents))
@@ -117,14 +119,14 @@ def _lent(
     while pending:
         pointer = pending.pop()
         found = types.get(pointer.removeprefix("#/"))
-        if found is not None and pointer not in own and pointer not in lent:
-            lent[pointer] = _resolved(found, types).schema
+        if found is not None and pointer not in own and pointer not in foreign:
+            foreign[pointer] = _resolved(found, types).schema
             pending += _targets(found)
-    return lent
+    return foreign
 
 
-def _holders(schema: Schema) -> Iterator[dict[str, Json]]:
-    """The parts of a message that refer to types."""
+def _reference_holders(schema: Schema) -> Iterator[dict[str, Json]]:
+    """Yield the parts of a message that refer to types."""
     for member in schema.schema.get("properties", {}).values():
         for holder in (member, member.get("items"), member.get("additionalProperties")):
             if isinstance(holder, dict) and "$ref" in holder:
@@ -132,11 +134,11 @@ def _holders(schema: Schema) -> Iterator[dict[str, Json]]:
 
 
 def _targets(schema: Schema) -> list[str]:
-    return [holder["$ref"] for holder in _holders(schema)]
+    return [holder["$ref"] for holder in _reference_holders(schema)]
 
 
-def _imported_types(importing: _File, read_import: Callable[[str], str | None]) -> dict[str, Schema]:
-    """The types of all files that can be reached by imports."""
+def _imported_types(importing: _ProtoFile, read_import: Callable[[str], str | None]) -> dict[str, Schema]:
+    """Return the types of all files reachable through imports."""
     types: dict[str, Schema] = {}
     seen: set[str] = set()
     pending = list(importing.imports)
@@ -151,7 +153,7 @@ def _imported_types(importing: _File, read_import: Callable[[str], str | None]) 
             types.update(file.schemas)
             pending.extend(file.imports)
     if pending:
-        importing.warnings.append(f"Imports beyond {MAX_IMPORTS:,} files were not read.")
+        importing.warnings.append(f"More than {MAX_IMPORTS:,} imported files; the others were not read.")
     return types
 
 
@@ -161,15 +163,15 @@ def _version(package: str) -> str:
 
 
 class _ProtoParser:
-    """A cursor over tokens; every step consumes at least one, so that no input can hold it."""
+    """A cursor over tokens; every step consumes at least one, so parsing always ends."""
 
     def __init__(self, text: str) -> None:
-        self._tokens = _with_comments(text)
+        self._tokens = _tokenise(text)
         self._at = 0
-        self._file = _File()
+        self._file = _ProtoFile()
 
-    def parse(self) -> _File:
-        """All declarations of the file."""
+    def parse(self) -> _ProtoFile:
+        """Parse all declarations of the file."""
         while self._at < len(self._tokens):
             token = self._next()
             match token.text:
@@ -214,7 +216,7 @@ class _ProtoParser:
         self._file.imports.append(name.strip("\"'"))
 
     def _skip_statement(self, first: str) -> None:
-        """Skip to the `;` or over the braces that end a statement."""
+        """Skip to the `;` or the closing brace of a statement."""
         depth = 1 if first == "{" else 0
         while first != ";" and self._at < len(self._tokens):
             text = self._next().text
@@ -274,7 +276,7 @@ class _ProtoParser:
         return name, streams
 
     def _braces(self) -> list[str]:
-        """The tokens of a braced block, nested ones included."""
+        """Return the tokens of a braced block, including nested blocks."""
         depth, texts = 0, []
         while self._at < len(self._tokens):
             text = self._next().text
@@ -286,7 +288,7 @@ class _ProtoParser:
 
     def _package(self, name: str) -> None:
         if len(name) > MAX_PACKAGE_CHARACTERS:
-            self._file.warnings.append(f"The package's name, of {len(name):,} characters, was left out.")
+            self._file.warnings.append(f"The package name was ignored because it has {len(name):,} characters.")
         else:
             self._file.package = name
 
@@ -299,7 +301,7 @@ class _ProtoParser:
         self._members(schema, full, depth)
 
     def _too_deep(self) -> None:
-        warning = f"Declarations nested more than {MAX_NESTING} deep were left out."
+        warning = f"Declarations nested deeper than {MAX_NESTING} levels were ignored."
         if warning not in self._file.warnings:
             self._file.warnings.append(warning)
 
@@ -396,30 +398,30 @@ class _ProtoParser:
         self._file.schemas[full] = Schema(full, f"#/{full}", schema, description)
 
 
-def _with_comments(text: str) -> list[_Token]:
-    """The tokens of a file, each with the comment before it, or behind it on its statement's line."""
+def _tokenise(text: str) -> list[_Token]:
+    """Split a file into tokens, each with the comment before it or at the end of its line."""
     tokens: list[_Token] = []
     comment: list[str] = []
     line_started = 0
-    blank = False
+    is_blank = False
     statement = 0
     for match in _TOKEN.finditer(text):
-        piece = match[0]
-        if piece == "\n":
-            if blank:
+        lexeme = match[0]
+        if lexeme == "\n":
+            if is_blank:
                 comment.clear()
-            blank, line_started = True, len(tokens)
-        elif piece.startswith(("//", "/*")):
-            blank = False
+            is_blank, line_started = True, len(tokens)
+        elif lexeme.startswith(("//", "/*")):
+            is_blank = False
             if len(tokens) > line_started and tokens[-1].text in (";", "{", "}"):
-                _comment_behind(tokens, statement, piece)
+                _comment_behind(tokens, statement, lexeme)
             else:
-                comment.append(_comment_text(piece))
+                comment.append(_comment_text(lexeme))
         else:
-            blank = False
+            is_blank = False
             if not tokens or tokens[-1].text in (";", "{", "}"):
                 statement = len(tokens)
-            tokens.append(_Token(piece, "\n".join(comment).strip()))
+            tokens.append(_Token(lexeme, "\n".join(comment).strip()))
             comment.clear()
     return tokens
 
@@ -436,13 +438,13 @@ def _comment_text(token: str) -> str:
 
 
 def _default_host(option: list[str]) -> str:
-    """`pubsub.googleapis.com` from `(google.api.default_host) = "pubsub.googleapis.com"`."""
+    """Return the host of a `(google.api.default_host) = "pubsub.googleapis.com"` option."""
     host = option[-1].strip("\"'") if "google.api.default_host" in option else ""
     return host if _HOST.fullmatch(host) else ""
 
 
 def _http_rule(options: list[str]) -> str:
-    """`GET /v1/{name}` from `option (google.api.http) = { get: "/v1/{name}" }`."""
+    """Return `GET /v1/{name}` from `option (google.api.http) = { get: "/v1/{name}" }`."""
     for position, text in enumerate(options[:-2]):
         if text in _HTTP_METHODS and options[position + 1] == ":" and options[position + 2][:1] in "\"'":
             return f"{text.upper()} {options[position + 2][1:-1]}"
@@ -456,8 +458,8 @@ def _type_schema(type_name: str, scope: str) -> dict[str, Json]:
 
 
 def _resolved(schema: Schema, known: Container[str]) -> Schema:
-    """The schema with its references written in full."""
-    for holder in _holders(schema):
+    """Resolve the references of a schema to full names."""
+    for holder in _reference_holders(schema):
         if "x-scope" in holder:
             holder["$ref"] = _full_name(holder["$ref"], holder.pop("x-scope"), known)
     return schema
@@ -470,7 +472,7 @@ def _resolved_operation(operation: Operation, package: str, known: Container[str
 
 
 def _full_name(name: str, scope: str, known: Container[str]) -> str:
-    """Protobuf's lookup: the innermost scope that knows the name wins."""
+    """Resolve a type name as protobuf does: the innermost scope that defines it wins."""
     if name.startswith("."):
         return f"#/{name[1:]}"
     while scope:

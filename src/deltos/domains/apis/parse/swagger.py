@@ -1,4 +1,4 @@
-"""Swagger 2.0: bodies are parameters, types sit beside names, servers are a host and a base path."""
+"""Parser for Swagger 2.0, where bodies are parameters and servers are a host and a base path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deltos.domains.apis.parse.paths import (
     sequence,
     unknown_schemes,
 )
-from deltos.domains.apis.prose import is_true, text_of
+from deltos.domains.apis.spec_text import is_true, text_of
 
 if TYPE_CHECKING:
     from deltos.domains.apis.model import Json
@@ -29,9 +29,9 @@ _FORM = "application/x-www-form-urlencoded"
 
 
 def parse_swagger(root: dict[str, Json], references: ReferenceFollower) -> ApiDescription:
-    """Read a Swagger 2.0 document."""
+    """Parse a Swagger 2.0 document."""
     version = text_of(root.get("swagger"))
-    warnings = [] if version == "2.0" else [f"Swagger {version} is not a known version; it was read as 2.0."]
+    warnings = [] if version == "2.0" else [f"Swagger {version} is not a known version; it was parsed as 2.0."]
     media = {name: sequence(root.get(name)) for name in ("consumes", "produces")}
     reader = PathReader(references, _dialect(media), read_security(root.get("security")), warnings)
     operations = tuple(reader.operations(root.get("paths"), "paths"))
@@ -56,7 +56,7 @@ def parse_swagger(root: dict[str, Json], references: ReferenceFollower) -> ApiDe
 
 
 def _dialect(media: dict[str, list[Json]]) -> Dialect:
-    """Swagger's ways, with the media types that the document sets for all operations."""
+    """Return the Swagger dialect with the media types that the document sets for all operations."""
 
     def bodies(
         _reader: PathReader, raw: dict[str, Json], given: list[dict[str, Json]]
@@ -81,7 +81,7 @@ def _dialect(media: dict[str, list[Json]]) -> Dialect:
 
 
 def _form(fields: list[dict[str, Json]], consumes: list[str]) -> Content:
-    """Form fields as one object schema."""
+    """Combine form fields into one object schema."""
     schema = {
         "type": "object",
         "properties": {

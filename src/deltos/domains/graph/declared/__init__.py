@@ -1,1 +1,1 @@
-"""Languages followed by imports and declared types: Go, Java, Kotlin, C#, Rust, C, C++, PHP, Ruby."""
+"""Resolver for languages with declared types and packages: Go, Java, Kotlin, C#, Rust, C, C++, PHP, Ruby."""

@@ -1,4 +1,4 @@
-"""The names that declarations bind while a file is read, by lexical scope. Knows nothing of trees or languages."""
+"""Variables and type parameters in scope while a file is read; independent of syntax trees and languages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Environment:
-    """Bindings of the scopes that are open: the innermost one of a name hides the others."""
+    """Bindings of the open scopes; the innermost binding of a name hides the others."""
 
     __slots__ = ("_opened", "_type_names", "_values")
 
@@ -21,15 +21,15 @@ class Environment:
 
     @property
     def depth(self) -> int:
-        """How many scopes are open beside the file's own."""
+        """Number of open scopes, not counting the scope of the file."""
         return len(self._opened) - 1
 
     def enter(self) -> None:
-        """Enter a scope."""
+        """Open a scope."""
         self._opened.append([])
 
     def leave(self) -> None:
-        """Leave the innermost scope and forget what it bound."""
+        """Close the innermost scope and drop its bindings."""
         for name, is_type in self._opened.pop():
             if is_type:
                 self._type_names[name].pop()
@@ -37,21 +37,21 @@ class Environment:
                 self._values[name].pop()
 
     def bind(self, name: str, path: AccessPath) -> None:
-        """Bind a variable to what it holds."""
+        """Bind a variable to the access path of its value."""
         self._values[name].append(path)
         self._opened[-1].append((name, False))
 
     def bind_type(self, name: str, bound: str) -> None:
-        """Bind the name of a type parameter to the type that it is at least."""
+        """Bind a type parameter to its upper bound."""
         self._type_names[name].append(bound)
         self._opened[-1].append((name, True))
 
     def value(self, name: str) -> AccessPath | None:
-        """What a variable holds; None where no open scope binds the name."""
+        """Return the access path of a variable's value; None if no open scope binds the name."""
         bound = self._values.get(name)
         return bound[-1] if bound else None
 
     def bound_of(self, name: str) -> str | None:
-        """The type that a type parameter is at least; None where the name is no type parameter."""
+        """Return the upper bound of a type parameter; None if the name is not a type parameter."""
         bound = self._type_names.get(name)
         return bound[-1] if bound else None

@@ -1,4 +1,4 @@
-"""What is kept of a file: the interface, which other files may depend on and which knows no lines, and the body."""
+"""Stored facts of a file: the body, and the interface without line numbers, on which other files may depend."""
 
 from __future__ import annotations
 
@@ -13,31 +13,33 @@ from deltos.domains.graph.kernel.node import Node
 UNKNOWN = "?"
 """A step of an access path that cannot be followed."""
 ELEMENT = "[]"
-"""The step from a list, an array or a map to what it holds."""
+"""The step from a list, an array or a map to its elements."""
 KEY = "[k]"
 """The step from a map to its keys."""
 UNWRAPPED = "unwrap()"
-"""The step that `?` and the patterns `Some(x)` and `Ok(x)` take."""
+"""The step of Rust's `?` operator and of the patterns `Some(x)` and `Ok(x)`."""
 TYPE_SIGN = ":"
-"""What a first step starts with that is a written type and no name."""
+"""Prefix of a first step that is a written type and not a name."""
 
 DOCUMENTED = "documented"
-"""The role of a type that a comment names: it is that type of the project, or none of it."""
+"""Role of a type name in a comment; ignored if it is not a type of the project."""
 
 CALLABLE = "callable"
-"""The role of a method that PHP names in a string: `[$this, 'name']`; any other string names none."""
+"""Role of a PHP method that is named in a string, as in `[$this, 'name']`."""
 
-UNNAMED = "{s}"
-"""What a struct without a name is called; its arguments are `field=type`."""
+ANONYMOUS_STRUCT = "{s}"
+"""Name of an anonymous struct type; its arguments are `field=type`."""
 
 AccessPath: TypeAlias = tuple[str, ...]
-"""How a value is reached: `("this", "store", "find()")`, `(":pkg.Store<Row>", "find()", "#0")`. Calls end in
-parentheses, `#0` is the first of several results. Variables are replaced by what they hold, so a path starts at a name
-that no scope inside a function binds."""
+"""Steps that lead to a value: `("this", "store", "find()")`, `(":pkg.Store<Row>", "find()", "#0")`.
+
+Calls end in parentheses; `#0` is the first of several results. Variables are replaced by the paths of their values, so
+a path starts at a name that no local scope binds.
+"""
 
 
 class TopDefinition(Node, frozen=True):
-    """A definition that is a member of no type."""
+    """A definition that is not a member of a type."""
 
     name: str
     key: str
@@ -45,7 +47,7 @@ class TopDefinition(Node, frozen=True):
 
 
 class ScopeTypes(Node, frozen=True):
-    """What the declarations inside one definition say: its members' types, its bases, what it returns."""
+    """Types that the declarations inside a definition state: types of members, base types and the return type."""
 
     types: dict[str, AccessPath] = field(default_factory=dict)
     bases: tuple[str, ...] = ()
@@ -53,15 +55,15 @@ class ScopeTypes(Node, frozen=True):
 
 
 class ImportClause(Node, frozen=True):
-    """One imported thing.
+    """One imported name.
 
-    `how` is `name` (one definition), `member` (of a type), `all` (everything in a package), `module` (a package under
-    its name or an alias), `file` (a path) or `outside` (nothing of the project). Names are dotted, whatever the
-    language writes. `within` is the module or function that the import stands in; empty at the top of a file.
-    `is_global`: C#'s `global using`, which holds in all files of its project.
+    `form` is `name` (one definition), `member` (of a type), `all` (everything in a package), `module` (a package under
+    its name or an alias), `file` (a path) or `outside` (nothing of the project). Names are dotted in all languages.
+    `within` is the module or function that contains the import; empty at the top of a file. `is_global` marks C#'s
+    `global using`, which applies to all files of its project.
     """
 
-    how: str
+    form: str
     name: str
     alias: str = ""
     within: str = ""
@@ -69,19 +71,22 @@ class ImportClause(Node, frozen=True):
 
 
 class MacroName(Node, frozen=True):
-    """A name that stands in the body of a macro, and as what it is used there."""
+    """A name in the body of a macro, with its role there."""
 
     name: str
     role: str
 
 
 class SourceInterface(Node, frozen=True, tag="source"):
-    """What other files may depend on; `kinds` are those of all symbols, by key, `file_local` those that no other file
-    can link to, `macros` the names in the bodies of C's macros, by key, `prototypes` the functions that a file of C or
-    C++ declares and does not define."""
+    """Facts of a source file on which other files may depend.
+
+    `kinds` maps the key of each symbol to its kind. `file_local` lists symbols that other files cannot link to.
+    `macros` maps C macros to the names in their bodies. `prototypes` lists functions that a C or C++ file only
+    declares.
+    """
 
     package: str
-    tops: tuple[TopDefinition, ...]
+    top_level: tuple[TopDefinition, ...]
     scopes: dict[str, ScopeTypes]
     imports: tuple[ImportClause, ...]
     type_keys: tuple[str, ...]
@@ -92,14 +97,16 @@ class SourceInterface(Node, frozen=True, tag="source"):
 
 
 class GoModule(Node, frozen=True, tag="go.mod"):
-    """The name that import paths of a Go module start with."""
+    """The module name of a `go.mod` file: the prefix of the import paths of its packages."""
 
     name: str
 
 
 class PackageDeclaration(Node, frozen=True, tag="package"):
-    """A package that a manifest declares: its ecosystem and name, the folders or files of its sources where the
-    manifest says so (`x/*`: the packages below x), and the packages that it requires."""
+    """A package that a manifest declares: its ecosystem, name, source folders or files, and required packages.
+
+    The source `x/*` means all packages below x.
+    """
 
     ecosystem: str
     name: str
@@ -108,7 +115,7 @@ class PackageDeclaration(Node, frozen=True, tag="package"):
 
 
 class Occurrence(Node, frozen=True):
-    """A name where it is used: by which definition, as what, and through which value."""
+    """A use of a name: its line, the definition that contains it, its role, and the path of its receiver."""
 
     line: int
     source: str
@@ -118,7 +125,8 @@ class Occurrence(Node, frozen=True):
 
 
 class SourceBody(Node, frozen=True):
-    """What only a file's own resolution needs: uses, the lines of imports, and names in code that cannot be parsed."""
+    """Facts that only the file's own resolution needs: uses, lines of imports, and names in code that could not be
+    parsed."""
 
     uses: tuple[Occurrence, ...]
     import_lines: tuple[int, ...]
@@ -129,5 +137,5 @@ Interface: TypeAlias = Union[SourceInterface, GoModule, PackageDeclaration, None
 
 
 def declared_codec() -> StructCodec[Interface, SourceBody | None]:
-    """How the facts of these languages are written."""
+    """Return the codec of these facts."""
     return StructCodec(lambda: Decoder(Interface), lambda: Decoder(SourceBody | None))

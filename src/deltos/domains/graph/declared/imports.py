@@ -1,4 +1,4 @@
-"""Import statements, and where their names lead: packages, namespaces, modules, files."""
+"""Import statements, and the packages, namespaces, modules or files that they import."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _SEPARATORS = re.compile(r"::|\\|/")
 
 
 def read_package(node: tree_sitter.Node, text: Text) -> str:
-    """The package or namespace that a file declares, dotted."""
+    """Return the package or namespace that a file declares, dotted."""
     name = node.child_by_field_name("name") or (node.named_children[0] if node.named_child_count else None)
     return _SEPARATORS.sub(".", text(name)).strip(".") if name is not None else ""
 
 
 def read_import(language: str, node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportClause, tree_sitter.Node]]:
-    """The names that an import statement brings, each with the node that names it."""
+    """Yield the names that an import statement imports, each with the node that names it."""
     if language == "rust":
         yield from _rust(node, text)
     else:
@@ -33,10 +33,12 @@ def read_import(language: str, node: tree_sitter.Node, text: Text) -> Iterator[t
 
 
 def _last(dotted: str) -> str:
+    """Return the last part of a dotted name."""
     return dotted.rpartition(".")[2]
 
 
 def _go(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
+    """Yield the import of a Go import specification."""
     path, alias = node.child_by_field_name("path"), node.child_by_field_name("name")
     if path is not None:
         name = text(path).strip('"`')
@@ -45,7 +47,7 @@ def _go(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
 
 
 def _go_default(path: str) -> str:
-    """The name that a package most likely has: `x` of `example.com/x/v2`, `yaml` of `gopkg.in/yaml.v3`."""
+    """Return the conventional name of a Go package: `x` of `example.com/x/v2`, `yaml` of `gopkg.in/yaml.v3`."""
     folder, _, last = path.rpartition("/")
     if folder and last.startswith("v") and last[1:].isdigit():
         last = folder.rpartition("/")[2]
@@ -54,6 +56,7 @@ def _go_default(path: str) -> str:
 
 
 def _java(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
+    """Yield the import of a Java import declaration."""
     body = text(node).removeprefix("import").strip().rstrip(";").strip()
     static = body.startswith("static ")
     name = body.removeprefix("static ").strip()
@@ -66,6 +69,7 @@ def _java(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
 
 
 def _kotlin(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
+    """Yield the import of a Kotlin import header."""
     body, _, alias = text(node).strip().removeprefix("import").strip().partition(" as ")
     name = body.strip()
     if name.endswith(".*"):
@@ -75,6 +79,7 @@ def _kotlin(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
 
 
 def _csharp(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
+    """Yield the import of a C# using directive."""
     written = text(node).strip().rstrip(";")
     body = written.removeprefix("global ").removeprefix("using").strip()
     is_global = written.startswith("global ")
@@ -89,26 +94,28 @@ def _csharp(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
 
 
 def _rust(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportClause, tree_sitter.Node]]:
+    """Yield the imports of a Rust `use` or `mod` item, each with the node that names it."""
     if node.type == "mod_item":
         name = node.child_by_field_name("name")
         if name is not None and node.child_by_field_name("body") is None:
             yield ImportClause("module", f"self.{text(name)}", text(name)), node
         return
     argument = node.child_by_field_name("argument")
-    for path, alias, place in _rust_paths(argument, text) if argument is not None else ():
-        how = "all" if path.endswith(".*") else "name"
-        yield ImportClause(how, path.removesuffix(".*"), alias or _last(path)), place
+    for path, alias, end in _rust_paths(argument, text) if argument is not None else ():
+        form = "all" if path.endswith(".*") else "name"
+        yield ImportClause(form, path.removesuffix(".*"), alias or _last(path)), end
 
 
 def _rust_paths(argument: tree_sitter.Node, text: Text) -> Iterator[tuple[str, str, tree_sitter.Node]]:
-    """`a::{b, c as d}` as the dotted paths `a.b` and `a.c` (alias d), each with the node that ends it."""
+    """Yield each dotted path of a `use` tree with its alias and last node: `a.b` and `a.c` (alias d) for `a::{b, c as
+    d}`."""
     pending = [(argument, "")]
     while pending:
         node, prefix = pending.pop()
         if node.type == "scoped_use_list":
             path, names = node.child_by_field_name("path"), node.child_by_field_name("list")
             head = prefix + _dotted(path, text) + "." if path is not None else prefix
-            if names is not None and len(head) <= _LONGEST_RUST_PATH:
+            if names is not None and len(head) <= _MAX_RUST_PATH_CHARACTERS:
                 pending.extend((child, head) for child in reversed(names.named_children))
         elif node.type == "use_list":
             pending.extend((child, prefix) for child in reversed(node.named_children))
@@ -124,18 +131,20 @@ def _rust_paths(argument: tree_sitter.Node, text: Text) -> Iterator[tuple[str, s
 
 
 _RUST_NAMES = frozenset({"identifier", "scoped_identifier", "self", "crate", "super", "metavariable"})
-_LONGEST_RUST_PATH = 1_000
+_MAX_RUST_PATH_CHARACTERS = 1_000
 
 
 def _dotted(node: tree_sitter.Node, text: Text) -> str:
+    """Return a Rust path with dots instead of `::`."""
     return "".join(text(node).split()).replace("::", ".").strip(".")
 
 
 def _end(path: tree_sitter.Node) -> tree_sitter.Node:
+    """Return the last name node of a Rust path."""
     return path.child_by_field_name("name") or path
 
 
-# What C, POSIX and C++ bring: such a name in angle brackets is no file of the project, whatever its files are called.
+# Headers of C, POSIX and C++: in angle brackets they never refer to a file of the project, even one of the same name.
 _SYSTEM_HEADERS = frozenset(
     """assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h iso646.h limits.h locale.h math.h setjmp.h signal.h
     stdalign.h stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h stdnoreturn.h string.h tgmath.h
@@ -149,11 +158,12 @@ _SYSTEM_HEADERS = frozenset(
 
 
 def _include(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
+    """Yield the import of `#include` or of C++'s `using namespace`."""
     path = node.child_by_field_name("path")
     if path is not None:
         name = text(path)
-        how = "outside" if name.startswith("<") and name.strip("<>") in _SYSTEM_HEADERS else "file"
-        yield ImportClause(how, name.strip('"<>'), "system" if name.startswith("<") else "")
+        form = "outside" if name.startswith("<") and name.strip("<>") in _SYSTEM_HEADERS else "file"
+        yield ImportClause(form, name.strip('"<>'), "system" if name.startswith("<") else "")
     elif node.type == "using_declaration":
         name = text(node).removeprefix("using").strip().rstrip(";").strip()
         if name.startswith("namespace "):
@@ -161,6 +171,7 @@ def _include(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
 
 
 def _php(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
+    """Yield the imports of a PHP `use` statement."""
     body = re.sub(r"\s+", " ", text(node)).removeprefix("use").strip().rstrip(";").strip()
     body = re.sub(r"^(?:function|const) ", "", body)
     head, brace, rest = body.partition("{")
@@ -173,13 +184,14 @@ def _php(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
 
 
 def _ruby(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
+    """Yield the import of Ruby's `require` or `require_relative`."""
     method, arguments = node.child_by_field_name("method"), node.child_by_field_name("arguments")
     if method is None or arguments is None or not arguments.named_child_count:
         return
-    how, argument = text(method), arguments.named_children[0]
-    if how in ("require", "require_relative") and argument.type == "string":
+    form, argument = text(method), arguments.named_children[0]
+    if form in ("require", "require_relative") and argument.type == "string":
         name = text(argument).strip("\"'").removesuffix(".rb")
-        yield ImportClause("file", f"{name}.rb", "system" if how == "require" else "")
+        yield ImportClause("file", f"{name}.rb", "system" if form == "require" else "")
 
 
 _READERS: dict[str, Callable[[tree_sitter.Node, Text], Iterator[ImportClause]]] = {
@@ -194,11 +206,11 @@ _READERS: dict[str, Callable[[tree_sitter.Node, Text], Iterator[ImportClause]]] 
 }
 
 
-# --- where they lead
+# --- targets of imports
 
 
-def home_of(language: str, path: str, package: str) -> str:
-    """The package that a file's top-level definitions belong to, dotted: declared, or told by its place."""
+def file_package(language: str, path: str, package: str) -> str:
+    """Return the dotted package of a file's top-level definitions: declared, or given by the path in Go and Rust."""
     folder, _, name = path.rpartition("/")
     if language == "go":
         return folder.replace("/", ".")
@@ -210,7 +222,7 @@ def home_of(language: str, path: str, package: str) -> str:
 
 
 def crate_of(path: str) -> str:
-    """The folder of a Rust file's crate root: the nearest `src` above it, else its own folder."""
+    """Return the dotted folder of a Rust file's crate root: the nearest `src` above it, else its own folder."""
     parts = path.split("/")[:-1]
     for index in range(len(parts) - 1, -1, -1):
         if parts[index] == "src":
@@ -218,12 +230,12 @@ def crate_of(path: str) -> str:
     return ".".join(parts)
 
 
-def absolute_rust(name: str, home: str, crate: str, paths: Collection[str], crates: Mapping[str, str]) -> str:
+def absolute_rust(name: str, package_path: str, crate: str, paths: Collection[str], crates: Mapping[str, str]) -> str:
     """A path of a `use` counted from the project's root; `crates` are the folders of crate roots by name."""
     first, _, rest = name.partition(".")
     if first == "crate":
         return f"{crate}.{rest}" if crate else rest
-    base = home
+    base = package_path
     while first in ("self", "super"):
         if first == "super":
             base = base.rpartition(".")[0]
@@ -236,13 +248,14 @@ def absolute_rust(name: str, home: str, crate: str, paths: Collection[str], crat
     for folder in (first, first.replace("_", "-"), f"crates/{first.replace('_', '-')}", f"crates/{first}"):
         if f"{folder}/src/lib.rs" in paths:
             return f"{folder.replace('/', '.')}.src.{rest}".strip(".")
-    return f"{home}.{name}".strip(".")
+    return f"{package_path}.{name}".strip(".")
 
 
 def included_file(name: str, importer: str, paths: Collection[str], by_name: Callable[[str], list[str]]) -> str | None:
-    """The file that an `#include` or `require` means: beside the importer, from the root, or the only such path."""
-    beside = posixpath.normpath(posixpath.join(posixpath.dirname(importer), name))
-    for candidate in (beside, posixpath.normpath(name), f"include/{name}", f"src/{name}"):
+    """Return the file of an `#include` or `require`: relative to the importer, from the root, or the only match by
+    suffix."""
+    relative_path = posixpath.normpath(posixpath.join(posixpath.dirname(importer), name))
+    for candidate in (relative_path, posixpath.normpath(name), f"include/{name}", f"src/{name}"):
         if candidate in paths:
             return candidate
     ending = [path for path in by_name(posixpath.basename(name)) if path == name or path.endswith(f"/{name}")]

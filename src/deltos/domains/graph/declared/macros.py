@@ -1,18 +1,18 @@
-"""The names in the body of a macro of C, which stand wherever the macro is used. Knows tokens, not what they mean."""
+"""Names in the bodies of C macros; they count as uses wherever the macro is used. Works on tokens only."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-_LONGEST_BODY = 4_000  # characters; longer ones are programs of their own
-_MOST_NAMES = 48
-TYPE_ALONE = "type alone"  # the role of a name that counts only where it means a type
+_MAX_BODY_CHARACTERS = 4_000  # longer bodies are whole programs
+_MAX_NAMES = 48
+TYPE_ONLY = "type alone"  # role of a name that is ignored unless it refers to a type
 _TOKEN = re.compile(r"\\.|//|/\*|\*/|[A-Za-z_]\w*+|[0-9][\w.]*+|->|##|\n|\S", re.DOTALL)
-_ENDS = {"//": "\n", "/*": "*/", '"': '"', "'": "'"}  # of comments and literals, by what they begin with
-_MEMBER = frozenset({".", "->", "##", "#"})  # before a name that is none of its own
-_STATEMENT = frozenset("{;")  # what only statements have, whose names may be those of their own variables
-_WORDS = frozenset(
+_END_TOKENS = {"//": "\n", "/*": "*/", '"': '"', "'": "'"}  # ends of comments and literals, by their beginnings
+_MEMBER_OPERATORS = frozenset({".", "->", "##", "#"})  # a name after one of these is not looked up by itself
+_STATEMENT_TOKENS = frozenset("{;")  # tokens of statements, whose names may be local variables of the macro
+_KEYWORDS = frozenset(
     "if else for while do switch case default return goto break continue sizeof typeof struct union enum const void "
     "volatile int char long short unsigned signed float double static inline extern typedef register auto bool true "
     "false NULL nullptr defined template typename class namespace using new delete this throw try catch operator "
@@ -22,7 +22,7 @@ _WORDS = frozenset(
 
 
 class NameInMacro(NamedTuple):
-    """A name, what it is used as, and how many lines below the first of the body."""
+    """A name in a macro body, its role, and its line relative to the first line of the body."""
 
     name: str
     role: str
@@ -30,26 +30,28 @@ class NameInMacro(NamedTuple):
 
 
 def names_in_macro(body: str, parameters: set[str]) -> list[NameInMacro]:
-    """The functions that a macro calls and the types that it names; where it is a mere expression, whatever else it
-    names. Nothing of a macro that is too long to be plain."""
-    if len(body) > _LONGEST_BODY:
+    """Return the functions that a macro calls and the types that it names; if it is an expression, also other names.
+
+    Return nothing for bodies that are too long or contain too many names.
+    """
+    if len(body) > _MAX_BODY_CHARACTERS:
         return []
     tokens = _code(_TOKEN.findall(body))
-    is_expression = _STATEMENT.isdisjoint(tokens)
+    is_expression = _STATEMENT_TOKENS.isdisjoint(tokens)
     found: list[NameInMacro] = []
     line, before = 0, ""
     for token, after in zip(tokens, _following(tokens), strict=True):
-        is_name = (token[0].isalpha() or token[0] == "_") and token not in _WORDS and token not in parameters
-        if is_name and before not in _MEMBER and after != "##":
-            role = "call" if after == "(" else "read" if is_expression else TYPE_ALONE
+        is_name = (token[0].isalpha() or token[0] == "_") and token not in _KEYWORDS and token not in parameters
+        if is_name and before not in _MEMBER_OPERATORS and after != "##":
+            role = "call" if after == "(" else "read" if is_expression else TYPE_ONLY
             found.append(NameInMacro(token, role, line))
         line += token.count("\n")
         before = before if _is_blank(token) else token
-    return found if len({each.name for each in found}) <= _MOST_NAMES else []
+    return found if len({each.name for each in found}) <= _MAX_NAMES else []
 
 
 def _following(tokens: list[str]) -> list[str]:
-    """The token after each, line ends passed over."""
+    """Return the token after each token, ignoring line ends."""
     after, found = "", []
     for token in reversed(tokens):
         found.append(after)
@@ -62,15 +64,15 @@ def _is_blank(token: str) -> bool:
 
 
 def _code(tokens: list[str]) -> list[str]:
-    """The tokens outside comments and literals, with all ends of lines."""
+    """Return the tokens outside comments and literals, with all line ends."""
     kept: list[str] = []
-    end = ""  # what ends the comment or literal that is open
+    end = ""  # token that ends the open comment or literal
     for token in tokens:
         if end:
             kept += [token] if _is_blank(token) else []
             end = "" if token == end else end
-        elif token in _ENDS:
-            end = _ENDS[token]
+        elif token in _END_TOKENS:
+            end = _END_TOKENS[token]
         else:
             kept.append(token)
     return kept

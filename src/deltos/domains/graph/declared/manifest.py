@@ -1,7 +1,8 @@
-"""Manifests that give packages their names: what `go.mod`, `Cargo.toml` and `pyproject.toml` declare.
+"""Package names in the manifests `go.mod`, `Cargo.toml` and `pyproject.toml`.
 
 Go's import paths start with the module of `go.mod`, Rust's paths with the crate of `Cargo.toml`. A `pyproject.toml`
-says what other projects know a Python package by. Read in a child: a dotted key of n parts takes tomllib n² steps.
+gives the name by which other projects require a Python package. Manifests are parsed in a child process, because
+tomllib needs n² steps for a dotted key of n parts.
 """
 
 from __future__ import annotations
@@ -18,31 +19,31 @@ if TYPE_CHECKING:
 
 MANIFEST_LANGUAGE = "go.mod"
 CARGO, PYTHON = "cargo", "python"
-_MOST_BYTES = 200_000
-_MOST_NAMES = 2_000
+_MAX_BYTES = 200_000
+_MAX_NAMES = 2_000
 _MODULE = re.compile(rb"^[ \t\r\f\v]*module\s++(\S++)", re.MULTILINE)
 _REQUIRED = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
 def is_manifest(path: str) -> bool:
-    """Whether a file is a manifest that imports depend on."""
+    """Whether a file is a manifest on which imports depend."""
     return path.rpartition("/")[2] == "go.mod"
 
 
 def is_package_manifest(path: str) -> bool:
-    """Whether a file declares a package of Rust or Python."""
+    """Whether a file declares a Rust or Python package."""
     return path.rpartition("/")[2] in ("Cargo.toml", "pyproject.toml")
 
 
 def manifest_facts(data: bytes) -> FileFacts:
-    """The module's name as the interface; nothing else."""
+    """Return the facts of a `go.mod` file: the name of its module."""
     found = _MODULE.search(data)
     return FileFacts((), GoModule(found[1].decode("utf-8", "replace").strip('"')) if found else None, None)
 
 
 def declared_package(path: str, data: bytes) -> PackageDeclaration | None:
-    """The package that a Cargo.toml or pyproject.toml declares; None where it declares none, or cannot be read."""
-    if len(data) > _MOST_BYTES:
+    """Return the package that a Cargo.toml or pyproject.toml declares; None if it declares none or is not valid."""
+    if len(data) > _MAX_BYTES:
         return None
     try:
         tables = tomllib.loads(data.decode("utf-8", "replace"))
@@ -52,27 +53,30 @@ def declared_package(path: str, data: bytes) -> PackageDeclaration | None:
 
 
 def _crate(tables: dict[str, object]) -> PackageDeclaration | None:
+    """Return the package of a parsed Cargo.toml."""
     name, library = _text(_table(tables, "package").get("name")), _table(tables, "lib")
     if not name:
         return None
     called = _text(library.get("name")) or name.replace("-", "_")
     required = [each.replace("-", "_") for each in _table(tables, "dependencies")]
     return PackageDeclaration(
-        CARGO, called, (_text(library.get("path")) or "src/lib.rs",), tuple(required[:_MOST_NAMES])
+        CARGO, called, (_text(library.get("path")) or "src/lib.rs",), tuple(required[:_MAX_NAMES])
     )
 
 
 def _distribution(tables: dict[str, object]) -> PackageDeclaration | None:
+    """Return the package of a parsed pyproject.toml."""
     project, poetry = _table(tables, "project"), _table(tables, "tool", "poetry")
     name = _text(project.get("name")) or _text(poetry.get("name"))
     required = [match[1] for line in _requirements(tables, project) if (match := _REQUIRED.match(line))]
     required += [each for each in _table(poetry, "dependencies") if each != "python"]
     if not name and not required:
         return None
-    return PackageDeclaration(PYTHON, name, tuple(_package_folders(tables)), tuple(required[:_MOST_NAMES]))
+    return PackageDeclaration(PYTHON, name, tuple(_package_folders(tables)), tuple(required[:_MAX_NAMES]))
 
 
 def _requirements(tables: dict[str, object], project: dict[str, object]) -> Iterator[str]:
+    """Yield the requirement strings of a parsed pyproject.toml, including optional and development groups."""
     groups = [project.get("dependencies"), *_table(project, "optional-dependencies").values()]
     groups += _table(tables, "dependency-groups").values()
     for group in groups:
@@ -80,12 +84,12 @@ def _requirements(tables: dict[str, object], project: dict[str, object]) -> Iter
 
 
 def _package_folders(tables: dict[str, object]) -> Iterator[str]:
-    """The folders of packages that the build is told of, as hatch, poetry, setuptools and uv write them."""
+    """Yield the package folders that the configuration of hatch, poetry, setuptools or uv names."""
     yield from _texts(_table(tables, "tool", "hatch", "build", "targets", "wheel").get("packages"))
     packages = _table(tables, "tool", "poetry").get("packages")
     for each in packages if isinstance(packages, list) else ():
-        if isinstance(each, dict) and (included := _text(each.get("include"))):
-            yield f"{_text(each.get('from'))}/{included}".strip("/")
+        if isinstance(each, dict) and (include := _text(each.get("include"))):
+            yield f"{_text(each.get('from'))}/{include}".strip("/")
     setuptools = _table(tables, "tool", "setuptools")
     for where in _texts(_table(setuptools, "packages", "find").get("where")):
         yield f"{where.strip('/')}/*"
@@ -99,6 +103,7 @@ def _package_folders(tables: dict[str, object]) -> Iterator[str]:
 
 
 def _table(tables: dict[str, object], *keys: str) -> dict[str, object]:
+    """Return the nested table with these keys; empty if it is missing."""
     found: object = tables
     for key in keys:
         found = found.get(key) if isinstance(found, dict) else None

@@ -1,6 +1,6 @@
-"""PHPDoc comments: the types that they declare, and the names that stand in them.
+"""PHPDoc comments: the types that they declare and the class names that they contain.
 
-A comment is read once, from front to back; of one that is longer than `LONGEST_COMMENT` only the beginning.
+A comment is read in a single pass; only its first `MAX_COMMENT_CHARACTERS` characters are read.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from deltos.domains.graph.declared.types import parse_type
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LONGEST_COMMENT = 20_000
-"""Characters of a comment that are read."""
-_LONGEST_TYPE = 400
-_DEEPEST = 10
-_MOST_ARGUMENTS = 4
+MAX_COMMENT_CHARACTERS = 20_000
+"""Number of characters of a comment that are read."""
+_MAX_TYPE_CHARACTERS = 400
+_MAX_DEPTH = 10
+_MAX_ARGUMENTS = 4
 _TOKEN = re.compile(r"[A-Za-z_\\\x80-\U0010ffff][\w\\]*(?:-\w+)*|\$\w+|\d[\w.]*|'[^'\n]*'|\"[^\"\n]*\"|::|\.\.\.|\S")
 _TAG = re.compile(r"@(?:phpstan-|psalm-|phan-)?([A-Za-z]+(?:-[A-Za-z]+)*)")
 _END = ""
@@ -29,7 +29,7 @@ SCALARS = frozenset(
     "null string int integer float double bool boolean true false void never array callable resource scalar "
     "numeric".split()
 )
-"""Types without members: of a union with one class, that class is meant."""
+"""Types without members. A union of these and one class counts as that class."""
 _LISTS = frozenset(
     "array list iterable non-empty-array non-empty-list associative-array Traversable Iterator IteratorAggregate "
     "Generator ArrayIterator ArrayObject ArrayAccess SplObjectStorage SplFixedArray".split()
@@ -44,15 +44,15 @@ _BUILT_IN = (
         "int-mask-of no-return max min empty is of as covariant".split()
     )
 )
-_VAGUE = frozenset({"", UNKNOWN, "array", "iterable", "mixed", "object", "callable"})
+_UNSPECIFIC_TYPES = frozenset({"", UNKNOWN, "array", "iterable", "mixed", "object", "callable"})
 _NAMED = frozenset({"throws", "extends", "implements", "use", "mixin", "uses"})
 _PROPERTIES = frozenset({"property", "property-read", "property-write"})
 _TEMPLATES = frozenset({"template", "template-covariant", "template-contravariant"})
 _ALIASES = frozenset({"type", "import-type"})
 
 
-class DocumentedName(NamedTuple):
-    """A class that a comment names, on which line of it; `member` where it names one of its members."""
+class PhpDocName(NamedTuple):
+    """A class that a comment names, with its line in the comment; `member` is set if it names a member of the class."""
 
     line: int
     name: str
@@ -61,12 +61,12 @@ class DocumentedName(NamedTuple):
 
 @dataclass(slots=True)
 class DocComment:
-    """What one comment says. Types are written as `Written` writes them."""
+    """Contents of one comment. Types are in the form that `NodeText.type_text` returns."""
 
-    names: list[DocumentedName] = field(default_factory=list)
+    names: list[PhpDocName] = field(default_factory=list)
     parameters: dict[str, str] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
-    """By name; the empty name is what stands below the comment."""
+    """Types by name; the empty name refers to the declaration below the comment."""
     properties: dict[str, str] = field(default_factory=dict)
     methods: dict[str, str] = field(default_factory=dict)
     templates: dict[str, str] = field(default_factory=dict)
@@ -77,60 +77,60 @@ NO_COMMENT = DocComment()
 
 
 class Documentation:
-    """The comments of one file while it is read: each says something of what stands right below it."""
+    """The comments of a file while it is read; each documents the node directly below it."""
 
     def __init__(self) -> None:
         self._pending = NO_COMMENT
-        self._below = NO_COMMENT
-        self._start = -1
+        self._attached = NO_COMMENT
+        self._attached_start = -1
         self._parameters: Mapping[str, str] = {}
         self._templates: dict[str, str] = {}
 
     def read(self, text: str) -> DocComment:
-        """Read a comment; it belongs to the node that `place` is told of next."""
+        """Read a comment; the next call of `attach_to_node` attaches it to a node."""
         self._pending = read_comment(text, self._templates)
         return self._pending
 
-    def place(self, start: int) -> None:
-        """A node starts here: the comment before it is about it."""
+    def attach_to_node(self, start: int) -> None:
+        """Attach the pending comment to the node that starts at this offset."""
         if self._pending is not NO_COMMENT:
-            self._below, self._start, self._pending = self._pending, start, NO_COMMENT
+            self._attached, self._attached_start, self._pending = self._pending, start, NO_COMMENT
 
-    def above(self, start: int) -> DocComment:
-        """The comment right above what starts here."""
-        return self._below if start == self._start else NO_COMMENT
+    def comment_above(self, start: int) -> DocComment:
+        """Return the comment of the node that starts at this offset."""
+        return self._attached if start == self._attached_start else NO_COMMENT
 
     def enter_class(self, start: int) -> DocComment:
-        """The comment of a class, whose templates hold for its members."""
-        found = self.above(start)
+        """Return the comment of a class, and make its templates available to its members."""
+        found = self.comment_above(start)
         self._templates = found.templates
         return found
 
     def enter_function(self, start: int) -> DocComment:
-        """The comment of a function, whose parameters are read next."""
-        found = self.above(start)
+        """Return the comment of a function, and make its parameter types available to `variable_type`."""
+        found = self.comment_above(start)
         self._parameters = found.parameters
         return found
 
-    def of_variable(self, start: int, name: str, *, is_parameter: bool) -> str:
-        """The type that comments give to a variable, a property or a parameter; unknown where none does."""
-        above = self.above(start)
-        found = above.variables.get(name) or above.variables.get("", UNKNOWN)
+    def variable_type(self, start: int, name: str, *, is_parameter: bool) -> str:
+        """Return the documented type of a variable, property or parameter; unknown if there is none."""
+        comment = self.comment_above(start)
+        found = comment.variables.get(name) or comment.variables.get("", UNKNOWN)
         return self._parameters.get(name, UNKNOWN) if is_parameter and found == UNKNOWN else found
 
 
-def more_telling(native: str, documented: str) -> str:
-    """Of the type that code declares and the one that its comment tells, the one that says more."""
+def more_specific_type(native: str, documented: str) -> str:
+    """Return the more specific of the declared type and the documented type."""
     if documented == UNKNOWN:
         return native
-    told = parse_type(documented)
-    is_same = told.arguments and told.name.rpartition(".")[2] == native.rpartition(".")[2]
-    return documented if native in _VAGUE or is_same else native
+    parsed = parse_type(documented)
+    is_same = parsed.arguments and parsed.name.rpartition(".")[2] == native.rpartition(".")[2]
+    return documented if native in _UNSPECIFIC_TYPES or is_same else native
 
 
 def read_comment(text: str, templates: Mapping[str, str]) -> DocComment:
-    """What a comment `/** … */` says; `templates` are the type parameters of the class around it."""
-    lines = [_content(line) for line in text[3:LONGEST_COMMENT].removesuffix("*/").split("\n")]
+    """Return the contents of a comment `/** … */`; `templates` are the type parameters of the enclosing class."""
+    lines = [_line_text(line) for line in text[3:MAX_COMMENT_CHARACTERS].removesuffix("*/").split("\n")]
     cleaned = "\n".join(lines)
     found = DocComment()
     if "@" not in cleaned:
@@ -148,28 +148,28 @@ def read_comment(text: str, templates: Mapping[str, str]) -> DocComment:
     return found
 
 
-def _content(line: str) -> str:
-    """A line of a comment without the sign that it starts with."""
+def _line_text(line: str) -> str:
+    """Return a line of a comment without its leading asterisk."""
     bare = line.strip()
     return bare[1:].lstrip() if bare.startswith("*") else bare
 
 
 def _read_templates(text: str, tags: list[int], found: DocComment) -> None:
-    """`@template T of Foo`: T is at least a Foo; what aliases stand for is not known."""
+    """Note the bounds of type parameters, `@template T of Foo`; types behind aliases are unknown."""
     for at in tags:
         tag = _TAG.match(text, at)
-        words = text[at : at + _LONGEST_TYPE].partition("\n")[0].split()
+        words = text[at : at + _MAX_TYPE_CHARACTERS].partition("\n")[0].split()
         if tag is not None and len(words) > 1 and tag[1].lower() in _TEMPLATES | _ALIASES:
             is_bound = tag[1].lower() in _TEMPLATES and len(words) > 3 and words[2] in ("of", "as")
             found.templates[words[1]] = _dotted(words[3]) if is_bound else UNKNOWN
 
 
 class _Unreadable(Exception):
-    """What follows a tag is no type."""
+    """The text after a tag is not a type."""
 
 
 class _Tag:
-    """Reads what follows one tag, up to the next."""
+    """Parser of the text between one tag and the next."""
 
     def __init__(
         self, text: str, start: int, end: int, templates: Mapping[str, str], found: DocComment, starts: list[int]
@@ -182,85 +182,88 @@ class _Tag:
         self._starts = starts
 
     def read(self, tag: str) -> None:
-        """Note the type and the name that a tag tells."""
-        read = {"param": self._parameter, "var": self._variable, "return": self._result, "method": self._method}.get(
-            tag
-        )
+        """Note the type and the name that a tag declares."""
+        read = {
+            "param": self._param_tag,
+            "var": self._var_tag,
+            "return": self._return_tag,
+            "method": self._method_tag,
+        }.get(tag)
         try:
             if read is not None:
                 read()
             elif tag in _PROPERTIES:
-                self._property()
+                self._property_tag()
             elif tag in _TEMPLATES:
-                self._template()
+                self._template_tag()
             elif tag in _ALIASES:
-                self._alias()
+                self._alias_tag()
             elif tag == "see":
-                self._see()
+                self._see_tag()
             elif tag in _NAMED:
-                self._union(0)
+                self._parse_union(0)
         except _Unreadable:
             return
 
-    def _parameter(self) -> None:
-        told = self._union(0)
+    def _param_tag(self) -> None:
+        type_text = self._parse_union(0)
         name = self._variable_name()
         if name:
-            self._found.parameters.setdefault(name, told)
+            self._found.parameters.setdefault(name, type_text)
 
-    def _variable(self) -> None:
+    def _var_tag(self) -> None:
         if self._peek().startswith("$"):
-            name, told = self._take(), self._union(0)
+            name, type_text = self._take(), self._parse_union(0)
         else:
-            told = self._union(0)
+            type_text = self._parse_union(0)
             name = self._variable_name()
-        self._found.variables.setdefault(name, told)
+        self._found.variables.setdefault(name, type_text)
 
-    def _result(self) -> None:
-        self._found.returns = self._union(0)
+    def _return_tag(self) -> None:
+        self._found.returns = self._parse_union(0)
 
-    def _property(self) -> None:
-        told = self._union(0)
+    def _property_tag(self) -> None:
+        type_text = self._parse_union(0)
         name = self._variable_name()
         if name:
-            self._found.properties.setdefault(name[1:], told)
+            self._found.properties.setdefault(name[1:], type_text)
 
-    def _template(self) -> None:
+    def _template_tag(self) -> None:
         self._take()
         if self._peek() in ("of", "as"):
             self._take()
-            self._union(0)
+            self._parse_union(0)
 
-    def _alias(self) -> None:
-        """`@phpstan-type Row array<Foo>`, `@phpstan-import-type Row from Foo`: names of types that are no classes."""
+    def _alias_tag(self) -> None:
+        """Read the tags of type aliases: `@phpstan-type Row array<Foo>`, `@phpstan-import-type Row from Foo`."""
         self._take()
         if self._peek() in ("=", "from"):
             self._take()
-        self._union(0)
+        self._parse_union(0)
 
-    def _method(self) -> None:
-        """`@method static Foo find(int $id)`; the type may be left out."""
+    def _method_tag(self) -> None:
+        """Read `@method static Foo find(int $id)`; the type is optional."""
         if self._peek() == "static" and not self._is_called(len("static")):
             self._take()
         named = len(self._found.names)
-        told = self._union(0)
+        type_text = self._parse_union(0)
         if self._peek() == "(":
-            del self._found.names[named:]  # what looked like a type is the name
-            told = UNKNOWN
+            del self._found.names[named:]  # the presumed type is the method's name
+            type_text = UNKNOWN
         else:
-            self._found.methods.setdefault(self._take(), told)
+            self._found.methods.setdefault(self._take(), type_text)
         self._parameters()
 
     def _is_called(self, length: int) -> bool:
-        """Whether the word that comes next is followed by a parenthesis: it is a name then."""
+        """Whether the next word, which has this length, is a method name: a parenthesis follows it."""
         self._skip_blanks()
         return self._text.startswith("(", self._at + length)
 
-    def _see(self) -> None:
+    def _see_tag(self) -> None:
         name = self._peek()
         if not _is_name(name) or name.lower() in _BUILT_IN:
             return
-        self._note(name)
+        self._note_name(name)
         self._take()
         if self._take_if("::"):
             member = self._peek().removeprefix("$")
@@ -270,40 +273,42 @@ class _Tag:
 
     # --- types
 
-    def _union(self, depth: int) -> str:
-        if depth > _DEEPEST:
+    def _parse_union(self, depth: int) -> str:
+        """Parse alternatives, `A|B` or `A&B`, and return the single class among them; unknown if there are several."""
+        if depth > _MAX_DEPTH:
             raise _Unreadable
-        members = [self._listed(depth)]
+        members = [self._parse_array(depth)]
         is_joined = False
         while self._peek() in ("|", "&") and not self._is_by_reference():
             is_joined = self._take() == "&"
-            members.append(self._listed(depth))
+            members.append(self._parse_array(depth))
         known = list(dict.fromkeys(member for member in members if member.lower() not in SCALARS))
         if not known:
             return members[0]
-        return known[0] if (len(known) == 1 or is_joined) and len(known[0]) <= _LONGEST_TYPE else UNKNOWN
+        return known[0] if (len(known) == 1 or is_joined) and len(known[0]) <= _MAX_TYPE_CHARACTERS else UNKNOWN
 
     def _is_by_reference(self) -> bool:
         """Whether an `&` belongs to the variable after it."""
         return self._text.startswith(("&$", "&..."), self._at)
 
-    def _listed(self, depth: int) -> str:
-        """A type, and how often it is a list of it."""
+    def _parse_array(self, depth: int) -> str:
+        """Read a type and the `[]` suffixes after it."""
         self._take_if("?")
-        told = self._single(depth)
+        type_text = self._parse_single(depth)
         dimensions = 0
         while self._follows("["):
             self._take()
             if not self._take_if("]"):
-                self._union(depth + 1)
+                self._parse_union(depth + 1)
                 self._expect("]")
-                told = UNKNOWN
+                type_text = UNKNOWN
             dimensions += 1
-        return "[]<" * dimensions + told + ">" * dimensions if dimensions <= _DEEPEST else UNKNOWN
+        return "[]<" * dimensions + type_text + ">" * dimensions if dimensions <= _MAX_DEPTH else UNKNOWN
 
-    def _single(self, depth: int) -> str:
+    def _parse_single(self, depth: int) -> str:
+        """Parse a type without alternatives and array suffixes."""
         if self._take_if("("):
-            inner = self._union(depth + 1)
+            inner = self._parse_union(depth + 1)
             self._expect(")")
             return inner
         word = self._peek()
@@ -314,17 +319,18 @@ class _Tag:
             self._take()
             if word[0] == "-":
                 self._take()
-            return "string"  # a literal, which has no members
+            return "string"  # a literal has no members
         if not _is_name(word):
             raise _Unreadable
         if word.lower() not in _BUILT_IN and word not in self._templates:
-            self._note(word)
+            self._note_name(word)
         self._take()
         return self._with_arguments(word, depth)
 
     def _with_arguments(self, name: str, depth: int) -> str:
+        """Parse the arguments, array shape or parameters after a type name."""
         bare = name.rpartition("\\")[2]
-        if self._follows("::"):  # the value of a constant
+        if self._follows("::"):  # the type is the value of a class constant
             self._take()
             while (_is_name(self._peek()) or self._peek() == "*") and not self._has_blank():
                 self._take()
@@ -332,46 +338,47 @@ class _Tag:
         if self._follows("<"):
             return _generic(name, self._list_of("<", ">", depth), self._templates)
         if self._follows("{"):
-            self._shape(depth)
+            self._array_shape(depth)
             return UNKNOWN
         if bare.lower() in _CALLABLES and self._follows("("):
             self._parameters(depth)
             self._skip_blanks()
-            return f"fn<{self._union(depth + 1)}>" if self._take_if(":") else UNKNOWN
+            return f"fn<{self._parse_union(depth + 1)}>" if self._take_if(":") else UNKNOWN
         return self._templates.get(name) or _dotted(name)
 
     def _list_of(self, opening: str, closing: str, depth: int) -> list[str]:
+        """Parse a comma-separated list of types in brackets."""
         self._expect(opening)
-        told = [self._union(depth + 1)]
+        type_text = [self._parse_union(depth + 1)]
         while self._take_if(","):
             if self._peek() == closing:
                 break
-            told.append(self._union(depth + 1))
+            type_text.append(self._parse_union(depth + 1))
         self._expect(closing)
-        return told
+        return type_text
 
-    def _shape(self, depth: int) -> None:
-        """`array{name: Foo, 1?: Bar}`: only the names in it are read."""
+    def _array_shape(self, depth: int) -> None:
+        """Read `array{name: Foo, 1?: Bar}` for the class names in it."""
         self._expect("{")
         while self._peek() not in ("}", _END):
             if self._take_if("..."):
                 continue
             noted = len(self._found.names)
-            self._union(depth + 1)
+            self._parse_union(depth + 1)
             self._take_if("?")
             if self._take_if(":"):
                 del self._found.names[noted:]
-                self._union(depth + 1)
+                self._parse_union(depth + 1)
             if not self._take_if(","):
                 break
         self._expect("}")
 
     def _parameters(self, depth: int = 0) -> None:
-        """`(Foo $a, int ...$b = 1)`."""
+        """Read a parameter list: `(Foo $a, int ...$b = 1)`."""
         self._expect("(")
         while self._peek() not in (")", _END):
             if not self._peek().startswith(("$", "&", "...")):
-                self._union(depth + 1)
+                self._parse_union(depth + 1)
             while self._peek() not in (",", ")", _END):
                 self._take()
             self._take_if(",")
@@ -379,11 +386,13 @@ class _Tag:
 
     # --- tokens
 
-    def _note(self, name: str) -> None:
+    def _note_name(self, name: str) -> None:
+        """Note a class name at the current position."""
         line = bisect_right(self._starts, self._at) - 1
-        self._found.names.append(DocumentedName(line, name))
+        self._found.names.append(PhpDocName(line, name))
 
     def _variable_name(self) -> str:
+        """Read the name of a variable with its dollar sign; empty if there is none."""
         while self._peek() in ("&", "..."):
             self._take()
         return self._take() if self._peek().startswith("$") else ""
@@ -398,20 +407,23 @@ class _Tag:
         return self._at < self._end and self._text[self._at].isspace()
 
     def _follows(self, sign: str) -> bool:
-        """Whether a sign stands right here, without a blank."""
+        """Whether a sign is at the current position, without blanks before it."""
         return self._at < self._end and self._text.startswith(sign, self._at)
 
     def _peek(self) -> str:
+        """Return the next token without consuming it."""
         self._skip_blanks()
         token = _TOKEN.match(self._text, self._at, self._end)
         return token[0] if token is not None else _END
 
     def _take(self) -> str:
+        """Consume and return the next token."""
         token = self._peek()
         self._at += len(token)
         return token
 
     def _take_if(self, sign: str) -> bool:
+        """Consume a sign if it comes next; return whether it did."""
         self._skip_blanks()
         if not self._follows(sign):
             return False
@@ -419,6 +431,7 @@ class _Tag:
         return True
 
     def _expect(self, sign: str) -> None:
+        """Consume a sign; raise `_Unreadable` if it does not come next."""
         if not self._take_if(sign):
             raise _Unreadable
 
@@ -428,20 +441,22 @@ def _is_name(token: str) -> bool:
 
 
 def _dotted(name: str) -> str:
-    return name.rstrip("\\").replace("\\", ".")  # what starts at the root starts with a dot
+    """Return a PHP name with dots instead of backslashes."""
+    return name.rstrip("\\").replace("\\", ".")  # a fully qualified name starts with a dot
 
 
 def _generic(name: str, arguments: list[str], templates: Mapping[str, str]) -> str:
+    """Return the text of a generic type; collection types become lists."""
     bare = name.rpartition("\\")[2]
     if bare in _LISTS:
         return f"[]<{arguments[1] if len(arguments) > 1 else arguments[0]}>"
     if name.lower() in _BUILT_IN:
         return UNKNOWN if name.lower() not in ("static", "self") else name.lower()
     base = templates.get(name) or _dotted(name)
-    return f"{base}<{','.join(arguments[:_MOST_ARGUMENTS])}>"
+    return f"{base}<{','.join(arguments[:_MAX_ARGUMENTS])}>"
 
 
 def qualified(name: str) -> tuple[tuple[str, ...] | None, str]:
-    """A name of PHP as what it is qualified by and its last part; an empty step is the root of all namespaces."""
+    """Split a PHP name into its qualifier and last part; an empty first step means the global namespace."""
     before, dot, last = _dotted(name).rpartition(".")
     return (tuple(before.split(".")) if dot else None), last

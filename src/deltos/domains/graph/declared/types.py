@@ -1,45 +1,49 @@
-"""Written types taken apart, and what the types of other libraries hold: lists, maps, pointers, results."""
+"""Parsing of written types, and the content types of external lists, maps, pointers and results."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.graph.declared.facts import ELEMENT, KEY, UNKNOWN, UNNAMED
+from deltos.domains.graph.declared.facts import ANONYMOUS_STRUCT, ELEMENT, KEY, UNKNOWN
 
 if TYPE_CHECKING:
-    from deltos.domains.graph.declared.world import DefinedSymbol, Unit
+    from deltos.domains.graph.declared.source_files import DefinedSymbol, SourceFile
 
 _POINTERS = frozenset("Box Arc Rc Ref RefMut MutexGuard Cow Pin unique_ptr shared_ptr weak_ptr scoped_refptr".split())
-_SAME = frozenset(
+_RETURNS_RECEIVER = frozenset(
     "clone cloned copied as_ref as_mut as_deref borrow borrow_mut to_owned iter iter_mut into_iter by_ref lock read "
     "write stream iterator asSequence reversed rev toList ToList unwrap_or_default".split()
 )
-_HELD = frozenset(
+_RETURNS_ELEMENT = frozenset(
     "unwrap expect unwrap_or unwrap_or_else unwrap_or_default next first last get get_mut pop remove take orElse "
     "orElseThrow orElseGet getFirst getLast poll peek front back at top getValue getOrDefault single First "
     "FirstOrDefault Single Last firstOrNull value ok_or ok_or_else ok".split()
 )
-UNWRAPPING = frozenset("unwrap expect unwrap_or unwrap_or_else unwrap_or_default ok_or ok_or_else as_ref clone".split())
-"""Methods that lead from a value to itself where what they take off was taken off before."""
+UNWRAPPING_METHODS = frozenset(
+    "unwrap expect unwrap_or unwrap_or_else unwrap_or_default ok_or ok_or_else as_ref clone".split()
+)
+"""Methods that return the receiver itself if its wrapper was already removed."""
 _KEYED = ("Map", "map", "{}", "Dictionary", "Entry", "Pair")
 
 
 class WrittenType(NamedTuple):
-    """A type's name and its arguments."""
+    """Name and arguments of a type."""
 
     name: str
     arguments: tuple[str, ...]
 
 
 class ResolvedType(NamedTuple):
-    """The type that an expression or a declaration has, where it is known: a definition of the project, or the name of
-    another with its arguments. These are to be read in `unit`, inside `within`."""
+    """Type of an expression or declaration: a definition of the project, or the name and arguments of an external type.
+
+    The arguments are resolved in `file`, inside the definition `within`.
+    """
 
     owner: DefinedSymbol | None
     is_certain: bool = True
     name: str = ""
     arguments: tuple[str, ...] = ()
-    unit: Unit | None = None
+    file: SourceFile | None = None
     within: str = ""
 
 
@@ -47,7 +51,7 @@ UNTYPED = ResolvedType(None, is_certain=False)
 
 
 def parse_type(text: str) -> WrittenType:
-    """`Foo<A,B<C>>` as `Foo` and (`A`, `B<C>`)."""
+    """Split `Foo<A,B<C>>` into `Foo` and (`A`, `B<C>`)."""
     name, bracket, rest = text.partition("<")
     if not bracket:
         return WrittenType(text, ())
@@ -67,21 +71,21 @@ def parse_type(text: str) -> WrittenType:
 
 
 def is_pointer(name: str) -> bool:
-    """Whether a type of another library stands for what it points to."""
+    """Whether an external type behaves like the type that it points to."""
     return name.rpartition(".")[2] in _POINTERS
 
 
-def held_by(found: ResolvedType, step: str) -> str:
-    """The written type that a step leads to from a type that the project does not define; unknown if none is known."""
+def external_step_type(found: ResolvedType, step: str) -> str:
+    """Return the written type of a step from an external type; unknown if it cannot be derived."""
     arguments, name = found.arguments, found.name
     if not arguments:
         return UNKNOWN
-    if name == UNNAMED:
+    if name == ANONYMOUS_STRUCT:
         return next((each.partition("=")[2] for each in arguments if each.startswith(f"{step}=")), UNKNOWN)
     if step == KEY:
         return arguments[0] if name in ("{}", "chan") else UNKNOWN
     if step == ELEMENT:
-        return _content(name, arguments) if name not in ("()", "fn") else UNKNOWN
+        return _content_type(name, arguments) if name not in ("()", "fn") else UNKNOWN
     if step.startswith("#"):
         position = int(step[1:])
         return arguments[position] if name == "()" and position < len(arguments) else UNKNOWN
@@ -90,12 +94,13 @@ def held_by(found: ResolvedType, step: str) -> str:
     method = step.removesuffix("()")
     if method in ("getKey", "first") and _is_keyed(name):
         return arguments[0]
-    if method in _SAME and step.endswith("()"):
+    if method in _RETURNS_RECEIVER and step.endswith("()"):
         return f"{name}<{','.join(arguments)}>"
-    return _content(name, arguments) if method in _HELD and step.endswith("()") else UNKNOWN
+    return _content_type(name, arguments) if method in _RETURNS_ELEMENT and step.endswith("()") else UNKNOWN
 
 
-def _content(name: str, arguments: tuple[str, ...]) -> str:
+def _content_type(name: str, arguments: tuple[str, ...]) -> str:
+    """Return the element type of a collection; of a map, the type of its values."""
     return arguments[-1] if _is_keyed(name) else arguments[0]
 
 

@@ -1,1 +1,1 @@
-"""What the readers of all languages stand on."""
+"""Code that the resolvers of all languages share."""

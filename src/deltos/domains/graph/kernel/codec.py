@@ -1,4 +1,4 @@
-"""How a reader's facts become bytes and come back. A reader chooses its codec; nobody else knows the form."""
+"""Encoding of a resolver's facts as bytes. Each resolver chooses its codec; other code treats the bytes as opaque."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ Body = TypeVar("Body")
 
 
 class Codec(Protocol):
-    """Bytes of interfaces, of bodies and of the parts of an interface."""
+    """Encoder and decoder of interfaces, parts of interfaces and bodies."""
 
     def encode(self, value: object) -> bytes:
-        """An interface, a part of one, or a body, as the store keeps it; of equal interfaces, equal bytes."""
+        """Return the stored form of an interface, a part of one, or a body; equal interfaces give equal bytes."""
 
     def interface(self, data: bytes) -> object:
-        """An interface that was encoded."""
+        """Decode an interface."""
 
     def body(self, data: bytes) -> object:
-        """A body that was encoded."""
+        """Decode a body."""
 
 
 class StructCodec(Generic[Interface, Body]):
-    """Facts made of `msgspec.Struct`s: one type is every interface of a reader, another every body."""
+    """Codec for facts that are `msgspec.Struct`s: one type for all interfaces of a resolver, another for all bodies."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class StructCodec(Generic[Interface, Body]):
         self._make_body_decoder = body
         self._encoder = msgspec.msgpack.Encoder()
 
-    # Made when first needed: decoders of many types of nodes take tens of milliseconds, and who indexes only encodes.
+    # Created on first use: building a decoder for many node types takes tens of milliseconds; indexing only encodes.
 
     @cached_property
     def _interface(self) -> msgspec.msgpack.Decoder[Interface]:
@@ -50,13 +50,13 @@ class StructCodec(Generic[Interface, Body]):
         return self._make_body_decoder()
 
     def encode(self, value: object) -> bytes:
-        """The value as MessagePack."""
+        """Return the value as MessagePack."""
         return self._encoder.encode(value)
 
     def interface(self, data: bytes) -> Interface:
-        """The interface that was encoded."""
+        """Decode an interface."""
         return self._interface.decode(data)
 
     def body(self, data: bytes) -> Body:
-        """The body that was encoded."""
+        """Decode a body."""
         return self._body.decode(data)

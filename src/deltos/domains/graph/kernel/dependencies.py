@@ -1,36 +1,37 @@
-"""How files name what they depend on, beyond the paths of other files: what may come, go or change.
+"""Names of dependencies of a file's resolution that are not paths of single files.
 
-A file whose interface changed is named by its path; these names stand for more than one file, or for a part of one.
+If any file or definition that a dependency covers appears, changes or disappears, the dependent file is resolved again.
+A file whose interface changed is a dependency by its path; the functions here name groups of files and parts of a file.
 """
 
 from __future__ import annotations
 
 
-def any_called(name: str) -> str:
-    """Every file or folder of a name, suffix aside: their coming or going counts."""
+def files_named(name: str) -> str:
+    """Return the dependency on every file or folder with this name and any suffix: they may appear or disappear."""
     return f"*/{name}"
 
 
-def any_suffixed(suffix: str) -> str:
-    """Every file with a suffix: their coming or going counts."""
+def files_with_suffix(suffix: str) -> str:
+    """Return the dependency on every file with this suffix: they may appear or disappear."""
     return f"*.{suffix}"
 
 
-def any_definition(name: str) -> str:
-    """Every definition of a name, where a language looks names up across the project."""
+def all_definitions(name: str) -> str:
+    """Return the dependency on every definition of a name, for languages that look names up across the project."""
     return f"@{name}"
 
 
-def outside_package(name: str) -> str:
-    """A package that is imported by its name and is not of the project."""
+def external_package(name: str) -> str:
+    """Return the dependency on a package that is imported by name and does not belong to the project."""
     return f"%{name}"
 
 
 def missing_name(path: str, name: str) -> str:
-    """A name that a file, whose interface has parts, does not have."""
+    """Return the dependency on a name that a file does not define yet; only for files whose interface has parts."""
     return f"{path}?{name}"
 
 
 def all_names(path: str) -> str:
-    """The list of names that a file, whose interface has parts, has."""
+    """Return the dependency on the list of names that a file defines; only for files whose interface has parts."""
     return f"{path}*"

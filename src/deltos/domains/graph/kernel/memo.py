@@ -1,9 +1,11 @@
-"""Remembers answers of inference, each with what it stood on, so that no answer depends on the order of questions.
+"""Memoization of type inference. Each answer is stored with its dependencies, and none depends on the order of
+questions.
 
-There are two engines, because the readers bound recursion in two ways, and each engine gives other answers where a
-question leads back to itself. Python's inference recurses with a limited depth ("fuel"): an answer that ran out of it
-is kept for exactly that depth (`DepthMemo`). TypeScript's iterates to a fixed point, for its types are recursive as a
-rule: an answer that rests on an unfinished one is tentative (`FixpointMemo`). One engine for both would change edges.
+There are two engines because the resolvers bound recursion in two ways, and each gives different answers for recursive
+questions. Python's inference recurses with a limited depth ("fuel"): an answer that ran out of fuel is cached for
+exactly that depth (`DepthMemo`). TypeScript's inference iterates to a fixed point because its types are often
+recursive: an answer that depends on an unfinished one is tentative (`FixpointMemo`). One engine for both would change
+edges.
 """
 
 from __future__ import annotations
@@ -17,28 +19,32 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 FUEL = 12
-"""How many steps of inference one answer may be built on."""
+"""Maximum depth of nested inference steps behind one answer."""
 
-_CUT_SHORT = 1 << 20
+_INCOMPLETE = 1 << 20
 
-Given = TypeVarTuple("Given")
+Arguments = TypeVarTuple("Arguments")
 Key = tuple[object, ...]
 
 
 class DepthMemo:
-    """Answers by key, each with the depth it needed; `dependencies` are, as bits, what the running one stands on."""
+    """Cached answers by key, each with the depth it needed.
+
+    `dependencies` are the dependencies of the running computation, as a bit set.
+    """
 
     def __init__(self) -> None:
         self.dependencies = 0
         self._fuel = FUEL
         self._needed = 0
-        self._whole: dict[Key, tuple[object, int, int]] = {}
-        self._sets: dict[int, int] = {}
-        self._cut: dict[tuple[Key, int], tuple[object, int]] = {}
+        self._complete: dict[Key, tuple[object, int, int]] = {}
+        self._shared_sets: dict[int, int] = {}
+        self._incomplete: dict[tuple[Key, int], tuple[object, int]] = {}
 
-    def recall(self, key: Key, compute: Callable[[*Given], Answer], *arguments: *Given) -> Answer:
-        """The remembered answer, or a new one; an empty tuple, whatever the type, where the depth is spent."""
-        known = self._whole.get(key)
+    def recall(self, key: Key, compute: Callable[[*Arguments], Answer], *arguments: *Arguments) -> Answer:
+        """Return the cached answer or compute it; return an empty tuple, regardless of the answer's type, if the fuel
+        is spent."""
+        known = self._complete.get(key)
         if known is not None:
             answer, needed, dependencies = known
             if needed <= self._fuel:
@@ -46,30 +52,31 @@ class DepthMemo:
                 if needed > self._needed:
                     self._needed = needed
                 return cast("Answer", answer)
-        cut = self._cut.get((key, self._fuel))
-        if cut is not None:
-            self.dependencies |= cut[1]
-            self._needed = _CUT_SHORT
-            return cast("Answer", cut[0])
+        incomplete = self._incomplete.get((key, self._fuel))
+        if incomplete is not None:
+            self.dependencies |= incomplete[1]
+            self._needed = _INCOMPLETE
+            return cast("Answer", incomplete[0])
         if self._fuel == 0:
-            self._needed = _CUT_SHORT
+            self._needed = _INCOMPLETE
             return cast("Answer", ())
         return self._compute(key, compute, arguments)
 
-    def _compute(self, key: Key, compute: Callable[[*Given], Answer], arguments: tuple[*Given]) -> Answer:
+    def _compute(self, key: Key, compute: Callable[[*Arguments], Answer], arguments: tuple[*Arguments]) -> Answer:
+        """Compute an answer with one unit of fuel less, and cache it with its needed depth and dependencies."""
         outer_dependencies, outer_needed = self.dependencies, self._needed
         self.dependencies = self._needed = 0
         self._fuel -= 1
         answer = compute(*arguments)
         self._fuel += 1
         needed = self._needed + 1
-        # Many answers stand on the same files: one number for all of them, for it has as many bits as there are files.
-        dependencies = self._sets.setdefault(self.dependencies, self.dependencies)
-        if needed < _CUT_SHORT:
-            self._whole[key] = (answer, needed, dependencies)
+        # Many answers have the same dependencies: share one bit set, because each has as many bits as there are files.
+        dependencies = self._shared_sets.setdefault(self.dependencies, self.dependencies)
+        if needed < _INCOMPLETE:
+            self._complete[key] = (answer, needed, dependencies)
         else:
-            needed = _CUT_SHORT
-            self._cut[(key, self._fuel)] = (answer, dependencies)
+            needed = _INCOMPLETE
+            self._incomplete[(key, self._fuel)] = (answer, dependencies)
         self.dependencies |= outer_dependencies
         self._needed = max(outer_needed, needed)
         return answer
@@ -77,29 +84,29 @@ class DepthMemo:
 
 _MAX_ITERATIONS = 4
 _MAX_OPEN = 45
-_NEVER = 1_000_000
+_NO_DEPTH = 1_000_000
 
 
 @dataclass(slots=True)
-class _Open:
+class _RunningQuestion:
     """A question that is being answered."""
 
     depth: int
     provisional: object = None
-    was_asked: bool = False
+    is_recursive: bool = False
     dependencies: set[str] = field(default_factory=set)
 
 
 class FixpointMemo:
-    """Questions answered so far; those that lead back to themselves are answered by iteration."""
+    """Cached answers by question; recursive questions are answered by iteration to a fixed point."""
 
     def __init__(self) -> None:
         self._answers: dict[Hashable, tuple[object, set[str]]] = {}
-        self._open: dict[Hashable, _Open] = {}
+        self._open: dict[Hashable, _RunningQuestion] = {}
         self._tentative: list[Hashable] = []
-        self._lowest = _NEVER  # depth of the outermost open question that the current one leads back to
+        self._lowest_depth = _NO_DEPTH  # depth of the outermost open question that the current one depends on
         self.dependencies: set[str] = set()
-        self.spoiled = False  # the computation ran out of steps: its answers hold for this once only
+        self.is_exhausted = False  # the computation ran out of steps: its answers are not cached
 
     @property
     def is_busy(self) -> bool:
@@ -107,65 +114,67 @@ class FixpointMemo:
         return bool(self._open)
 
     def depend(self, path: str) -> None:
-        """Note that what is being computed depends on a file."""
+        """Add a file to the dependencies of the running computation."""
         self.dependencies.add(path)
 
     def depend_on_all(self, paths: Iterable[str]) -> None:
-        """Note that what is being computed depends on several files."""
+        """Add several files to the dependencies of the running computation."""
         self.dependencies.update(paths)
 
     def ask(self, question: Hashable, compute: Callable[[], Answer]) -> Answer:
-        """The answer to a question, computed at most a few times; None while it leads back to itself."""
+        """Return the answer to a question, computing it at most a few times; None for a recursive question without an
+        answer yet."""
         known = self._answers.get(question)
         if known is not None:
             self.dependencies |= known[1]
             return cast("Answer", known[0])
         running = self._open.get(question)
         if running is not None:
-            running.was_asked = True
-            self._lowest = min(self._lowest, running.depth)
+            running.is_recursive = True
+            self._lowest_depth = min(self._lowest_depth, running.depth)
             return cast("Answer", running.provisional)
         if len(self._open) >= _MAX_OPEN:
-            self.spoiled = True
+            self.is_exhausted = True
             return cast("Answer", None)
         return self._answer(question, compute)
 
     def _answer(self, question: Hashable, compute: Callable[[], Answer]) -> Answer:
-        state = _Open(len(self._open))
+        """Compute an answer, repeatedly for a recursive question until it no longer changes, and cache it."""
+        state = _RunningQuestion(len(self._open))
         self._open[question] = state
-        outer_dependencies, outer_lowest = self.dependencies, self._lowest
+        outer_dependencies, outer_lowest = self.dependencies, self._lowest_depth
         first_tentative = len(self._tentative)
         self.dependencies = state.dependencies
-        self._lowest = _NEVER
+        self._lowest_depth = _NO_DEPTH
         answer = compute()
         for _ in range(_MAX_ITERATIONS):
-            if not state.was_asked or answer == state.provisional:
+            if not state.is_recursive or answer == state.provisional:
                 break
             state.provisional = answer
-            self._forget(first_tentative)
+            self._drop_tentative(first_tentative)
             answer = compute()
         del self._open[question]
-        self._settle(question, answer, state, first_tentative)
-        self._lowest = min(outer_lowest, self._lowest if self._lowest < state.depth else _NEVER)
+        self._store_answer(question, answer, state, first_tentative)
+        self._lowest_depth = min(outer_lowest, self._lowest_depth if self._lowest_depth < state.depth else _NO_DEPTH)
         self.dependencies = outer_dependencies
         self.dependencies |= state.dependencies
         return answer
 
-    def _forget(self, first: int) -> None:
-        """Drop the answers that rested on a provisional one."""
+    def _drop_tentative(self, first: int) -> None:
+        """Drop the cached answers that depend on a provisional answer."""
         for question in self._tentative[first:]:
             self._answers.pop(question, None)
         del self._tentative[first:]
 
-    def _settle(self, question: Hashable, answer: object, state: _Open, first: int) -> None:
-        """Keep an answer: for good, or until the outer question it rests on changes its own."""
-        if self.spoiled:
+    def _store_answer(self, question: Hashable, answer: object, state: _RunningQuestion, first: int) -> None:
+        """Cache an answer: permanently, or until the outer question that it depends on changes its own answer."""
+        if self.is_exhausted:
             return
         self._answers[question] = (answer, state.dependencies)
-        if state.was_asked:
+        if state.is_recursive:
             for other in self._tentative[first:]:
                 self._answers[other][1].update(state.dependencies)
-        if self._lowest < state.depth:
+        if self._lowest_depth < state.depth:
             self._tentative.append(question)
         else:
             del self._tentative[first:]

@@ -1,4 +1,4 @@
-"""What facts are made of, whatever the language."""
+"""Base class of the records that facts consist of, for all languages."""
 
 from __future__ import annotations
 
@@ -6,4 +6,5 @@ from msgspec import Struct
 
 
 class Node(Struct, frozen=True, array_like=True, gc=False):
-    """A part of what a file says; never part of a cycle, so that the garbage collector need not look at it."""
+    """An immutable part of a file's facts; excluded from garbage collection because it is never part of a reference
+    cycle."""

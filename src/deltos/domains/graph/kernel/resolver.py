@@ -1,4 +1,4 @@
-"""What a reader of a language promises: facts out of one file, then references out of all facts."""
+"""Interface of a language resolver: it extracts facts from each file, then resolves references against all facts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What one file says by itself.
+    """Facts that are extracted from one file alone.
 
-    `interface` is whatever other files' resolution may depend on (exports, signatures, types, bases: no line numbers);
-    `body` is the rest. Both are the resolver's own, in a form that its codec takes.
-    `parts` are the interface by name, where a resolver tells names apart: a change that only adds names concerns nobody
-    but those who looked for them.
+    `interface` holds everything that the resolution of other files may depend on (exports, signatures, types, bases,
+    but no line numbers); `body` holds the rest. The resolver defines both, in a form that its codec can encode. `parts`
+    are the parts of the interface by name, for resolvers that track dependencies by name: a change that only adds names
+    affects only the files that looked these names up.
     """
 
     symbols: tuple[Symbol, ...]
@@ -32,9 +32,9 @@ class FileFacts:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What resolving one file gave, and which other files (present or looked for in vain) it depended on.
+    """Result of resolving one file: its edges and imports, and the files that it depends on, present or missing.
 
-    A dependency that is no path is one of those in `dependencies`.
+    A dependency that is not a path comes from `kernel.dependencies`.
     """
 
     path: str
@@ -47,7 +47,7 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class NamedSymbol:
-    """Where a symbol of some name is defined."""
+    """Location and kind of a symbol that was looked up by name."""
 
     path: str
     key: str
@@ -55,35 +55,35 @@ class NamedSymbol:
 
 
 class ProjectFacts(Protocol):
-    """All files' facts, read on demand."""
+    """Facts of all files of a project, read on demand."""
 
     def paths(self) -> Collection[str]:
-        """Every indexed file, of any language, relative to the root."""
+        """Return the paths of all indexed files, of any language, relative to the project root."""
 
     def facts(self, path: str) -> FileFacts | None:
-        """The facts of one file; None when it is not there or its resolver has none."""
+        """Return the facts of a file; None if the file is missing or its resolver extracts none."""
 
     def interface(self, path: str) -> object:
-        """The interface of one file alone, cheaper than all its facts; None when it has none."""
+        """Return the interface of a file, which is cheaper than all its facts; None if it has none."""
 
     def language(self, path: str) -> str:
-        """The language of one file; empty when it is not there."""
+        """Return the language of a file; empty if the file is missing."""
 
     def named(self, name: str) -> Collection[NamedSymbol]:
-        """Every symbol of a name. Who asks depends on `@name`: on any definition so named coming, going or changing."""
+        """Return every symbol with this name. The caller then depends on `all_definitions(name)`."""
 
 
 class Resolver(Protocol):
-    """One language family: facts out of a parsed file, then references out of all facts."""
+    """Resolver of one language family."""
 
     languages: frozenset[str]
 
     @property
     def codec(self) -> Codec:
-        """How its facts are written and read."""
+        """Codec of its facts."""
 
     def extract(self, file: ParsedFile) -> FileFacts:
-        """Facts about one file, independent of all others."""
+        """Return the facts of one file, independent of all other files."""
 
     def resolve(self, project: ProjectFacts, paths: Collection[str]) -> Iterator[Resolution]:
-        """Resolve the named files against the whole project."""
+        """Resolve the given files against the whole project."""

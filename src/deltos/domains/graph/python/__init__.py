@@ -1,1 +1,1 @@
-"""Python in the code graph: facts out of a syntax tree, and references resolved with types, scopes and imports."""
+"""Python in the code graph: extract facts from syntax trees and resolve references with types, scopes and imports."""

@@ -1,4 +1,4 @@
-"""What is known of builtins and the standard library: containers, and the functions that carry types through."""
+"""Types of builtin and standard-library containers, and of functions that carry types through."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.python.entities import ClassInfo, Instance
 from deltos.domains.graph.python.nodes import Slice
-from deltos.domains.graph.python.types import UNKNOWN, Known, KnownMethod, Partial, SelfType, Types, union
+from deltos.domains.graph.python.types import (
+    UNKNOWN,
+    BuiltinMethod,
+    BuiltinObject,
+    CallableReturning,
+    SelfType,
+    Types,
+    union,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,30 +48,30 @@ _ONE_ARGUMENT = {
 }
 
 
-def known_generic(name: str, arguments: Sequence[Types]) -> Types | None:
-    """An object of a standard generic class with type arguments; None when the class is not known here."""
+def builtin_generic(name: str, arguments: Sequence[Types]) -> Types | None:
+    """Return an object of a standard generic class with type arguments; None if the class is not modelled."""
     module, _, short = name.rpartition(".")
     if module.partition(".")[0] not in _TYPING_MODULES:
         return None
     first = arguments[0] if arguments else UNKNOWN
     if short in _ONE_ARGUMENT:
-        return (Known(_ONE_ARGUMENT[short], (first,)),)
+        return (BuiltinObject(_ONE_ARGUMENT[short], (first,)),)
     if short in MAPPINGS:
-        return (Known("dict", (first, arguments[1] if len(arguments) > 1 else UNKNOWN)),)
+        return (BuiltinObject("dict", (first, arguments[1] if len(arguments) > 1 else UNKNOWN)),)
     if short in WRAPPERS:
         return first
     match short:
         case "Union":
             return union(arguments)
         case "tuple" | "Tuple":
-            return (Known("tuple", tuple(arguments)),)
+            return (BuiltinObject("tuple", tuple(arguments)),)
         case "Generator" | "AsyncGenerator":
             sent = arguments[1] if len(arguments) > 1 else UNKNOWN
-            return (Known("generator", (first, sent, arguments[2] if len(arguments) > 2 else UNKNOWN)),)
+            return (BuiltinObject("generator", (first, sent, arguments[2] if len(arguments) > 2 else UNKNOWN)),)
         case "Coroutine":
-            return (Known("coroutine", (arguments[2] if len(arguments) > 2 else UNKNOWN,)),)
+            return (BuiltinObject("coroutine", (arguments[2] if len(arguments) > 2 else UNKNOWN,)),)
         case "Callable":
-            return (Partial(arguments[-1] if arguments else UNKNOWN),)
+            return (CallableReturning(arguments[-1] if arguments else UNKNOWN),)
         case "type" | "Type":
             return tuple([part for value in first for part in _class_of(value)])
         case _:
@@ -71,22 +79,23 @@ def known_generic(name: str, arguments: Sequence[Types]) -> Types | None:
 
 
 def _class_of(value: Value) -> Types:
+    """Return the class of a value."""
     match value:
         case Instance():
             return (value.info,)
         case SelfType():
             return (SelfType(value.info, is_class=True),)
-        case Known() | Partial():
+        case BuiltinObject() | CallableReturning():
             return UNKNOWN
         case _:
-            return (Known("class", ((value,),)),)
+            return (BuiltinObject("class", ((value,),)),)
 
 
 def element_of(types: Types, inference: Inference, *, is_async: bool = False, returned: bool = False) -> Types:
-    """What iterating gives; with `returned`, what a generator returns in the end."""
+    """Return the type of the elements of an iterable; with `returned`, the return value of a generator."""
     results: list[Types] = []
     for value in types:
-        if type(value) is Known:
+        if type(value) is BuiltinObject:
             results.append(_element_of_known(value, returned=returned))
         elif type(value) in (Instance, SelfType):
             results.append(_element_of_object(value, inference, is_async=is_async))
@@ -95,7 +104,7 @@ def element_of(types: Types, inference: Inference, *, is_async: bool = False, re
     return union(results)
 
 
-def _element_of_known(value: Known, *, returned: bool) -> Types:
+def _element_of_known(value: BuiltinObject, *, returned: bool) -> Types:
     if value.name == "tuple":
         return union(value.arguments)
     if value.name == "generator" and returned:
@@ -109,7 +118,7 @@ def _element_of_object(value: Value, inference: Inference, *, is_async: bool) ->
     iterator = inference.call_method(value, "__aiter__" if is_async else "__iter__")
     results: list[Types] = []
     for part in iterator:
-        if type(part) is Known:
+        if type(part) is BuiltinObject:
             results.append(_element_of_known(part, returned=False))
         elif type(part) in (Instance, SelfType):
             item = inference.call_method(part, "__anext__" if is_async else "__next__")
@@ -119,8 +128,8 @@ def _element_of_object(value: Value, inference: Inference, *, is_async: bool) ->
     return union(results)
 
 
-def item_at(value: Known, index: Expression) -> Types:
-    """What subscripting a known container gives."""
+def item_at(value: BuiltinObject, index: Expression) -> Types:
+    """Return the type of a subscript of a builtin container."""
     match value.name:
         case "dict":
             return value.arguments[1]
@@ -132,20 +141,20 @@ def item_at(value: Known, index: Expression) -> Types:
             return UNKNOWN
 
 
-def known_method(method: KnownMethod, arguments: CallArguments) -> Types:
-    """What calling a method of a known container gives."""
+def call_builtin_method(method: BuiltinMethod, arguments: CallArguments) -> Types:
+    """Return the type of a call of a builtin container's method."""
     receiver, parts = method.receiver, method.receiver.arguments
     match receiver.name, method.name:
         case "dict", "get" | "pop" | "setdefault":
             return union((parts[1], arguments.positional(1)))
         case "dict", "values":
-            return (Known("iterator", (parts[1],)),)
+            return (BuiltinObject("iterator", (parts[1],)),)
         case "dict", "keys":
-            return (Known("iterator", (parts[0],)),)
+            return (BuiltinObject("iterator", (parts[0],)),)
         case "dict", "items":
-            return (Known("iterator", ((Known("tuple", parts),),)),)
+            return (BuiltinObject("iterator", ((BuiltinObject("tuple", parts),),)),)
         case "dict", "popitem":
-            return (Known("tuple", parts),)
+            return (BuiltinObject("tuple", parts),)
         case "list" | "set", "pop" | "popleft":
             return parts[0]
         case "list" | "set" | "dict", "copy" | "union" | "difference" | "intersection":
@@ -153,7 +162,7 @@ def known_method(method: KnownMethod, arguments: CallArguments) -> Types:
         case "iterator" | "generator", "__next__" | "send" | "__anext__":
             return parts[0]
         case "iterator" | "list" | "set" | "generator" | "sequence", "__iter__" | "__aiter__":
-            return (Known("iterator", (parts[0],)),)
+            return (BuiltinObject("iterator", (parts[0],)),)
         case "context", "__enter__" | "__aenter__":
             return parts[0]
         case _:
@@ -179,11 +188,11 @@ _LISTED = {
 }
 
 
-def call_known(name: str, arguments: CallArguments, inference: Inference) -> Types:
-    """What calling a function or class from outside the project gives, where that carries project types through."""
+def call_external(name: str, arguments: CallArguments, inference: Inference) -> Types:
+    """Return the type of a call of an external function or class that carries project types through."""
     if name in _LISTED:
         which = 1 if name == "builtins.filter" else 0
-        return (Known(_LISTED[name], (element_of(arguments.positional(which), inference),)),)
+        return (BuiltinObject(_LISTED[name], (element_of(arguments.positional(which), inference),)),)
     if name in _SAME:
         return arguments.positional(0)
     special = _SPECIAL.get(name)
@@ -191,25 +200,31 @@ def call_known(name: str, arguments: CallArguments, inference: Inference) -> Typ
 
 
 def _mapping(arguments: CallArguments, _inference: Inference) -> Types:
-    given = tuple([value for value in arguments.positional(0) if type(value) is Known and value.name == "dict"])
-    return given or (Known("dict", (UNKNOWN, union([arguments.keyword(key) for key, _ in arguments.keywords]))),)
+    given = tuple([value for value in arguments.positional(0) if type(value) is BuiltinObject and value.name == "dict"])
+    return given or (
+        BuiltinObject("dict", (UNKNOWN, union([arguments.keyword(key) for key, _ in arguments.keywords]))),
+    )
 
 
 def _mapping_with_default(arguments: CallArguments, inference: Inference) -> Types:
-    return (Known("dict", (UNKNOWN, inference.call_all(arguments.positional(0), arguments))),)
+    return (BuiltinObject("dict", (UNKNOWN, inference.call_all(arguments.positional(0), arguments))),)
 
 
 def _enumerated(arguments: CallArguments, inference: Inference) -> Types:
-    return (Known("iterator", ((Known("tuple", (UNKNOWN, element_of(arguments.positional(0), inference))),),)),)
+    return (
+        BuiltinObject(
+            "iterator", ((BuiltinObject("tuple", (UNKNOWN, element_of(arguments.positional(0), inference))),),)
+        ),
+    )
 
 
 def _zipped(arguments: CallArguments, inference: Inference) -> Types:
     items = tuple([element_of(arguments.positional(index), inference) for index in range(len(arguments.nodes))])
-    return (Known("iterator", ((Known("tuple", items),),)),)
+    return (BuiltinObject("iterator", ((BuiltinObject("tuple", items),),)),)
 
 
 def _mapped(arguments: CallArguments, inference: Inference) -> Types:
-    return (Known("iterator", (inference.call_all(arguments.positional(0), arguments),)),)
+    return (BuiltinObject("iterator", (inference.call_all(arguments.positional(0), arguments),)),)
 
 
 def _type(arguments: CallArguments, _inference: Inference) -> Types:
@@ -223,14 +238,15 @@ def _cast(arguments: CallArguments, _inference: Inference) -> Types:
 
 
 def _partial(arguments: CallArguments, inference: Inference) -> Types:
-    return (Partial(inference.call_all(arguments.positional(0), arguments)),)
+    return (CallableReturning(inference.call_all(arguments.positional(0), arguments)),)
 
 
 def _reference(arguments: CallArguments, _inference: Inference) -> Types:
-    return (Partial(arguments.positional(0)),)
+    return (CallableReturning(arguments.positional(0)),)
 
 
-def _picked(arguments: CallArguments, inference: Inference) -> Types:
+def _first_or_element(arguments: CallArguments, inference: Inference) -> Types:
+    """Return an element of the first argument, or the default of `next(iterator, default)`."""
     if len(arguments.nodes) > 1 and not arguments.keywords:
         return union([element_of(arguments.positional(0), inference), arguments.positional(1)])
     return element_of(arguments.positional(0), inference)
@@ -240,10 +256,10 @@ _SPECIAL: dict[str, Callable[[CallArguments, Inference], Types]] = {
     "builtins.dict": _mapping,
     "collections.OrderedDict": _mapping,
     "collections.defaultdict": _mapping_with_default,
-    "builtins.next": _picked,
-    "builtins.min": _picked,
-    "builtins.max": _picked,
-    "random.choice": _picked,
+    "builtins.next": _first_or_element,
+    "builtins.min": _first_or_element,
+    "builtins.max": _first_or_element,
+    "random.choice": _first_or_element,
     "builtins.enumerate": _enumerated,
     "builtins.zip": _zipped,
     "builtins.map": _mapped,

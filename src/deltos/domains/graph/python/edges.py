@@ -1,10 +1,10 @@
-"""The references that running a body finds, as edges."""
+"""Collects the references found while a body is interpreted, as edges."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.model import ALIAS, MOST_TARGETS, UNPARSED, Edge
+from deltos.domains.graph.model import ALIAS, MAX_TARGETS, UNPARSED, Edge
 from deltos.domains.graph.python.entities import DEFINED, External, ModuleInfo
 from deltos.domains.graph.python.nodes import Name
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class FoundEdges:
-    """The edges found in one module. `source` is the key of the definition that is being run."""
+    """Edges of one module; `source` is the key of the definition that is interpreted, `quiet` suspends recording."""
 
     def __init__(self, inference: Inference) -> None:
         self.source = ""
@@ -27,12 +27,12 @@ class FoundEdges:
         self._edges: dict[tuple[int, str, str, str, EdgeKind], str] = {}
 
     def note(self, line: int, name: str, entities: Sequence[Entity], kind: EdgeKind) -> None:
-        """Add an edge to each definition of the project."""
+        """Add an edge to each entity of the project."""
         if self.quiet:
             return
         if kind == "import":
             entities = first_of_each(entities)
-        if len(entities) > MOST_TARGETS:
+        if len(entities) > MAX_TARGETS:
             self.note_unknown(line, name, kind)
             return
         for entity in entities:
@@ -43,17 +43,17 @@ class FoundEdges:
                 self.note_missing(line, entity.name.rpartition(".")[2], kind)
 
     def note_missing(self, line: int, name: str, kind: EdgeKind) -> None:
-        """Add a possible edge to whatever has the name that a missing module should have: also as an import of it."""
+        """Add possible edges by the name that a missing module should define: a use, and an import."""
         self.note_unknown(line, name, kind)
         self.note_unknown(line, name, "import")
 
     def note_unknown(self, line: int, name: str, kind: EdgeKind) -> None:
-        """Add a possible edge to whatever has that name."""
+        """Add a possible edge to any symbol with the name."""
         if not self.quiet and not name.startswith("__"):
             self._edges.setdefault((line, self.source, "", name, kind), "unknown receiver")
 
     def note_unparsed(self, names: Sequence[UnparsedName]) -> None:
-        """Add a possible edge for each name that is known as nothing else on its line."""
+        """Add a possible edge for each unparsed name that no other edge of its line explains."""
         known = {(line, _own_name(key)) for line, _, _, key, _ in self._edges} if names else set()
         for each in names:
             if (each.line, each.name) not in known:
@@ -61,7 +61,8 @@ class FoundEdges:
                 self.note_unknown(each.line, each.name, UNPARSED)
 
     def note_construction(self, info: ClassInfo, function: Expression) -> None:
-        """Calling a class calls its own `__init__` and `__new__`; which of several overloads, is not known."""
+        """Add calls of `__init__` and `__new__` for a call of their class; overloaded constructors are left out as
+        ambiguous."""
         if type(function) is not Name or function.name != info.name:
             return
         for name in ("__init__", "__new__"):
@@ -70,7 +71,7 @@ class FoundEdges:
                 self.note(function.line, name, constructors, "call")
 
     def found(self) -> tuple[Edge, ...]:
-        """All edges, in the order of lines."""
+        """Return all edges, sorted by line."""
         return tuple(
             Edge(line, source, path, key, kind, origin, certain=bool(path))
             for (line, source, path, key, kind), origin in sorted(self._edges.items())
@@ -78,7 +79,7 @@ class FoundEdges:
 
 
 def first_of_each(entities: Sequence[Entity]) -> Sequence[Entity]:
-    """Of several functions with the same name in the same place (overloads, setters) the first."""
+    """Keep the first of several functions with the same name and place (overloads, setters)."""
     if len(entities) < 2:
         return entities
     kept: dict[tuple[str, str], Entity] = {}

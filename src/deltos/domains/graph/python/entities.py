@@ -1,4 +1,4 @@
-"""Modules, classes, functions and variables of the project, as inference sees them: thin views of stored interfaces."""
+"""Modules, classes, functions and variables of the project as inference uses them: thin views of stored interfaces."""
 
 from __future__ import annotations
 
@@ -36,29 +36,29 @@ class ModuleInfo:
 
     @property
     def is_package(self) -> bool:
-        """Whether it is the `__init__` of a folder."""
+        """Whether the file is the `__init__` of a folder."""
         return self.path.endswith(("__init__.py", "__init__.pyi"))
 
     def is_below(self, folder: str) -> bool:
-        """Whether its file is in a folder or below; the empty path is the project."""
+        """Whether the file is in a folder or below it; an empty path is the whole project."""
         return not folder or self.path.startswith(f"{folder}/")
 
     def class_of(self, key: str) -> ClassInfo | None:
-        """The class with a key; None when the key is no class."""
+        """Return the class with a key, or None."""
         found = self.classes.get(key)
         if found is None and key in self._interface.classes:
             found = self.classes[key] = ClassInfo(self, key, self._interface.classes[key])
         return found
 
     def function_of(self, key: str) -> FunctionInfo | None:
-        """The function with a key; None when the key is no function."""
+        """Return the function with a key, or None."""
         found = self.functions.get(key)
         if found is None and key in self._interface.functions:
             found = self.functions[key] = FunctionInfo(self, key, self._interface.functions[key])
         return found
 
     def variable(self, name: str, bindings: tuple[Assignment, ...]) -> VariableInfo:
-        """The module-level variable of a name."""
+        """Return the module-level variable with a name."""
         found = self.variables.get(name)
         if found is None:
             found = self.variables[name] = VariableInfo(self, name, InterfaceScope(self), bindings)
@@ -66,7 +66,7 @@ class ModuleInfo:
 
 
 class ClassInfo:
-    """A class of the project; as a value it is the class object itself."""
+    """A class of the project; as a value it is the class object."""
 
     __slots__ = (
         "attributes", "bases", "bindings", "instance", "key", "keywords", "module", "name", "variables",
@@ -85,11 +85,11 @@ class ClassInfo:
 
     @property
     def path(self) -> str:
-        """The file that defines it."""
+        """The file that defines the class."""
         return self.module.path
 
     def outer_scope(self) -> InterfaceScope:
-        """Where its bases and decorators are read: around the class."""
+        """Return the scope around the class, in which its bases and decorators are evaluated."""
         parent = self.key.rpartition(".")[0]
         outer = self.module.class_of(parent)
         if outer is not None:
@@ -97,7 +97,7 @@ class ClassInfo:
         return InterfaceScope(self.module, function=self.module.function_of(parent))
 
     def variable(self, name: str) -> VariableInfo:
-        """The variable of the class body or of `self` with a name."""
+        """Return the variable with a name that the class body or a method sets."""
         found = self.variables.get(name)
         if found is None:
             key = f"{self.key}.{name}"
@@ -111,9 +111,9 @@ class ClassInfo:
 
 
 class FunctionInfo:
-    """A function or method of the project; as a value it is the function itself, not bound to anything.
+    """A function or method of the project; as a value it is the unbound function.
 
-    `owner` is the class whose body it stands in, `enclosing` the function around it, whose names it sees.
+    `owner` is the class that contains it, `enclosing` the function around it, whose names are visible.
     """
 
     __slots__ = ("decorators", "enclosing", "is_async", "is_generator", "key", "locals", "module", "name", "owner",
@@ -136,20 +136,20 @@ class FunctionInfo:
 
     @property
     def path(self) -> str:
-        """The file that defines it."""
+        """The file that defines the function."""
         return self.module.path
 
     def outer_scope(self) -> InterfaceScope:
-        """Where its decorators, annotations and defaults are read."""
+        """Return the scope in which its decorators, annotations and defaults are evaluated."""
         return InterfaceScope(self.module, owner=self.owner, function=self.enclosing)
 
     def scope(self) -> InterfaceScope:
-        """Where its body is read."""
+        """Return the scope of its body."""
         return InterfaceScope(self.module, function=self)
 
 
 class VariableInfo:
-    """A name bound by assignment in a module, in a class, or on `self`."""
+    """A name that is assigned in a module, in a class, or on `self`."""
 
     __slots__ = ("assigned", "bindings", "key", "module", "owner", "scope")
 
@@ -163,12 +163,12 @@ class VariableInfo:
 
     @property
     def path(self) -> str:
-        """The file that defines it."""
+        """The file that assigns the variable."""
         return self.module.path
 
 
 class InterfaceScope:
-    """Where an expression of an interface stands: in a module, in a class body, or in a function."""
+    """The scope of an expression in an interface: a module, a class body, or a function."""
 
     __slots__ = ("function", "module", "owner")
 
@@ -181,9 +181,9 @@ class InterfaceScope:
 
 
 class External:
-    """A name that the project does not define: of the standard library, a dependency, or a builtin.
+    """A name that the project does not define: from the standard library, a dependency, or builtins.
 
-    One that `is_missing` should be of the project: its module is not there, or has no such name.
+    With `is_missing` the project should define it: its module does not exist, or lacks the name.
     """
 
     __slots__ = ("is_missing", "name")
@@ -196,7 +196,7 @@ class External:
         return type(other) is External and other.name == self.name and other.is_missing == self.is_missing
 
     def member(self, name: str) -> External:
-        """A name in it."""
+        """Return a name inside this one."""
         return External(f"{self.name}.{name}", is_missing=self.is_missing)
 
     def __hash__(self) -> int:
@@ -211,7 +211,7 @@ class NamespaceFolder:
 
 
 class Instance:
-    """An object of a project class; `arguments` are its type arguments, where known."""
+    """An object of a project class; `arguments` are its type arguments, if known."""
 
     __slots__ = ("arguments", "info")
 
@@ -227,7 +227,7 @@ class Instance:
 
 
 def assignments(bindings: tuple[Binding, ...]) -> tuple[Assignment, ...]:
-    """Those of the bindings that give a name a value."""
+    """Return the bindings that assign a value."""
     return tuple([binding for binding in bindings if type(binding) is Assigned or type(binding) is DeclaredName])
 
 

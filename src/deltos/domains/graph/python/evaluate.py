@@ -1,15 +1,15 @@
-"""What an expression may be, wherever it stands: in an interface, or at one point of a running body."""
+"""Infer the types of an expression, in an interface or at one point of an interpreted body."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Never, Protocol
 
 from deltos.domains.graph.python import nodes
-from deltos.domains.graph.python.builtins import call_known, element_of, item_at
+from deltos.domains.graph.python.builtins import call_external, element_of, item_at
 from deltos.domains.graph.python.entities import ClassInfo, External, Instance
 from deltos.domains.graph.python.nodes import (
     Attribute,
-    Call,
+    CallExpression,
     ListDisplay,
     Name,
     Starred,
@@ -17,7 +17,16 @@ from deltos.domains.graph.python.nodes import (
     TupleDisplay,
     dotted,
 )
-from deltos.domains.graph.python.types import UNKNOWN, Known, Partial, SelfType, SuperOf, Types, either, union
+from deltos.domains.graph.python.types import (
+    UNKNOWN,
+    BuiltinObject,
+    CallableReturning,
+    SelfType,
+    SuperOf,
+    Types,
+    either,
+    union,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class CallArguments:
-    """The arguments of a call, evaluated when somebody asks."""
+    """Arguments of a call, evaluated lazily."""
 
     __slots__ = ("_evaluator", "keywords", "nodes")
 
@@ -42,18 +51,18 @@ class CallArguments:
         self.keywords = keywords
 
     def positional(self, index: int) -> Types:
-        """What the argument at a position may be."""
+        """Return the type of the argument at a position."""
         return self._evaluator.quietly(self.nodes[index]) if index < len(self.nodes) else UNKNOWN
 
     def keyword(self, name: str) -> Types:
-        """What the argument of a name may be."""
+        """Return the type of a keyword argument."""
         for given, node in self.keywords:
             if given == name:
                 return self._evaluator.quietly(node)
         return UNKNOWN
 
     def annotation(self, index: int) -> Types:
-        """The argument at a position read as an annotation, as `cast` takes it."""
+        """Return the argument at a position read as an annotation, as in `cast(type, value)`."""
         return self._evaluator.annotate(self.nodes[index]) if index < len(self.nodes) else UNKNOWN
 
 
@@ -61,23 +70,23 @@ _SELF = frozenset({"typing.Self", "typing_extensions.Self"})
 
 
 class Position(Protocol):
-    """Where an expression stands: what names mean there."""
+    """The place of an expression, which gives names their meaning."""
 
     def lookup(self, name: str) -> tuple[Sequence[Entity], Types | None]:
-        """The definitions that a name refers to, and what it may be; None for whatever those definitions are."""
+        """Return the definitions of a name and its types; None if the types are those of the definitions."""
 
     def super_of(self) -> Types:
-        """What `super()` gives here."""
+        """Return the type of `super()`."""
 
     def self_type(self) -> Types:
-        """What `Self` stands for here."""
+        """Return the type of `Self`."""
 
     def sent(self) -> Types:
-        """What `yield` gives here."""
+        """Return the type of a `yield` expression."""
 
 
 class InterfacePosition:
-    """A scope of an interface, where each name stands for the union of all that it is bound to."""
+    """A scope of an interface, in which each name has the union of all types bound to it."""
 
     __slots__ = ("_inference", "_scope")
 
@@ -86,7 +95,8 @@ class InterfacePosition:
         self._scope = scope
 
     def lookup(self, name: str) -> tuple[Sequence[Entity], Types | None]:
-        """Look through the function's locals and those around it, then the class body, the module, and builtins."""
+        """Look in the function's locals, in those of the functions around it, in the class body, the module, and
+        builtins."""
         function = self._scope.function
         while function is not None:
             local = self._inference.local(function, name)
@@ -99,7 +109,7 @@ class InterfacePosition:
         return self._inference.names.name_in(self._scope.module, name), None
 
     def super_of(self) -> Types:
-        """`super()` in the method that the expression stands in."""
+        """Return the type of `super()` in the method that contains the expression."""
         function = self._scope.function
         owner = function.owner if function is not None else None
         if function is None or owner is None or not function.parameters:
@@ -107,19 +117,20 @@ class InterfacePosition:
         return tuple([SuperOf(owner, value) for value in self._inference.receiver(function)])
 
     def self_type(self) -> Types:
-        """The class around the annotation, or whichever subclass it is used through."""
+        """Return the class around the annotation, or the subclass through which it is used."""
         owner = self._scope.owner or (self._scope.function.owner if self._scope.function is not None else None)
         return UNKNOWN if owner is None else (SelfType(owner, is_class=False),)
 
     def sent(self) -> Types:
-        """Not known: nobody asks an interface what is sent."""
+        """Return unknown: interfaces have no running generators."""
         return UNKNOWN
 
 
 class Evaluator:
     """Evaluates the expressions at a position.
 
-    In a body it also notes references, lets tests narrow what names may be, and assigns what a walrus binds.
+    In an interpreted body it also records references, narrows types by tests, and assigns the names of walrus
+    expressions.
     """
 
     __slots__ = ("assign", "edges", "fixtures", "inference", "inner", "narrowing", "position")
@@ -134,7 +145,7 @@ class Evaluator:
         self.inner: dict[str, Types] = {}
 
     def quietly(self, node: Expression) -> Types:
-        """Evaluate without noting anything: the same expression is, or was, evaluated for its references."""
+        """Evaluate without recording references, because the same expression is also evaluated for its references."""
         if self.edges is None:
             return self.evaluate(node)
         self.edges.quiet += 1
@@ -145,11 +156,11 @@ class Evaluator:
     # --- expressions
 
     def evaluate(self, node: Expression) -> Types:
-        """Everything that an expression may be."""
+        """Return all types that an expression may have."""
         return UNKNOWN if node is None else self._handlers[type(node)](self, node)  # type: ignore[arg-type]
 
     def name(self, node: Name, kind: EdgeKind = "read") -> Types:
-        """What a name may be."""
+        """Return the types of a name."""
         types = self.inner.get(node.name)
         if types is not None:
             return types
@@ -159,7 +170,7 @@ class Evaluator:
         return self.inference.types_of(entities) if types is None else types
 
     def attribute(self, node: Attribute, kind: EdgeKind = "read") -> Types:
-        """What an attribute may be: as narrowed by an assignment or test before, or as its value has it."""
+        """Return the types of an attribute: narrowed by an earlier assignment or test, or those of the member."""
         found: list[Types] = []
         seen = False
         for value in self.evaluate(node.value):
@@ -168,7 +179,7 @@ class Evaluator:
                 seen = True
                 self._note(node, entities, kind)
             found.append(types)
-        # A literal is known not to be of the project.
+        # `value` is None for a literal, which has no attributes defined in the project.
         if self.edges is not None and node.value is not None and not (seen or any(found)):
             self.edges.note_unknown(node.line, node.name, kind)
         narrowed = None if self.narrowing is None else self.narrowing.of(node)
@@ -181,7 +192,7 @@ class Evaluator:
             self.edges.note(node.line, node.name, self.fixtures(node.name), "call")
         return UNKNOWN
 
-    def _call(self, node: Call) -> Types:
+    def _call(self, node: CallExpression) -> Types:
         function = node.function
         if type(function) is Name:
             callee = self.name(function, "call")
@@ -207,7 +218,7 @@ class Evaluator:
     def _call_external(self, value: External, arguments: CallArguments) -> Types:
         if value.name == "builtins.super":
             return self._super(arguments)
-        return call_known(value.name, arguments, self.inference)
+        return call_external(value.name, arguments, self.inference)
 
     def _super(self, arguments: CallArguments) -> Types:
         if not arguments.nodes:
@@ -229,7 +240,7 @@ class Evaluator:
         match value:
             case ClassInfo():
                 return (value,)
-            case Known():
+            case BuiltinObject():
                 return item_at(value, index)
             case Instance() | SelfType():
                 return self.inference.call_method(value, "__getitem__")
@@ -245,19 +256,19 @@ class Evaluator:
     def _tuple(self, node: TupleDisplay) -> Types:
         items = self._items(node.items)
         if any(type(part) is Starred for part in node.items):
-            return (Known("sequence", (union(items),)),)
-        return (Known("tuple", tuple(items)),)
+            return (BuiltinObject("sequence", (union(items),)),)
+        return (BuiltinObject("tuple", tuple(items)),)
 
     def _list(self, node: ListDisplay) -> Types:
-        return (Known("list", (union(self._items(node.items)),)),)
+        return (BuiltinObject("list", (union(self._items(node.items)),)),)
 
     def _set(self, node: nodes.SetDisplay) -> Types:
-        return (Known("set", (union(self._items(node.items)),)),)
+        return (BuiltinObject("set", (union(self._items(node.items)),)),)
 
     def _dict(self, node: nodes.DictDisplay) -> Types:
         keys = union([self.evaluate(key) for key in node.keys])
         values = union([self.evaluate(value) for value in node.values])
-        return (Known("dict", (keys, values)),)
+        return (BuiltinObject("dict", (keys, values)),)
 
     def _comprehension(self, node: nodes.Comprehension) -> Types:
         outer = self.inner
@@ -268,13 +279,13 @@ class Evaluator:
             for test in clause.tests:
                 self.evaluate(test)
                 if self.narrowing is not None:
-                    narrowed = self.narrowing.told_by(test, holds=True)
+                    narrowed = self.narrowing.narrowings(test, holds=True)
                     self.inner.update((name, types) for name, types in narrowed if name in self.inner)
         item, second = self.evaluate(node.element), self.evaluate(node.value)
         self.inner = outer
         if node.shape == "dict":
-            return (Known("dict", (item, second)),)
-        return (Known(node.shape if node.shape != "generator" else "iterator", (item,)),)
+            return (BuiltinObject("dict", (item, second)),)
+        return (BuiltinObject(node.shape if node.shape != "generator" else "iterator", (item,)),)
 
     def _assign_inner(self, target: Expression, types: Types) -> None:
         """Bind the variables of a comprehension."""
@@ -295,7 +306,7 @@ class Evaluator:
         return self._in_turn(node.operands, holds=True)
 
     def _in_turn(self, operands: Expressions, *, holds: bool) -> Types:
-        """Operands of `and` and `or`: each is reached only when those before it held, or did not."""
+        """Evaluate operands of `and` or `or`: each is reached only if the earlier ones held, or did not hold."""
         narrowing = self.narrowing
         if narrowing is None:
             return union([self.evaluate(operand) for operand in operands])
@@ -325,7 +336,7 @@ class Evaluator:
         self.evaluate(node.operand)
         return UNKNOWN
 
-    def _operation(self, node: nodes.Operation) -> Types:
+    def _operation(self, node: nodes.OperatorExpression) -> Types:
         types = self.evaluate(node.first)
         for operand in node.operands:
             right = self.evaluate(operand)
@@ -333,12 +344,12 @@ class Evaluator:
         return types
 
     def operate(self, left: Types, method: str, right: Types) -> Types:
-        """What a binary operator gives."""
+        """Return the type of a binary operation."""
         results: list[Types] = []
         for value in left:
             if type(value) in (Instance, SelfType):
                 results.append(self.inference.call_method(value, method))
-            elif type(value) is Known and value.name in ("list", "set", "dict"):
+            elif type(value) is BuiltinObject and value.name in ("list", "set", "dict"):
                 results.append((value,))
         if not results and right:
             reflected = f"__r{method[2:]}"
@@ -356,7 +367,7 @@ class Evaluator:
 
     def _yield_from(self, node: nodes.YieldFrom) -> Types:
         values = self.evaluate(node.value)
-        return union([v.arguments[2] for v in values if type(v) is Known and v.name == "generator"])
+        return union([v.arguments[2] for v in values if type(v) is BuiltinObject and v.name == "generator"])
 
     def _lambda(self, node: nodes.Lambda) -> Types:
         outer = self.inner
@@ -365,7 +376,7 @@ class Evaluator:
         self.inner = {**outer, **{parameter.name: UNKNOWN for parameter in node.parameters}}
         result = self.evaluate(node.body)
         self.inner = outer
-        return (Partial(result),)
+        return (CallableReturning(result),)
 
     def _walrus(self, node: nodes.Walrus) -> Types:
         types = self.evaluate(node.value)
@@ -377,7 +388,7 @@ class Evaluator:
         self.evaluate(node.value)
         return UNKNOWN
 
-    def _several(self, node: nodes.Several | nodes.Slice) -> Types:
+    def _several(self, node: nodes.NamesOnly | nodes.Slice) -> Types:
         for operand in node.operands:
             self.evaluate(operand)
         return UNKNOWN
@@ -385,16 +396,16 @@ class Evaluator:
     def _quoted_type(self, _node: nodes.QuotedType) -> Types:
         return UNKNOWN
 
-    # --- references alone
+    # --- references only
 
-    def visit_arguments(self, node: Call) -> None:
-        """Evaluate every argument once, for its references."""
+    def visit_arguments(self, node: CallExpression) -> None:
+        """Visit every argument of a call."""
         self._visit_all(node.arguments)
         for _, argument in node.keywords:
             self.visit(argument)
 
     def visit(self, node: Expression) -> None:
-        """Evaluate for references alone: what names and calls give is not worked out."""
+        """Record the references in an expression without inferring its type."""
         if node is None:
             return
         if type(node) is Name:
@@ -402,11 +413,11 @@ class Evaluator:
                 self._note(node, self.position.lookup(node.name)[0], "read")
         elif type(node) is Attribute:
             self._visit_attribute(node, "read")
-        elif type(node) is Call:
+        elif type(node) is CallExpression:
             self._visit_call(node)
         elif type(node) is TupleDisplay or type(node) is ListDisplay or type(node) is nodes.SetDisplay:
             self._visit_all(node.items)
-        elif type(node) is nodes.Several:
+        elif type(node) is nodes.NamesOnly:
             self._visit_all(node.operands)
         elif type(node) is nodes.DictDisplay:
             self._visit_all((*node.keys, *node.values))
@@ -427,13 +438,13 @@ class Evaluator:
         found = False
         for value in self.evaluate(node.value):
             entities = self.inference.attribute_entities(value, node.name)
-            if entities or type(value) is Known:
+            if entities or type(value) is BuiltinObject:
                 found = True
                 self._note(node, entities, kind)
         if not found and node.value is not None and self.edges is not None:
             self.edges.note_unknown(node.line, node.name, kind)
 
-    def _visit_call(self, node: Call) -> None:
+    def _visit_call(self, node: CallExpression) -> None:
         function = node.function
         if type(function) is Name and function.name not in self.inner:
             entities, _ = self.position.lookup(function.name)
@@ -460,7 +471,7 @@ class Evaluator:
         return unpacked(self.evaluate(node.value), node.index, self.inference)
 
     def _rest(self, node: nodes.Rest) -> Types:
-        return (Known("list", (element_of(self.evaluate(node.value), self.inference),)),)
+        return (BuiltinObject("list", (element_of(self.evaluate(node.value), self.inference),)),)
 
     def _entered(self, node: nodes.Entered) -> Types:
         return entered(self.evaluate(node.value), self.inference, is_async=node.is_async)
@@ -471,7 +482,7 @@ class Evaluator:
     # --- annotations
 
     def annotate(self, node: Expression) -> Types:
-        """What a value may be that is declared with an annotation."""
+        """Return the types of a value declared with an annotation."""
         if type(node) is Name or type(node) is Attribute:
             entities, types = self._named(node)
             if any(type(entity) is External and entity.name in _SELF for entity in entities):
@@ -479,10 +490,10 @@ class Evaluator:
             return self.inference.declared(entities, types)
         if type(node) is Subscript:
             return self._annotation_index(node)
-        if type(node) is nodes.Operation:
+        if type(node) is nodes.OperatorExpression:
             return union([self.annotate(node.first), *[self.annotate(part) for part in node.operands]])
         if type(node) is TupleDisplay or type(node) is ListDisplay:
-            return (Known("tuple", tuple([self.annotate(part) for part in node.items])),)
+            return (BuiltinObject("tuple", tuple([self.annotate(part) for part in node.items])),)
         if type(node) is nodes.QuotedType:
             return self.annotate(node.annotation)
         if type(node) is not Starred:
@@ -490,7 +501,7 @@ class Evaluator:
         return UNKNOWN
 
     def _named(self, node: Expression) -> tuple[Sequence[Entity], Types]:
-        """The definitions that a name or dotted name in an annotation refers to."""
+        """Return the definitions that a (dotted) name in an annotation refers to, and their types."""
         if type(node) is Name:
             entities, known = self.position.lookup(node.name)
             types = self.inference.types_of(entities) if known is None else known
@@ -509,28 +520,29 @@ class Evaluator:
             return UNKNOWN
         return self.inference.parameterised(entities, [self.annotate(part) for part in index_parts(node.index)])
 
-    # Each handler takes the class that it stands beside, and a node of that class is all it is given.
+    # Each handler is called only with nodes of the class that is its key.
     _handlers: ClassVar[dict[type, Callable[[Evaluator, Never], Types]]] = {
-        Name: name, Attribute: attribute, Call: _call, Subscript: _index, TupleDisplay: _tuple, ListDisplay: _list,
-        nodes.SetDisplay: _set, nodes.DictDisplay: _dict, nodes.Comprehension: _comprehension, nodes.Or: _or,
-        nodes.And: _and, nodes.Conditional: _conditional, nodes.Not: _not, nodes.Operation: _operation,
+        Name: name, Attribute: attribute, CallExpression: _call, Subscript: _index, TupleDisplay: _tuple,
+        ListDisplay: _list, nodes.SetDisplay: _set, nodes.DictDisplay: _dict,
+        nodes.Comprehension: _comprehension, nodes.Or: _or, nodes.And: _and, nodes.Conditional: _conditional,
+        nodes.Not: _not, nodes.OperatorExpression: _operation,
         nodes.Await: _await, nodes.Yield: _yield, nodes.YieldFrom: _yield_from, nodes.Lambda: _lambda,
-        nodes.Walrus: _walrus, Starred: _starred, nodes.Several: _several, nodes.QuotedType: _quoted_type,
+        nodes.Walrus: _walrus, Starred: _starred, nodes.NamesOnly: _several, nodes.QuotedType: _quoted_type,
         nodes.Slice: _several, nodes.Element: _element, nodes.Unpacked: _unpacked, nodes.Rest: _rest,
         nodes.Entered: _entered, nodes.Caught: _caught, nodes.FixtureName: _fixture,
     }  # fmt: skip
 
 
 def index_parts(index: Expression) -> Expressions:
-    """What stands between the brackets of a generic."""
+    """Return the arguments of a generic between its brackets."""
     return index.items if type(index) is TupleDisplay else (index,)
 
 
 def unpacked(types: Types, index: int, inference: Inference) -> Types:
-    """The element at an index of what is being unpacked."""
+    """Return the type of the element at an index of an unpacked value."""
     results: list[Types] = []
     for value in types:
-        if type(value) is Known and value.name == "tuple":
+        if type(value) is BuiltinObject and value.name == "tuple":
             results.append(value.arguments[index] if index < len(value.arguments) else UNKNOWN)
         else:
             results.append(element_of((value,), inference))
@@ -538,10 +550,10 @@ def unpacked(types: Types, index: int, inference: Inference) -> Types:
 
 
 def entered(types: Types, inference: Inference, *, is_async: bool) -> Types:
-    """What `with` binds for a context manager."""
+    """Return the type that `with … as` binds."""
     results: list[Types] = []
     for value in types:
-        if type(value) is Known and value.name == "context":
+        if type(value) is BuiltinObject and value.name == "context":
             results.append(value.arguments[0])
         elif type(value) in (Instance, SelfType):
             result = inference.call_method(value, "__aenter__" if is_async else "__enter__")
@@ -550,7 +562,7 @@ def entered(types: Types, inference: Inference, *, is_async: bool) -> Types:
 
 
 def instances_of(types: Types) -> Types:
-    """Objects of the given classes, or of the classes in the given tuple."""
+    """Return objects of the given classes, or of the classes in a given tuple."""
     results: list[Types] = []
     for value in types:
         match value:
@@ -558,13 +570,13 @@ def instances_of(types: Types) -> Types:
                 results.append((value.instance,))
             case SelfType(is_class=True):
                 results.append((SelfType(value.info, is_class=False),))
-            case Known(name="tuple" | "sequence"):
+            case BuiltinObject(name="tuple" | "sequence"):
                 results.extend(instances_of(part) for part in value.arguments)
     return union(results)
 
 
 def _awaited(value: Value, inference: Inference) -> Types:
-    if type(value) is Known:
+    if type(value) is BuiltinObject:
         return value.arguments[0] if value.name == "coroutine" else UNKNOWN
     if type(value) in (Instance, SelfType):
         return element_of(inference.call_method(value, "__await__"), inference, returned=True)
@@ -572,26 +584,26 @@ def _awaited(value: Value, inference: Inference) -> Types:
 
 
 class Narrowing:
-    """What tests and assignments tell about names and dotted attributes at the point that is being run."""
+    """Types of names and dotted attributes known from tests and assignments at the current point."""
 
     def __init__(self, evaluator: Evaluator, frames: Frames) -> None:
         self._evaluator = evaluator
         self._frames = frames
 
     def of(self, node: Attribute) -> Types | None:
-        """What an attribute was narrowed to; None where it was not."""
+        """Return the narrowed types of an attribute, or None."""
         frame = self._frames.frame
         return frame.environment.get(dotted(node)) if node.name in frame.narrowed else None
 
     def narrow(self, test: Expression, *, holds: bool, before: dict[str, Types | None] | None = None) -> None:
-        """From here on, names are what a test says that they are; what they were is added to `before`."""
-        for path, types in self.told_by(test, holds=holds):
+        """Narrow names by a test from here on; their earlier types are added to `before`."""
+        for path, types in self.narrowings(test, holds=holds):
             if before is not None:
                 before.setdefault(path, self._frames.frame.environment.get(path))
             self.set(path, types)
 
     def restore(self, before: Mapping[str, Types | None]) -> None:
-        """Undo narrowings that hold inside one expression only."""
+        """Undo the narrowings of one expression."""
         environment = self._frames.frame.environment
         for path, types in before.items():
             if types is None:
@@ -600,19 +612,19 @@ class Narrowing:
                 environment[path] = types
 
     def set(self, path: str, types: Types) -> None:
-        """From here on, a name or dotted attribute is of these types."""
+        """Set the types of a name or dotted attribute from here on."""
         self._frames.frame.environment[path] = types
         attribute = path.rpartition(".")[2]
         if attribute != path:
             self._frames.frame.narrowed.add(attribute)
 
-    def told_by(self, test: Expression, *, holds: bool) -> list[tuple[str, Types]]:
-        """What a test tells about names when it holds, or when it does not."""
+    def narrowings(self, test: Expression, *, holds: bool) -> list[tuple[str, Types]]:
+        """Return the types of names implied by a test that holds, or that does not hold."""
         if type(test) is nodes.Not:
-            return self.told_by(test.operand, holds=not holds)
+            return self.narrowings(test.operand, holds=not holds)
         if (type(test) is nodes.And and holds) or (type(test) is nodes.Or and not holds):
-            return [found for operand in test.operands for found in self.told_by(operand, holds=holds)]
-        if type(test) is Call and type(test.function) is Name and len(test.arguments) == 2:
+            return [found for operand in test.operands for found in self.narrowings(operand, holds=holds)]
+        if type(test) is CallExpression and type(test.function) is Name and len(test.arguments) == 2:
             return self._class_test(test.function.name, *test.arguments, holds=holds)
         return []
 
@@ -649,5 +661,5 @@ class Narrowing:
 
 
 def _flat(types: Types) -> Types:
-    parts = [_flat(part) for value in types if type(value) is Known for part in value.arguments]
-    return union([tuple([value for value in types if type(value) is not Known]), *parts])
+    parts = [_flat(part) for value in types if type(value) is BuiltinObject for part in value.arguments]
+    return union([tuple([value for value in types if type(value) is not BuiltinObject]), *parts])

@@ -1,11 +1,11 @@
-"""Fixtures of pytest: a parameter of a test, or of another fixture, is named like the fixture that it gets."""
+"""Pytest fixtures: a parameter of a test or fixture refers to the fixture with its name."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.python.entities import FunctionInfo
-from deltos.domains.graph.python.nodes import Call, last_name
+from deltos.domains.graph.python.nodes import CallExpression, last_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,26 +15,28 @@ if TYPE_CHECKING:
     from deltos.domains.graph.python.nodes import Expressions
 
 NAMING_FIXTURES = frozenset({"usefixtures", "getfixturevalue"})
-"""Functions that take the names of fixtures as strings."""
+"""Functions that take fixture names as strings."""
 _FIXTURE_DECORATORS = frozenset({"fixture", "yield_fixture"})
 
 
 def takes_fixtures(name: str, decorators: Expressions) -> bool:
-    """Whether a function gets what its parameters name: a test, or a fixture."""
+    """Whether pytest passes fixtures to a function by parameter name: it is a test or a fixture."""
     return name.startswith("test") or is_fixture(decorators)
 
 
 def is_fixture(decorators: Expressions) -> bool:
-    """Whether the decorators of a function make it a fixture: `@pytest.fixture`, `@fixture(scope="module")`."""
-    called = [each.function if type(each) is Call else each for each in decorators]
+    """Whether decorators make a function a fixture: `@pytest.fixture`, `@fixture(scope="module")`."""
+    called = [each.function if type(each) is CallExpression else each for each in decorators]
     return any(last_name(each) in _FIXTURE_DECORATORS for each in called)
 
 
 def visible_fixtures(
     inference: Inference, module: ModuleInfo, owner: ClassInfo | None, asking: str, name: str
 ) -> tuple[FunctionInfo, ...]:
-    """The fixture that a name means to a definition: of its class, its file, or the nearest conftest.py above. One that
-    asks for its own name gets the next one."""
+    """Return the fixture that a name refers to: of the class, of the file, or of the nearest conftest.py above.
+
+    A fixture that requests its own name (`asking`) gets the next one.
+    """
     for entities in _scopes(inference, module, owner, name):
         found = [each for each in entities if type(each) is FunctionInfo and is_fixture(each.decorators)]
         kept = tuple([each for each in found if each.key != asking or each.module is not module])

@@ -1,4 +1,4 @@
-"""References out of bodies: runs each statement in order, keeping what every name may be at that point."""
+"""Find the references of bodies: interpret statements in order and track the types of every name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deltos.domains.graph.python.fixtures import visible_fixtures
 from deltos.domains.graph.python.frames import Frame, Frames, merged
 from deltos.domains.graph.python.nodes import (
     Attribute,
-    Call,
+    CallExpression,
     ListDisplay,
     Name,
     Starred,
@@ -24,7 +24,7 @@ from deltos.domains.graph.python.nodes import (
     dotted,
     last_name,
 )  # fmt: skip
-from deltos.domains.graph.python.types import UNKNOWN, Known, Types, union
+from deltos.domains.graph.python.types import UNKNOWN, BuiltinObject, Types, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from deltos.domains.graph.python.nodes import Block, Expression, Expressions
 
 MAX_LOOP_REPEATS = 2
-"""Loops nested deeper than this are run once: each level would double the work."""
+"""Loops nested deeper than this are interpreted once, because each level would double the work."""
 
 
 class Flow:
-    """Runs the body of one module and collects its references and imports."""
+    """Interprets the body of one module and collects its references and imports."""
 
     def __init__(self, inference: Inference, module: ModuleInfo) -> None:
         self.edges = FoundEdges(inference)
@@ -60,14 +60,14 @@ class Flow:
         self._breaks: list[list[Environment]] = []
 
     def run_module(self, body: Block) -> None:
-        """Run the module's own statements, then every function, outer ones first."""
+        """Interpret the module's own statements, then every function, outer ones first."""
         self.run(body)
         while self._pending:
             node, outer, function = self._pending.popleft()
             self._run_function(node, outer, function)
 
     def run(self, body: Block) -> bool:
-        """Run statements; whether control reaches the end."""
+        """Interpret statements; return whether control reaches the end."""
         return all(self._statements[type(node)](self, node) is not False for node in body)  # type: ignore[arg-type]
 
     def _visible_fixtures(self, name: str) -> tuple[FunctionInfo, ...]:
@@ -112,7 +112,7 @@ class Flow:
                 self._evaluator.name(decorator, "decorate")
             elif type(decorator) is Attribute:
                 self._evaluator.attribute(decorator, "decorate")
-            elif type(decorator) is Call and type(decorator.function) in (Name, Attribute):
+            elif type(decorator) is CallExpression and type(decorator.function) in (Name, Attribute):
                 self._decorate((decorator.function,))
                 for value in self._evaluator.quietly(decorator.function):
                     if isinstance(value, ClassInfo):
@@ -167,19 +167,21 @@ class Flow:
             for imported in node.names
             if imported.name != "*"
         }
-        needed = [each for each in modules if not self._takes_submodules_alone(each, node, found)]
+        needed = [each for each in modules if not self._imports_only_submodules(each, node, found)]
         self._import_modules(node, modules, needed)
         if not modules:
             self.unresolved_imports += 1
         for imported, entities in found.items():
             self._import_name(imported, entities, modules)
-            self.unresolved_imports += any(names.surely_lacks(each, imported.name) for each in modules)
+            self.unresolved_imports += any(names.certainly_lacks(each, imported.name) for each in modules)
 
-    def _takes_submodules_alone(
-        self, package: Entity, node: nodes.FromImport, found: Mapping[nodes.ImportedName, tuple[Entity, ...]]
+    def _imports_only_submodules(
+        self, package: Entity, node: nodes.FromImport, found: Mapping[nodes.FromImportName, tuple[Entity, ...]]
     ) -> bool:
-        """Whether a module takes nothing from its own package but modules beside it: `from . import sub` waits for
-        `sub`, not for what the package itself has yet to run."""
+        """Whether a module imports only sibling modules from its own package.
+
+        `from . import sub` needs `sub`, but not the rest of the package, so it does not add to an import cycle.
+        """
         if type(package) is not ModuleInfo or not package.is_package or not self._module.is_below(package.package):
             return False
         return len(found) == len(node.names) and all(
@@ -188,7 +190,7 @@ class Flow:
         )
 
     def _import_name(
-        self, imported: nodes.ImportedName, entities: tuple[Entity, ...], modules: tuple[Entity, ...]
+        self, imported: nodes.FromImportName, entities: tuple[Entity, ...], modules: tuple[Entity, ...]
     ) -> None:
         self.edges.note(imported.line, imported.name, entities, "import")
         for entity in entities:
@@ -203,7 +205,7 @@ class Flow:
     def _import_modules(
         self, node: nodes.ImportModule | nodes.FromImport, modules: tuple[Entity, ...], needed: Collection[Entity]
     ) -> None:
-        """Note the modules that a statement names; those that are `needed` have to be run before it."""
+        """Record the modules that a statement names; the `needed` ones must run before it."""
         for entity in modules:
             if type(entity) is External:
                 self.unresolved_imports += entity.is_missing
@@ -243,7 +245,7 @@ class Flow:
         self._store(node.target, types or left)
 
     def _store(self, target: Expression, types: Types) -> None:
-        """Assign to a name, an attribute, an item or each part of a tuple."""
+        """Assign to a name, an attribute, an item, or each part of a tuple."""
         if type(target) is Name:
             self._store_name(target, types)
         elif type(target) is Attribute:
@@ -251,7 +253,7 @@ class Flow:
         elif type(target) is TupleDisplay or type(target) is ListDisplay:
             for index, part in enumerate(target.items):
                 if type(part) is Starred:
-                    self._store(part.value, (Known("list", (element_of(types, self._inference),)),))
+                    self._store(part.value, (BuiltinObject("list", (element_of(types, self._inference),)),))
                 else:
                     self._store(part, unpacked(types, index, self._inference))
         else:
@@ -263,7 +265,7 @@ class Flow:
             self._evaluator.inner[name] = types
             return
         if name not in frame.local:
-            # Where the name also stands for something imported, that thing is not what is written.
+            # The name may also refer to an import, which is not the thing that is assigned.
             written = [entity for entity in self._frames.lookup(name)[0] if isinstance(entity, VariableInfo)]
             self.edges.note(target.line, name, written, "write")
         types = types or frame.declared.get(name, UNKNOWN)
@@ -276,7 +278,7 @@ class Flow:
         line, name = target.line, target.name
         values = self._evaluator.evaluate(target.value)
         for value in values:
-            # A property is its getter: the setter is a part of it, not a second thing to refer to.
+            # A property is represented by its getter; the setter is not a separate target.
             self.edges.note(line, name, first_of_each(self._inference.attribute(value, name)[0]), "write")
         if not values:
             self.edges.note_unknown(line, name, "write")
@@ -300,7 +302,7 @@ class Flow:
             self._evaluator.visit(value)
         return False
 
-    def _stop(self, _node: nodes.Stop) -> bool:
+    def _stop(self, _node: nodes.LoopJump) -> bool:
         if self._breaks:
             self._breaks[-1].append(self._frames.frame.environment)
         return False
@@ -351,7 +353,7 @@ class Flow:
         self.run(node.otherwise)
 
     def _loop(self, once: Callable[[], bool]) -> None:
-        """Run a loop's body, once more if what names may be at its start changed."""
+        """Interpret a loop's body, and once more if the types at its start changed."""
         frame = self._frames.frame
         self._loops += 1
         for _ in range(2 if self._loops <= MAX_LOOP_REPEATS else 1):
@@ -371,7 +373,7 @@ class Flow:
             types = self._evaluator.evaluate(value)
             if target is not None:
                 self._store(target, entered(types, self._inference, is_async=node.is_async))
-        self.run(node.body)  # whether or not it ends: the context manager may swallow what was raised
+        self.run(node.body)  # the result is ignored, because the context manager may suppress an exception
 
     def _try(self, node: nodes.Try) -> bool:
         frame = self._frames.frame
@@ -415,13 +417,13 @@ class Flow:
         nodes.Evaluate: _evaluate, nodes.Assign: _assign, nodes.Declare: _declare, nodes.Augment: _augment,
         nodes.Return: _return, nodes.If: _if, nodes.For: _for, nodes.While: _while, nodes.With: _with,
         nodes.Try: _try, nodes.Define: _define, nodes.DefineClass: _class, nodes.ImportModule: _import,
-        nodes.FromImport: _from_import, nodes.Stop: _stop, nodes.Raise: _raise, nodes.Assert: _assert,
+        nodes.FromImport: _from_import, nodes.LoopJump: _stop, nodes.Raise: _raise, nodes.Assert: _assert,
         nodes.Match: _match,
     }  # fmt: skip
 
 
 def _is_submodule(entity: Entity, package: ModuleInfo, name: str) -> bool:
-    """Whether something is the module or the folder that a package has under a name."""
+    """Whether an entity is the module or folder that a package has under a name."""
     stem = f"{package.package}/{name}" if package.package else name
     if type(entity) is NamespaceFolder:
         return entity.folder == stem

@@ -1,10 +1,10 @@
-"""What is known at the point that a running body has reached: names, narrowed attributes, and the scopes around."""
+"""State of an interpreted body at the current point: names, narrowed attributes, and enclosing scopes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.python.types import UNKNOWN, Known, SuperOf, Types, either, union
+from deltos.domains.graph.python.types import UNKNOWN, BuiltinObject, SuperOf, Types, either, union
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ Environment = dict[str, Types]
 
 
 class Frame:
-    """A module, class body or function that is being run."""
+    """A module, class body or function that is interpreted."""
 
     __slots__ = (
         "assigned", "declared", "defined", "environment", "everything", "function", "local", "narrowed", "outer",
@@ -45,12 +45,12 @@ class Frame:
         self.assigned: AbstractSet[str] = frozenset()
 
     def bind(self, name: str, types: Types) -> None:
-        """Let a name be this from here on; functions inside see the union of all it was."""
+        """Set the types of a name from here on; nested functions see the union of all types it had."""
         self.environment[name] = types
         self.everything[name] = either(self.everything.get(name, ()), types)
 
     def definition(self, name: str) -> tuple[Entity, ...]:
-        """What a definition or import here binds a name to, if one does."""
+        """Return the definition or import that a name is bound to in this frame."""
         entity = self.defined.get(name)
         return () if entity is None else (entity,)
 
@@ -65,10 +65,10 @@ class Frame:
 
 
 def merged(environments: Sequence[Environment], assigned: AbstractSet[str]) -> Environment:
-    """What names may be where several paths meet.
+    """Return the types of names where several control paths meet.
 
-    A name that the function assigns is unbound where a path lacks it; for any other, what a path lacks is a narrowing,
-    and one that not every path has is void.
+    A name that the function assigns may be unbound on a path. For any other name, a path without an entry lacks a
+    narrowing, and a narrowing that not every path has is dropped.
     """
     first, *rest = environments
     if not rest:
@@ -89,7 +89,7 @@ def merged(environments: Sequence[Environment], assigned: AbstractSet[str]) -> E
 
 
 class Frames:
-    """The point that a running body has reached: implements `evaluate.Position`."""
+    """The current point of an interpreted body; implements `evaluate.Position`."""
 
     def __init__(self, inference: Inference, module: ModuleInfo) -> None:
         self.frame = Frame(None)
@@ -97,7 +97,7 @@ class Frames:
         self._module = module
 
     def lookup(self, name: str) -> tuple[Sequence[Entity], Types | None]:
-        """Look in this frame, in the functions around it, in the module, in builtins."""
+        """Look in this frame, in the functions around it, in the module, and in builtins."""
         frame = self.frame
         types = frame.environment.get(name)
         if name in frame.local:
@@ -112,7 +112,7 @@ class Frames:
         return self._inference.names.name_in(self._module, name), types
 
     def _local_types(self, frame: Frame, name: str) -> Types:
-        """A local name that was not assigned before this point: a parameter, or unknown."""
+        """Return the types of a local name that is not assigned before this point: those of a parameter, or unknown."""
         index = frame.parameters.get(name)
         if index is None or frame.function is None:
             return UNKNOWN
@@ -122,11 +122,11 @@ class Frames:
         return either(self._local_types(frame, name), frame.everything.get(name, UNKNOWN))
 
     def self_type(self) -> Types:
-        """Not known: only interfaces are asked for what `Self` declares."""
+        """Return unknown: `Self` is only resolved in interfaces."""
         return UNKNOWN
 
     def super_of(self) -> Types:
-        """`super()` in the nearest method around this point."""
+        """Return the type of `super()` in the nearest method around this point."""
         frame: Frame | None = self.frame
         while frame is not None and (frame.function is None or frame.function.owner is None):
             frame = frame.outer
@@ -136,9 +136,11 @@ class Frames:
         return tuple([SuperOf(owner, value) for value in self._inference.receiver(frame.function)])
 
     def sent(self) -> Types:
-        """What the declared generator type says that `yield` gives."""
+        """Return the send type of the declared generator type."""
         function = self.frame.function
         if function is None or function.returns is None:
             return UNKNOWN
         declared = self._inference.returned(function)
-        return union([value.arguments[1] for value in declared if type(value) is Known and value.name == "generator"])
+        return union(
+            [value.arguments[1] for value in declared if type(value) is BuiltinObject and value.name == "generator"]
+        )

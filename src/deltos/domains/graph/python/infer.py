@@ -1,6 +1,6 @@
-"""Lazy inference over all interfaces: what names, members, annotations and calls may be.
+"""Lazy type inference over all interfaces: names, members, annotations and calls.
 
-Every answer depends on nothing but facts: `memo` remembers it with what it stood on.
+Every result depends only on facts; `memo` caches it with the facts that it depends on.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.kernel.memo import DepthMemo
 from deltos.domains.graph.python import nodes
-from deltos.domains.graph.python.builtins import element_of, known_generic, known_method
+from deltos.domains.graph.python.builtins import builtin_generic, call_builtin_method, element_of
 from deltos.domains.graph.python.entities import (
     ClassInfo,
     External,
@@ -28,9 +28,9 @@ from deltos.domains.graph.python.nodes import Assigned, DeclaredName, Subscript,
 from deltos.domains.graph.python.types import (
     UNKNOWN,
     Bound,
-    Known,
-    KnownMethod,
-    Partial,
+    BuiltinMethod,
+    BuiltinObject,
+    CallableReturning,
     SelfType,
     SuperOf,
     Types,
@@ -51,30 +51,30 @@ if TYPE_CHECKING:
     from deltos.domains.graph.python.types import Value
 
 Meanings = tuple[tuple["Entity", ...], "Types"]
-_NOWHERE = InterfaceScope(ModuleInfo("", "", 0, nodes.EMPTY_INTERFACE))
+_NO_SCOPE = InterfaceScope(ModuleInfo("", "", 0, nodes.EMPTY_INTERFACE))
 _ENUMS = frozenset({"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"})
-_ALIASES = frozenset({nodes.Name, nodes.Attribute, Subscript, nodes.Operation})
+_ALIASES = frozenset({nodes.Name, nodes.Attribute, Subscript, nodes.OperatorExpression})
 _TYPE_VARIABLES = frozenset({"TypeVar", "ParamSpec", "TypeVarTuple"})
 
 
 class Inference:
-    """Answers what entities, members, calls and annotations may be."""
+    """Infers the types of entities, members, calls and annotations."""
 
     def __init__(self, project: ProjectFacts) -> None:
         self.memo = DepthMemo()
         self.names = Names(project, self.memo)
 
-    def _at(self, scope: InterfaceScope) -> Evaluator:
+    def _evaluator(self, scope: InterfaceScope) -> Evaluator:
         return Evaluator(self, InterfacePosition(self, scope))
 
     def types_of(self, entities: Sequence[Entity]) -> Types:
-        """What a name may be that refers to the entities."""
+        """Return the types of a name that refers to `entities`."""
         if len(entities) == 1:
             return self.type_of(entities[0])
         return union([self.type_of(entity) for entity in entities])
 
     def type_of(self, entity: Entity) -> Types:
-        """What one entity is as a value."""
+        """Return the types of one entity as a value."""
         if isinstance(entity, VariableInfo):
             return self.variable(entity)
         if isinstance(entity, FunctionInfo):
@@ -82,17 +82,17 @@ class Inference:
         return (entity,)
 
     def evaluated(self, scope: InterfaceScope, node: Expression) -> Types:
-        """What an expression of an interface may be."""
-        return self._at(scope).evaluate(node)
+        """Return the types of an expression of an interface."""
+        return self._evaluator(scope).evaluate(node)
 
     def annotated(self, scope: InterfaceScope, node: Expression) -> Types:
-        """What an annotation in an interface declares."""
-        return self._at(scope).annotate(node)
+        """Return the types that an annotation of an interface declares."""
+        return self._evaluator(scope).annotate(node)
 
     # --- variables, parameters and functions
 
     def variable(self, variable: VariableInfo) -> Types:
-        """What a variable may be: as declared, else the union of all that is assigned to it."""
+        """Return the types of a variable: as declared, or else the union of all assignments."""
         return self.memo.recall(("variable", variable), self._variable, variable)
 
     def _variable(self, variable: VariableInfo) -> Types:
@@ -109,7 +109,7 @@ class Inference:
         return union([self.evaluated(scope, binding.value) for scope, binding in sources])
 
     def local(self, function: FunctionInfo, name: str) -> Meanings | None:
-        """A parameter or local name of a function; None when the name is neither."""
+        """Return the meaning of a parameter or local name of a function; None if it has no such name."""
         for index, parameter in enumerate(function.parameters):
             if parameter.name == name:
                 return (), either(self.parameter(function, index), self._locals(function, name))
@@ -136,13 +136,13 @@ class Inference:
         return union(found)
 
     def parameter(self, function: FunctionInfo, index: int) -> Types:
-        """What a parameter may be inside its function."""
+        """Return the types of a parameter inside its function."""
         return self.memo.recall(("parameter", function, index), self._parameter, function, index)
 
     def _parameter(self, function: FunctionInfo, index: int) -> Types:
         self.memo.dependencies |= function.module.bit
         formal = function.parameters[index]
-        evaluator = self._at(function.outer_scope())
+        evaluator = self._evaluator(function.outer_scope())
         if formal.annotation is not None:
             types = evaluator.annotate(formal.annotation)
         elif index == 0 and formal.kind == nodes.POSITIONAL and self._has_receiver(function):
@@ -151,11 +151,11 @@ class Inference:
             types = self._inherited_parameter(function, formal.name) or evaluator.evaluate(formal.default)
             types = types or self._fixture_value(function, formal)
         if formal.kind == nodes.VARIADIC:
-            return (Known("sequence", (types,)),)
-        return (Known("dict", (UNKNOWN, types)),) if formal.kind == nodes.KEYWORDS else types
+            return (BuiltinObject("sequence", (types,)),)
+        return (BuiltinObject("dict", (UNKNOWN, types)),) if formal.kind == nodes.KEYWORDS else types
 
-    def _fixture_value(self, function: FunctionInfo, formal: nodes.Parameter) -> Types:
-        """What the fixture gives that a parameter of a test is named like."""
+    def _fixture_value(self, function: FunctionInfo, formal: nodes.ParameterNode) -> Types:
+        """Return the types of the fixture that a parameter of a test or fixture is named like."""
         if formal.default is not None or not takes_fixtures(function.name, function.decorators):
             return UNKNOWN
         found: list[Types] = []
@@ -164,7 +164,9 @@ class Inference:
             if fixture.is_generator:
                 given = element_of(given, self, is_async=fixture.is_async)
             elif fixture.is_async:
-                given = union([value.arguments[0] for value in given if type(value) is Known and value.arguments])
+                given = union(
+                    [value.arguments[0] for value in given if type(value) is BuiltinObject and value.arguments]
+                )
             found.append(given)
         return union(found)
 
@@ -172,7 +174,7 @@ class Inference:
         return function.owner is not None and (self.shape(function).kind != "static" or function.name == "__new__")
 
     def _inherited_parameter(self, function: FunctionInfo, name: str) -> Types:
-        """An unannotated parameter takes the annotation of the method that it overrides."""
+        """Return the annotation of the overridden method for a parameter without an annotation."""
         if function.owner is None or function.name == "__init__":
             return UNKNOWN
         for entity in self.member_after(function.owner, function.name):
@@ -184,7 +186,7 @@ class Inference:
         return UNKNOWN
 
     def receiver(self, function: FunctionInfo) -> Types:
-        """What `self` or `cls` is inside a method."""
+        """Return the types of `self` or `cls` in a method."""
         owner = function.owner
         if owner is None:
             return UNKNOWN
@@ -195,24 +197,24 @@ class Inference:
         return (SelfType(owner, is_class=is_class),)
 
     def shape(self, function: FunctionInfo) -> FunctionShape:
-        """What decorators make of a function."""
+        """Return how decorators change a function."""
         if not function.decorators:
             return undecorated(function)
         return self.memo.recall(("shape", function), self._shape, function) or undecorated(function)
 
     def _shape(self, function: FunctionInfo) -> FunctionShape:
         self.memo.dependencies |= function.module.bit
-        return shape_of(function, self._at(function.outer_scope()))
+        return shape_of(function, self._evaluator(function.outer_scope()))
 
     def function_value(self, function: FunctionInfo) -> Types:
-        """A function as a value, after its decorators."""
+        """Return the types of a decorated function as a value."""
         if not function.decorators:
             return (function,)
         replaced = self.shape(function).replaced
         return (function,) if replaced is None else replaced
 
     def returned(self, function: FunctionInfo) -> Types:
-        """What calling a function gives, type variables and `Self` not yet replaced."""
+        """Return the types of a call result, before type variables and `Self` are replaced."""
         return self.memo.recall(("returned", function), self._returned, function)
 
     def _returned(self, function: FunctionInfo) -> Types:
@@ -221,30 +223,30 @@ class Inference:
             types = self.annotated(function.outer_scope(), function.returns)
             types = self._self_annotated(function, types)
             if function.is_async and not function.is_generator and not _is_iterator(types):
-                types = (Known("coroutine", (types,)),)
+                types = (BuiltinObject("coroutine", (types,)),)
         else:
             types = self._inferred_return(function)
         wraps = self.shape(function).wraps
         if wraps:
-            return (Known("context", (_yielded(types),)),)
+            return (BuiltinObject("context", (_yielded(types),)),)
         return types
 
     def _inferred_return(self, function: FunctionInfo) -> Types:
-        evaluator = self._at(function.scope())
+        evaluator = self._evaluator(function.scope())
         result = union([evaluator.evaluate(value) for value in function.returned])
         if function.is_generator:
             items = [evaluator.evaluate(value.value) for value in function.yielded if type(value) is nodes.Yield]
-            return (Known("generator", (union(items), UNKNOWN, result)),)
-        return (Known("coroutine", (result,)),) if function.is_async else result
+            return (BuiltinObject("generator", (union(items), UNKNOWN, result)),)
+        return (BuiltinObject("coroutine", (result,)),) if function.is_async else result
 
     def _self_annotated(self, function: FunctionInfo, types: Types) -> Types:
-        """`def m(self: T) -> T` returns the receiver: the same as `Self`."""
+        """Treat `def m(self: T) -> T` like a return type of `Self`."""
         if function.owner is None or not function.parameters or function.parameters[0].annotation is None:
             return types
         own = self.annotated(function.outer_scope(), function.parameters[0].annotation)
         if len(own) != 1:
             return types
-        if type(own[0]) is Known and own[0].name == "class":
+        if type(own[0]) is BuiltinObject and own[0].name == "class":
             own = own[0].arguments[0]
         if len(own) != 1 or type(own[0]) is not TypeVariable:
             return types
@@ -253,16 +255,16 @@ class Inference:
     # --- attributes
 
     def attribute(self, value: Value, name: str) -> Meanings:
-        """The attribute of a value: the definitions it refers to and what it may be."""
-        if type(value) is Known:
-            return (), (KnownMethod(value, name),)
+        """Return the definitions that an attribute of a value refers to, and its types."""
+        if type(value) is BuiltinObject:
+            return (), (BuiltinMethod(value, name),)
         if type(value) is TypeVariable:
             return self._attribute_of_all(self.bound_of(value), name)
         entities = self.attribute_entities(value, name)
-        return (entities, self._seen_through(value, entities)) if entities else ((), UNKNOWN)
+        return (entities, self._member_types(value, entities)) if entities else ((), UNKNOWN)
 
     def attribute_entities(self, value: Value, name: str) -> tuple[Entity, ...]:
-        """The definitions that an attribute of a value refers to."""
+        """Return the definitions that an attribute of a value refers to."""
         if type(value) is Instance:
             return self.member(value.info, name)
         if type(value) is SelfType:
@@ -279,8 +281,8 @@ class Inference:
             return self.names.module_entities(f"{value.folder}/{name}") or (External(name, is_missing=True),)
         return self.attribute(value, name)[0] if type(value) is TypeVariable else ()
 
-    def _seen_through(self, value: Value, entities: tuple[Entity, ...]) -> Types:
-        """What a member may be when it is read from a value."""
+    def _member_types(self, value: Value, entities: tuple[Entity, ...]) -> Types:
+        """Return the types of members when they are read from a value."""
         if type(value) in (ModuleInfo, External, NamespaceFolder):
             return self.types_of(entities)
         if type(value) is SuperOf:
@@ -294,7 +296,7 @@ class Inference:
         return self._specialised(value, types)
 
     def _specialised(self, value: Value, types: Types) -> Types:
-        """Replace the type parameters of a generic class by what they are for this value."""
+        """Replace the type parameters of a generic class by the type arguments of a value."""
         info = (
             value.info if isinstance(value, (Instance, SelfType)) else value if isinstance(value, ClassInfo) else None
         )
@@ -307,14 +309,14 @@ class Inference:
         return tuple([entity for entities, _ in found for entity in entities]), union([part for _, part in found])
 
     def of_class(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
-        """A member of a class object: its own, a base's, or its metaclass's."""
+        """Return a member of a class object: its own, a base's, or its metaclass's."""
         entities = self.member(info, name)
         for meta in () if entities else self.metaclasses(info):
             entities = entities or self.member(meta, name)
         return entities
 
     def _bound(self, entity: Entity, receiver: Value, *, of_class: bool = False) -> Types:
-        """A member as seen through an object or a class."""
+        """Return the types of a member read from an object or a class."""
         if type(entity) is FunctionInfo:
             return self._bound_function(entity, receiver, of_class=of_class)
         types = self.type_of(entity)
@@ -325,7 +327,7 @@ class Inference:
     def _bound_function(self, function: FunctionInfo, receiver: Value, *, of_class: bool) -> Types:
         shape = self.shape(function)
         if shape.replaced is not None:
-            return self.for_receiver(union([self._got(value) for value in shape.replaced]), receiver)
+            return self.for_receiver(union([self._descriptor_value(value) for value in shape.replaced]), receiver)
         match shape.kind:
             case "property":
                 return UNKNOWN if of_class else self.for_receiver(self.returned(function), receiver)
@@ -337,12 +339,13 @@ class Inference:
                 return (function,) if of_class else (Bound(function, receiver),)
 
     def _described(self, variable: VariableInfo, types: Types, *, of_class: bool) -> Types:
-        """What reading a class variable gives where its value is a descriptor."""
+        """Apply the descriptor protocol to a class variable."""
         if not variable.bindings or variable.owner is None:
             return types
-        return union([self._got(value) for value in types]) if not of_class else types
+        return union([self._descriptor_value(value) for value in types]) if not of_class else types
 
-    def _got(self, value: Value) -> Types:
+    def _descriptor_value(self, value: Value) -> Types:
+        """Return the result of `__get__` if the value is a descriptor, or else the value."""
         if type(value) is Instance and self.member(value.info, "__get__"):
             return self.call_method(value, "__get__")
         return (value,)
@@ -354,7 +357,7 @@ class Inference:
     # --- calls
 
     def call(self, value: Value, arguments: CallArguments) -> Types:
-        """What calling a value may give."""
+        """Return the types of a call of a value."""
         if type(value) is Bound:
             return self._call_function(value.function, value.receiver, arguments)
         if type(value) is ClassInfo:
@@ -369,23 +372,23 @@ class Inference:
                 return (SelfType(value.info, is_class=False),)
             case Instance() | SelfType():
                 return self.call_method(value, "__call__", arguments)
-            case KnownMethod():
-                return known_method(value, arguments)
-            case Known(name="class"):
+            case BuiltinMethod():
+                return call_builtin_method(value, arguments)
+            case BuiltinObject(name="class"):
                 return value.arguments[0]
-            case Partial():
+            case CallableReturning():
                 return value.result
             case _:
                 return UNKNOWN
 
     def call_all(self, types: Types, arguments: CallArguments) -> Types:
-        """What calling any of the values may give."""
+        """Return the types of a call of any of the values."""
         return union([self.call(value, arguments) for value in types])
 
     def call_method(self, value: Value, name: str, arguments: CallArguments | None = None) -> Types:
-        """What calling a method of a value gives."""
+        """Return the types of a call of a value's method."""
         _, types = self.attribute(value, name)
-        given = arguments or CallArguments(self._at(_NOWHERE), (), ())
+        given = arguments or CallArguments(self._evaluator(_NO_SCOPE), (), ())
         return self.call_all(types, given)
 
     def _call_function(self, function: FunctionInfo, receiver: Value | None, arguments: CallArguments) -> Types:
@@ -398,13 +401,13 @@ class Inference:
         return types if receiver is None else self.for_receiver(types, receiver)
 
     def enum_members(self, info: ClassInfo) -> Types:
-        """What iterating over a class gives: its members where it is an enumeration."""
+        """Return the element types of a class that is an enumeration."""
         return (info.instance,) if self.is_enum(info) else UNKNOWN
 
     # --- classes
 
     def own_member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
-        """What a name of a class body, or an attribute set on its objects, refers to; bases left out."""
+        """Return what a name in a class body, or an attribute set on its objects, refers to, without bases."""
         self.memo.dependencies |= info.module.bit
         found: dict[Entity, None] = {}
         bindings = info.bindings.get(name, ())
@@ -416,11 +419,11 @@ class Inference:
         return tuple(found)
 
     def member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
-        """A member of a class or of the first of its bases that has it."""
+        """Return a member of a class or of the first base that has it."""
         return self.memo.recall(("member", info, name), self._first_member, info, name, 0)
 
     def member_after(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
-        """A member as `super()` in a method of the class finds it."""
+        """Return a member as `super()` in a method of the class finds it."""
         return self.memo.recall(("after", info, name), self._first_member, info, name, 1)
 
     def _first_member(self, info: ClassInfo, name: str, start: int) -> tuple[Entity, ...]:
@@ -428,7 +431,7 @@ class Inference:
         for base in self.mro(info)[start:]:
             self.memo.dependencies |= base.module.bit
             if name in base.bindings:
-                # Setting an attribute that a base defines as a property does not define it anew.
+                # Assigning to an attribute that a base defines as a property does not define a new attribute.
                 if assigned is not None and type(base.bindings[name][0]) is not nodes.BoundFunction:
                     break
                 return self.own_member(base, name)
@@ -437,7 +440,7 @@ class Inference:
         return () if assigned is None else self.own_member(assigned, name)
 
     def mro(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
-        """A class and its project bases in the order in which members are looked up; circular bases are cut."""
+        """Return a class and its project bases in lookup order; cyclic bases are cut."""
         found = self.memo.recall(("mro", info), self._mro, info)
         return found or (info,)
 
@@ -447,7 +450,7 @@ class Inference:
         return (info, *_merged([[other for other in self.mro(base) if other is not info] for base in bases] + [bases]))
 
     def bases(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
-        """The project classes that a class names as its bases."""
+        """Return the project classes that a class names as its bases."""
         return self.memo.recall(("bases", info), self._bases, info)
 
     def _bases(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
@@ -459,7 +462,7 @@ class Inference:
         return tuple(dict.fromkeys(found))
 
     def metaclasses(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
-        """The metaclass of a class or of the first of its bases that names one."""
+        """Return the metaclass of a class or of the first base that names one."""
         return self.memo.recall(("metaclass", info), self._metaclasses, info)
 
     def _metaclasses(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
@@ -472,13 +475,13 @@ class Inference:
         return ()
 
     def is_enum(self, info: ClassInfo) -> bool:
-        """Whether a class is an enumeration, by the names of its outside bases."""
+        """Whether a class is an enumeration, judged by the names of its external bases."""
         return any(last_name(node) in _ENUMS for base in self.mro(info) for node in base.bases)
 
     # --- annotations
 
     def declared(self, entities: Sequence[Entity], types: Types) -> Types:
-        """What a value may be that is annotated with the name of the entities."""
+        """Return the types of a value annotated with the name of `entities`."""
         found: list[Types] = []
         for entity in entities:
             match entity:
@@ -487,11 +490,11 @@ class Inference:
                 case VariableInfo():
                     found.append(self.alias(entity))
                 case External():
-                    found.append(known_generic(entity.name, ()) or UNKNOWN)
+                    found.append(builtin_generic(entity.name, ()) or UNKNOWN)
         return union(found) if entities else instances_of(types)
 
     def alias(self, variable: VariableInfo) -> Types:
-        """What a value may be that is annotated with a type alias or type variable."""
+        """Return the types of a value annotated with a type alias or type variable."""
         return self.memo.recall(("alias", variable), self._alias, variable)
 
     def _alias(self, variable: VariableInfo) -> Types:
@@ -505,7 +508,7 @@ class Inference:
         return union(found)
 
     def bound_of(self, variable: TypeVariable) -> Types:
-        """The upper bound or the constraints of a type variable."""
+        """Return the upper bound or the constraints of a type variable."""
         module = self.names.module(variable.path)
         if module is None:
             return UNKNOWN
@@ -520,12 +523,12 @@ class Inference:
         return union(found)
 
     def parameterised(self, entities: Sequence[Entity], arguments: list[Types]) -> Types:
-        """What a value may be that is annotated with a generic and its type arguments."""
+        """Return the types of a value annotated with a generic and type arguments."""
         found: list[Types] = []
         for entity in entities:
             match entity:
                 case External():
-                    found.append(known_generic(entity.name, arguments) or UNKNOWN)
+                    found.append(builtin_generic(entity.name, arguments) or UNKNOWN)
                 case ClassInfo():
                     found.append((Instance(entity, tuple(arguments)),))
                 case VariableInfo():
@@ -533,14 +536,14 @@ class Inference:
         return union(found)
 
     def solution_of(self, info: ClassInfo, arguments: tuple[Types, ...]) -> dict[TypeVariable, Types]:
-        """What the type parameters of a class and of its bases are, given the arguments of the class."""
+        """Return the type parameters of a class and of its bases, given the type arguments of the class."""
         own, inherited = self.memo.recall(("parameters", info), self._parameters_of, info) or ((), {})
         given = dict(zip(own, arguments, strict=False))
         solution = {variable: substitute(types, given) for variable, types in inherited.items()}
         return {**solution, **given}
 
     def _parameters_of(self, info: ClassInfo) -> tuple[tuple[TypeVariable, ...], dict[TypeVariable, Types]]:
-        """The type parameters of a class, in order, and what its bases' parameters are in terms of them."""
+        """Return the type parameters of a class in order, and those of its bases expressed by them."""
         self.memo.dependencies |= info.module.bit
         scope = info.outer_scope()
         own: dict[TypeVariable, None] = {}
@@ -557,7 +560,7 @@ class Inference:
 
 
 def _preferred(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
-    """Of several functions of one name the first: the getter of a property, an overload that says most."""
+    """Of several functions with one name, keep the first: the getter of a property, or the first overload."""
     if len(entities) > 1 and all(type(entity) is FunctionInfo for entity in entities):
         return entities[:1]
     return entities
@@ -574,22 +577,26 @@ def _class_side(receiver: Value) -> Value:
 
 
 def _is_iterator(types: Types) -> bool:
-    return any(type(value) is Known and value.name in ("iterator", "generator") for value in types)
+    return any(type(value) is BuiltinObject and value.name in ("iterator", "generator") for value in types)
 
 
 def _yielded(types: Types) -> Types:
     return union(
-        [value.arguments[0] for value in types if type(value) is Known and value.name in ("generator", "iterator")]
+        [
+            value.arguments[0]
+            for value in types
+            if type(value) is BuiltinObject and value.name in ("generator", "iterator")
+        ]
     )
 
 
-def _type_variable(value: Expression) -> nodes.Call | None:
-    """The call that makes a type variable; None for anything else."""
-    return value if type(value) is nodes.Call and last_name(value.function) in _TYPE_VARIABLES else None
+def _type_variable(value: Expression) -> nodes.CallExpression | None:
+    """Return the call that creates a type variable; None for anything else."""
+    return value if type(value) is nodes.CallExpression and last_name(value.function) in _TYPE_VARIABLES else None
 
 
 def _merged(sequences: list[list[ClassInfo]]) -> list[ClassInfo]:
-    """C3 linearisation; where the bases contradict each other, the order in which they are met."""
+    """Return the C3 linearisation; if the bases contradict each other, use the order in which they are met."""
     merged: list[ClassInfo] = []
     pending = [list(sequence) for sequence in sequences if sequence]
     while pending:
@@ -607,7 +614,7 @@ def _next_head(pending: Sequence[list[ClassInfo]]) -> ClassInfo:
     return pending[0][0]
 
 
-# --- what decorators make of a function
+# --- effects of decorators
 
 _DECORATED_KINDS = {
     **dict.fromkeys(("builtins.property", "functools.cached_property", "abc.abstractproperty"), "property"),
@@ -619,7 +626,11 @@ _CONTEXT_MANAGERS = frozenset({"contextlib.contextmanager", "contextlib.asynccon
 
 @dataclass(frozen=True, slots=True)
 class FunctionShape:
-    """`kind` is plain, static, class or property; `wraps`: it became a context manager; `replaced`: by what."""
+    """How decorators change a function.
+
+    `kind` is plain, static, class or property; `wraps` marks a context manager; `replaced` are the types of the object
+    that replaces the function.
+    """
 
     kind: str = "plain"
     wraps: bool = False
@@ -635,12 +646,13 @@ _IMPLICIT = {
 
 
 def undecorated(function: FunctionInfo) -> FunctionShape:
-    """What a function is by itself: a few special methods are static or of the class without saying so."""
+    """Return the shape of a function without decorators; some special methods are implicitly static or class methods.
+    """
     return PLAIN if function.owner is None else _IMPLICIT.get(function.name, PLAIN)
 
 
 def shape_of(function: FunctionInfo, evaluator: Evaluator) -> FunctionShape:
-    """Read the decorators from the inside out."""
+    """Apply decorators from the inside out."""
     shape = undecorated(function)
     for decorator in reversed(function.decorators):
         shape = _decorated(shape, decorator, evaluator)
@@ -650,16 +662,17 @@ def shape_of(function: FunctionInfo, evaluator: Evaluator) -> FunctionShape:
 def _decorated(shape: FunctionShape, decorator: Expression, evaluator: Evaluator) -> FunctionShape:
     if type(decorator) is nodes.Attribute and decorator.name in ("setter", "getter", "deleter"):
         return FunctionShape("property")
-    callee = decorator.function if type(decorator) is nodes.Call else decorator
+    callee = decorator.function if type(decorator) is nodes.CallExpression else decorator
     for value in evaluator.evaluate(callee):
         if type(value) is External:
-            return _outside(shape, value.name)
+            return _external_decorator(shape, value.name)
         if type(value) is ClassInfo:
             return FunctionShape(shape.kind, shape.wraps, (value.instance,))
     return shape
 
 
-def _outside(shape: FunctionShape, name: str) -> FunctionShape:
+def _external_decorator(shape: FunctionShape, name: str) -> FunctionShape:
+    """Apply a decorator from outside the project."""
     if name in _CONTEXT_MANAGERS:
         return FunctionShape(shape.kind, wraps=True)
     return FunctionShape(_DECORATED_KINDS[name], shape.wraps) if name in _DECORATED_KINDS else shape

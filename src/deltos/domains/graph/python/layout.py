@@ -1,4 +1,4 @@
-"""Where imports lead: which file a dotted module name means when it is imported from a given file."""
+"""Find the file that a dotted module name refers to when it is imported from a given file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Layout:
 
     @cached_property
     def folders(self) -> frozenset[str]:
-        """Every folder with a Python file somewhere below."""
+        """Folders with a Python file somewhere below."""
         found: set[str] = set()
         for path in self._paths:
             if path.endswith(SUFFIXES):
@@ -34,10 +34,10 @@ class Layout:
 
     @cached_property
     def roots(self) -> tuple[str, ...]:
-        """Folders whose packages are imported by their own name, the project's root first."""
+        """Folders whose packages are imported by their own name, the project root first."""
         found = {"src"} & self.folders
         for path in self._paths:
-            if path.endswith("/pyproject.toml"):  # a package of its own, whose __init__.py may have no line
+            if path.endswith("/pyproject.toml"):  # a separate package, whose __init__.py may be empty and not indexed
                 folder = path.rpartition("/")[0]
                 found |= {folder, f"{folder}/src"} & self.folders
         for folder in self.folders:
@@ -47,12 +47,12 @@ class Layout:
         return ("", *sorted(found - {""}, key=lambda root: (root.count("/"), root)))
 
     def is_package(self, folder: str) -> bool:
-        """Whether a folder has an `__init__` of its own."""
+        """Whether a folder has an `__init__` file."""
         prefix = f"{folder}/" if folder else ""
         return f"{prefix}__init__.py" in self._paths or f"{prefix}__init__.pyi" in self._paths
 
     def absolute(self, module: str, importer: str) -> str | None:
-        """The file or folder that an absolute import means; None when it is not of this project."""
+        """Return the file or folder that an absolute import refers to; None if it is external."""
         folder = importer.rpartition("/")[0]
         key = (folder, module)
         if key not in self._found:
@@ -60,7 +60,7 @@ class Layout:
         return self._found[key]
 
     def relative(self, module: str, level: int, importer: str) -> str | None:
-        """The file or folder that a relative import means."""
+        """Return the file or folder that a relative import refers to."""
         folder = importer.rpartition("/")[0]
         for _ in range(level - 1):
             if not folder:
@@ -71,12 +71,12 @@ class Layout:
         return self.below(folder, module)
 
     def below(self, folder: str, module: str) -> str | None:
-        """The file or folder of a dotted name counted from `folder`."""
+        """Return the file or folder of a dotted name relative to `folder`."""
         prefix = f"{folder}/" if folder else ""
         return self.module_of(prefix + module.replace(".", "/"))
 
     def module_of(self, stem: str) -> str | None:
-        """The file of a module given by path without suffix; a plain folder is itself."""
+        """Return the file of a module path without suffix; a folder without `__init__` is returned itself."""
         for candidate in (f"{stem}/__init__.py", f"{stem}.py", f"{stem}/__init__.pyi", f"{stem}.pyi"):
             if candidate in self._paths:
                 return candidate.removeprefix("/")
@@ -93,7 +93,7 @@ class Layout:
             if start.endswith(SUFFIXES):
                 return found
             as_namespace = as_namespace or found
-        # A folder that merely shares its name with a standard module does not hide it.
+        # A plain folder does not shadow a standard module of the same name.
         return as_namespace if top not in sys.stdlib_module_names else None
 
     def _search_path(self, folder: str) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ class Layout:
         return known
 
     def _own_roots(self, folder: str) -> Iterator[str]:
-        """The importer's own root and the plain folders above it, nearest first."""
+        """Yield the importer's own root and the folders above it that are no packages, nearest first."""
         while True:
             if not self.is_package(folder):
                 yield folder

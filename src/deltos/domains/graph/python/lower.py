@@ -1,4 +1,4 @@
-"""Lower a syntax tree to nodes, in one pass that also collects the symbols and interfaces of the file."""
+"""Lower a syntax tree to nodes in one pass that also collects the symbols and interfaces of the file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.fixtures import NAMING_FIXTURES, takes_fixtures
 from deltos.domains.graph.python.nodes import last_name
 from deltos.domains.graph.python.scopes import OpenScope, class_interface, frozen_bindings, function_interface
-from deltos.domains.graph.python.source import Source, doc_of, kinds_of, signature_of
+from deltos.domains.graph.python.source import SourceText, doc_of, kinds_of, signature_of
 from deltos.domains.graph.python.unparsed import unparsed_names
 from deltos.store.symbols import Symbol
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     LowerExpression = Callable[["Lowering", tree_sitter.Node], Expression]
     LowerStatement = Callable[["Lowering", tree_sitter.Node, list[Statement]], None]
 
-DEEPEST_EXPRESSION = 60
-"""Deeper nesting is generated code: its names are still read, its structure is not."""
-DEEPEST_BLOCK = 60
+MAX_EXPRESSION_DEPTH = 60
+"""Deeper expressions are generated code; their names are read, but not their structure."""
+MAX_BLOCK_DEPTH = 60
 """Blocks nested deeper than this are generated code and are skipped."""
 
 _OPERATOR_METHODS = {
@@ -43,8 +43,8 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 def extract(data: bytes, tree: tree_sitter.Tree) -> FileFacts:
-    """Symbols, interface and body of a file; a file with syntax errors gives what can be read of it."""
-    lowering = Lowering(Source(data), tree.language)
+    """Return symbols, interface and body of a file; after a syntax error, as much as can be parsed."""
+    lowering = Lowering(SourceText(data), tree.language)
     body = lowering.lower_module(tree.root_node)
     interface = nodes.ModuleInterface(
         frozen_bindings(lowering.module.bindings),
@@ -59,19 +59,19 @@ def extract(data: bytes, tree: tree_sitter.Tree) -> FileFacts:
 
 
 def _parts(lowering: Lowering, interface: nodes.ModuleInterface) -> Iterator[tuple[str, object]]:
-    """The interface by top-level name; what concerns all names stands under `*`."""
+    """Yield the interface by top-level name; the part `*` concerns all names."""
     pieces: dict[str, list[object]] = {name: [found] for name, found in interface.bindings.items()}
     for key, piece in (*interface.classes.items(), *interface.functions.items()):
         pieces.setdefault(key.partition(".")[0].partition("#")[0], []).append((key, piece))
     yield from pieces.items()
-    # A name that hides a builtin changes what others meant by it without ever having looked for it here.
+    # A new name that shadows a builtin affects files that use the builtin and never looked for the name here.
     yield "*", (interface.stars, interface.exported, sorted(_BUILTINS & lowering.module.bindings.keys()))
 
 
 class Lowering:
-    """Lowers one file; afterwards holds its symbols and the interfaces of its classes and functions."""
+    """Lowers one file; afterwards it holds the symbols and the interfaces of classes and functions."""
 
-    def __init__(self, source: Source, language: tree_sitter.Language) -> None:
+    def __init__(self, source: SourceText, language: tree_sitter.Language) -> None:
         self.source = source
         self.kinds = kinds_of(language)
         self.module = OpenScope("module", "")
@@ -90,14 +90,14 @@ class Lowering:
         self._quoting = False
 
     def lower_module(self, root: tree_sitter.Node) -> Block:
-        """The body of the whole file."""
+        """Return the body of the whole file."""
         body = self._block(root)
         self._variable_symbols(self.module, self.module.bindings, self.module.lines)
         return body
 
     def expression(self, node: tree_sitter.Node) -> Expression:
-        """One expression; None when nothing in it can name a definition."""
-        if self._depth >= DEEPEST_EXPRESSION:
+        """Return one expression; None if nothing in it can refer to a definition."""
+        if self._depth >= MAX_EXPRESSION_DEPTH:
             return self._flattened(node)
         self._depth += 1
         lowered = self._expressions.get(node.kind_id, Lowering._many)(self, node)
@@ -105,8 +105,8 @@ class Lowering:
         return lowered
 
     def annotation(self, node: tree_sitter.Node) -> Expression:
-        """A type annotation: like an expression, but strings in it are code."""
-        if self._depth >= DEEPEST_EXPRESSION:
+        """Return a type annotation: like an expression, but strings in it are code."""
+        if self._depth >= MAX_EXPRESSION_DEPTH:
             return self._flattened(node)
         self._depth += 1
         lowered = self._annotation(node)
@@ -123,26 +123,26 @@ class Lowering:
             return self._generic_type(node)
         if node.type == "union_type":
             first, *rest = [self.annotation(child) for child in (node.children[0], node.children[-1])]
-            return nodes.Operation("__or__", first, tuple(rest))
+            return nodes.OperatorExpression("__or__", first, tuple(rest))
         if node.type in _ANNOTATION_CONTAINERS:
             return self._annotation_container(node)
         return self.expression(node)
 
     def parts(self, node: tree_sitter.Node) -> list[tree_sitter.Node]:
-        """The named children of a node, without comments and line continuations."""
+        """Return the named children of a node, without comments and line continuations."""
         extras = self.kinds.extras
         return [child for child in node.named_children if child.kind_id not in extras]
 
     def many(self, expressions: Iterable[Expression]) -> Expression:
-        """Expressions that are evaluated for their names alone."""
+        """Combine expressions that are evaluated only for their names."""
         kept = tuple([expression for expression in expressions if expression is not None])
         if not kept:
             return None
-        return kept[0] if len(kept) == 1 and type(kept[0]) is nodes.Several else nodes.Several(kept)
+        return kept[0] if len(kept) == 1 and type(kept[0]) is nodes.NamesOnly else nodes.NamesOnly(kept)
 
     def parameters(self, node: tree_sitter.Node) -> Parameters:
-        """The parameters of a function or lambda."""
-        found: list[nodes.Parameter] = []
+        """Return the parameters of a function or lambda."""
+        found: list[nodes.ParameterNode] = []
         kind = nodes.POSITIONAL
         for child in node.children:
             match child.type:
@@ -157,11 +157,11 @@ class Lowering:
                         kind = nodes.KEYWORD_ONLY
         return tuple(found)
 
-    def _parameter(self, node: tree_sitter.Node, kind: int) -> nodes.Parameter:
+    def _parameter(self, node: tree_sitter.Node, kind: int) -> nodes.ParameterNode:
         stated, given = node.child_by_field_name("type"), node.child_by_field_name("value")
         annotation = self.annotation(stated) if stated is not None else None
         default = self.expression(given) if given is not None else None
-        return nodes.Parameter(self._parameter_name(node), _splat_kind(node, kind), annotation, default)
+        return nodes.ParameterNode(self._parameter_name(node), _splat_kind(node, kind), annotation, default)
 
     def _parameter_name(self, node: tree_sitter.Node) -> str:
         while node.kind_id != self.kinds.identifier and node.named_child_count:
@@ -186,20 +186,20 @@ class Lowering:
         self._quoting = quoting
         if last_name(function) in NAMING_FIXTURES and children[-1].kind_id == self.kinds.argument_list:
             arguments = (*arguments, *self._fixture_names(children[-1]))
-        return nodes.Call(function, arguments, keywords)
+        return nodes.CallExpression(function, arguments, keywords)
 
     def _fixture_names(self, node: tree_sitter.Node) -> Expressions:
-        """The plain strings among arguments, as names of fixtures."""
+        """Return the plain string arguments as fixture names."""
         texts = [(self.source.line(child), self._string_text(child)) for child in self.parts(node)]
         return tuple([nodes.FixtureName(line, text) for line, text in texts if text and text.isidentifier()])
 
     def fixtures(self, node: tree_sitter.Node) -> Expressions:
-        """The parameters without a default, as names of fixtures."""
+        """Return the parameters without a default as fixture names."""
         found = [child for child in self.parts(node) if child.child_by_field_name("value") is None]
         return tuple([nodes.FixtureName(self.source.line(child), self._parameter_name(child)) for child in found])
 
     def arguments(self, node: tree_sitter.Node) -> tuple[Expressions, nodes.Keywords]:
-        """Positional and keyword arguments of a call or class statement."""
+        """Return the positional and keyword arguments of a call or class statement."""
         kinds = self.kinds
         if node.kind_id != kinds.argument_list:
             return (self.expression(node),), ()
@@ -281,10 +281,10 @@ class Lowering:
         first, *rest = [self.expression(operand) for operand in self._spine(node, operator)]
         if first is None and not any(rest):
             return None
-        return nodes.Operation(_OPERATOR_METHODS.get(operator, ""), first, tuple(rest))
+        return nodes.OperatorExpression(_OPERATOR_METHODS.get(operator, ""), first, tuple(rest))
 
     def _spine(self, node: tree_sitter.Node, operator: str) -> list[tree_sitter.Node]:
-        """The operands of `a + b + c`, without recursing into the left-leaning tree of long chains."""
+        """Return the operands of `a + b + c` without recursing into the left-leaning tree of a long chain."""
         kind = node.kind_id
         operands: list[tree_sitter.Node] = []
         while node.kind_id == kind and _operator(node) == operator:
@@ -322,7 +322,7 @@ class Lowering:
     def _walrus(self, node: tree_sitter.Node) -> Expression:
         target, value = node.children[0], self.expression(node.children[-1])
         name = self._name(target)
-        self._scope.assign(name, value)  # also out of a comprehension, which leaks it on purpose
+        self._scope.assign(name, value)  # by definition, a walrus in a comprehension binds in the outer scope
         return nodes.Walrus(name.line, name.name, value)
 
     def _star(self, node: tree_sitter.Node) -> Expression:
@@ -349,7 +349,7 @@ class Lowering:
         return self.many([self.expression(child) for child in node.named_children])
 
     def _flattened(self, node: tree_sitter.Node) -> Expression:
-        """All plain names under a node, found without recursion; attributes of unknown values are left out."""
+        """Return all plain names under a node without recursion; attributes of unknown values are dropped."""
         found: list[Expression] = []
         pending = [node]
         while pending:
@@ -372,7 +372,7 @@ class Lowering:
         return nodes.Subscript(self.expression(base), _one_or_tuple(items))
 
     def _annotation_container(self, node: tree_sitter.Node) -> Expression:
-        """A subscript, list or union written as an expression; its parts are annotations as well."""
+        """Return a subscript, list or union written as an expression, whose parts are annotations."""
         parts = [self.annotation(child) for child in self.parts(node)]
         if not parts:
             return None
@@ -380,7 +380,7 @@ class Lowering:
             case "subscript":
                 return nodes.Subscript(parts[0], _one_or_tuple(parts[1:]))
             case "binary_operator":
-                return nodes.Operation("__or__", parts[0], tuple(parts[1:]))
+                return nodes.OperatorExpression("__or__", parts[0], tuple(parts[1:]))
             case "list":
                 return nodes.ListDisplay(tuple(parts))
             case "parenthesized_expression":
@@ -389,7 +389,7 @@ class Lowering:
                 return nodes.TupleDisplay(tuple(parts))
 
     def _string_text(self, node: tree_sitter.Node) -> str | None:
-        """The content of a plain string literal; None for anything else."""
+        """Return the content of a plain string literal; None for anything else."""
         if node.kind_id != self.kinds.string:
             return None
         children = node.children
@@ -398,7 +398,8 @@ class Lowering:
         return self.source.string(children[1])
 
     def _quoted(self, node: tree_sitter.Node) -> Expression:
-        """A string where a type may be quoted: `Union["Node", "Leaf"]`, `cast("Node", value)`."""
+        """Return a string as a type in places where types may be quoted: `Union["Node", "Leaf"]`, `cast("Node",
+        value)`."""
         text = self._string_text(node)
         if text is None or not _LOOKS_LIKE_TYPE(text):
             return None
@@ -414,7 +415,7 @@ class Lowering:
         statement = tree.root_node.named_children[:1]
         if not statement or statement[0].kind_id != self.kinds.expression_statement or tree.root_node.has_error:
             return None
-        nested = Lowering(Source(data), self._language)
+        nested = Lowering(SourceText(data), self._language)
         return nodes.on_line(nested.annotation(statement[0].children[0]), line)
 
     # --- patterns of match
@@ -456,7 +457,7 @@ class Lowering:
     # --- blocks
 
     def _block(self, node: tree_sitter.Node) -> Block:
-        if self._nesting >= DEEPEST_BLOCK:
+        if self._nesting >= MAX_BLOCK_DEPTH:
             return ()
         self._nesting += 1
         handlers = self._statements
@@ -471,7 +472,7 @@ class Lowering:
         return tuple(lowered)
 
     def _body_of(self, node: tree_sitter.Node) -> Block:
-        """The statements of a clause's block; empty when it has none."""
+        """Return the statements of a clause's block; empty if it has none."""
         for child in reversed(node.children):
             if child.kind_id == self.kinds.block:
                 return self._block(child)
@@ -535,7 +536,7 @@ class Lowering:
         out.append(nodes.Augment(target, _OPERATOR_METHODS.get(parts[1].type[:-1], ""), value))
 
     def _note_exported(self, name: str, value: tree_sitter.Node, *, replace: bool) -> None:
-        """Read the names out of `__all__ = [...]` and `__all__ += [...]`."""
+        """Record the names in `__all__ = [...]` and `__all__ += [...]`."""
         if name != "__all__":
             return
         strings = [text for child in value.named_children if (text := self._string_text(child)) is not None]
@@ -551,7 +552,7 @@ class Lowering:
         out.append(nodes.Return(value))
 
     def _stop(self, _node: tree_sitter.Node, out: list[Statement]) -> None:
-        out.append(nodes.Stop())
+        out.append(nodes.LoopJump())
 
     def _raise(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         out.append(nodes.Raise(tuple([self.expression(part) for part in self.parts(node)])))
@@ -561,7 +562,7 @@ class Lowering:
         out.append(nodes.Assert(test, message[0] if message else None))
 
     def _names_of_other_scope(self, node: tree_sitter.Node, _out: list[Statement]) -> None:
-        self._scope.elsewhere.update(self.source.name(child) for child in self.parts(node))
+        self._scope.global_names.update(self.source.name(child) for child in self.parts(node))
 
     def _other(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         self._evaluate([self.expression(part) for part in self.parts(node)], out)
@@ -592,10 +593,10 @@ class Lowering:
     def _from_import(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         origin, *children = self.parts(node)
         module, level = self._origin(origin)
-        names: list[nodes.ImportedName] = []
+        names: list[nodes.FromImportName] = []
         for child in children:
             if child.kind_id == self.kinds.wildcard_import:
-                names.append(nodes.ImportedName(self.source.line(child), "*", ""))
+                names.append(nodes.FromImportName(self.source.line(child), "*", ""))
                 if self._scope is self.module:
                     self.stars.append((module, level))
                 continue
@@ -604,11 +605,11 @@ class Lowering:
             alias = self.source.name(child.children[-1]) if aliased else ""
             line = self.source.line(child)
             self._scope.bind(alias or name, nodes.BoundImport(module, level, name), line)
-            names.append(nodes.ImportedName(line, name, alias))
+            names.append(nodes.FromImportName(line, name, alias))
         out.append(nodes.FromImport(self.source.line(node), module, level, tuple(names)))
 
     def _origin(self, node: tree_sitter.Node) -> tuple[str, int]:
-        """The module of a from-import and how many dots stand before it."""
+        """Return the module of a from-import and the number of dots before it."""
         text = self.source.string(node)
         module = text.lstrip(". ")
         return module.replace(" ", ""), text[: len(text) - len(module)].count(".")
@@ -665,7 +666,7 @@ class Lowering:
         out.append(nodes.With(tuple(items), is_async, self._body_of(node)))
 
     def _with_item(self, node: tree_sitter.Node, *, is_async: bool) -> tuple[Expression, Expression]:
-        value = node.children[0] if node.child_count else node  # a stray character has no parts
+        value = node.children[0] if node.child_count else node  # a stray character has no children
         if value.kind_id != self.kinds.as_pattern:
             return (self.expression(value), None)
         parts = self.parts(value)
@@ -752,7 +753,7 @@ class Lowering:
         self._scope = outer
         is_async = node.children[0].type == "async"
         self.functions[key] = function_interface(scope, name, decorators, parameters, returns, is_async=is_async)
-        local = tuple(sorted(scope.bindings.keys() - scope.elsewhere))
+        local = tuple(sorted(scope.bindings.keys() - scope.global_names))
         fixtures = self.fixtures(parameter_node) if takes_fixtures(name, decorators) else ()
         out.append(nodes.Define(line, name, key, decorators, parameters, returns, local, body, fixtures))
 
@@ -797,7 +798,7 @@ class Lowering:
         )
 
     def _variable_symbols(self, scope: OpenScope, names: Iterable[str], lines: dict[str, int]) -> None:
-        """A symbol for each name that is assigned in a module or class and is no definition or import."""
+        """Add a symbol for each name assigned in a module or class that is neither a definition nor an import."""
         for name in names:
             key = f"{scope.key}.{name}" if scope.key else name
             if key in self._keys or not _is_variable(scope, name):
@@ -805,7 +806,7 @@ class Lowering:
             self._keys[key] = 1
             self.symbols.append(Symbol(key, name, "variable", lines[name], lines[name]))
 
-    # --- which method lowers which kind of syntax
+    # --- methods by kind of syntax node
 
     EXPRESSIONS: ClassVar[Mapping[str, LowerExpression]] = {
         "identifier": _name, "attribute": _attribute, "call": _call, "subscript": _subscript, "tuple": _tuple,
@@ -845,7 +846,7 @@ def _statements(language: tree_sitter.Language) -> Mapping[int, LowerStatement]:
 
 
 def _by_number(language: tree_sitter.Language, handlers: Mapping[str, Handler]) -> Mapping[int, Handler]:
-    """Handlers by the grammar's own numbers of what they lower."""
+    """Return handlers by the grammar's numbers of their node kinds."""
     return {kinds_of(language).number(kind): handler for kind, handler in handlers.items()}
 
 
@@ -858,12 +859,12 @@ def _tested(clause: nodes.Clause, test: Expression) -> nodes.Clause:
 
 
 def _operator(node: tree_sitter.Node) -> str:
-    """The operator between two operands; a comment or a line break may stand before it."""
+    """Return the operator between two operands; a comment or a line break may precede it."""
     return next((child.type for child in node.children if not child.is_named), "")
 
 
 def _splat_kind(node: tree_sitter.Node, kind: int) -> int:
-    """A parameter's kind, from the stars before it."""
+    """Return a parameter's kind, judged by the stars before it."""
     first = node.named_children[0].type if node.type == "typed_parameter" else node.type
     if first == "list_splat_pattern":
         return nodes.VARIADIC
@@ -876,7 +877,7 @@ def _is_variable(scope: OpenScope, name: str) -> bool:
 
 
 def _receiver(outer: OpenScope, decorators: Expressions, parameters: Parameters) -> str:
-    """The name of a method's first parameter; empty where there is none to set attributes on."""
+    """Return the name of a method's first parameter; empty if it has none to set attributes on."""
     if outer.kind != "class" or not parameters or parameters[0].kind != nodes.POSITIONAL:
         return ""
     is_static = any(type(decorator) is nodes.Name and decorator.name == "staticmethod" for decorator in decorators)

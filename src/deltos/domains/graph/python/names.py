@@ -1,11 +1,11 @@
-"""Names of modules: which file an import means, and which definitions a module-level name refers to."""
+"""Find the files that imports refer to, and the definitions that module-level names refer to."""
 
 from __future__ import annotations
 
 import builtins
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.kernel.dependencies import all_names, any_called, missing_name, outside_package
+from deltos.domains.graph.kernel.dependencies import all_names, external_package, files_named, missing_name
 from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.entities import External, ModuleInfo, NamespaceFolder, assignments
 from deltos.domains.graph.python.layout import SUFFIXES, Layout
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Names:
-    """Finds modules and what their names refer to."""
+    """Resolves modules and module-level names."""
 
     def __init__(self, project: ProjectFacts, memo: DepthMemo) -> None:
         self.memo = memo
@@ -31,14 +31,14 @@ class Names:
     # --- dependencies
 
     def bit(self, dependency: str) -> int:
-        """The bit that stands for a file, or for a name looked for, in sets of dependencies."""
+        """Return the bit of a dependency (a file or a name that is looked up) in dependency sets."""
         found = self._bits.get(dependency)
         if found is None:
             found = self._bits[dependency] = 1 << len(self._bits)
         return found
 
     def dependency_names(self, bits: int) -> frozenset[str]:
-        """The files and names that a set of bits stands for."""
+        """Return the files and names of a dependency set."""
         names = tuple(self._bits)
         digits = f"{bits:b}"[::-1]
         found: list[str] = []
@@ -51,7 +51,7 @@ class Names:
     # --- modules
 
     def module(self, path: str) -> ModuleInfo | None:
-        """The module in a file; None when the file is not there or has no facts."""
+        """Return the module in a file; None if the file does not exist or has no facts."""
         self.memo.dependencies |= self.bit(path)
         if path not in self._modules:
             interface = self._project.interface(path)
@@ -62,11 +62,11 @@ class Names:
         return self._modules[path]
 
     def module_entities(self, stem: str) -> tuple[Entity, ...]:
-        """The module or namespace folder at a path without suffix."""
-        self._look_for(stem.rpartition("/")[2])
-        return self._at(self._layout.module_of(stem))
+        """Return the module or namespace folder at a path without suffix."""
+        self._depend_on_name(stem.rpartition("/")[2])
+        return self._entity_at(self._layout.module_of(stem))
 
-    def _at(self, place: str | None) -> tuple[Entity, ...]:
+    def _entity_at(self, place: str | None) -> tuple[Entity, ...]:
         if place is None:
             return ()
         if not place.endswith(SUFFIXES):
@@ -74,27 +74,27 @@ class Names:
         module = self.module(place)
         return () if module is None else (module,)
 
-    def _look_for(self, name: str) -> None:
-        """Depend on whether any file or folder of a name exists: one that appears may change what an import means."""
-        self.memo.dependencies |= self.bit(any_called(name))
+    def _depend_on_name(self, name: str) -> None:
+        """Depend on the existence of any file or folder with a name: a new one may change what an import refers to."""
+        self.memo.dependencies |= self.bit(files_named(name))
 
     def imported(self, module: str, level: int, importer: ModuleInfo) -> tuple[Entity, ...]:
-        """The module that an import statement names."""
+        """Return the module that an import statement names."""
         top, _, last = module.partition(".")[0], "", module.rpartition(".")[2]
-        self._look_for(last)
+        self._depend_on_name(last)
         if level:
             place = self._layout.relative(module, level, importer.path)
-            return self._at(place) if place is not None else (External(f".{module}", is_missing=True),)
-        self._look_for(top)
+            return self._entity_at(place) if place is not None else (External(f".{module}", is_missing=True),)
+        self._depend_on_name(top)
         place = self._layout.absolute(module, importer.path)
         if place is not None:
-            return self._at(place)
-        self.memo.dependencies |= self.bit(outside_package(top))
+            return self._entity_at(place)
+        self.memo.dependencies |= self.bit(external_package(top))
         is_missing = top != module and self._layout.absolute(top, importer.path) is not None
         return (External(module, is_missing=is_missing),)
 
     def imported_name(self, module: str, level: int, name: str, importer: ModuleInfo) -> tuple[Entity, ...]:
-        """What `from module import name` refers to."""
+        """Return what `from module import name` refers to."""
         found: list[Entity] = []
         for origin in self.imported(module, level, importer):
             match origin:
@@ -108,9 +108,9 @@ class Names:
                     found.append(origin.member(name))
         return tuple(found) or (External(f"{module}.{name}", is_missing=True),)
 
-    def surely_lacks(self, origin: Entity, name: str) -> bool:
-        """Whether a package or a plain folder has neither the name nor a module of it, and gets none at run time: the
-        module is gone."""
+    def certainly_lacks(self, origin: Entity, name: str) -> bool:
+        """Whether a package or namespace folder has neither the name nor a submodule of it, and cannot get it at run
+        time."""
         if type(origin) is NamespaceFolder:
             return not self.module_entities(f"{origin.folder}/{name}")
         if type(origin) is not ModuleInfo or not origin.is_package:
@@ -122,7 +122,7 @@ class Names:
         )
 
     def exported_names(self, module: ModuleInfo) -> tuple[str, ...]:
-        """The names that `from module import *` brings."""
+        """Return the names that `from module import *` binds."""
         return self.memo.recall(("exported", module), self._exported, module)
 
     def _exported(self, module: ModuleInfo) -> tuple[str, ...]:
@@ -138,7 +138,7 @@ class Names:
         return tuple(dict.fromkeys(names))
 
     def name_in(self, module: ModuleInfo, name: str, *, imported: bool = False) -> tuple[Entity, ...]:
-        """What a module-level name refers to; builtins come last unless it is imported from elsewhere."""
+        """Return what a module-level name refers to; builtins come last, and not at all if the name is `imported`."""
         found = self.memo.recall(("name", module, name), self._name_in, module, name)
         if not found and not imported:
             return (External(f"builtins.{name}"),) if hasattr(builtins, name) else ()
@@ -171,7 +171,7 @@ class Names:
         return tuple(found)
 
     def bound(self, module: ModuleInfo, binding: Binding) -> tuple[Entity, ...]:
-        """What a definition or an import binds its name to."""
+        """Return the definition or import that a binding refers to."""
         if type(binding) is BoundClass:
             info = module.class_of(binding.key)
             return () if info is None else (info,)

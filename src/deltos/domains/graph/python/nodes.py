@@ -1,7 +1,7 @@
-"""The intermediate form of Python source: lowering writes it, inference and flow read it, MessagePack keeps it.
+"""Intermediate form of Python source: lowering writes it, inference and flow read it, MessagePack stores it.
 
-An expression that names nothing (a number, a plain string) is None. A number is a node's tag in the stored form: no two
-nodes share one. Where a node carries a line, it is its first field: `without_lines` relies on it.
+An expression without names (a number, a plain string) is None. The tag of a node is its number in the stored form and
+must be unique. A node with a line has it as its first field, on which `without_lines` relies.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Attribute(Node, frozen=True, tag=1):
     name: str
 
 
-class Call(Node, frozen=True, tag=2):
+class CallExpression(Node, frozen=True, tag=2):
     """`function(arguments, name=value)`; the keyword of `**value` is empty."""
 
     function: Expression
@@ -114,7 +114,7 @@ class Not(Node, frozen=True, tag=12):
     operand: Expression
 
 
-class Operation(Node, frozen=True, tag=13):
+class OperatorExpression(Node, frozen=True, tag=13):
     """`first + a + b`, with the method of the operator: `__add__`."""
 
     method: str
@@ -161,8 +161,8 @@ class Starred(Node, frozen=True, tag=19):
     value: Expression
 
 
-class Several(Node, frozen=True, tag=20):
-    """Operands that are evaluated for their names; the result is nothing of interest."""
+class NamesOnly(Node, frozen=True, tag=20):
+    """Operands that are evaluated only for their names."""
 
     operands: Expressions
 
@@ -179,53 +179,53 @@ class Slice(Node, frozen=True, tag=22):
     operands: Expressions
 
 
-# --- where the value of a bound name comes from, beside a plain expression
+# --- sources of a bound name's value, in addition to plain expressions
 
 
 class Element(Node, frozen=True, tag=23):
-    """One element of an iterable."""
+    """An element of an iterable."""
 
     iterable: Expression
     is_async: bool
 
 
 class Unpacked(Node, frozen=True, tag=24):
-    """The element at an index of what is unpacked."""
+    """The element at an index of an unpacked value."""
 
     value: Expression
     index: int
 
 
 class Rest(Node, frozen=True, tag=25):
-    """What a starred target takes of what is unpacked."""
+    """The elements that a starred target takes of an unpacked value."""
 
     value: Expression
 
 
 class Entered(Node, frozen=True, tag=26):
-    """What `with` binds."""
+    """The value that `with … as` binds."""
 
     value: Expression
     is_async: bool
 
 
 class Caught(Node, frozen=True, tag=27):
-    """What `except` binds."""
+    """The exception that `except … as` binds."""
 
     classes: Expression
 
 
 class FixtureName(Node, frozen=True, tag=28):
-    """The name of a fixture of pytest: a parameter, or a string that asks for it."""
+    """The name of a pytest fixture: a parameter, or a string that requests it."""
 
     line: int
     name: str
 
 
 Expression = Union[  # noqa: UP007 (classes that are evaluated late cannot be joined by |)
-    Name, Attribute, Call, Subscript, TupleDisplay, ListDisplay, SetDisplay, DictDisplay, Comprehension, Or, And,
-    Conditional, Not, Operation, Await, Yield, YieldFrom, Lambda, Walrus, Starred, Several, QuotedType, Slice, Element,
-    Unpacked, Rest, Entered, Caught, FixtureName, None,
+    Name, Attribute, CallExpression, Subscript, TupleDisplay, ListDisplay, SetDisplay, DictDisplay, Comprehension, Or,
+    And, Conditional, Not, OperatorExpression, Await, Yield, YieldFrom, Lambda, Walrus, Starred, NamesOnly, QuotedType,
+    Slice, Element, Unpacked, Rest, Entered, Caught, FixtureName, None,
 ]  # fmt: skip
 Expressions = tuple[Expression, ...]
 Keywords = tuple[tuple[str, Expression], ...]
@@ -233,8 +233,8 @@ Keywords = tuple[tuple[str, Expression], ...]
 POSITIONAL, VARIADIC, KEYWORD_ONLY, KEYWORDS = range(4)
 
 
-class Parameter(Node, frozen=True):
-    """A parameter of a function or lambda; the kind is one of the four above."""
+class ParameterNode(Node, frozen=True):
+    """A parameter of a function or lambda; the kind is one of the four constants above."""
 
     name: str
     kind: int
@@ -242,7 +242,7 @@ class Parameter(Node, frozen=True):
     default: Expression
 
 
-Parameters = tuple[Parameter, ...]
+Parameters = tuple[ParameterNode, ...]
 
 
 # --- statements
@@ -284,7 +284,7 @@ class Return(Node, frozen=True, tag=44):
 
 
 class Branch(Node, frozen=True):
-    """One test of an `if` and what runs when it holds."""
+    """One test of an `if` with its body."""
 
     test: Expression
     body: Block
@@ -341,7 +341,7 @@ class Try(Node, frozen=True, tag=49):
 
 
 class Define(Node, frozen=True, tag=50):
-    """A function; `local` are the names that its body assigns, `fixtures` the parameters that are named like them."""
+    """A function; `local` are the names that its body assigns, `fixtures` the parameters that name fixtures."""
 
     line: int
     name: str
@@ -374,7 +374,7 @@ class ImportModule(Node, frozen=True, tag=52):
     alias: str
 
 
-class ImportedName(Node, frozen=True):
+class FromImportName(Node, frozen=True):
     """One name of a from-import; `*` for all."""
 
     line: int
@@ -383,15 +383,15 @@ class ImportedName(Node, frozen=True):
 
 
 class FromImport(Node, frozen=True, tag=53):
-    """`from module import names`, the module after `level` dots."""
+    """`from module import names`, with `level` dots before the module."""
 
     line: int
     module: str
     level: int
-    names: tuple[ImportedName, ...]
+    names: tuple[FromImportName, ...]
 
 
-class Stop(Node, frozen=True, tag=54):
+class LoopJump(Node, frozen=True, tag=54):
     """`break` or `continue`."""
 
 
@@ -427,47 +427,47 @@ class Match(Node, frozen=True, tag=57):
 
 Statement = Union[  # noqa: UP007 (as above)
     Evaluate, Assign, Declare, Augment, Return, If, For, While, With, Try, Define, DefineClass, ImportModule,
-    FromImport, Stop, Raise, Assert, Match,
+    FromImport, LoopJump, Raise, Assert, Match,
 ]  # fmt: skip
 Block = tuple[Statement, ...]
 
 
-# --- interfaces: what other files may depend on
+# --- interfaces, on which other files may depend
 
 
 class BoundClass(Node, frozen=True, tag=70):
-    """A name means the class of a key."""
+    """A name bound to the class with a key."""
 
     key: str
 
 
 class BoundFunction(Node, frozen=True, tag=71):
-    """A name means the function of a key."""
+    """A name bound to the function with a key."""
 
     key: str
 
 
 class Assigned(Node, frozen=True, tag=72):
-    """A name means the value of an expression."""
+    """A name bound to the value of an expression."""
 
     value: Expression
 
 
 class DeclaredName(Node, frozen=True, tag=73):
-    """A name means what its annotation says, or the value of an expression."""
+    """A name with an annotation, and the expression assigned to it."""
 
     annotation: Expression
     value: Expression
 
 
 class BoundModule(Node, frozen=True, tag=74):
-    """A name means a module."""
+    """A name bound to a module."""
 
     module: str
 
 
 class BoundImport(Node, frozen=True, tag=75):
-    """A name means a name of another module."""
+    """A name bound to a name of another module."""
 
     module: str
     level: int
@@ -481,14 +481,14 @@ ASSIGNMENTS = frozenset({Assigned, DeclaredName})
 
 
 class AttributeBinding(Node, frozen=True):
-    """What a method, given by its key, sets an attribute of its receiver to."""
+    """An assignment to an attribute of the receiver, in the method with a key."""
 
     method: str
     binding: Assignment
 
 
 class ClassInterface(Node, frozen=True):
-    """What other files may ask about a class."""
+    """The part of a class that other files may depend on."""
 
     name: str
     decorators: Expressions
@@ -499,9 +499,10 @@ class ClassInterface(Node, frozen=True):
 
 
 class FunctionInterface(Node, frozen=True):
-    """What other files may ask about a function: its signature, and what an inferred return type is made of.
+    """The part of a function that other files may depend on: its signature and the expressions of an inferred return
+    type.
 
-    `owner` is the key of the class whose body it stands in, `enclosing` that of the function around it.
+    `owner` is the key of the class that contains it, `enclosing` that of the function around it.
     """
 
     name: str
@@ -518,7 +519,7 @@ class FunctionInterface(Node, frozen=True):
 
 
 class ModuleInterface(Node, frozen=True):
-    """What other files may ask about a file: `stars` are the modules, with levels, of its `import *`."""
+    """The part of a file that other files may depend on; `stars` are the modules, with levels, of its `import *`."""
 
     bindings: Bindings
     classes: dict[str, ClassInterface]
@@ -536,7 +537,7 @@ class UnparsedName(Node, frozen=True):
 
 
 class ModuleBody(Node, frozen=True):
-    """What only a file's own resolution needs."""
+    """The part of a file that only its own resolution needs."""
 
     statements: Block
     unparsed: tuple[UnparsedName, ...] = ()
@@ -546,8 +547,8 @@ EMPTY_INTERFACE = ModuleInterface({}, {}, {}, (), None)
 
 # --- walks over any node
 
-# Here and wherever nodes are told apart: `type(node) is Name`, not isinstance, which asks the metaclass of a Struct and
-# takes eight times as long.
+# Nodes are distinguished by `type(node) is Name`: isinstance calls the metaclass of Struct, which takes eight times as
+# long.
 
 _LINED = frozenset({Name, Attribute, Walrus, FixtureName})
 _LEAVES = frozenset({str, int, bool, type(None)})
@@ -555,12 +556,12 @@ Part = TypeVar("Part")
 
 
 def without_lines(node: Part) -> Part:
-    """The same with every line blanked and without `Several`: what stays equal when code above it moves."""
+    """Return a node with all lines set to 0 and without `NamesOnly`; it stays equal when code above it moves."""
     return cast("Part", _on_line(node, 0, keep_several=False))
 
 
 def on_line(node: Expression, line: int) -> Expression:
-    """The expression moved to a line: that of the string it was written in."""
+    """Return an expression with all lines set to that of the string in which it was written."""
     return cast("Expression", _on_line(node, line, keep_several=True))
 
 
@@ -570,7 +571,7 @@ def _on_line(node: object, line: int, *, keep_several: bool) -> object:
         return node
     if kind is tuple:
         return tuple([_on_line(part, line, keep_several=keep_several) for part in cast("tuple[object, ...]", node)])
-    if kind is Several and not keep_several:
+    if kind is NamesOnly and not keep_several:
         return None
     parts = [_on_line(part, line, keep_several=keep_several) for part in astuple(cast("Node", node))]
     if kind in _LINED:
@@ -588,12 +589,12 @@ def names_in(node: object, found: set[str]) -> None:
 
 
 def last_name(node: Expression) -> str:
-    """The name, or the last part of a dotted name, that an expression is; empty for anything else."""
+    """Return the name, or the last part of the dotted name, that an expression is; empty for anything else."""
     return node.name if type(node) is Name or type(node) is Attribute else ""
 
 
 def dotted(node: Expression) -> str:
-    """`self.field` for an expression that is a name with attributes; empty for anything else."""
+    """Return `self.field` for an expression that is a name with attributes; empty for anything else."""
     if type(node) is Name:
         return node.name
     if type(node) is not Attribute:

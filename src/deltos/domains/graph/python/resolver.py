@@ -1,4 +1,4 @@
-"""The Python resolver: what the graph asks of a language, answered by extraction, inference and flow."""
+"""The Python resolver: implements the resolver protocol by extraction, inference and flow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.msgpack import Decoder
 
 from deltos.domains.graph.kernel.codec import StructCodec
-from deltos.domains.graph.kernel.dependencies import any_called
+from deltos.domains.graph.kernel.dependencies import files_named
 from deltos.domains.graph.kernel.resolver import FileFacts, Resolution
 from deltos.domains.graph.python.flow import Flow
 from deltos.domains.graph.python.infer import Inference
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from deltos.domains.graph.kernel.resolver import ProjectFacts
     from deltos.workspace.indexer import ParsedFile
 
-# What is known of other files is remembered for so many: what a remembered answer costs grows with them.
+# Files resolved with one inference cache; the cost of a cached result grows with their number.
 FILES_AT_ONCE = 1000
 
 EMPTY = FileFacts((), EMPTY_INTERFACE, ModuleBody(()))
 
 
 class PythonResolver:
-    """Facts and references of Python files."""
+    """Extracts facts and resolves references of Python files."""
 
     languages = frozenset({"python"})
     codec = StructCodec(lambda: Decoder(ModuleInterface), lambda: Decoder(ModuleBody))
 
     def extract(self, file: ParsedFile) -> FileFacts:
-        """Facts about one file, independent of all others."""
+        """Return the facts of one file, independent of all others."""
         return extract(file.data, file.tree) if file.tree is not None else EMPTY
 
     def resolve(self, project: ProjectFacts, paths: Collection[str]) -> Iterator[Resolution]:
-        """Resolve the named files against the whole project."""
+        """Resolve files against the whole project."""
         order = sorted(paths)
         for start in range(0, len(order), FILES_AT_ONCE):
             inference = Inference(project)
@@ -48,12 +48,12 @@ class PythonResolver:
                     yield _resolved(inference, path, facts.body)
             del inference
             if start + FILES_AT_ONCE < len(order):
-                gc.collect()  # modules, classes and functions know each other
+                gc.collect()  # modules, classes and functions reference each other
 
 
 def _resolved(inference: Inference, path: str, body: ModuleBody) -> Resolution:
     names, memo = inference.names, inference.memo
-    memo.dependencies = names.bit(any_called("__init__")) | names.bit(any_called("pyproject"))
+    memo.dependencies = names.bit(files_named("__init__")) | names.bit(files_named("pyproject"))
     module = names.module(path)
     if module is None:
         return Resolution(path, (), (), frozenset())

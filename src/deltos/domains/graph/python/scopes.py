@@ -1,4 +1,4 @@
-"""What extraction notes about each scope as it lowers statements: bindings, returns, attributes set on `self`."""
+"""Scopes during lowering: bindings, returns, and attributes set on `self`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class OpenScope:
-    """A module, class or function being lowered. Bindings keep the order of the source."""
+    """A module, class or function that is being lowered; bindings are in source order."""
 
     kind: str
     key: str
@@ -26,26 +26,26 @@ class OpenScope:
     attribute_lines: dict[str, int] = field(default_factory=dict)
     returns: list[Expression] = field(default_factory=list)
     yields: list[nodes.Yield | nodes.YieldFrom] = field(default_factory=list)
-    elsewhere: set[str] = field(default_factory=set)
+    global_names: set[str] = field(default_factory=set)
     used_inside: set[str] = field(default_factory=set)
 
     def bind(self, name: str, binding: Binding, line: int = 0) -> None:
-        """Note one thing that `name` may mean here."""
+        """Add one binding of `name`."""
         self.bindings.setdefault(name, []).append(binding)
         self.lines.setdefault(name, line)
 
     def assign(self, target: Expression, source: Expression) -> None:
-        """Note an assignment to a name, an attribute of the receiver, or each part of a tuple."""
+        """Record an assignment to a name, an attribute of the receiver, or each part of a tuple."""
         self._store(target, source, None, declared=False)
 
     def declare(self, target: Expression, annotation: Expression, source: Expression) -> None:
-        """Note an annotated assignment."""
+        """Record an annotated assignment."""
         self._store(target, source, annotation, declared=True)
 
     def _store(self, target: Expression, source: Expression, annotation: Expression, *, declared: bool) -> None:
         binding = nodes.DeclaredName(annotation, source) if declared else nodes.Assigned(source)
         match target:
-            case Name() if target.name not in self.elsewhere:
+            case Name() if target.name not in self.global_names:
                 self.bind(target.name, binding, target.line)
             case Attribute() if self._is_receiver(target.value):
                 self._set_attribute(target.name, binding, target.line)
@@ -66,7 +66,7 @@ class OpenScope:
 
 
 def _part_of(source: Expression, index: int, part: Expression) -> Expression:
-    """The source of one part of a tuple target."""
+    """Return the source of one part of a tuple target."""
     if type(part) is Starred:
         return nodes.Rest(source)
     items = source.items if type(source) is TupleDisplay else ()
@@ -75,14 +75,14 @@ def _part_of(source: Expression, index: int, part: Expression) -> Expression:
 
 
 def frozen_bindings(bindings: dict[str, list[Binding]]) -> Bindings:
-    """Bindings as an interface keeps them: without lines, without repetitions."""
+    """Return bindings in the form of an interface: without lines and repetitions."""
     return {name: tuple(dict.fromkeys(map(without_lines, found))) for name, found in bindings.items()}
 
 
 def class_interface(
     scope: OpenScope, name: str, decorators: Expressions, bases: Expressions, keywords: nodes.Keywords
 ) -> nodes.ClassInterface:
-    """What other files may ask about a class."""
+    """Return the part of a class that other files may depend on."""
     attributes = {
         attribute: tuple(dict.fromkeys(map(without_lines, found))) for attribute, found in scope.attributes.items()
     }
@@ -99,7 +99,7 @@ def function_interface(
     *,
     is_async: bool,
 ) -> nodes.FunctionInterface:
-    """What other files may ask about a function: signature, and what an inferred return type is made of."""
+    """Return the part of a function that other files may depend on: signature and inferred return type."""
     owner = scope.parent.key if scope.parent is not None and scope.parent.kind == "class" else ""
     enclosing = _enclosing_function(scope)
     returned = tuple(dict.fromkeys(map(without_lines, scope.returns))) if returns is None else ()
@@ -119,7 +119,7 @@ def _enclosing_function(scope: OpenScope) -> str:
 
 
 def _needed_locals(scope: OpenScope, results: tuple[Expressions, Expressions]) -> Bindings:
-    """The local bindings that returned values, attributes set here, and nested functions are made of."""
+    """Return the local bindings that returned values, attributes set here, and nested functions use."""
     needed = set(scope.used_inside)
     names_in(results, needed)
     for found in scope.parent.attributes.values() if scope.parent is not None and scope.receiver else ():
@@ -135,6 +135,6 @@ def _needed_locals(scope: OpenScope, results: tuple[Expressions, Expressions]) -
         names_in(local[name], further)
         pending.extend(sorted(further))
     if scope.parent is not None and scope.parent.kind == "function":
-        # What a nested function uses of the function around it belongs to what that one has to tell.
+        # Names that a nested function uses from the enclosing function belong to the interface of the latter.
         scope.parent.used_inside |= needed - local.keys()
     return dict(sorted(local.items()))

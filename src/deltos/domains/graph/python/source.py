@@ -1,4 +1,4 @@
-"""A source file as lowering sees it: kinds of syntax, cheap access to text and lines, signatures and docstrings."""
+"""Access to a source file during lowering: node kinds, text and lines by offset, signatures and docstrings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DOC_CHARACTERS = 300
 
 
 class Kinds:
-    """Numbers of the grammar's node kinds; comparing numbers is several times cheaper than comparing names."""
+    """Numbers of the grammar's node kinds; comparing numbers is several times faster than comparing names."""
 
     aliased_import: int
     argument_list: int
@@ -59,34 +59,34 @@ class Kinds:
         self._language = language
         for kind in Kinds.__annotations__:
             setattr(self, kind, self.number(kind))
-        # What the grammar allows between any two children of any node.
+        # Nodes that the grammar allows between any two children.
         self.extras = frozenset((self.comment, self.line_continuation))
 
     def number(self, kind: str) -> int:
-        """The number of a named node kind; -1, which no node has, when the grammar does not know it."""
+        """Return the number of a named node kind; -1, which no node has, if the grammar does not have the kind."""
         found = self._language.id_for_node_kind(kind, True)
         return -1 if found is None else found
 
 
 @cache
 def kinds_of(language: tree_sitter.Language) -> Kinds:
-    """The kinds of a grammar, looked up once."""
+    """Return the kinds of a grammar, looked up once."""
     return Kinds(language)
 
 
-class Source:
-    """The text of one file by byte offset, and the line of any offset."""
+class SourceText:
+    """The text of one file by byte offset, with the line of any offset."""
 
     __slots__ = ("_names", "_starts", "text")
 
     def __init__(self, data: bytes) -> None:
-        # One character per byte: offsets of the tree are offsets of the text, without decoding each name.
+        # One character per byte, so that offsets of the tree are offsets of the text without decoding each name.
         self.text = data.decode("latin-1")
         self._names: dict[str, str] = {}
         self._starts = line_starts(self.text)
 
     def name(self, node: tree_sitter.Node) -> str:
-        """The text of a short node, one string object per name."""
+        """Return the text of a short node, with one string object per name."""
         raw = self.text[node.start_byte : node.end_byte]
         known = self._names.get(raw)
         if known is None:
@@ -94,20 +94,20 @@ class Source:
         return known
 
     def string(self, node: tree_sitter.Node) -> str:
-        """The text of a node as written."""
+        """Return the text of a node as written."""
         return decoded(self.text[node.start_byte : node.end_byte])
 
     def line(self, node: tree_sitter.Node) -> int:
-        """The line, from 1, on which a node starts."""
+        """Return the line, from 1, on which a node starts."""
         return bisect_right(self._starts, node.start_byte)
 
     def end_line(self, node: tree_sitter.Node) -> int:
-        """The line, from 1, on which a node's last character stands."""
+        """Return the line, from 1, of a node's last character."""
         return bisect_right(self._starts, max(node.start_byte, node.end_byte - 1))
 
 
 def line_starts(text: str) -> list[int]:
-    """The offset at which each line begins."""
+    """Return the offset at which each line begins."""
     starts = [0]
     offset = text.find("\n")
     while offset >= 0:
@@ -117,20 +117,20 @@ def line_starts(text: str) -> list[int]:
 
 
 def decoded(raw: str) -> str:
-    """Bytes that were read as latin-1, as the UTF-8 they are."""
+    """Decode bytes that were read as latin-1 as UTF-8."""
     return raw.encode("latin-1").decode("utf-8", errors="replace")
 
 
-def signature_of(source: Source, node: tree_sitter.Node, body: tree_sitter.Node | None) -> str:
-    """The head of a function or class, on one line."""
+def signature_of(source: SourceText, node: tree_sitter.Node, body: tree_sitter.Node | None) -> str:
+    """Return the head of a function or class on one line."""
     end = body.start_byte if body is not None else node.end_byte
     head = decoded(source.text[node.start_byte : min(end, node.start_byte + 4 * SIGNATURE_CHARACTERS)])
     text = " ".join(head.partition("#")[0].split()).rstrip(": ")
     return text if len(text) <= SIGNATURE_CHARACTERS else text[: SIGNATURE_CHARACTERS - 1] + "…"
 
 
-def doc_of(source: Source, kinds: Kinds, body: tree_sitter.Node | None) -> str:
-    """The first paragraph of the docstring; empty when there is none."""
+def doc_of(source: SourceText, kinds: Kinds, body: tree_sitter.Node | None) -> str:
+    """Return the first paragraph of the docstring; empty if there is none."""
     first = body.named_children[0] if body is not None and body.named_child_count else None
     if first is None or first.kind_id != kinds.expression_statement or not first.named_child_count:
         return ""

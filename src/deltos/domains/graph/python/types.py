@@ -1,6 +1,6 @@
-"""What an expression may evaluate to. A type is a tuple of such values, one for each alternative; empty is unknown.
+"""Values that an expression may evaluate to. A type is a tuple of alternative values; an empty tuple is unknown.
 
-Type variables are found in types, solved from the arguments of a call, and replaced.
+Type variables in types are solved from the arguments of a call and replaced.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
     from deltos.domains.graph.python.evaluate import CallArguments
 
-WIDEST_UNION = 24
-"""A name that may be more things than this tells nothing."""
+MAX_UNION_SIZE = 24
+"""A union of more alternatives than this is unknown."""
 
-DEEPEST_CONTAINER = 4
+MAX_CONTAINER_DEPTH = 4
 
 
 @dataclass(frozen=True, slots=True)
 class SelfType:
-    """The receiver of a method, whose class may be a subclass of `info`; as `cls` when `is_class`."""
+    """The receiver of a method, whose class may be a subclass of `info`; the class itself (`cls`) if `is_class`."""
 
     info: ClassInfo
     is_class: bool
@@ -39,7 +39,7 @@ class SelfType:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A method together with the object or class that it was looked up on."""
+    """A method with the object or class that it was looked up on."""
 
     function: FunctionInfo
     receiver: Value
@@ -53,25 +53,25 @@ class SuperOf:
     receiver: Value
 
 
-class Known:
-    """An object of a builtin or standard class that matters for types: `list`, `dict`, `tuple`, `coroutine` …
+class BuiltinObject:
+    """An object of a builtin or standard class that carries types: `list`, `dict`, `tuple`, `coroutine` …
 
-    Containers of containers are kept to a small depth: recursive functions would nest them without end.
+    The nesting of containers is limited, because recursive functions would nest them without end.
     """
 
-    __slots__ = ("_hash", "arguments", "depth", "is_open", "name")
+    __slots__ = ("_hash", "arguments", "depth", "is_generic", "name")
 
     def __init__(self, name: str, arguments: tuple[Types, ...]) -> None:
         self.name = name
         self.arguments = tuple([_shallow(part) for part in arguments])
         parts = [value for part in self.arguments for value in part]
-        self.depth: int = 1 + max([value.depth for value in parts if type(value) is Known], default=0)
-        self.is_open = any(map(is_open, parts))
+        self.depth: int = 1 + max([value.depth for value in parts if type(value) is BuiltinObject], default=0)
+        self.is_generic = any(map(is_generic, parts))
         self._hash = hash((name, self.arguments))
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
-            type(other) is Known
+            type(other) is BuiltinObject
             and self._hash == other._hash
             and self.name == other.name
             and self.arguments == other.arguments
@@ -83,16 +83,18 @@ class Known:
 
 def _shallow(types: Types) -> Types:
     for value in types:
-        if type(value) is Known and value.depth >= DEEPEST_CONTAINER:
-            return tuple([value for value in types if type(value) is not Known or value.depth < DEEPEST_CONTAINER])
+        if type(value) is BuiltinObject and value.depth >= MAX_CONTAINER_DEPTH:
+            return tuple(
+                [value for value in types if type(value) is not BuiltinObject or value.depth < MAX_CONTAINER_DEPTH]
+            )
     return types
 
 
 @dataclass(frozen=True, slots=True)
-class KnownMethod:
-    """A method of such an object: `items` of a `dict`."""
+class BuiltinMethod:
+    """A method of a builtin object, such as `items` of a `dict`."""
 
-    receiver: Known
+    receiver: BuiltinObject
     name: str
 
 
@@ -105,45 +107,45 @@ class TypeVariable:
 
 
 @dataclass(frozen=True, slots=True)
-class Partial:
-    """A callable that gives a known type, whatever its arguments."""
+class CallableReturning:
+    """A callable that returns a known type for any arguments."""
 
     result: Types
 
 
 Value = (
-    ModuleInfo | ClassInfo | FunctionInfo | External | Instance | NamespaceFolder | SelfType | Bound | SuperOf | Known
-    | KnownMethod | TypeVariable | Partial
+    ModuleInfo | ClassInfo | FunctionInfo | External | Instance | NamespaceFolder | SelfType | Bound | SuperOf
+    | BuiltinObject | BuiltinMethod | TypeVariable | CallableReturning
 )  # fmt: skip
 Types = tuple[Value, ...]
 
 UNKNOWN: Types = ()
 
 
-def is_open(value: Value) -> bool:
-    """Whether a type variable or `Self` stands in a value, to be replaced by what it is used with."""
+def is_generic(value: Value) -> bool:
+    """Whether a value contains a type variable or `Self`, which must be replaced on use."""
     if type(value) is TypeVariable or type(value) is SelfType:
         return True
-    if type(value) is Known:
-        return value.is_open
+    if type(value) is BuiltinObject:
+        return value.is_generic
     if type(value) is Instance:
-        return any(is_open(part) for types in value.arguments for part in types)
-    if type(value) is Partial:
-        return any(map(is_open, value.result))
-    return type(value) is Bound and is_open(value.receiver)
+        return any(is_generic(part) for types in value.arguments for part in types)
+    if type(value) is CallableReturning:
+        return any(map(is_generic, value.result))
+    return type(value) is Bound and is_generic(value.receiver)
 
 
 def union(parts: Iterable[Types]) -> Types:
-    """Everything that any of the parts may be; unknown when that is too much."""
+    """Return the union of types; unknown if it has too many alternatives."""
     merged: dict[Value, None] = {}
     for part in parts:
         for value in part:
             merged[value] = None
-    return tuple(merged) if len(merged) <= WIDEST_UNION else UNKNOWN
+    return tuple(merged) if len(merged) <= MAX_UNION_SIZE else UNKNOWN
 
 
 def either(first: Types, second: Types) -> Types:
-    """The union of two types."""
+    """Return the union of two types."""
     if not second or first == second:
         return first
     if not first:
@@ -157,8 +159,8 @@ Solution = dict[TypeVariable, Types]
 
 
 def contains_variable(types: Types) -> bool:
-    """Whether any type variable, or `Self`, stands in a type."""
-    return any(map(is_open, types))
+    """Whether a type contains a type variable or `Self`."""
+    return any(map(is_generic, types))
 
 
 def substitute(types: Types, solution: Mapping[TypeVariable, Types], receiver: Value | None = None) -> Types:
@@ -172,14 +174,16 @@ def _replaced(value: Value, solution: Mapping[TypeVariable, Types], receiver: Va
             return solution.get(value, (value,))
         case SelfType() if receiver is not None:
             return (_as_receiver(value, receiver),)
-        case Known():
-            if not value.is_open:
+        case BuiltinObject():
+            if not value.is_generic:
                 return (value,)
-            return (Known(value.name, tuple([substitute(part, solution, receiver) for part in value.arguments])),)
+            return (
+                BuiltinObject(value.name, tuple([substitute(part, solution, receiver) for part in value.arguments])),
+            )
         case Instance(arguments=arguments) if arguments:
             return (Instance(value.info, tuple([substitute(part, solution, receiver) for part in arguments])),)
-        case Partial():
-            return (Partial(substitute(value.result, solution, receiver)),)
+        case CallableReturning():
+            return (CallableReturning(substitute(value.result, solution, receiver)),)
         case Bound(receiver=SelfType() as own) if receiver is not None:
             return (Bound(value.function, _as_receiver(own, receiver)),)
         case _:
@@ -204,7 +208,7 @@ def solve(
     arguments: CallArguments,
     parameter: Callable[[FunctionInfo, int], Types],
 ) -> Solution:
-    """What the arguments say about the type variables of a function's parameters."""
+    """Return the types of a function's type variables implied by the arguments of a call."""
     solution: Solution = {}
     offset = 1 if receiver is not None else 0
     for index, formal in enumerate(function.parameters):
@@ -221,16 +225,16 @@ def solve(
 
 
 def match_types(declared: Types, given: Types, solution: Solution) -> None:
-    """Bind the variables in a declared type to what stands at their place in the given one."""
+    """Bind the variables in a declared type to the corresponding parts of the given type."""
     for value in declared:
         match value:
             case TypeVariable():
                 solution[value] = union((solution.get(value, UNKNOWN), given))
-            case Known(name="class"):
+            case BuiltinObject(name="class"):
                 match_types(value.arguments[0], _objects_of(given), solution)
-            case Known():
+            case BuiltinObject():
                 for other in given:
-                    if type(other) is Known and len(other.arguments) == len(value.arguments):
+                    if type(other) is BuiltinObject and len(other.arguments) == len(value.arguments):
                         for part, actual in zip(value.arguments, other.arguments, strict=True):
                             match_types(part, actual, solution)
 

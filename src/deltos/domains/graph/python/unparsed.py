@@ -1,4 +1,4 @@
-"""Names in code that cannot be parsed: around a syntax error nothing is known of them but where they stand."""
+"""Names in code that cannot be parsed: near a syntax error only their line is known."""
 
 from __future__ import annotations
 
@@ -12,25 +12,28 @@ if TYPE_CHECKING:
 
     import tree_sitter
 
-    from deltos.domains.graph.python.source import Kinds, Source
+    from deltos.domains.graph.python.source import Kinds, SourceText
     from deltos.store.symbols import Symbol
 
-_HOLDING_STATEMENTS = frozenset({"class_definition", "decorated_definition", "block"})
+_CONTAINER_STATEMENTS = frozenset({"class_definition", "decorated_definition", "block"})
 _DEFINING = (["def"], ["class"])
-_CHARACTERS_BEFORE = 80  # of a name, that tell how it stands there
+_CHARACTERS_BEFORE = 80  # context before a name that shows whether it is defined or a member
 
 
 def unparsed_names(
-    root: tree_sitter.Node, source: Source, kinds: Kinds, symbols: Iterable[Symbol]
+    root: tree_sitter.Node, source: SourceText, kinds: Kinds, symbols: Iterable[Symbol]
 ) -> tuple[UnparsedName, ...]:
-    """The names within syntax errors and on lines that an error tore out of their block, and in functions that have an
-    error all names after a dot: what their values are may have been lost."""
+    """Return the names within syntax errors, and on lines that an error removed from their block.
+
+    In functions with an error, all names after a dot are included, because the types of their values may have been
+    lost.
+    """
     if not root.has_error:
         return ()
     scopes = [row for row in symbols if row.kind != "variable"]
     keys: dict[int, str] = {}
     found: dict[UnparsedName, None] = {}
-    for node, is_member in _lost(root, kinds):
+    for node, is_member in _unparsed_identifiers(root, kinds):
         name, line = source.name(node), source.line(node)
         before = source.text[max(0, node.start_byte - _CHARACTERS_BEFORE) : node.start_byte].rstrip()
         if keyword.iskeyword(name) or before.split()[-1:] in _DEFINING or (is_member and not before.endswith(".")):
@@ -41,9 +44,9 @@ def unparsed_names(
     return tuple(found)
 
 
-def _lost(root: tree_sitter.Node, kinds: Kinds) -> Iterator[tuple[tree_sitter.Node, bool]]:
-    """Identifiers that may not have been read, each with whether it counts only after a dot."""
-    pending = list(_damaged(root))
+def _unparsed_identifiers(root: tree_sitter.Node, kinds: Kinds) -> Iterator[tuple[tree_sitter.Node, bool]]:
+    """Yield identifiers that lowering may not have read, each with whether it counts only after a dot."""
+    pending = list(_statements_with_errors(root))
     while pending:
         node, is_member = pending.pop()
         is_member = is_member and node.type != "ERROR"
@@ -52,21 +55,24 @@ def _lost(root: tree_sitter.Node, kinds: Kinds) -> Iterator[tuple[tree_sitter.No
         pending.extend([(child, is_member) for child in node.named_children])
 
 
-def _damaged(root: tree_sitter.Node) -> Iterator[tuple[tree_sitter.Node, bool]]:
-    """The innermost statements that have errors, of a class its members, of a function the whole; and those that are
-    indented although they stand at the top of the file. Each with whether its structure is known."""
+def _statements_with_errors(root: tree_sitter.Node) -> Iterator[tuple[tree_sitter.Node, bool]]:
+    """Yield the innermost statements with errors, each with whether its structure is known.
+
+    For a class these are its members, for a function the whole function. Indented statements at the top level of the
+    file lost their block to an error.
+    """
     pending = [root]
     while pending:
         parent = pending.pop()
         for child in parent.named_children:
             is_torn_out = parent is root and child.start_point[1] > 0
-            if child.type in _HOLDING_STATEMENTS and child.has_error:
+            if child.type in _CONTAINER_STATEMENTS and child.has_error:
                 pending.append(child)
             elif child.has_error or is_torn_out:
                 yield child, not is_torn_out
 
 
 def _key_at(line: int, scopes: Iterable[Symbol]) -> str:
-    """The innermost definition around a line; empty at the top of the file."""
+    """Return the key of the innermost definition around a line; empty at the top level of the file."""
     around = [row for row in scopes if row.line <= line <= row.end_line]
     return max(around, key=lambda row: (row.line, -row.end_line)).key if around else ""

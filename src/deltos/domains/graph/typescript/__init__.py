@@ -1,0 +1,1 @@
+"""Resolver for TypeScript and JavaScript."""

@@ -1,7 +1,7 @@
-"""What is kept of a file, and in which form: the interface, which other files depend on, and the body.
+"""Stored facts of a file: the interface, on which other files depend, and the body.
 
-An interface is stored as it stands. In a body many references share their terms, and what is known about a term is
-remembered by its identity: what is one node there must be one when it is read again.
+An interface is stored as MessagePack. In a body, many references share the same term objects, and inference caches
+types by object identity, so decoding must preserve the sharing.
 """
 
 from __future__ import annotations
@@ -16,32 +16,35 @@ from msgspec import Struct
 
 from deltos.domains.graph.kernel.node import Node
 
-# msgspec reads the types of fields at run time.
+# msgspec needs the types of fields at run time.
 from deltos.domains.graph.model import EdgeKind, ImportMode  # noqa: TC001
 from deltos.domains.graph.typescript.nodes import RECORD_KINDS, Declaration, Record, Term
 
 
 class ImportOrigin(Node, frozen=True):
-    """Where an imported name comes from."""
+    """Specifier and exported name of an imported name."""
 
     specifier: str
     name: str
 
 
-class ModuleInterface(Struct, frozen=True, array_like=True, tag="module"):
-    """What other files may depend on; `whole` is what CommonJS exports, `is_chained` if it has several names."""
+class TypeScriptModule(Struct, frozen=True, array_like=True, tag="module"):
+    """Facts on which other files may depend.
+
+    `exported_value` is the value that CommonJS exports; `has_chained_exports` is set if it has several names.
+    """
 
     imports: dict[str, ImportOrigin]
     exports: dict[str, str | ImportOrigin]
-    stars: tuple[str, ...]
-    is_chained: bool
-    whole: Term
+    star_exports: tuple[str, ...]
+    has_chained_exports: bool
+    exported_value: Term
     declarations: dict[str, tuple[Declaration, ...]]
     is_module: bool
 
 
 class PackageManifest(Struct, frozen=True, array_like=True, tag="package"):
-    """What a package.json says about imports; its tables of conditions as JSON."""
+    """Fields of a package.json that affect imports; its tables of conditions as JSON."""
 
     name: str
     entries: tuple[str, ...]
@@ -50,7 +53,7 @@ class PackageManifest(Struct, frozen=True, array_like=True, tag="package"):
 
 
 class ConfigManifest(Struct, frozen=True, array_like=True, tag="config"):
-    """What a tsconfig.json says about imports."""
+    """Fields of a tsconfig.json that affect imports."""
 
     extends: tuple[str, ...]
     base: str | None
@@ -60,11 +63,11 @@ class ConfigManifest(Struct, frozen=True, array_like=True, tag="config"):
 
 Manifest: TypeAlias = PackageManifest | ConfigManifest
 MANIFESTS = (PackageManifest, ConfigManifest)
-Interface: TypeAlias = ModuleInterface | PackageManifest | ConfigManifest
+Interface: TypeAlias = TypeScriptModule | PackageManifest | ConfigManifest
 
 
 class NameUse(Node, frozen=True):
-    """A reference by plain name: to a name of the module or a global, or else to the symbol of a local."""
+    """A reference by plain name to a name of the module or a global; to the symbol of a local if `is_symbol`."""
 
     line: int
     source: str
@@ -74,7 +77,7 @@ class NameUse(Node, frozen=True):
 
 
 class MemberUse(Node, frozen=True):
-    """A reference to a member of a value, whose term stands beside it in `Body.owners`."""
+    """A reference to a member of a value; the term of the value is at the same index of `Body.owners`."""
 
     line: int
     source: str
@@ -83,7 +86,7 @@ class MemberUse(Node, frozen=True):
 
 
 class ImportLink(Node, frozen=True):
-    """A place that names something of another module; an alias of it if so marked."""
+    """A place that refers to a name of another module; `is_alias` if it binds that name."""
 
     line: int
     source: str
@@ -93,7 +96,7 @@ class ImportLink(Node, frozen=True):
 
 
 class ImportSite(Node, frozen=True, order=True):
-    """That a line imports a module, and when that takes effect."""
+    """A line that imports a module, and when the import takes effect."""
 
     line: int
     specifier: str
@@ -101,7 +104,7 @@ class ImportSite(Node, frozen=True, order=True):
 
 
 class Merge(Node, frozen=True):
-    """A declaration that adds to an earlier one."""
+    """A declaration that is merged with an earlier one."""
 
     line: int
     key: str
@@ -109,7 +112,7 @@ class Merge(Node, frozen=True):
 
 
 class Augmentation(Node, frozen=True):
-    """A declaration that adds to one of another module."""
+    """A declaration that is merged with one of another module."""
 
     specifier: str
     name: str
@@ -118,7 +121,7 @@ class Augmentation(Node, frozen=True):
 
 
 class Uses(Struct, frozen=True, array_like=True):
-    """The references that a file makes, all but the terms in them; `lines` are those of its symbols."""
+    """References of a file without their terms; `lines` are the lines of its symbols by key."""
 
     names: list[NameUse]
     type_names: list[NameUse]
@@ -131,7 +134,7 @@ class Uses(Struct, frozen=True, array_like=True):
 
 
 class Body(Struct, frozen=True):
-    """What only a file's own resolution needs: its references, the owner of each member used, and its locals."""
+    """Facts that only the file's own resolution needs: references, the owner of each used member, and locals."""
 
     uses: Uses
     owners: list[Term]
@@ -139,17 +142,18 @@ class Body(Struct, frozen=True):
 
 
 class _StoredBody(Struct, frozen=True, array_like=True):
-    """A body whose terms are pickled: unlike MessagePack, that writes what is held twice once, and keeps it one."""
+    """A body with pickled terms: unlike MessagePack, pickle stores a shared object once and restores the sharing."""
 
     uses: Uses
     terms: bytes
 
 
 _KINDS = {kind.__name__: kind for kind in RECORD_KINDS}
-_REDUCTIONS = {kind: kind.__reduce__ for kind in RECORD_KINDS}  # given, not looked up: two thirds of the time
+_REDUCTIONS = {kind: kind.__reduce__ for kind in RECORD_KINDS}  # saves a third of the time
 
 
 def _pickled(terms: tuple[list[Term], list[Term]]) -> bytes:
+    """Pickle terms by class name only."""
     buffer = BytesIO()
     pickler = pickle.Pickler(buffer, pickle.HIGHEST_PROTOCOL)
     pickler.dispatch_table = _REDUCTIONS
@@ -158,20 +162,20 @@ def _pickled(terms: tuple[list[Term], list[Term]]) -> bytes:
 
 
 class _TermReader(pickle.Unpickler):
-    """Reads pickled terms, and makes nothing but records of them."""
+    """Unpickler that creates only records."""
 
     def find_class(self, _module: str, name: str) -> type[Record]:
-        """The class of records that has this name."""
+        """Return the record class with this name."""
         return _KINDS[name]
 
 
 class FactsCodec:
-    """How interfaces and bodies are written and read; None stands for a file without facts."""
+    """Codec of interfaces and bodies; None represents a file without facts."""
 
     def __init__(self) -> None:
         self._encoder = msgspec.msgpack.Encoder()
 
-    # Made when first needed: who indexes only encodes.
+    # Created on first use: indexing only encodes.
 
     @cached_property
     def _interface(self) -> msgspec.msgpack.Decoder[Interface | None]:
@@ -182,16 +186,16 @@ class FactsCodec:
         return msgspec.msgpack.Decoder(_StoredBody | None)
 
     def encode(self, value: object) -> bytes:
-        """An interface as it stands; of a body, its terms so that they stay shared."""
+        """Return an interface as MessagePack; a body with pickled terms, so that they stay shared."""
         if isinstance(value, Body):
             value = _StoredBody(value.uses, _pickled((value.owners, value.locals)))
         return self._encoder.encode(value)
 
     def interface(self, data: bytes) -> Interface | None:
-        """An interface that was encoded."""
+        """Decode an interface."""
         return self._interface.decode(data)
 
     def body(self, data: bytes) -> Body | None:
-        """A body that was encoded."""
+        """Decode a body."""
         found = self._body.decode(data)
         return Body(found.uses, *_TermReader(BytesIO(found.terms)).load()) if found is not None else None

@@ -1,7 +1,7 @@
-"""The nodes in which a file's facts describe values, types and declarations; the modules under check/ evaluate them.
+"""Terms and declarations in a file's facts; the package `check` evaluates them to types.
 
 A term is None (unknown), a string (a name of the module or a global), a negative integer (a local of the file's body)
-or a `TermNode`. Nodes hold no line numbers: whether a file's interface changed does not depend on where its lines are.
+or a `TermNode`. Terms contain no line numbers, so a file's interface does not change when its lines move.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # Imported names with a meaning of their own
-ANY_NAME = "="  # whatever a CommonJS module exports
+ANY_NAME = "="  # the value that a CommonJS module exports
 NAMESPACE = "*"  # the module as a whole
 
 # Function flags
@@ -28,29 +28,29 @@ IS_GENERATOR = 2
 IS_OPTIONAL = 1
 IS_REST = 2
 
-# What a declaration can be used as: a name may be a type and a value at once
+# Meanings of a declaration; a name may be a type and a value at once
 AS_VALUE = 1
 AS_TYPE = 2
 
-_MAX_WEIGHT = 300  # parts of a term that may be repeated inside others
+_MAX_WEIGHT = 300  # parts of a term that may be repeated inside other terms
 
 METHOD, FIELD, ACCESSOR = "m", "f", "a"  # kinds of class members
 
 
 class Record(Node, frozen=True):
-    """Anything that facts are made of. Each class has a tag of its own, by which it is stored."""
+    """A part of facts. Stored terms refer to the class by name, so renaming it requires a new index version."""
 
 
 class Construct(Record, frozen=True):
-    """A record that says what is done or declared, not just with what."""
+    """A record for an operation or declaration, not just a list of operands."""
 
 
 class TermNode(Construct, frozen=True):
-    """A term that says how a value or a type comes about."""
+    """A term that describes how a value or type is computed."""
 
 
 class TermList(TermNode, frozen=True):
-    """A term made of any number of others."""
+    """A term with any number of operands."""
 
     terms: tuple[Term, ...]
 
@@ -59,15 +59,15 @@ class TermList(TermNode, frozen=True):
 
 
 class TypeParameter(Record, frozen=True, tag="<>"):
-    """A type parameter where it is declared."""
+    """Declaration of a type parameter."""
 
     name: str
     constraint: Term
     default: Term
 
 
-class Parameter(Record, frozen=True, tag="p"):
-    """A parameter of a function; its name is empty where a pattern takes its place."""
+class FunctionParameter(Record, frozen=True, tag="p"):
+    """Parameter of a function; its name is empty for a destructuring pattern."""
 
     name: str
     term: Term
@@ -75,16 +75,16 @@ class Parameter(Record, frozen=True, tag="p"):
 
     @property
     def is_rest(self) -> bool:
-        """Whether it takes all arguments that are left."""
+        """Whether it takes all remaining arguments."""
         return bool(self.flags & IS_REST)
 
 
-PASSED_ON = "="
-"""The key of a member that has no symbol of its own: it is the declaration of the module that its term names."""
+REEXPORTED = "="
+"""Key of a member without a symbol of its own: it re-exports the declaration that its term names."""
 
 
 class ObjectMember(Record, frozen=True, tag=":"):
-    """A member of an object literal or an object type; its symbol's key, where it has one."""
+    """Member of an object literal or object type, with the key of its symbol if it has one."""
 
     name: str
     term: Term
@@ -93,7 +93,7 @@ class ObjectMember(Record, frozen=True, tag=":"):
 
 
 class ClassMember(Record, frozen=True, tag="m"):
-    """A member of a class or interface: its symbol's key, its kind and the term of its type."""
+    """Member of a class or interface: the key of its symbol, its kind and the term of its type."""
 
     key: str
     kind: str
@@ -110,7 +110,7 @@ class MemberAccess(TermNode, frozen=True, tag="."):
     name: str
 
 
-class Call(TermNode, frozen=True, tag="()"):
+class CallTerm(TermNode, frozen=True, tag="()"):
     """`callee(arguments)`."""
 
     callee: Term
@@ -118,7 +118,7 @@ class Call(TermNode, frozen=True, tag="()"):
     type_arguments: tuple[Term, ...]
 
 
-class New(TermNode, frozen=True, tag="new"):
+class NewTerm(TermNode, frozen=True, tag="new"):
     """`new callee(arguments)`."""
 
     callee: Term
@@ -141,7 +141,7 @@ class KeyedAccess(TermNode, frozen=True, tag="[.]"):
     name: str
 
 
-class Await(TermNode, frozen=True, tag="await"):
+class AwaitTerm(TermNode, frozen=True, tag="await"):
     """`await value`."""
 
     value: Term
@@ -162,7 +162,7 @@ class Spread(TermNode, frozen=True, tag="..."):
 
 
 class ObjectTerm(TermNode, frozen=True, tag="{}"):
-    """An object literal or an object type; `index` is what its index signature gives."""
+    """An object literal or object type; `index` is the element type of its index signature."""
 
     members: tuple[ObjectMember, ...] = ()
     spreads: tuple[Term, ...] = ()
@@ -171,10 +171,10 @@ class ObjectTerm(TermNode, frozen=True, tag="{}"):
 
 
 class FunctionTerm(TermNode, frozen=True, tag="=>"):
-    """A function or a signature; `returned` are the values it returns where no result type is stated."""
+    """A function or signature; `returned` are its return values if no result type is declared."""
 
     type_parameters: tuple[TypeParameter, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[FunctionParameter, ...] = ()
     result: Term = None
     returned: tuple[Term, ...] = ()
     flags: int = 0
@@ -191,7 +191,7 @@ class LocalType(TermNode, frozen=True, tag="class"):
 
 
 class ThisInstance(TermNode, frozen=True, tag="this"):
-    """`this` in a method; the binding is the name or the local of its class or object."""
+    """`this` in a method; `binding` is the name or local of its class or object."""
 
     binding: Term
 
@@ -210,13 +210,13 @@ class Super(TermNode, frozen=True, tag="super"):
 
 
 class StringTerm(TermNode, frozen=True, tag="text"):
-    """A string, perhaps a particular one."""
+    """A string, or a particular string literal."""
 
     value: str | None = None
 
 
 class Require(TermNode, frozen=True, tag="require"):
-    """What a CommonJS module exports."""
+    """The value that a CommonJS module exports."""
 
     specifier: str
 
@@ -228,27 +228,27 @@ class ImportedModule(TermNode, frozen=True, tag="import"):
 
 
 class ItemAt(TermNode, frozen=True, tag="item"):
-    """What a list holds at a position."""
+    """The element of a list at a position."""
 
     owner: Term
     position: int
 
 
 class EachItem(TermNode, frozen=True, tag="each"):
-    """What a loop over a value gives."""
+    """The items that a loop over a value yields."""
 
     iterable: Term
 
 
 class ParameterOf(TermNode, frozen=True, tag="param"):
-    """What a callback's parameter is expected to be."""
+    """The expected type of a callback's parameter."""
 
     function: Term
     position: int
 
 
 class ArgumentOf(TermNode, frozen=True, tag="arg"):
-    """What a call expects at a position, given the arguments before it."""
+    """The expected type of a call's argument at a position, given the arguments before it."""
 
     callee: Term
     position: int
@@ -257,13 +257,13 @@ class ArgumentOf(TermNode, frozen=True, tag="arg"):
 
 
 class ResultOf(TermNode, frozen=True, tag="result"):
-    """What a function is expected to return."""
+    """The expected return type of a function."""
 
     function: Term
 
 
 class Narrowed(TermNode, frozen=True, tag="narrow"):
-    """A value about which a guard has told something: it held, or it did not."""
+    """A value after a guard succeeded (`held`) or failed."""
 
     value: Term
     guard: Guard
@@ -271,7 +271,7 @@ class Narrowed(TermNode, frozen=True, tag="narrow"):
 
 
 class TypeOf(TermNode, frozen=True, tag="typeof"):
-    """The string that `typeof value` gives."""
+    """The string result of `typeof value`."""
 
     value: Term
 
@@ -280,18 +280,18 @@ class TypeOf(TermNode, frozen=True, tag="typeof"):
 
 
 class AnyType(TermNode, frozen=True, tag="any"):
-    """A type that is stated, but has no members that matter: a number, any, unknown."""
+    """A declared type without relevant members: a number, any, unknown."""
 
 
 class TypeReference(TermNode, frozen=True, tag="ref"):
-    """A named type; the entity is a name, a local or a dotted name."""
+    """A named type; `entity` is a name, a local or a dotted name."""
 
     entity: Term
     arguments: tuple[Term, ...] = ()
 
 
 class TypeParameterUse(TermNode, frozen=True, tag="T"):
-    """A type parameter where it is used; it repeats its constraint."""
+    """A use of a type parameter; it repeats its constraint."""
 
     name: str
     constraint: Term
@@ -347,7 +347,7 @@ class TypePredicate(TermNode, frozen=True, tag="is"):
     asserted: Term
 
 
-# Guards: what a test may tell about a value
+# Guards: tests that narrow a value
 
 
 class InstanceOf(Construct, frozen=True, tag="instanceof"):
@@ -357,7 +357,7 @@ class InstanceOf(Construct, frozen=True, tag="instanceof"):
 
 
 class GuardCall(Construct, frozen=True, tag="guard"):
-    """A call of what may be a type guard; None as position: of the object whose method it is."""
+    """A call of a possible type guard; `position` is the argument that it tests, None for the method's receiver."""
 
     callee: Term
     position: int | None
@@ -386,7 +386,8 @@ class HasPrimitiveType(Construct, frozen=True, tag="typeof ==="):
 
 
 class ClassDeclaration(Construct, frozen=True, tag="class declaration"):
-    """A class, or what behaves like one: a JavaScript function that assigns to `this`, an object given members."""
+    """A class or an equivalent: a JavaScript function that assigns to `this`, or an object to which members are
+    assigned."""
 
     key: str
     type_parameters: tuple[TypeParameter, ...] = ()
@@ -398,7 +399,7 @@ class ClassDeclaration(Construct, frozen=True, tag="class declaration"):
 
 
 class InterfaceDeclaration(Construct, frozen=True, tag="interface declaration"):
-    """An interface; `index` is what its index signature gives."""
+    """An interface; `index` is the element type of its index signature."""
 
     key: str
     type_parameters: tuple[TypeParameter, ...]
@@ -417,7 +418,7 @@ class AliasDeclaration(Construct, frozen=True, tag="alias declaration"):
 
 
 class EnumDeclaration(Construct, frozen=True, tag="enum declaration"):
-    """An enum: the symbol keys of its members, by name."""
+    """An enum: symbol keys of its members by name."""
 
     key: str
     members: dict[str, str]
@@ -431,22 +432,22 @@ class ValueDeclaration(Construct, frozen=True, tag="value declaration"):
 
 
 class NamespaceDeclaration(Construct, frozen=True, tag="namespace declaration"):
-    """A namespace; what it declares stands beside it, under dotted names."""
+    """A namespace; its contents are separate declarations with dotted names."""
 
     key: str
 
 
 ANY = AnyType()
 
-# Unions by subscription, not by `|`: msgspec reads them at run time, when the names above are bound.
+# Subscripted unions instead of `|`: msgspec evaluates them at run time, when the names above are bound.
 Guard: TypeAlias = Union[InstanceOf, GuardCall, HasValue, HasMember, HasPrimitiveType]  # noqa: UP007
 Declaration: TypeAlias = Union[  # noqa: UP007
     ClassDeclaration, InterfaceDeclaration, AliasDeclaration, EnumDeclaration, ValueDeclaration, NamespaceDeclaration
 ]
 ValueTerm: TypeAlias = Union[  # noqa: UP007
-    MemberAccess, Call, New, ElementAccess, KeyedAccess, Await, OneOf, ArrayLiteral, Spread, ObjectTerm, FunctionTerm,
-    Overloads, LocalType, ThisInstance, ThisClass, Super, StringTerm, Require, ImportedModule, ItemAt, EachItem,
-    ParameterOf, ArgumentOf, ResultOf, Narrowed, TypeOf,
+    MemberAccess, CallTerm, NewTerm, ElementAccess, KeyedAccess, AwaitTerm, OneOf, ArrayLiteral, Spread, ObjectTerm,
+    FunctionTerm, Overloads, LocalType, ThisInstance, ThisClass, Super, StringTerm, Require, ImportedModule, ItemAt,
+    EachItem, ParameterOf, ArgumentOf, ResultOf, Narrowed, TypeOf,
 ]  # fmt: skip
 TypeTerm: TypeAlias = Union[  # noqa: UP007
     AnyType, TypeReference, TypeParameterUse, ArrayType, TupleType, Intersection, KeyOf, ConditionalType, MappedType,
@@ -474,7 +475,7 @@ def _kinds_of(kind: type[Record]) -> Iterator[type[Record]]:
         yield from (each, *_kinds_of(each))
 
 
-# Looked up by exact class: `isinstance` of a Struct takes four times as long, and terms are walked all the time.
+# Sets for lookup by exact class: `isinstance` of a Struct takes four times as long, and terms are traversed often.
 TERM_KINDS = frozenset(_kinds_of(TermNode))
 CONSTRUCT_KINDS = frozenset(_kinds_of(Construct))
 TERM_LIST_KINDS = frozenset(_kinds_of(TermList))
@@ -484,7 +485,7 @@ _HOLDER_KINDS = RECORD_KINDS | {tuple}
 
 
 def parts(holder: Holder) -> tuple[object, ...]:
-    """What a record or a tuple of them holds directly."""
+    """Return the direct parts of a record or tuple."""
     if isinstance(holder, tuple):
         return holder
     found = astuple(holder)
@@ -492,7 +493,7 @@ def parts(holder: Holder) -> tuple[object, ...]:
 
 
 def holders(term: Term) -> Iterator[Holder]:
-    """A term with the records and tuples in it, at every depth, each after what holds it."""
+    """Yield a term and all records and tuples inside it, each after its container."""
     found: list[Holder] = [term] if isinstance(term, Record) else []
     for holder in found:
         yield holder
@@ -500,7 +501,7 @@ def holders(term: Term) -> Iterator[Holder]:
 
 
 def is_light(term: Term) -> bool:
-    """Whether a term is small enough to be held several times by others, which may be held several times again."""
+    """Whether a term is small enough to be repeated inside other terms that may be repeated themselves."""
     pending: list[Holder] = [term] if isinstance(term, Record) else []
     weight = 0
     for holder in pending:
@@ -508,10 +509,10 @@ def is_light(term: Term) -> bool:
         weight += len(held) + (type(holder) in CONSTRUCT_KINDS)
         if weight > _MAX_WEIGHT:
             return False
-        pending += [part for part in held if type(part) in _HOLDER_KINDS]  # type: ignore[misc] # told by their class
+        pending += [part for part in held if type(part) in _HOLDER_KINDS]  # type: ignore[misc] # narrowed by class
     return True
 
 
 def inferred_names(term: Term) -> Iterator[str]:
-    """The names that `infer` introduces in a term."""
+    """Yield the names that `infer` introduces in a term."""
     return (holder.name for holder in holders(term) if type(holder) is InferredType)

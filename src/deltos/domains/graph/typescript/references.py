@@ -1,4 +1,4 @@
-"""Edges: every reference noted in a file's body, resolved to the symbols it means."""
+"""Edges: resolution of the references in a file's body to symbols."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deltos.domains.graph.model import ALIAS, Edge, Import
 from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.check.members import bases, members
 from deltos.domains.graph.typescript.facts import ImportOrigin
-from deltos.domains.graph.typescript.types import Declared, Instance, Namespace, Property
+from deltos.domains.graph.typescript.types import DeclaredEntity, InstanceType, NamespaceType, Property
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 _TYPE_KINDS = frozenset(("type", "inherit"))
 _MISSING = "missing"
-_WHOLE = (nodes.NAMESPACE, nodes.ANY_NAME)
-_EXPORTED = ("default.", "module.exports.", "exports.")
-"""What the keys of members start with that a module exports."""
-_LONGEST_CHAIN = 8
-"""How many modules are followed that pass a declaration on."""
-_UNNAMED = (*_WHOLE, "default")
+_WHOLE_MODULE_NAMES = (nodes.NAMESPACE, nodes.ANY_NAME)
+_EXPORT_KEY_PREFIXES = ("default.", "module.exports.", "exports.")
+"""Key prefixes of the members of an exported value."""
+_MAX_REEXPORTS = 8
+"""Maximum length of a chain of re-exporting modules that is followed."""
+_NAMES_WITHOUT_SYMBOL = (*_WHOLE_MODULE_NAMES, "default")
 
 
 class ReferenceTarget(NamedTuple):
-    """A symbol that a reference may mean, and by which rule."""
+    """A symbol that a reference may refer to, with the rule that found it."""
 
     path: str
     key: str
@@ -43,12 +43,12 @@ class ReferenceTarget(NamedTuple):
 
 
 def _missing(name: str) -> ReferenceTarget:
-    """Whatever has a name that was to come from a module of the project and does not."""
+    """Return the possible target for a name that should be imported from a project module but is missing there."""
     return ReferenceTarget("", name, _MISSING, is_certain=False)
 
 
 class References:
-    """Resolves the references of one file."""
+    """Resolver of the references of one file."""
 
     def __init__(self, checker: Checker, module: Module, body: Body) -> None:
         self._checker = checker
@@ -60,7 +60,7 @@ class References:
         self._names: dict[tuple[str, int], list[ReferenceTarget]] = {}
 
     def edges(self) -> tuple[Edge, ...]:
-        """All edges out of the file."""
+        """Return all edges out of the file."""
         self._resolve_links()
         self._resolve_names()
         self._resolve_members()
@@ -69,13 +69,14 @@ class References:
         return tuple(self._edges.values())
 
     def _add(self, line: int, source: str, kind: EdgeKind, target: ReferenceTarget) -> None:
+        """Add an edge; a certain edge replaces a possible one to the same target."""
         key = (line, source, target.path, target.key, kind)
         known = self._edges.get(key)
         if known is None or (target.is_certain and not known.certain):
             self._edges[key] = Edge(line, source, target.path, target.key, kind, target.origin, target.is_certain)
 
     def _add_all(self, line: int, source: str, kind: EdgeKind, targets: list[ReferenceTarget]) -> None:
-        """Add edges to all targets; what a missing module should have is also noted as an import of it."""
+        """Add edges to all targets; a missing import also gets an import edge."""
         for target in targets:
             self._add(line, source, kind, target)
             if target.origin == _MISSING:
@@ -89,15 +90,16 @@ class References:
                 if use.is_symbol:
                     self._add(use.line, use.source, use.kind, ReferenceTarget(self._module.path, use.name, "scope"))
                 else:
-                    self._add_all(use.line, use.source, use.kind, self._named(use.name, meaning))
+                    self._add_all(use.line, use.source, use.kind, self._cached_name_targets(use.name, meaning))
 
-    def _named(self, name: str, meaning: int) -> list[ReferenceTarget]:
+    def _cached_name_targets(self, name: str, meaning: int) -> list[ReferenceTarget]:
         known = self._names.get((name, meaning))
         if known is None:
             known = self._names[(name, meaning)] = list(self._name_targets(name, meaning))
         return known
 
     def _name_targets(self, name: str, meaning: int) -> Iterator[ReferenceTarget]:
+        """Yield the symbols of a plain name: own declarations, imports and globals."""
         own = self._module.declared(name)
         origin = self._module.imports.get(name)
         if own is None and origin is None:
@@ -111,49 +113,49 @@ class References:
             for target in self._targets(found, meaning, "import", is_certain=is_certain):
                 is_aliased = is_certain and target.key.rpartition(".")[2] not in (name, "default")
                 yield target._replace(origin=ALIAS) if is_aliased else target
-            yield from self._behind(found)
+            yield from self._aliased_targets(found)
             if found is None and origin.name != nodes.NAMESPACE and self._is_missing(origin.specifier):
-                yield _missing(name if origin.name in _UNNAMED else origin.name)
+                yield _missing(name if origin.name in _NAMES_WITHOUT_SYMBOL else origin.name)
 
     def _is_missing(self, specifier: str) -> bool:
-        """Whether a module of the project is named that is not there, or that may lack what is imported from it."""
+        """Whether a specifier names a project module that is missing or may lack the imported name."""
         located = self._program.locator.locate(self._module.path, specifier)
         return not located.is_external and not (located.path or "").endswith(".json")
 
     def _targets(
         self, found: Found | None, meaning: int, origin: str, *, is_certain: bool = True
     ) -> Iterator[ReferenceTarget]:
-        """The symbols that a looked-up name stands for."""
-        if type(found) is Declared and not found.module.is_library:
+        """Yield the symbols of a looked-up name."""
+        if type(found) is DeclaredEntity and not found.module.is_library:
             key = _key(found, meaning)
             if key is not None:
                 yield ReferenceTarget(found.module.path, key, origin, is_certain)
-        elif type(found) is Property and found.key == nodes.PASSED_ON:
-            inner = self._passed_on(found)
+        elif type(found) is Property and found.key == nodes.REEXPORTED:
+            inner = self._follow_reexports(found)
             if inner is not None:
                 yield from self._targets(inner, meaning, origin, is_certain=is_certain)
         elif type(found) is Property and found.key and not found.module.is_library:
             yield ReferenceTarget(found.module.path, found.key, origin, is_certain)
 
-    def _passed_on(self, member: Property) -> Found | None:
-        """What a member of an exported object names, however many modules pass it on."""
+    def _follow_reexports(self, member: Property) -> Found | None:
+        """Return the entity that a re-exported member refers to, through several modules."""
         found: Found | None = member
-        for _ in range(_LONGEST_CHAIN):
-            if type(found) is not Property or found.key != nodes.PASSED_ON:
+        for _ in range(_MAX_REEXPORTS):
+            if type(found) is not Property or found.key != nodes.REEXPORTED:
                 return found
             found = self._program.lookup(found.module, found.term) if isinstance(found.term, str) else None
         return None
 
-    def _behind(self, found: Found | None) -> Iterator[ReferenceTarget]:
-        """The symbol that an exported or shorthand property passes on; certain where the module exports it so."""
+    def _aliased_targets(self, found: Found | None) -> Iterator[ReferenceTarget]:
+        """Yield the symbols behind an exported or shorthand property; certain if the module exports it."""
         term, key = (found.term, found.key) if type(found) is Property else (None, "")
-        if type(found) is Declared and found.name.startswith("exports."):
+        if type(found) is DeclaredEntity and found.name.startswith("exports."):
             first = found.parts[0]
             term, key = (first.term, found.name) if isinstance(first, nodes.ValueDeclaration) else (None, "")
-        if isinstance(term, str) and found is not None and key != nodes.PASSED_ON:
+        if isinstance(term, str) and found is not None and key != nodes.REEXPORTED:
             inner = self._program.lookup(found.module, term)
             if inner is not None and inner is not found:
-                is_exported = key.startswith(_EXPORTED)
+                is_exported = key.startswith(_EXPORT_KEY_PREFIXES)
                 for target in self._targets(inner, nodes.AS_VALUE, "export", is_certain=is_exported):
                     is_aliased = is_exported and target.key.rpartition(".")[2] != key.rpartition(".")[2]
                     yield target._replace(origin=ALIAS) if is_aliased else target
@@ -164,17 +166,17 @@ class References:
         for link in self._uses.links:
             origin = ImportOrigin(link.specifier, link.name)
             found = self._program.imported(self._module, origin)
-            if type(found) is Namespace:
+            if type(found) is NamespaceType:
                 self._add(link.line, link.source, "import", ReferenceTarget(found.module.path, "", "import"))
-            if type(found) is Namespace or link.name == nodes.NAMESPACE:
+            if type(found) is NamespaceType or link.name == nodes.NAMESPACE:
                 continue
             is_certain = link.is_alias and self._program.is_certain(self._module, origin)
             for meaning in (nodes.AS_VALUE, nodes.AS_TYPE):
                 for target in self._targets(found, meaning, "import", is_certain=is_certain):
                     self._add(link.line, link.source, "import", target)
-            for target in self._behind(found):
+            for target in self._aliased_targets(found):
                 self._add(link.line, link.source, "import", target)
-            if found is None and link.name not in _UNNAMED and self._is_missing(link.specifier):
+            if found is None and link.name not in _NAMES_WITHOUT_SYMBOL and self._is_missing(link.specifier):
                 self._add(link.line, link.source, "import", _missing(link.name))
 
     # By type
@@ -191,19 +193,19 @@ class References:
             self._add_all(use.line, use.source, use.kind, targets)
 
     def _member_targets(self, owner: Term, name: str, meaning: int) -> list[ReferenceTarget]:
-        """What a member may mean; where its owner is unknown, any symbol of that name."""
+        """Return the symbols of a member; any symbol of that name, as possible, if the type of its owner is unknown."""
         found = self._checker.question(self._module, owner)
         if found is None:
             origin = self._module.imports.get(owner) if isinstance(owner, str) else None
-            if origin is not None and origin.name in _WHOLE and self._is_missing(origin.specifier):
+            if origin is not None and origin.name in _WHOLE_MODULE_NAMES and self._is_missing(origin.specifier):
                 return [_missing(name)]
             return [] if self._program.is_of_library(name) else [ReferenceTarget("", name, "name", is_certain=False)]
-        if type(found) is Namespace:
+        if type(found) is NamespaceType:
             exported = self._program.exported(found.module, name)
-            return [*self._targets(exported, meaning, "namespace"), *self._behind(exported)]
+            return [*self._targets(exported, meaning, "namespace"), *self._aliased_targets(exported)]
         targets: list[ReferenceTarget] = []
         for member in members(self._checker, found, name):
-            targets += [*self._targets(member, meaning, "member"), *self._behind(member)] if member.key else []
+            targets += [*self._targets(member, meaning, "member"), *self._aliased_targets(member)] if member.key else []
         return targets
 
     # Between declarations
@@ -217,13 +219,14 @@ class References:
                 self._add(self._uses.lines.get(each.key, each.line), each.key, "type", target)
 
     def _resolve_overrides(self) -> None:
-        """Members that stand for a member of a base type: their references are references to each other."""
+        """Add edges from members to the members of base types that they override, so that they share references."""
         for declared in self._own_types():
             tables = [part.members for part in declared.parts if isinstance(part, nodes.WITH_MEMBERS)]
-            for base in dict.fromkeys(bases(self._checker, Instance(declared))):
-                self._override(tables, base)
+            for base in dict.fromkeys(bases(self._checker, InstanceType(declared))):
+                self._add_overrides(tables, base)
 
-    def _override(self, tables: list[dict[str, nodes.ClassMember]], base: Type) -> None:
+    def _add_overrides(self, tables: list[dict[str, nodes.ClassMember]], base: Type) -> None:
+        """Add edges from the members in `tables` to the members of a base type that they override."""
         overridden: dict[str, list[ReferenceTarget]] = {}  # by name, which many parts of an interface may share
         for name, member in itertools.chain.from_iterable(table.items() for table in tables):
             if name == "constructor" or not member.key:
@@ -233,11 +236,11 @@ class References:
                 overridden[name] = [
                     ReferenceTarget(each.module.path, each.key, "override")
                     for each in found
-                    if each.key and each.key != nodes.PASSED_ON and not each.module.is_library
+                    if each.key and each.key != nodes.REEXPORTED and not each.module.is_library
                 ]
             self._add_all(self._uses.lines.get(member.key, 0), member.key, "inherit", overridden[name])
 
-    def _own_types(self) -> Iterator[Declared]:
+    def _own_types(self) -> Iterator[DeclaredEntity]:
         for name, parts in self._module.declarations.items():
             if any(isinstance(part, nodes.WITH_MEMBERS) for part in parts):
                 declared = self._module.declared(name)
@@ -248,11 +251,11 @@ class References:
                 yield self._checker.inner_declared(self._module, term)
 
 
-def _key(declared: Declared, meaning: int) -> str | None:
-    """The symbol of a declaration that a use means: the type or the value of that name."""
+def _key(declared: DeclaredEntity, meaning: int) -> str | None:
+    """Return the key of a declaration's symbol for a meaning: as a type or as a value."""
     values = {part.key for part in declared.parts if isinstance(part, nodes.ValueDeclaration)}
     for part in declared.parts:
-        # A value that is given members beside its declaration is no type.
+        # A value whose members are assigned outside its declaration is not a type.
         is_object = isinstance(part, nodes.ClassDeclaration) and part.key in values and not part.members
         if (nodes.AS_VALUE if is_object else nodes.MEANINGS[type(part)]) & meaning:
             return part.key
@@ -276,6 +279,7 @@ def resolve_file(checker: Checker, path: str, body: Body) -> Resolution:
 
 
 def _imports(checker: Checker, module: Module, sites: list[ImportSite]) -> tuple[tuple[Import, ...], int, int]:
+    """Return the imported files and the numbers of external and unresolved imports."""
     found: list[Import] = []
     external = unresolved = 0
     for site in sites:

@@ -1,4 +1,4 @@
-"""TypeScript and JavaScript for the code graph: facts out of a parsed file, references out of all facts."""
+"""TypeScript and JavaScript for the code graph: extracts facts from parsed files and resolves references."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _NO_FACTS = FileFacts((), None, None)
 
 
 class TypeScriptResolver:
-    """The `Resolver` of TypeScript and JavaScript files and of the manifests that steer them."""
+    """Resolver of TypeScript and JavaScript files and of the manifests that configure their imports."""
 
     languages = frozenset(("typescript", "tsx", "javascript", "jsx", "json"))
     codec = FactsCodec()
 
     def extract(self, file: ParsedFile) -> FileFacts:
-        """Facts about one file, independent of all others."""
+        """Return the facts of one file, independent of all other files."""
         if file.language is not None and file.language.name == "json":
             return FileFacts((), manifest_facts(file.path, file.data), None) if is_manifest(file.path) else _NO_FACTS
         root = parsed_root(file)
         return extract_module(file.path, file.data, root) if root is not None else _NO_FACTS
 
     def resolve(self, project: ProjectFacts, paths: Collection[str]) -> Iterator[Resolution]:
-        """Resolve the named files against the whole project."""
+        """Resolve the given files against the whole project."""
         checker = Checker(project, library())
         for path in sorted(paths):
             facts = project.facts(path)

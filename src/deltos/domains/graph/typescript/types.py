@@ -1,6 +1,6 @@
-"""Types as evaluation gives them. None stands for what is not known.
+"""Types that evaluation returns. None means unknown.
 
-They are Structs because many are made, hashed and compared: as dataclasses that took a fifth of the resolution.
+They are Structs because many are created, hashed and compared: dataclasses took a fifth of the resolution time.
 """
 
 from __future__ import annotations
@@ -19,81 +19,81 @@ if TYPE_CHECKING:
 Environment: TypeAlias = "dict[str, Type | None]"
 
 
-class Declared(Struct, frozen=True, eq=False):
-    """A name of a module with its declarations, which merge: an interface and a constant, say."""
+class DeclaredEntity(Struct, frozen=True, eq=False):
+    """A name of a module with its declarations, which are merged: for example an interface and a constant."""
 
     module: Module
     name: str
     parts: tuple[nodes.Declaration, ...]
 
 
-class Instance(Struct, frozen=True):
-    """A value of a class or interface; of an enum, a member of it."""
+class InstanceType(Struct, frozen=True):
+    """A value of a class or interface, or of an enum."""
 
-    declared: Declared
+    declared: DeclaredEntity
     arguments: tuple[Type | None, ...] = ()
 
 
-class Static(Struct, frozen=True):
-    """What a declaration is as a value when it has members of its own: a class, an enum, a namespace."""
+class StaticType(Struct, frozen=True):
+    """A class, enum or namespace as a value, with its static members."""
 
-    declared: Declared
+    declared: DeclaredEntity
 
 
-class _Written(Struct, frozen=True, eq=False):
-    """A type that is given by a term of a module, with what its type parameters stand for."""
+class _TermType(Struct, frozen=True, eq=False):
+    """A type that is defined by a term of a module and an environment for its type parameters."""
 
     module: Module
     term: Term
     environment: Environment | None = None
 
     def __eq__(self, other: object) -> bool:
-        """Same term of same module: environments may hold the type itself, so they are not compared."""
-        return type(other) is type(self) and isinstance(other, _Written) and other.term is self.term
+        """Compare terms only: environments may contain the type itself."""
+        return type(other) is type(self) and isinstance(other, _TermType) and other.term is self.term
 
     def __hash__(self) -> int:
-        """As equal types require."""
+        """Hash the identity of the term, consistent with equality."""
         return id(self.term)
 
 
-class Function(_Written, frozen=True, eq=False):
-    """Something callable, by one signature."""
+class FunctionType(_TermType, frozen=True, eq=False):
+    """A callable with one signature."""
 
     term: nodes.FunctionTerm
 
 
-class Overloaded(_Written, frozen=True, eq=False):
-    """Something callable, by several signatures."""
+class OverloadedType(_TermType, frozen=True, eq=False):
+    """A callable with several signatures."""
 
     term: nodes.Overloads
 
 
-class Structure(_Written, frozen=True, eq=False):
-    """An object, by its literal or its type literal."""
+class ObjectType(_TermType, frozen=True, eq=False):
+    """An object, defined by an object literal or an object type."""
 
     term: nodes.ObjectTerm
 
 
-class Mapped(_Written, frozen=True, eq=False):
-    """A mapped type: members are those of another type."""
+class MappedObject(_TermType, frozen=True, eq=False):
+    """A mapped type, whose members are derived from those of another type."""
 
     term: nodes.MappedType
 
 
-class Namespace(Struct, frozen=True):
+class NamespaceType(Struct, frozen=True):
     """A module as a value: `import * as name`."""
 
     module: Module
 
 
-class Either(Struct, frozen=True):
+class UnionType(Struct, frozen=True):
     """One of several types."""
 
     options: tuple[Type, ...]
 
 
-class Both(Struct, frozen=True):
-    """All of several types at once."""
+class IntersectionType(Struct, frozen=True):
+    """A type that is all of several types at once."""
 
     parts: tuple[Type, ...]
 
@@ -104,38 +104,41 @@ class Tuple(Struct, frozen=True):
     items: tuple[Type | None, ...]
 
 
-class Text(Struct, frozen=True):
-    """A string, perhaps a particular one."""
+class StringType(Struct, frozen=True):
+    """The type string, or a string literal type."""
 
     value: str | None = None
 
 
-class Member(Struct, frozen=True):
-    """A particular member of an enum."""
+class EnumMember(Struct, frozen=True):
+    """One member of an enum."""
 
-    declared: Declared
+    declared: DeclaredEntity
     name: str
 
 
-class Keys(Struct, frozen=True):
+class KeysType(Struct, frozen=True):
     """The keys of a type."""
 
     of: Type
 
 
-class Opaque(Struct, frozen=True):
-    """A type parameter that nothing has been found out about but its bound."""
+class UnboundTypeParameter(Struct, frozen=True):
+    """A type parameter of which only the bound is known."""
 
     name: str
     bound: Type | None = None
 
 
-Named: TypeAlias = "Instance | Static | Namespace | Member"
-Type: TypeAlias = "Named | Function | Overloaded | Structure | Mapped | Either | Both | Tuple | Text | Keys | Opaque"
+Named: TypeAlias = "InstanceType | StaticType | NamespaceType | EnumMember"
+Type: TypeAlias = (
+    "Named | FunctionType | OverloadedType | ObjectType | MappedObject | UnionType | IntersectionType | Tuple"
+    " | StringType | KeysType | UnboundTypeParameter"
+)
 
 
 class Property(Struct, frozen=True):
-    """A member found in a type: where it is declared, and the term of its own type."""
+    """A member that was found in a type: its module, its symbol's key, and the term of its type."""
 
     module: Module
     key: str
@@ -144,21 +147,21 @@ class Property(Struct, frozen=True):
     known: Type | None = None
 
 
-def either(options: Sequence[Type | None]) -> Type | None:
-    """One of several types, flat and without repetition; unknown alternatives are left out."""
+def union_of(options: Sequence[Type | None]) -> Type | None:
+    """Return the union of several types, flattened and without duplicates; unknown types are ignored."""
     flat: dict[Type, None] = {}
     for option in options:
-        if type(option) is Either:
+        if type(option) is UnionType:
             flat.update(dict.fromkeys(option.options))
         elif option is not None:
             flat[option] = None
     if len(flat) < 2:
         return next(iter(flat), None)
-    return Either(tuple(flat))
+    return UnionType(tuple(flat))
 
 
-def is_plain(value: Type | None) -> bool:
-    """Whether a type is told by name alone, so that answers about it can be shared."""
-    if type(value) is Instance:
-        return all(argument is None or is_plain(argument) for argument in value.arguments)
-    return isinstance(value, Static | Namespace | Text)
+def is_shareable(value: Type | None) -> bool:
+    """Whether a type is identified by names alone, so that answers about it can be cached across files."""
+    if type(value) is InstanceType:
+        return all(argument is None or is_shareable(argument) for argument in value.arguments)
+    return isinstance(value, StaticType | NamespaceType | StringType)

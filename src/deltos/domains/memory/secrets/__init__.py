@@ -1,54 +1,55 @@
-"""Finds secrets in a text: by their own form, by their name, by their surroundings, by the command they are given to.
+"""Detection of secrets in text: by their format, by the name of the value, by context, and by the command that receives
+them.
 
-Nothing here searches with a pattern that could take more than linear time: literals are found with `str.find`, and
-patterns look a bounded number of characters ahead from there.
+All searches take linear time: literals are found with `str.find`, and patterns look only a bounded distance ahead.
 """
 
 from __future__ import annotations
 
 import re
 
-from deltos.domains.memory.secrets.answers import secrets_asked_for
+from deltos.domains.memory.secrets.answers import find_answer_secrets
 from deltos.domains.memory.secrets.arguments import find_arguments
 from deltos.domains.memory.secrets.blocks import find_blocks, public_blocks
-from deltos.domains.memory.secrets.names import find_named
-from deltos.domains.memory.secrets.shapes import find_shapes
-from deltos.domains.memory.secrets.spans import SecretSpan, lower, merged
+from deltos.domains.memory.secrets.formats import find_formatted
+from deltos.domains.memory.secrets.named_values import find_named
+from deltos.domains.memory.secrets.spans import SecretSpan, lower, merge_spans
 from deltos.domains.memory.secrets.tokens import find_tokens, long_words
 
 __all__ = ["MARK", "SecretSpan", "find_answered", "find_secrets"]
 
 MARK = "[redacted:"
-_MARKED = r"\[redacted:[0-9]?[a-z-]{2,40}\]"
+_REDACTION_MARK = r"\[redacted:[0-9]?[a-z-]{2,40}\]"
 _ESCAPE = r"\\{1,8}(?:u00([0-7][0-9a-fA-F])|([\"'/nrt])|(\r?\n))"
 _ESCAPED = {"n": "\n", "r": "\n", "t": "\t"}
 
 
 def find_secrets(text: str) -> list[SecretSpan]:
-    """Where secrets stand in a text, in order and apart from each other. Marks of those taken out earlier are none."""
+    """Return the spans of secrets in a text, in order and without overlaps; existing redaction marks are ignored."""
     text = _without_marks(text)
-    spans = _found(text)
+    spans = _find_in_text(text)
     if "\\" in text:
-        spans += _found_unescaped(text)
-    return merged(spans)
+        spans += _find_in_unescaped_text(text)
+    return merge_spans(spans)
 
 
-def find_answered(question: str, answer: str, *, is_typed: bool) -> list[SecretSpan]:
-    """Where the secret stands in an answer that the question asks for. `is_typed`: the user wrote it."""
-    return list(secrets_asked_for(question, _without_marks(answer), is_typed=is_typed))
+def find_secrets_in_answer(question: str, answer: str, *, is_typed: bool) -> list[SecretSpan]:
+    """Return the spans of the secret that the question asks for; `is_typed`: the user typed the answer."""
+    return list(find_answer_secrets(question, _without_marks(answer), is_typed=is_typed))
 
 
 def _without_marks(text: str) -> str:
-    """The text at the same offsets, with nothing to be found where something was taken out earlier."""
-    return re.sub(_MARKED, lambda mark: "*" * len(mark[0]), text) if MARK in text else text
+    """Return the text with redaction marks overwritten by `*`, at the same offsets."""
+    return re.sub(_REDACTION_MARK, lambda mark: "*" * len(mark[0]), text) if MARK in text else text
 
 
-def _found(text: str) -> list[SecretSpan]:
+def _find_in_text(text: str) -> list[SecretSpan]:
+    """Find secrets with all detectors; spans inside public blocks are dropped."""
     lowered = lower(text)
     words = long_words(text)
     spans = [
         *find_blocks(text, lowered, words),
-        *find_shapes(text, lowered),
+        *find_formatted(text, lowered),
         *find_arguments(text, lowered),
         *find_named(text, lowered),
         *find_tokens(text, lowered, words),
@@ -57,14 +58,14 @@ def _found(text: str) -> list[SecretSpan]:
     return [span for span in spans if not any(start <= span.start < end for start, end in public)]
 
 
-def _found_unescaped(text: str) -> list[SecretSpan]:
-    """Secrets that only show once JSON's and the shell's escapes are undone, at their offsets in the text itself."""
+def _find_in_unescaped_text(text: str) -> list[SecretSpan]:
+    """Find secrets that appear only after JSON and shell escapes are resolved; the spans refer to the original text."""
     plain: list[str] = []
-    starts: list[tuple[int, int]] = [(0, 0)]  # offsets in the unescaped text, and the same in the text
+    starts: list[tuple[int, int]] = [(0, 0)]  # offset in the unescaped text, offset in the original text
     last = size = 0
     for escape in re.finditer(_ESCAPE, text):
         kept = text[last : escape.start()]
-        letter = _undone(escape)
+        letter = _unescape(escape)
         plain += (kept, letter)
         size += len(kept)
         starts.append((size, escape.start()))
@@ -74,16 +75,21 @@ def _found_unescaped(text: str) -> list[SecretSpan]:
     if not plain:
         return []
     plain.append(text[last:])
-    return [SecretSpan(_original(starts, s), _original(starts, e), kind) for s, e, kind in _found("".join(plain))]
+    return [
+        SecretSpan(_original_offset(starts, s), _original_offset(starts, e), kind)
+        for s, e, kind in _find_in_text("".join(plain))
+    ]
 
 
-def _undone(escape: re.Match[str]) -> str:
+def _unescape(escape: re.Match[str]) -> str:
+    """Return the character that an escape sequence represents; empty for a continued line."""
     if escape[1]:
         return chr(int(escape[1], 16))
     return "" if escape[3] else _ESCAPED.get(escape[2], escape[2])
 
 
-def _original(starts: list[tuple[int, int]], place: int) -> int:
+def _original_offset(starts: list[tuple[int, int]], place: int) -> int:
+    """Map an offset in the unescaped text to the original text."""
     from bisect import bisect_right  # deferred: few texts have escapes
 
     plain, original = starts[bisect_right(starts, (place, 1 << 60)) - 1]

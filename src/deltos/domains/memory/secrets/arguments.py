@@ -1,25 +1,25 @@
-"""Secrets on command lines, where a program's options say so: `mysql -p…`, `curl -u user:…`, `sshpass -p …`."""
+"""Secrets on command lines, recognised by options of known programs: `mysql -p…`, `curl -u user:…`, `sshpass -p …`."""
 
-# Annotations are evaluated here: as texts, each field of a named tuple would be compiled whenever a hook starts.
+# No `from __future__ import annotations`: a named tuple would compile each annotation at import, and slow every hook.
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from deltos.domains.memory.secrets.looks import (
+from deltos.domains.memory.secrets.predicates import (
     has_digit_and_letter,
-    is_chosen,
+    is_human_password,
     is_number,
     is_placeholder,
-    is_secretive,
+    is_secret_like,
     is_type_name,
     is_word_with_digits,
 )
 from deltos.domains.memory.secrets.spans import SecretSpan, offsets, past_blanks, run_end
 
-# Programs, and the options whose value is a password: `-p` with the value after it, `-p*` with the value attached,
-# `-u:` a user and a password after that sign, `@login` what follows that word, `@user+` the word after the next,
-# `@passwd#1` the first word after that one that is no option, `-nb#2` the second such word after these options. A bare
-# word must stand in the command.
+# Programs, and the options whose value is a password. `-p`: the next word. `-p*`: attached to the option. `-u:`: after
+# that sign, following a user. `@login`: the word after `login`. `@user+`: the second word after `user`. `@passwd#1`:
+# the first word after `passwd` that is not an option. `-nb#2`: the second such word after these options. A bare word
+# must occur in the command.
 _OPTIONS = {
     "mysql mysqldump mysqladmin mysqlimport mariadb mysqlsh mariadb-dump mysqlpump": "-p*",
     "sshpass": "-p -p*",
@@ -53,51 +53,52 @@ _OPTIONS = {
 }
 _PROGRAMS = {name: options.split() for names, options in _OPTIONS.items() for name in names.split()}
 _PROGRAM_NAMES = frozenset(_PROGRAMS)
-_APART = {ord(sign): " " for sign in "\"'`$()|&;/"}
+_WORD_SEPARATORS = {ord(sign): " " for sign in "\"'`$()|&;/"}
 _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _WORD_END = re.compile(r"[\s\"'`|;&<>]")
-_LONGEST_COMMAND = 600
-_MOST_WORDS = 60
+_MAX_COMMAND_CHARACTERS = 600
+_MAX_WORDS = 60
 _OPTIONS_WITH_VALUES = frozenset(["-C", "-r", "-salt"])  # of the programs with plain words
-_READS_PASSWORDS = (
+_PASSWORD_READERS = (
     *("--password-stdin", "sudo -s", "chpasswd", "passwd --stdin", "--with-token", "login", "cryptsetup"),
     *("| passwd ", "|passwd ", "smbpasswd", "vncpasswd", "kinit", "--passphrase-fd", "htpasswd -"),
 )
 
 
-class Word(NamedTuple):
-    """A word of a command, without its quotes; `glued` when nothing stands between it and the one before."""
+class CommandWord(NamedTuple):
+    """A word of a command without its quotes; `is_attached`: directly after the previous word."""
 
     start: int
     text: str
-    glued: bool
+    is_attached: bool
 
 
 def find_arguments(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Passwords among the arguments of programs that are known to take them."""
-    for program in _PROGRAM_NAMES.intersection(lowered.translate(_APART).split()):
+    """Yield passwords among the arguments of programs that are known to accept them."""
+    for program in _PROGRAM_NAMES.intersection(lowered.translate(_WORD_SEPARATORS).split()):
         options = _PROGRAMS[program]
         done = 0
         for at in offsets(lowered, program):
             end = at + len(program)
-            if at >= done and _stands_alone(text, at, end):
+            if at >= done and _is_whole_word(text, at, end):
                 words = command_words(text, end)
                 done = words[-1].start if words else end
                 yield from _passwords(words, options)
     for mark in ("echo ", "printf "):
         for at in offsets(lowered, mark):
-            yield from _piped(text, lowered, at + len(mark))
+            yield from _piped_password(text, lowered, at + len(mark))
 
 
-def _stands_alone(text: str, at: int, end: int) -> bool:
+def _is_whole_word(text: str, at: int, end: int) -> bool:
     return (at == 0 or text[at - 1] not in _NAME_LETTERS) and text[end : end + 1] in (" ", "\t")
 
 
-def command_words(text: str, at: int) -> list[Word]:
-    """The words of the command that goes on at `at`, to its end: a new line, or what joins it to the next."""
-    words: list[Word] = []
-    limit, last = min(len(text), at + _LONGEST_COMMAND), -1
-    while len(words) < _MOST_WORDS:
+def command_words(text: str, at: int) -> list[CommandWord]:
+    """Return the words of a command from `at` to its end: a line break, or an operator that joins it to the next
+    command."""
+    words: list[CommandWord] = []
+    limit, last = min(len(text), at + _MAX_COMMAND_CHARACTERS), -1
+    while len(words) < _MAX_WORDS:
         at = past_blanks(text, at)
         if text.startswith("\\\n", at):
             at += 2
@@ -105,25 +106,26 @@ def command_words(text: str, at: int) -> list[Word]:
         if at >= limit or text[at] in "\n|;&":
             return words
         start, end = _word_at(text, at, limit)
-        words.append(Word(start, text[start:end], at == last))
+        words.append(CommandWord(start, text[start:end], at == last))
         at = last = max(at + 1, end + (start > at))
     return words
 
 
 def _word_at(text: str, at: int, limit: int) -> tuple[int, int]:
-    """Where the word at `at` begins and ends, inside its quotes if it has any."""
+    """Return the span of the word at `at`, without its quotes."""
     if text[at] not in "\"'":
-        return at, run_end(text, at, _WORD_END, most=limit - at)
+        return at, run_end(text, at, _WORD_END, max_characters=limit - at)
     end = text.find(text[at], at + 1, limit)
     return at + 1, end if end >= 0 else limit
 
 
-def _passwords(words: list[Word], options: list[str]) -> Iterator[SecretSpan]:
+def _passwords(words: list[CommandWord], options: list[str]) -> Iterator[SecretSpan]:
+    """Yield the passwords among the words of one command."""
     given = {word.text for word in words}
     if any(option.isalpha() and option not in given for option in options):
         return
     for option in options:
-        if "#" in option and (found := _plain_word(words, option)):
+        if "#" in option and (found := _positional_password(words, option)):
             yield found
     flags = [option for option in options if not option.isalpha() and "#" not in option]
     for number, word in enumerate(words):
@@ -133,73 +135,79 @@ def _passwords(words: list[Word], options: list[str]) -> Iterator[SecretSpan]:
                 yield found
 
 
-def _argument(word: Word, following: Word | None, rest: list[Word], option: str) -> SecretSpan | None:
+def _argument(
+    word: CommandWord, following: CommandWord | None, rest: list[CommandWord], option: str
+) -> SecretSpan | None:
+    """Return the password that a word gives for an option; None if it gives none."""
     if option.endswith("+"):
-        return _judged(rest[0], "") if word.text == option[1:-1] and rest else None
+        return _password_span(rest[0], "") if word.text == option[1:-1] and rest else None
     if option.endswith("*"):
         return _attached(word, following, option[:-1])
     sign = option[-1] if option[-1] in ":%,=" else ""
     flag = option.removesuffix(sign).removeprefix("@")
     if word.text == flag:
-        return _judged(following, sign) if following else None
+        return _password_span(following, sign) if following else None
     if sign and len(flag) == 2 and word.text.startswith(flag) and word.text[2:3] != "-":
-        return _judged(word, sign, skip=2)
+        return _password_span(word, sign, skip=2)
     if flag.startswith("--") and word.text.startswith(flag + "="):
-        return _judged(word, sign, skip=len(flag) + 1)
+        return _password_span(word, sign, skip=len(flag) + 1)
     return None
 
 
-def _plain_word(words: list[Word], option: str) -> SecretSpan | None:
-    """The password that is told by its position among the words that are no options, as in `htpasswd -b FILE USER …`.
+def _positional_password(words: list[CommandWord], option: str) -> SecretSpan | None:
+    """Return the password at a position among the non-option words, as in `htpasswd -b FILE USER PASSWORD`.
 
-    Where more words follow, as in a sentence, it has to look like one.
+    If more words follow, as in a sentence, it must look like a password.
     """
     flag, _, position = option.partition("#")
     start = _position_of(words, flag)
     if start is None:
         return None
-    following, plain = words[start + 1 :], list[Word]()
+    following, plain = words[start + 1 :], list[CommandWord]()
     for before, word in zip(words[start:], following, strict=False):
         if not word.text:
-            break  # what is left out or redirected
+            break  # an empty or redirected argument
         if not word.text.startswith("-") and before.text not in _OPTIONS_WITH_VALUES:
             plain.append(word)
     number = int(position)
     if len(plain) < number:
         return None
     value = plain[number - 1]
-    if len(plain) > number and not any(judge(value.text) for judge in (is_secretive, is_chosen, is_word_with_digits)):
+    if len(plain) > number and not any(
+        judge(value.text) for judge in (is_secret_like, is_human_password, is_word_with_digits)
+    ):
         return None
-    return _judged(value, "")
+    return _password_span(value, "")
 
 
-def _position_of(words: list[Word], flag: str) -> int | None:
-    """Where `@word` stands, or the first of the short options of which all must be given: `-nb`, `-B -n -b`."""
+def _position_of(words: list[CommandWord], flag: str) -> int | None:
+    """Return the position of `@word`, or of the first of several required short options: `-nb`, `-B -n -b`."""
     if flag.startswith("@"):
         return next((number for number, word in enumerate(words) if word.text == flag[1:]), None)
-    asked = set(flag[1:])
+    required = set(flag[1:])
     given = {number: set(word.text[1:]) for number, word in enumerate(words) if _is_short_options(word.text)}
-    if not asked <= set().union(*given.values()):
+    if not required <= set().union(*given.values()):
         return None
-    return next(number for number, letters in given.items() if letters & asked)
+    return next(number for number, letters in given.items() if letters & required)
 
 
 def _is_short_options(word: str) -> bool:
     return word.startswith("-") and word[1:].isalpha()
 
 
-def _attached(word: Word, following: Word | None, flag: str) -> SecretSpan | None:
-    """`-pVALUE`, or `-p'VALUE'`, which is two of our words that touch."""
+def _attached(word: CommandWord, following: CommandWord | None, flag: str) -> SecretSpan | None:
+    """Return the value of `-pVALUE`, or of `-p'VALUE'`, which is split into two attached words."""
     if word.text == flag:
-        return _judged(following, "") if following and following.glued else None
-    return _judged(word, "", skip=len(flag)) if word.text.startswith(flag) else None
+        return _password_span(following, "") if following and following.is_attached else None
+    return _password_span(word, "", skip=len(flag)) if word.text.startswith(flag) else None
 
 
-def _judged(word: Word, sign: str, skip: int = 0) -> SecretSpan | None:
+def _password_span(word: CommandWord, sign: str, skip: int = 0) -> SecretSpan | None:
+    """Return the password in a word after `skip` characters, or after a user name and `sign`; None for placeholders."""
     start, value = word.start + skip, word.text[skip:]
     if sign:
         user, found, rest = value.partition(sign)
-        if not found or (sign == "=" and not is_secretive(rest)):
+        if not found or (sign == "=" and not is_secret_like(rest)):
             return None
         if rest:
             start, value = start + len(user) + 1, rest
@@ -218,12 +226,13 @@ def _judged(word: Word, sign: str, skip: int = 0) -> SecretSpan | None:
 
 
 def _is_capitalised(value: str) -> bool:
-    """`SecretWord1`: letters of both cases with digits are chosen, whatever words they are."""
+    """Whether a value such as `SecretWord1` mixes cases and digits, and is thus a password although it consists of
+    words."""
     return value.isalnum() and has_digit_and_letter(value) and not value.islower() and not value.isupper()
 
 
-def _piped(text: str, lowered: str, at: int) -> Iterator[SecretSpan]:
-    """`echo … | docker login --password-stdin`."""
+def _piped_password(text: str, lowered: str, at: int) -> Iterator[SecretSpan]:
+    """Yield the password in `echo … | docker login --password-stdin`."""
     words = [word for word in command_words(text, at) if not word.text.startswith("-")]
     if len(words) != 1:
         return
@@ -232,5 +241,5 @@ def _piped(text: str, lowered: str, at: int) -> Iterator[SecretSpan]:
     reader = lowered[joined : joined + 160].partition("\n")[0] if joined >= 0 else ""
     if is_number(words[0].text) or is_placeholder(words[0].text):
         return
-    if any(mark in reader for mark in _READS_PASSWORDS):
+    if any(mark in reader for mark in _PASSWORD_READERS):
         yield SecretSpan(words[0].start, end, "password")

@@ -27,7 +27,7 @@ SOFTWARE.
 
 from __future__ import annotations
 
-# Kind, the literal that a token begins with, and how many characters follow at least.
+# Kind, literal prefix of the token, and minimum number of characters after it.
 TOKENS = (
     ("1password-service-account-token", "ops_eyJ", 125),
     ("adobe-client-secret", "p8e-", 16),
@@ -127,7 +127,7 @@ TOKENS = (
     ("yandex-api-key", "AQVN", 17),
 )
 
-# Kind, the name of a service, and how long a value beside it is: at least and at most.
+# Kind, name of the service, and minimum and maximum length of the value next to it.
 SERVICES = (
     ("adafruit-api-key", "adafruit", 32, 32),
     ("airtable-api-key", "airtable", 17, 17),

@@ -1,15 +1,14 @@
-"""Where secrets stand in a text, and the few ways in which this package looks through one.
+"""Spans of secrets, and bounded searches in a text.
 
-Literals are found with `str.find`, the end of a run with a search for one letter, both within a bounded distance: so
-that no text takes more than linear time.
+Every search has a limited distance, so that no text takes more than linear time.
 """
 
-# Annotations are evaluated here: as texts, each field of a named tuple would be compiled whenever a hook starts.
+# No `from __future__ import annotations`: a named tuple would compile each annotation at import, and slow every hook.
 import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-LONGEST_RUN = 4_000
+MAX_RUN_CHARACTERS = 4_000
 _VAGUE_KINDS = ("authorization", "password", "secret", "high-entropy")
 BLANK = re.compile(r"\s")
 TOKEN_END = re.compile(r"[^A-Za-z0-9_+/=~%.$-]")
@@ -17,7 +16,7 @@ _NOT_BLANK = re.compile(r"[^ \t]")
 
 
 class SecretSpan(NamedTuple):
-    """A stretch of text that must not be stored, and the kind of secret it is."""
+    """Span of a secret in a text, and the kind of the secret."""
 
     start: int
     end: int
@@ -25,13 +24,13 @@ class SecretSpan(NamedTuple):
 
 
 def lower(text: str) -> str:
-    """The text in lower case, letter for letter at the same offsets."""
+    """Return the text in lower case, with every character at the same offset."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else text.replace("\u0130", "I").lower()
 
 
-def merged(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
-    """The spans in order, overlapping ones as one; it has the kind of the first that tells most."""
+def merge_spans(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
+    """Return the spans in order, with overlapping ones merged; a merged span has the more specific kind."""
     joined: list[SecretSpan] = []
     for span in sorted(spans):
         if joined and span.start < joined[-1].end:
@@ -44,33 +43,34 @@ def merged(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
 
 
 def _vagueness(kind: str) -> int:
+    """Return how unspecific a kind is; specific kinds return 0."""
     return _VAGUE_KINDS.index(kind) + 1 if kind in _VAGUE_KINDS else 0
 
 
 def offsets(lowered: str, literal: str) -> Iterator[int]:
-    """Every offset of a literal in a text."""
+    """Yield every offset of a literal in a text."""
     at = lowered.find(literal)
     while at >= 0:
         yield at
         at = lowered.find(literal, at + len(literal))
 
 
-def run_end(text: str, at: int, stop: re.Pattern[str], *, most: int = LONGEST_RUN) -> int:
-    """Where the run that begins at `at` ends: before the first letter that `stop` finds."""
-    limit = min(len(text), at + most)
+def run_end(text: str, at: int, stop: re.Pattern[str], *, max_characters: int = MAX_RUN_CHARACTERS) -> int:
+    """Return the end of the run that starts at `at`: the first match of `stop`, or the limit."""
+    limit = min(len(text), at + max_characters)
     found = stop.search(text, at, limit)
     return found.start() if found else limit
 
 
-def past_blanks(text: str, at: int, *, most: int = 40) -> int:
-    """The first place from `at` on that is no blank or tab."""
-    found = _NOT_BLANK.search(text, at, at + most)
-    return found.start() if found else min(len(text), at + most)
+def past_blanks(text: str, at: int, *, max_characters: int = 40) -> int:
+    """Return the first offset from `at` on that is not a space or tab."""
+    found = _NOT_BLANK.search(text, at, at + max_characters)
+    return found.start() if found else min(len(text), at + max_characters)
 
 
 def line_around(text: str, at: int) -> tuple[int, int]:
-    """Where the line of a place begins and ends, as far as one is looked at."""
-    low, high = max(0, at - LONGEST_RUN), min(len(text), at + LONGEST_RUN)
+    """Return start and end of the line at an offset, limited to `MAX_RUN_CHARACTERS` in each direction."""
+    low, high = max(0, at - MAX_RUN_CHARACTERS), min(len(text), at + MAX_RUN_CHARACTERS)
     start = text.rfind("\n", low, at) + 1 or low
     end = text.find("\n", at, high)
     return start, end if end >= 0 else high

@@ -1,4 +1,4 @@
-"""Secrets that are recognised by themselves: prefixes that issuers chose, and long random values."""
+"""Secrets that are recognisable without context: tokens with an issuer's prefix, and long random values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from deltos.domains.memory.secrets.gitleaks import SERVICES, TOKENS
-from deltos.domains.memory.secrets.looks import is_hexadecimal, is_random, is_random_beside_a_name
+from deltos.domains.memory.secrets.predicates import is_hexadecimal, is_random, is_weakly_random
 from deltos.domains.memory.secrets.spans import TOKEN_END, SecretSpan, line_around, offsets, run_end
 
 if TYPE_CHECKING:
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 _VALUE_END = re.compile(r"[^A-Za-z0-9_+/~=-]")
 _SEGMENT_END = re.compile(r"[^A-Za-z0-9_+~=-]")
 _DIGIT = re.compile(r"[0-9]")
-SHORTEST_TOKEN = 16
-# gitleaks asks for a name beside these, which names.py does.
-_COMMON_BEGINNINGS = frozenset(["test_", "live_", "test_pub_", "live_pub_", "key-", "pubkey-", "API-", "v1.0-"])
-# Kinds that gitleaks does not know, or knows in an older form; from the issuers' documentation.
-_MORE_TOKENS = (
+MIN_TOKEN_CHARACTERS = 16
+# Prefixes too common on their own; gitleaks requires a name next to them, which named_values.py checks.
+_COMMON_PREFIXES = frozenset(["test_", "live_", "test_pub_", "live_pub_", "key-", "pubkey-", "API-", "v1.0-"])
+# Tokens that gitleaks does not know, or only in an older format; from the issuers' documentation.
+_EXTRA_TOKENS = (
     ("adafruit-key", "aio_", 20),
     ("anthropic-key", "sk-ant-", 20),
     ("openrouter-key", "sk-or-", 20),
@@ -110,8 +110,8 @@ _MORE_TOKENS = (
     ("cloudflare-key", "v1.0-", 85),
     ("linear-key", "lin_oauth_", 20),
 )
-# Tokens whose signs inside tell: kind, such a sign, how long they are at least, the pattern.
-_MARKED: tuple[tuple[str, str, int, Callable[[], re.Pattern[str]]], ...] = (
+# Tokens without a prefix: kind, a substring that they contain, minimum length, pattern.
+_PATTERN_TOKENS: tuple[tuple[str, str, int, Callable[[], re.Pattern[str]]], ...] = (
     *(
         (
             "aws-access-key",
@@ -150,29 +150,31 @@ _MARKED: tuple[tuple[str, str, int, Callable[[], re.Pattern[str]]], ...] = (
     ("twilio-key", "SK", 34, lambda: re.compile(r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![A-Za-z0-9])")),
     ("mailgun-key", "-", 50, lambda: re.compile(r"(?<![0-9a-f])[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![0-9a-f-])")),
 )
-_WORDS_OF_SECRECY = (
+_SECRECY_PATTERN = (
     r"(?<![a-z])(?:pass|secret|tokens?\b|key|auth|cred|pwd|login|bearer|signature)|password|passwd|secret|token\b|"
     r"(?:api|access|auth|private)key"
 )
-_WORDS_OF_DIGESTS = r"commit|sha-?[0-9]|hash|digest|checksum|md5|rev(?:ision|-parse)?\b|etag|sum\b|tree\b|blob\b|id\b"
-# Random, and everybody may see it: digests of files, public keys.
-_DIGEST = r"(?:sha(?:1|224|256|384|512)|md5|h1)[-_:=]|AAAA[BCE][23N]"
-_ODD_CASE = re.compile(r"[a-z](?=[A-Z])")
+_DIGEST_PATTERN = r"commit|sha-?[0-9]|hash|digest|checksum|md5|rev(?:ision|-parse)?\b|etag|sum\b|tree\b|blob\b|id\b"
+# Public random values: digests of files, public keys.
+_PUBLIC_PREFIX = r"(?:sha(?:1|224|256|384|512)|md5|h1)[-_:=]|AAAA[BCE][23N]"
+_CASE_CHANGE = re.compile(r"[a-z](?=[A-Z])")
 _KEY_WIDTHS = (64, 70)
-# What stands before them, or before pictures and the ids of messages.
-_PUBLIC_BEFORE = (";base64,", "ssh-rsa ", "ssh-dss ", "ssh-ed25519 ", "sha256 ", 'integrity="', "integrity: ")
+# Text before public keys, digests and embedded images.
+_PUBLIC_CONTEXT = (";base64,", "ssh-rsa ", "ssh-dss ", "ssh-ed25519 ", "sha256 ", 'integrity="', "integrity: ")
 
 
 @cache
-def _table() -> tuple[tuple[str, str, int], ...]:
-    return (*_MORE_TOKENS, *(row for row in TOKENS if row[1] not in _COMMON_BEGINNINGS))
+def _prefix_table() -> tuple[tuple[str, str, int], ...]:
+    """Return kind, prefix and minimum length of all tokens with a prefix."""
+    return (*_EXTRA_TOKENS, *(row for row in TOKENS if row[1] not in _COMMON_PREFIXES))
 
 
 def long_words(text: str) -> list[tuple[int, str]]:
-    """The words long enough to hold a token, with their offsets. Most words are short: this is what makes it fast."""
+    """Return the words long enough to contain a token, with their offsets; filtering out short words makes the search
+    fast."""
     found: list[tuple[int, str]] = []
     at = 0
-    for word in [word for word in text.split() if len(word) >= SHORTEST_TOKEN]:
+    for word in [word for word in text.split() if len(word) >= MIN_TOKEN_CHARACTERS]:
         at = text.find(word, at)
         found.append((at, word))
         at += len(word)
@@ -180,18 +182,19 @@ def long_words(text: str) -> list[tuple[int, str]]:
 
 
 def find_tokens(text: str, lowered: str, words: list[tuple[int, str]]) -> Iterator[SecretSpan]:
-    """Tokens with a known beginning, and long random values."""
+    """Yield tokens with a known prefix or pattern, and long random values."""
     joined = "\n".join(word for _, word in words if not (word.isalpha() and word.islower()))
-    known = [row for row in _table() if row[1] in joined]
+    known = [row for row in _prefix_table() if row[1] in joined]
     for start, word in words:
-        for kind, literal, least in known:
-            yield from _beginning_with(start, word, kind, literal, least)
-        yield from _marked(start, word)
+        for kind, literal, min_characters in known:
+            yield from _match_prefix(start, word, kind, literal, min_characters)
+        yield from _match_patterns(start, word)
         if _DIGIT.search(word):
-            yield from _random(text, lowered, start, word)
+            yield from _random_values(text, lowered, start, word)
 
 
-def _beginning_with(start: int, word: str, kind: str, literal: str, least: int) -> Iterator[SecretSpan]:
+def _match_prefix(start: int, word: str, kind: str, literal: str, min_characters: int) -> Iterator[SecretSpan]:
+    """Yield the tokens in a word that start with a prefix."""
     done = 0
     for at in offsets(word, literal):
         if at < done or (at > 0 and word[at - 1].isalnum()):
@@ -199,89 +202,100 @@ def _beginning_with(start: int, word: str, kind: str, literal: str, least: int) 
         done = run_end(word, at + len(literal), TOKEN_END)
         tail = word[at + len(literal) : done].rstrip(".$%")
         first = tail.partition("/")[0]
-        if len(tail) >= least and _is_drawn(first if len(first) >= least else tail) and (kind != "jwt" or "." in tail):
+        if (
+            len(tail) >= min_characters
+            and _looks_generated(first if len(first) >= min_characters else tail)
+            and (kind != "jwt" or "." in tail)
+        ):
             yield SecretSpan(start + at, start + at + len(literal) + len(tail), kind)
 
 
-def _is_drawn(tail: str) -> bool:
-    """Whether what follows a token's beginning was drawn by a machine: digits in it, or odd case."""
+def _looks_generated(tail: str) -> bool:
+    """Whether the part after a prefix looks machine-generated: digits, or irregular case."""
     digits = len(_DIGIT.findall(tail))
-    changes = len(_ODD_CASE.findall(tail))
+    changes = len(_CASE_CHANGE.findall(tail))
     return digits >= 2 or (digits == 1 and len(tail) < 12) or changes >= max(2, len(tail) // 8)
 
 
-def _marked(start: int, word: str) -> Iterator[SecretSpan]:
-    """Tokens without a beginning of their own, told by the signs inside."""
-    for kind, sign, least, pattern in _MARKED:
-        if len(word) >= least and sign in word:
+def _match_patterns(start: int, word: str) -> Iterator[SecretSpan]:
+    """Yield tokens that are recognised by a pattern instead of a prefix."""
+    for kind, sign, min_characters, pattern in _PATTERN_TOKENS:
+        if len(word) >= min_characters and sign in word:
             for found in pattern().finditer(word):
                 yield SecretSpan(start + found.start(), start + found.end(), kind)
 
 
-def _random(text: str, lowered: str, start: int, word: str) -> Iterator[SecretSpan]:
-    """The random values in a word. In an address or a path each part is judged by itself."""
+def _random_values(text: str, lowered: str, start: int, word: str) -> Iterator[SecretSpan]:
+    """Yield the random values in a word; the parts of a URL or path are checked separately."""
     stop = _SEGMENT_END if "://" in word or _is_path(word) else _VALUE_END
     at = 0
     while at < len(word):
-        end = run_end(word, at, stop, most=len(word))
-        value = word[at:end].strip("=") if end - at >= SHORTEST_TOKEN else ""
+        end = run_end(word, at, stop, max_characters=len(word))
+        value = word[at:end].strip("=") if end - at >= MIN_TOKEN_CHARACTERS else ""
         place = start + at + word[at:end].find(value)
-        if value and _is_found(text, lowered, place, value):
+        if value and _is_secret_value(text, lowered, place, value):
             yield SecretSpan(place, start + end, "high-entropy")
         at = end + 1
 
 
-def _is_found(text: str, lowered: str, place: int, value: str) -> bool:
+def _is_secret_value(text: str, lowered: str, place: int, value: str) -> bool:
+    """Whether a value is a secret: random and not public, or weakly random next to a word such as `key`."""
     if is_random(value):
         return not _is_public(text, place, place + len(value))
-    return is_random_beside_a_name(value) and _is_named(lowered, place, place + len(value), value)
+    return is_weakly_random(value) and _is_near_secret_word(lowered, place, place + len(value), value)
 
 
 def _is_path(word: str) -> bool:
-    """Whether the parts between slashes are words, as in `/django/commit/…`; between random letters they are not."""
+    """Whether most parts between slashes are words, as in `/django/commit/…`; in random text they are not."""
     parts = [part for part in word.split("/") if len(part) > 2]
     return 2 * sum(part.isalpha() and (part.islower() or part.istitle()) for part in parts) >= len(parts) > 0
 
 
 def _is_public(text: str, start: int, end: int) -> bool:
-    """Whether everybody may see this: a digest, a public key, a message id, or a line of an encoded file."""
+    """Whether a random value is public: a digest, a public key, a message id, or a line of an encoded file."""
     before = text[max(0, start - 80) : start]
     if (
-        re.match(_DIGEST, text[start : start + 8])
-        or before.rstrip("\"' ").endswith(_PUBLIC_BEFORE)
+        re.match(_PUBLIC_PREFIX, text[start : start + 8])
+        or before.rstrip("\"' ").endswith(_PUBLIC_CONTEXT)
         or "lore.kernel.org/" in before
     ):
         return True
     if text.startswith("@", end) and "://" not in before:
         return True
-    return _is_line_of_a_file(text, start, end)
+    return _is_encoded_file_line(text, start, end)
 
 
-def _is_line_of_a_file(text: str, start: int, end: int) -> bool:
+def _is_encoded_file_line(text: str, start: int, end: int) -> bool:
+    """Whether a value is a line of an encoded file: alone on its line, next to lines of the same width."""
     line_start, line_end = line_around(text, start)
     width = end - start
     if width in _KEY_WIDTHS or width < 40 or text[line_start:start].strip() or text[end:line_end].strip():
         return False
-    return _is_data(text[max(0, line_start - width - 40) : line_start], width) or _is_data(
+    return _has_line_of_width(text[max(0, line_start - width - 40) : line_start], width) or _has_line_of_width(
         text[line_end : line_end + 2 * width + 40], width
     )
 
 
-def _is_data(neighbours: str, width: int) -> bool:
-    """Whether a neighbouring line is as wide: files are encoded in lines of 60, 72 or 76 letters, keys of 64 or 70."""
+def _has_line_of_width(neighbours: str, width: int) -> bool:
+    """Whether a neighbouring line has the same width: encoded files have lines of 60, 72 or 76 characters, keys of 64
+    or 70."""
     return any(len(line.strip()) == width and " " not in line.strip() for line in neighbours.split("\n"))
 
 
-def _is_named(lowered: str, start: int, end: int, value: str) -> bool:
-    """Whether the line of a value speaks of keys or passwords, or of a service whose keys are that long."""
+def _is_near_secret_word(lowered: str, start: int, end: int, value: str) -> bool:
+    """Whether the line mentions keys or passwords, or a service whose keys have this length."""
     line_start = lowered.rfind("\n", max(0, start - 60), start) + 1 or max(0, start - 60)
     before = lowered[line_start:start]
     hexadecimal = is_hexadecimal(value)
-    if hexadecimal and (before[-1:] in ("@", "#", ".") or re.search(_WORDS_OF_DIGESTS, before)):
+    if hexadecimal and (before[-1:] in ("@", "#", ".") or re.search(_DIGEST_PATTERN, before)):
         return False
-    if re.search(_WORDS_OF_SECRECY, before[-40:]):
+    if re.search(_SECRECY_PATTERN, before[-40:]):
         return True
-    if any(name in before for _, name, least, most in SERVICES if least <= len(value) <= most):
+    if any(
+        name in before
+        for _, name, min_characters, max_characters in SERVICES
+        if min_characters <= len(value) <= max_characters
+    ):
         return True
     after = lowered[end : end + 40].partition("\n")[0]
-    return not hexadecimal and "foreign key" not in after and re.search(_WORDS_OF_SECRECY, after) is not None
+    return not hexadecimal and "foreign key" not in after and re.search(_SECRECY_PATTERN, after) is not None

@@ -1,2 +1,1 @@
-"""Session files that agents leave behind, read as the hook inputs that the same events would have been. What becomes of
-those is the business of mine.py."""
+"""Readers of the session files of agents; they yield events in the form of hook input, which mine.py imports."""

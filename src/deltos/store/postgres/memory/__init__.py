@@ -1,1 +1,1 @@
-"""Observations: their tables and every statement that touches them."""
+"""Memory in PostgreSQL: schema, queries, writes, snapshots and transfer."""

@@ -1,4 +1,4 @@
-"""Reads of memory, and the door to writing to it."""
+"""Queries on memory, and the transaction for writing to it."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING, Any
 from deltos.store.observations import (
     Anchor,
     MemoryCounts,
-    Mended,
     MinedFile,
     Observation,
+    ObservationSummary,
     ProjectRow,
+    RepairReport,
     SessionRow,
-    Sketch,
     session_range,
 )
 from deltos.store.postgres.memory.rows import projects_of, select, select_ids, select_places, select_session, texts_of
 from deltos.store.postgres.memory.writer import PostgresObservationsWriter
-from deltos.store.postgres.postings import kept_term, stemmed_terms
+from deltos.store.postgres.posting_index import stemmed_terms, stored_term
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.database import PostgresDatabase
     from deltos.store.postgres.memory.snapshots import Snapshots
     from deltos.store.postgres.vectors import PostgresVectors
 
 _PAGE_ROWS = 500
-# What holds texts of observations, or words of them.
+# Tables with texts or words of observations.
 _TABLES = (
     "observation",
     "observation_posting",
@@ -38,21 +38,21 @@ _TABLES = (
     "observation_vector",
     "memory_snapshot_part",
 )
-# Whoever remembers waits until it is on disk, whatever the server does otherwise; stronger settings stay.
-_ON_DISK = """CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
+# Writes to memory always wait for the disk, even if the server's default does not; stronger settings are kept.
+_WAIT_FOR_DISK = """CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
     THEN set_config('synchronous_commit', 'on', true) END"""
-_ONE_WRITER = f"SELECT pg_advisory_xact_lock(hashtext('deltos memory')), {_ON_DISK}"
+_LOCK_WRITES = f"SELECT pg_advisory_xact_lock(hashtext('deltos memory')), {_WAIT_FOR_DISK}"
 
 
 class PostgresObservations:
-    """Implements `store.observations.Observations`. The database is the opener's: closing this leaves it open."""
+    """Implements `store.observations.Observations`. Closing it leaves the database open."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self.database = database
 
     @property
     def set_aside(self) -> str:
-        return ""  # a damaged server is its administrator's: nothing is begun anew in its place
+        return ""  # a damaged database is repaired by its administrator, never replaced
 
     @property
     def size_bytes(self) -> int:
@@ -62,7 +62,7 @@ class PostgresObservations:
 
     @property
     def vectors(self) -> PostgresVectors:
-        from deltos.store.postgres.vectors import OBSERVATIONS, PostgresVectors  # deferred: hooks compare nothing
+        from deltos.store.postgres.vectors import OBSERVATIONS, PostgresVectors  # deferred: hooks do not use vectors
 
         return PostgresVectors(self.database, OBSERVATIONS)
 
@@ -76,33 +76,33 @@ class PostgresObservations:
 
     @property
     def _snapshots(self) -> Snapshots:
-        from deltos.store.postgres.memory.snapshots import Snapshots  # deferred: hooks seldom do
+        from deltos.store.postgres.memory.snapshots import Snapshots  # deferred: hooks rarely need it
 
         return Snapshots(self.database)
 
     def copies(self) -> list[str]:
         return sorted(copy.name for copy in self._snapshots.all())
 
-    def keep_snapshot(self, day: str, *, kept: int, most_bytes: int = 0) -> bool:
-        if most_bytes and self.size_bytes > most_bytes:
+    def keep_snapshot(self, day: str, *, kept: int, max_bytes: int = 0) -> bool:
+        if max_bytes and self.size_bytes > max_bytes:
             return False
         return self._snapshots.keep(day, kept=kept)
 
     def drop_snapshots(self) -> None:
         self._snapshots.drop()
 
-    def mend(self) -> Mended:
+    def repair(self) -> RepairReport:
         problems: list[str] = []
         with self.writing() as writer:
-            if writer.places_disagree():
+            if writer.directory_differs():
                 problems.append("the directory of places did not match the observations")
-                writer.rebuild_places()
-            if writer.words_disagree():
+                writer.rebuild_directory()
+            if writer.word_index_differs():
                 problems.append("the word index did not match the observations")
                 writer.rebuild_words()
-        return Mended(tuple(problems), (), tuple(self._snapshots.all()))
+        return RepairReport(tuple(problems), (), tuple(self._snapshots.all()))
 
-    # ------------------------------------------------------------------ units of work
+    # ------------------------------------------------------------------ transactions
 
     def snapshot(self) -> AbstractContextManager[object]:
         return self.database.snapshot()
@@ -110,7 +110,7 @@ class PostgresObservations:
     @contextmanager
     def writing(self) -> Iterator[PostgresObservationsWriter]:
         with self.database.write() as connection:
-            connection.execute(_ONE_WRITER)
+            connection.execute(_LOCK_WRITES)
             yield PostgresObservationsWriter(connection)
 
     def _query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
@@ -127,7 +127,7 @@ class PostgresObservations:
             found = {row.place: row for row in select_places(self._query, places, "o.deleted_at IS NULL")}
         return [found[place] for place in places if place in found]
 
-    def sketches(self, places: Sequence[int], *, head_characters: int) -> list[Sketch]:
+    def summaries(self, places: Sequence[int], *, head_characters: int) -> list[ObservationSummary]:
         with self.database.snapshot():
             rows = self._query(
                 f"""SELECT place, created_at, source, files, symbols,
@@ -136,7 +136,7 @@ class PostgresObservations:
                     AND deleted_at IS NULL AND superseded_by IS NULL ORDER BY place""",
                 (projects_of(self._query, places), list(places)),
             )
-        return [Sketch._make((*row[:3], texts_of(row[3]), texts_of(row[4]), *row[5:])) for row in rows]
+        return [ObservationSummary._make((*row[:3], texts_of(row[3]), texts_of(row[4]), *row[5:])) for row in rows]
 
     def anchors(self, places: Sequence[int]) -> dict[int, list[Anchor]]:
         anchors: dict[int, list[Anchor]] = {}
@@ -151,7 +151,7 @@ class PostgresObservations:
         rows = self._query("SELECT key, project_id, folder, root, created_at FROM memory_project ORDER BY key")
         return [ProjectRow(*row) for row in rows]
 
-    def keys_beside(self, key: int) -> tuple[int, ...]:
+    def project_folder_keys(self, key: int) -> tuple[int, ...]:
         sql = """SELECT key FROM memory_project
                  WHERE project_id = (SELECT project_id FROM memory_project WHERE key = %s) ORDER BY key"""
         return tuple(row[0] for row in self._query(sql, (key,)))
@@ -203,7 +203,7 @@ class PostgresObservations:
         return [row[0] for row in rows]
 
     def _all_keys(self) -> list[int]:
-        """A question of all projects names them all."""
+        """Return the keys of all projects, to name them in a query over all partitions."""
         return [row[0] for row in self._query("SELECT key FROM memory_project")]
 
     # ------------------------------------------------------------------ by time
@@ -222,7 +222,7 @@ class PostgresObservations:
     def _newest(
         self, project_keys: Sequence[int], where: str, values: Sequence[object], limit: int
     ) -> list[tuple[int, int]]:
-        """Creation time and place of the newest live observations of some projects, newest first."""
+        """Return creation time and place of the newest live observations of some projects, newest first."""
         sql = f"""SELECT created_at, place FROM observation WHERE project = ANY(%s) AND {where} AND deleted_at IS NULL
                   ORDER BY created_at DESC, place DESC LIMIT %s"""
         return [(created_at, place) for created_at, place in self._query(sql, (list(project_keys), *values, limit))]
@@ -245,10 +245,10 @@ class PostgresObservations:
         *,
         limit: int,
         kinds: Sequence[str] = (),
-        forgotten: bool = False,
+        deleted: bool = False,
     ) -> list[Observation]:
         where = f"""o.project = ANY(%s) AND (o.created_at, o.place) < (%s, %s)
-                    AND o.deleted_at IS {"NOT NULL" if forgotten else "NULL"} AND (%s OR o.kind = ANY(%s))
+                    AND o.deleted_at IS {"NOT NULL" if deleted else "NULL"} AND (%s OR o.kind = ANY(%s))
                     ORDER BY o.created_at DESC, o.place DESC LIMIT %s"""
         return select(self._query, where, (list(project_keys), created_at, place, not kinds, list(kinds), limit))
 
@@ -272,19 +272,19 @@ class PostgresObservations:
     def tally(self, project_keys: Sequence[int]) -> dict[str, tuple[int, int]]:
         sql = """SELECT kind, count(*) - count(deleted_at), count(deleted_at) FROM observation
                  WHERE project = ANY(%s) GROUP BY kind ORDER BY 2 DESC, kind COLLATE "C" """
-        return {kind: (live, forgotten) for kind, live, forgotten in self._query(sql, (list(project_keys),))}
+        return {kind: (live, deleted) for kind, live, deleted in self._query(sql, (list(project_keys),))}
 
     def counts(self) -> MemoryCounts:
         with self.database.snapshot():
-            [(live, forgotten, characters)] = self._query(
+            [(live, deleted, characters)] = self._query(
                 """SELECT count(*) - count(deleted_at), count(deleted_at), coalesce(sum(length(text)), 0)::bigint
                    FROM observation"""
             )
             [(sessions,)] = self._query("SELECT count(*) FROM memory_session WHERE session_id IS NOT NULL")
             [(projects,)] = self._query("SELECT count(*) FROM memory_project")
-        return MemoryCounts(live, forgotten, sessions, projects, characters)
+        return MemoryCounts(live, deleted, sessions, projects, characters)
 
-    # ------------------------------------------------------------------ everything, and what changed
+    # ------------------------------------------------------------------ export
 
     def all(self) -> Iterator[Observation]:
         yield from self._paged("")
@@ -293,7 +293,8 @@ class PostgresObservations:
         yield from self._paged("change > %s AND", number)
 
     def _paged(self, chosen: str, *values: object) -> Iterator[Observation]:
-        """The observations that the directory picks, in the order of places, each page as it is then."""
+        """Yield the observations selected from the directory, in the order of places; each page is a separate snapshot.
+        """
         sql = f"SELECT place FROM observation_place WHERE {chosen} place > %s ORDER BY place LIMIT {_PAGE_ROWS}"
         place = -1
         while True:
@@ -326,5 +327,5 @@ class PostgresObservations:
 
 
 def _terms(words: Sequence[str]) -> list[str]:
-    """What the words are looked up by."""
-    return sorted({kept_term(term) for found in stemmed_terms(words) for term in found})
+    """Return the stored terms of query words."""
+    return sorted({stored_term(term) for found in stemmed_terms(words) for term in found})

@@ -1,4 +1,4 @@
-"""How observations are selected."""
+"""Queries that select observations from PostgreSQL."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _JOINED = f"""FROM observation o JOIN memory_project p ON p.key = o.project
 
 
 def select(query: Query, where: str, values: Sequence[object]) -> list[Observation]:
-    """The observations that a condition over `o`, `p` and `s` picks; it names the projects."""
+    """Return the observations that satisfy a condition over `o`, `p` and `s`, which must name the projects."""
     return [_observation(row) for row in query(f"SELECT {_COLUMNS} {_JOINED} WHERE {where}", values)]
 
 
 def select_places(query: Query, places: Sequence[int], where: str = "true") -> list[Observation]:
-    """The observations at some places, in the order of places: the directory tells their projects."""
+    """Return the observations at some places, in the order of places; the directory provides their projects."""
     projects = projects_of(query, places)
     return select(
         query,
@@ -35,13 +35,13 @@ def select_places(query: Query, places: Sequence[int], where: str = "true") -> l
 
 
 def select_ids(query: Query, observation_id: str, where: str = "true") -> list[Observation]:
-    """All observations of one id, whichever projects they are in."""
+    """Return all observations with one id, in any project."""
     places = [row[0] for row in query("SELECT place FROM observation_place WHERE id = %s", (observation_id,))]
     return select_places(query, places, where)
 
 
 def select_session(query: Query, first: int, last: int, limit: int) -> list[Observation]:
-    """The last live observations within a range of places, newest first."""
+    """Return the last live observations within a range of places, newest first."""
     projects = query("SELECT DISTINCT project FROM observation_place WHERE place BETWEEN %s AND %s", (first, last))
     where = """o.project = ANY(%s) AND o.place BETWEEN %s AND %s AND o.deleted_at IS NULL
         ORDER BY o.place DESC LIMIT %s"""
@@ -49,13 +49,13 @@ def select_session(query: Query, first: int, last: int, limit: int) -> list[Obse
 
 
 def projects_of(query: Query, places: Sequence[int]) -> list[int]:
-    """The projects that have observations at these places."""
+    """Return the keys of the projects that have observations at these places."""
     rows = query("SELECT DISTINCT project FROM observation_place WHERE place = ANY(%s)", (list(places),))
     return [row[0] for row in rows]
 
 
 def texts_of(joined: str) -> tuple[Clean, ...]:
-    """The texts in a cell that holds several."""
+    """Decode a JSON list of texts stored in one column."""
     return tuple(json.loads(joined)) if joined else ()
 
 

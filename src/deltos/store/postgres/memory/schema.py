@@ -1,12 +1,12 @@
-"""The tables of memory. Observations and their words are partitioned by project.
+"""Schema of memory. Observations and their words are partitioned by project.
 
-`observation_place` is the directory of all observations: it tells of a place or an id alone which project has it, and
-keeps the number of the last change of each.
+`observation_place` is a directory of all observations: it maps a place or id to its project, and has the number of the
+last change of each.
 """
 
 from __future__ import annotations
 
-from deltos.store.postgres.database import Migration
+from deltos.store.postgres.database import PostgresMigration
 from deltos.store.postgres.partitions import partitioned
 from deltos.store.postgres.vectors import OBSERVATIONS
 
@@ -35,7 +35,7 @@ _OBSERVATION = """
 """
 _POSTING = 'place bigint NOT NULL, term text COLLATE "C" NOT NULL, PRIMARY KEY (project, term, place)'
 
-MEMORY_001 = Migration(
+MEMORY_001 = PostgresMigration(
     "memory-001",
     f"""
     CREATE TABLE memory_project (

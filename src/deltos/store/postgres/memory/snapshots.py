@@ -1,6 +1,6 @@
-"""Copies of all observations inside the database, one a day: against what a person or a program deletes by mistake.
+"""Daily copies of all observations inside the database, against accidental deletion.
 
-They do not outlive the server. Against its loss, its own tools help: `pg_dump`, or base backups with archived WAL.
+They are lost with the database; against that, use `pg_dump` or base backups with archived WAL.
 """
 
 from __future__ import annotations
@@ -12,41 +12,41 @@ from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any
 
 from deltos.confinement import whole_store
-from deltos.store.observations import Copy, Observation
+from deltos.store.observations import MemoryCopy, Observation
 from deltos.store.postgres.memory.rows import select_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from deltos.store.postgres.database import Connection, Database
+    from deltos.store.postgres.database import Connection, PostgresDatabase
 
 _NAME = "memory.daily-"
 _PART_ROWS = 500
 
 
 class Snapshots:
-    """The copies of one database, made of everything whichever call comes first on a day."""
+    """The daily copies in one database; the first call of a day makes one of everything."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
     @whole_store()
-    def all(self) -> list[Copy]:
-        """The copies, newest first."""
+    def all(self) -> list[MemoryCopy]:
+        """Return the copies, newest first."""
         rows = self._database.query(
             """SELECT day, made_at, (SELECT coalesce(sum(length(data)), 0)::bigint FROM memory_snapshot_part p
                WHERE p.day = s.day) FROM memory_snapshot s ORDER BY day DESC"""
         )
-        return [Copy(f"{_NAME}{day}", size, made_at, self._readable(day)) for day, made_at, size in rows]
+        return [MemoryCopy(f"{_NAME}{day}", size, made_at, self._readable(day)) for day, made_at, size in rows]
 
     @whole_store()
     def keep(self, day: str, *, kept: int) -> bool:
-        """Copy everything, unless that is done or there is nothing; the newest `kept` copies stay."""
-        with self._database.claim("memory-snapshot") as is_ours:
+        """Copy everything, unless today's copy exists or there is nothing to copy; keep the newest `kept` copies."""
+        with self._database.try_lock("memory-snapshot") as is_ours:
             if not is_ours or self._database.query("SELECT 1 FROM memory_snapshot WHERE day = %s", (day,)):
                 return False
             if not self._database.query("SELECT 1 FROM observation_place LIMIT 1"):
-                return False  # an empty memory must not push out what an earlier one held
+                return False  # an empty memory must not replace copies with content
             with self._database.write() as connection:
                 connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 self._copy(connection, day)
@@ -72,7 +72,7 @@ class Snapshots:
         place, part = -1, 0
         page = f"SELECT place FROM observation_place WHERE place > %s ORDER BY place LIMIT {_PART_ROWS}"
         while places := [row[0] for row in query(page, (place,))]:
-            data = zlib.compress("\n".join(map(_written, select_places(query, places))).encode())
+            data = zlib.compress("\n".join(map(_to_json, select_places(query, places))).encode())
             connection.execute("INSERT INTO memory_snapshot_part VALUES (%s, %s, %s)", (day, part, data))
             place, part = places[-1], part + 1
 
@@ -81,15 +81,15 @@ class Snapshots:
         for (part,) in parts:
             sql = "SELECT data FROM memory_snapshot_part WHERE day = %s AND part = %s"
             for (data,) in self._database.query(sql, (day, part)):
-                yield from map(_read, zlib.decompress(data).decode().split("\n"))
+                yield from map(_from_json, zlib.decompress(data).decode().split("\n"))
 
 
-def _written(row: Observation) -> str:
+def _to_json(row: Observation) -> str:
     embedding = None if row.embedding is None else b64encode(row.embedding).decode()
     return json.dumps(row._replace(embedding=embedding), separators=(",", ":"))  # type: ignore[arg-type]
 
 
-def _read(line: str) -> Observation:
+def _from_json(line: str) -> Observation:
     row = Observation(*json.loads(line))
     embedding = None if row.embedding is None else b64decode(row.embedding)
     return row._replace(embedding=embedding, files=tuple(row.files), symbols=tuple(row.symbols))

@@ -1,4 +1,4 @@
-"""Carries a memory out of PostgreSQL, and into a database that has none."""
+"""Copy a memory out of PostgreSQL, or into an empty database."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from deltos.store.postgres.memory.writer import words_of
-from deltos.store.transfer import CarriedNotes, CarriedObservation, CarriedSession
+from deltos.store.transfer import TransferredNotes, TransferredObservation, TransferredSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -15,35 +15,35 @@ if TYPE_CHECKING:
     from deltos.store.postgres.database import Connection
     from deltos.store.postgres.memory.reader import PostgresObservations
 
-_COLUMNS = ", ".join(CarriedObservation._fields[:20])
-_SESSION = ", ".join(CarriedSession._fields)
+_COLUMNS = ", ".join(TransferredObservation._fields[:20])
+_SESSION = ", ".join(TransferredSession._fields)
 _ROWS_AT_ONCE = 500
 _AWAITED = ("", b"")
 
 
 class PostgresMemoryTransfer:
-    """Reads and writes all that a memory has."""
+    """Reads and writes a whole memory."""
 
     def __init__(self, observations: PostgresObservations) -> None:
         self._observations = observations
         self._database = observations.database
 
     def is_empty(self) -> bool:
-        """Whether there is nothing yet."""
+        """Whether the memory has no projects."""
         return not self._database.query("SELECT 1 FROM memory_project LIMIT 1")
 
     def projects(self) -> list[ProjectRow]:
-        """Every folder of a project, with its key."""
+        """Return every project folder with its key."""
         return self._observations.projects()
 
-    def sessions(self) -> list[CarriedSession]:
-        """Every session, with its key."""
+    def sessions(self) -> list[TransferredSession]:
+        """Return every session with its key."""
         rows = self._database.query(f"SELECT {_SESSION} FROM memory_session ORDER BY key")
-        return [CarriedSession(*row) for row in rows]
+        return [TransferredSession(*row) for row in rows]
 
-    def observations(self) -> Iterator[CarriedObservation]:
-        """Every observation, in the order in which they changed."""
-        columns = ", ".join(f"o.{name}" for name in CarriedObservation._fields[:20])
+    def observations(self) -> Iterator[TransferredObservation]:
+        """Yield every observation in the order of its last change."""
+        columns = ", ".join(f"o.{name}" for name in TransferredObservation._fields[:20])
         query = f"""SELECT {columns}, d.change, v.model, v.data FROM observation_place d
             JOIN observation o ON o.project = d.project AND o.place = d.place
             LEFT JOIN observation_vector v ON v.key = o.place AND v.model <> ''
@@ -53,13 +53,13 @@ class PostgresMemoryTransfer:
             anchors = self._observations.anchors([row[0] for row in rows])
             for *cells, change, model, data in rows:
                 vector = None if model is None else (model, data)
-                yield CarriedObservation._make((*cells, change, tuple(anchors.get(cells[0], ())), vector))
+                yield TransferredObservation._make((*cells, change, tuple(anchors.get(cells[0], ())), vector))
             last = rows[-1][20]
 
-    def notes(self) -> CarriedNotes:
-        """What is noted beside observations."""
+    def notes(self) -> TransferredNotes:
+        """Return the records of exports, purges and imported transcripts."""
         query = self._database.query
-        return CarriedNotes(
+        return TransferredNotes(
             tuple((target, change) for target, change in query("SELECT target, change FROM memory_exported")),
             tuple(key for (key,) in query("SELECT key FROM memory_purged")),
             tuple(key for (key,) in query("SELECT key FROM memory_mined_event")),
@@ -74,11 +74,11 @@ class PostgresMemoryTransfer:
     def add(
         self,
         projects: Iterable[ProjectRow],
-        sessions: Iterable[CarriedSession],
-        observations: Iterable[CarriedObservation],
-        notes: CarriedNotes,
+        sessions: Iterable[TransferredSession],
+        observations: Iterable[TransferredObservation],
+        notes: TransferredNotes,
     ) -> int:
-        """Write everything into an empty memory, or nothing of it; how many observations that were."""
+        """Write everything into an empty memory in one transaction; return the number of observations."""
         count = 0
         rows = iter(observations)
         with self._database.write() as connection:
@@ -102,7 +102,7 @@ class PostgresMemoryTransfer:
         return count
 
 
-def _add(connection: Connection, rows: Sequence[CarriedObservation]) -> None:
+def _add(connection: Connection, rows: Sequence[TransferredObservation]) -> None:
     words = [words_of(row.names, row.text) for row in rows]
     _copy(
         connection,

@@ -1,4 +1,5 @@
-"""Writes to memory, inside one transaction. One writer at a time: numbers of changes and places follow each other."""
+"""Writes to memory inside one transaction. Writers take turns, because changes and places are numbered consecutively.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.store.observations import Anchor, MinedFile, NewObservation, Observation, session_range
 from deltos.store.postgres.memory.rows import projects_of, select, select_ids, select_session
-from deltos.store.postgres.postings import kept_term, stemmed_terms
+from deltos.store.postgres.posting_index import stemmed_terms, stored_term
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from deltos.store.postgres.database import Connection
 
 # Observations outside any session share one range of places per project; the stride keeps them from being neighbours.
-_LOOSE_STRIDE = 8
+_NO_SESSION_STRIDE = 8
 _END_OF_TIME = 2**63 - 1
 _CONTENT = (
     "kind, source, created_at, updated_at, deleted_at, files, symbols, embedding, embedding_model, pinned_at,"
@@ -67,8 +68,11 @@ class PostgresObservationsWriter:
         return (rows[0][0], rows[0][1]) if rows else None
 
     def _adopt(self, project_id: str, root: str) -> str:
-        """The identity under which a place is kept: where it had another before it had a remote or a commit, the
-        better of both, by which all its memory goes from now on."""
+        """Return the identity to use for a root that was stored under another one.
+
+        A root is first known by its path, later by its first commit or remote. All its memory moves to the better
+        identity.
+        """
         sql = f"""SELECT project_id FROM memory_project
                   WHERE md5(root) = md5(%s) AND root = %s AND project_id <> %s AND {_RENAMED} ORDER BY key LIMIT 1"""
         rows = self._query(sql, (root, root, project_id))
@@ -80,17 +84,17 @@ class PostgresObservationsWriter:
         return project_id
 
     def _rename(self, project_id: str, where: str, values: tuple[object, ...]) -> None:
-        """Give projects another identity; what such a folder has already is joined."""
+        """Change the identity of projects, and merge folders that exist under the new one."""
         chosen = f"SELECT key, folder FROM memory_project WHERE {where} AND project_id <> %s ORDER BY key"
         for other, folder in self._query(chosen, (*values, project_id)):
             row = self._project_row(project_id, folder)
             if row is None:
                 self._run("UPDATE memory_project SET project_id = %s WHERE key = %s", (project_id, other))
             else:
-                self._join(row[0], other)
+                self._merge_into(row[0], other)
 
-    def _join(self, key: int, other: int) -> None:
-        """Move what one project has to another one."""
+    def _merge_into(self, key: int, other: int) -> None:
+        """Move everything from project `other` to project `key`."""
         taken = "session_id IN (SELECT session_id FROM memory_session WHERE project = %s)"
         renamed = f"CASE WHEN {taken} THEN session_id || ' ' || key ELSE session_id END"
         self._run(
@@ -140,7 +144,7 @@ class PostgresObservationsWriter:
     # ------------------------------------------------------------------ reads
 
     def last_created_at(self, session: int) -> int | None:
-        if self._is_loose(session):
+        if self._is_outside_sessions(session):
             return None
         first, last = session_range(session)
         sql = "SELECT project, place FROM observation_place WHERE place BETWEEN %s AND %s ORDER BY place DESC LIMIT 1"
@@ -193,7 +197,7 @@ class PostgresObservationsWriter:
             (place, new.id, project, *_values(new), words, place, project, new.id),
         )
         if new.deleted_at is None:
-            self._show(project, place, words)
+            self._index(project, place, words)
         self._write_anchors(place, new.anchors)
         return place
 
@@ -201,20 +205,20 @@ class PostgresObservationsWriter:
         for project in self._project_of(place):
             assigned = ", ".join(f"{column} = %s" for column in (*_CONTENT.split(", "), "words"))
             words = words_of(new.names, new.text)
-            self._hide(project, place)
+            self._unindex(project, place)
             self._run(
                 f"UPDATE observation SET {assigned} WHERE project = %s AND place = %s",
                 (*_values(new), words, project, place),
             )
             if new.deleted_at is None:
-                self._show(project, place, words)
+                self._index(project, place, words)
             self._note_changes([place])
         self._run("DELETE FROM observation_anchor WHERE place = %s", (place,))
         self._write_anchors(place, new.anchors)
 
     def replace_marks(self, place: int, new: NewObservation) -> None:
         for project in self._project_of(place):
-            self._hide(project, place)
+            self._unindex(project, place)
             [(words,)] = self._query(
                 """UPDATE observation SET updated_at = nullif(%s::bigint, created_at), deleted_at = %s,
                    restored_at = %s, pinned_at = %s, unpinned_at = %s, superseded_by = %s, superseded_at = %s
@@ -225,7 +229,7 @@ class PostgresObservationsWriter:
                 ),
             )  # fmt: skip
             if new.deleted_at is None:
-                self._show(project, place, words)
+                self._index(project, place, words)
             self._note_changes([place])
 
     def add_anchors(self, place: int, anchors: Sequence[Anchor]) -> None:
@@ -236,11 +240,11 @@ class PostgresObservationsWriter:
 
     def mark_deleted(self, place: int, now: int, *, undo: bool = False) -> None:
         for project in self._project_of(place):
-            self._hide(project, place)
+            self._unindex(project, place)
             self._mark(place, "deleted_at = NULL, restored_at = %s" if undo else "deleted_at = %s", now)
             if undo:
                 sql = "SELECT words FROM observation WHERE project = %s AND place = %s"
-                self._show(project, place, self._query(sql, (project, place))[0][0])
+                self._index(project, place, self._query(sql, (project, place))[0][0])
 
     def mark_pinned(self, place: int, now: int, *, undo: bool = False) -> None:
         self._mark(place, "pinned_at = NULL, unpinned_at = %s" if undo else "pinned_at = %s", now)
@@ -253,7 +257,7 @@ class PostgresObservationsWriter:
             self._run(f"UPDATE observation SET {change} WHERE project = %s AND place = %s", (*values, project, place))
             self._note_changes([place])
 
-    # ------------------------------------------------------------------ what is gone, what is known elsewhere
+    # ------------------------------------------------------------------ purges, exports and imports
 
     def purge(self, before: int, projects: Sequence[int] | None = None) -> int:
         gone = self._query(
@@ -296,21 +300,24 @@ class PostgresObservationsWriter:
 
     # ------------------------------------------------------------------ words
 
-    def places_disagree(self) -> bool:
+    def directory_differs(self) -> bool:
         """Whether the directory of places differs from the observations."""
-        there, told = "SELECT place, project, id FROM observation", "SELECT place, project, id FROM observation_place"
-        sql = f"SELECT EXISTS (({there} EXCEPT {told}) UNION ALL ({told} EXCEPT {there}))"
+        there, directory = (
+            "SELECT place, project, id FROM observation",
+            "SELECT place, project, id FROM observation_place",
+        )
+        sql = f"SELECT EXISTS (({there} EXCEPT {directory}) UNION ALL ({directory} EXCEPT {there}))"
         return bool(self._query(sql)[0][0])
 
-    def rebuild_places(self) -> None:
-        """Make the directory anew from the observations; all of them count as changed."""
+    def rebuild_directory(self) -> None:
+        """Rebuild the directory from the observations; all of them count as changed."""
         self._run("DELETE FROM observation_place")
         self._run(
             """INSERT INTO observation_place (place, project, id, change)
                SELECT place, project, id, nextval('observation_change') FROM observation ORDER BY place"""
         )
 
-    def words_disagree(self) -> bool:
+    def word_index_differs(self) -> bool:
         """Whether the postings differ from the words of the live observations."""
         live = "SELECT project, unnest(words) AS term, place FROM observation WHERE deleted_at IS NULL"
         kept = "SELECT project, term, place FROM observation_posting"
@@ -318,15 +325,15 @@ class PostgresObservationsWriter:
         return bool(self._query(sql)[0][0])
 
     def rebuild_words(self) -> None:
-        """Make the postings anew from the words of the observations."""
+        """Rebuild the postings from the words of the observations."""
         self._run("DELETE FROM observation_posting")
         self._run(
             """INSERT INTO observation_posting (project, term, place)
                SELECT project, unnest(words), place FROM observation WHERE deleted_at IS NULL"""
         )
 
-    def _show(self, project: int, place: int, words: Sequence[str]) -> None:
-        """Let a live observation be found by its words, and await its vector."""
+    def _index(self, project: int, place: int, words: Sequence[str]) -> None:
+        """Add a live observation to the word index, and a row for its missing vector."""
         self._run(
             """WITH shown AS (
                    INSERT INTO observation_posting (project, term, place) SELECT %s, unnest(%s::text[]), %s
@@ -334,8 +341,8 @@ class PostgresObservationsWriter:
             (project, list(words), place, place),
         )
 
-    def _hide(self, project: int, place: int) -> None:
-        """Let an observation be found no more, neither by its words nor by its vector."""
+    def _unindex(self, project: int, place: int) -> None:
+        """Remove an observation from the word index, and its vector."""
         self._run(
             """DELETE FROM observation_posting WHERE project = %s AND place = %s AND term = ANY
                (SELECT unnest(words) FROM observation WHERE project = %s AND place = %s)""",
@@ -346,7 +353,7 @@ class PostgresObservationsWriter:
     # ------------------------------------------------------------------ places
 
     def _project_of(self, place: int) -> list[int]:
-        """The project of an observation; none where there is no such one."""
+        """Return the project of an observation as a list; empty if there is none at that place."""
         return projects_of(self._query, [place])
 
     def _note_changes(self, places: Sequence[int]) -> None:
@@ -358,11 +365,11 @@ class PostgresObservationsWriter:
         first, last = session_range(session)
         sql = """SELECT (SELECT max(place) FROM observation_place WHERE place BETWEEN %s AND %s),
                         (SELECT session_id IS NULL FROM memory_session WHERE key = %s)"""
-        [(highest, is_loose)] = self._query(sql, (first, last, session))
-        stride = _LOOSE_STRIDE if is_loose else 1
+        [(highest, is_outside_sessions)] = self._query(sql, (first, last, session))
+        stride = _NO_SESSION_STRIDE if is_outside_sessions else 1
         return first if highest is None else int(highest) + stride
 
-    def _is_loose(self, session: int) -> bool:
+    def _is_outside_sessions(self, session: int) -> bool:
         return self._query("SELECT session_id FROM memory_session WHERE key = %s", (session,))[0][0] is None
 
     def _write_anchors(self, place: int, anchors: Sequence[Anchor]) -> None:
@@ -377,8 +384,8 @@ class PostgresObservationsWriter:
 
 
 def words_of(names: str, text: str) -> list[str]:
-    """The terms that an observation is found by, each once."""
-    return sorted({kept_term(term) for terms in stemmed_terms((names, text)) for term in terms})
+    """Return the distinct index terms of an observation."""
+    return sorted({stored_term(term) for terms in stemmed_terms((names, text)) for term in terms})
 
 
 def _values(new: NewObservation) -> tuple[object, ...]:
@@ -405,7 +412,7 @@ def _values(new: NewObservation) -> tuple[object, ...]:
 
 
 def _digest(observation_id: str) -> bytes:
-    from deltos.digest import sha256  # deferred: hooks purge nothing
+    from deltos.digest import sha256  # deferred: hooks do not purge
 
     return sha256(observation_id.encode("utf-8", "surrogatepass")).digest()[:16]
 

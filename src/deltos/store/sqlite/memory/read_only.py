@@ -1,5 +1,7 @@
-"""A copy of `memory.db` for reading where its folder cannot be written to: SQLite cannot read a log without writing
-beside it, and an older file is brought up to date first."""
+"""A temporary copy of `memory.db` for folders that are not writable.
+
+SQLite cannot read a write-ahead log without writing next to it, and an older file has to be migrated first.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ _PIECE_BYTES = 1_000_000
 
 
 class ReadableCopy:
-    """The file and its log as they are now, in a temporary folder; `why` is what writing is refused with."""
+    """A copy of the file and its log in a temporary folder; `why` is the error raised on attempts to write."""
 
     def __init__(self, path: Path, why: StoreUnwritable) -> None:
         self.why = why
@@ -29,13 +31,13 @@ class ReadableCopy:
         with FileTree(path.parent.resolve()) as tree:
             for name in (path.name, f"{path.name}-wal"):
                 if tree.is_file(name):
-                    self._take(tree, name)
+                    self._copy_file(tree, name)
 
-    def _take(self, tree: FileTree, name: str) -> None:
+    def _copy_file(self, tree: FileTree, name: str) -> None:
         with (self.path.parent / name).open("wb") as out:
             for piece in tree.pieces(name, _PIECE_BYTES):
                 out.write(piece)
 
     def remove(self) -> None:
-        """Let go of it."""
+        """Delete the copy."""
         self._folder.cleanup()

@@ -1,4 +1,4 @@
-"""Reads of `memory.db`, and the door to writing to it."""
+"""Queries on `memory.db`, and the transaction for writing to it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from deltos.errors import StoreError, StoreUnwritable
 from deltos.store.observations import (
     POSITION_BITS,
     Anchor,
-    Copy,
+    MemoryCopy,
     MemoryCounts,
-    Mended,
     MinedFile,
     Observation,
+    ObservationSummary,
     ProjectRow,
+    RepairReport,
     SessionRow,
-    Sketch,
 )
-from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS, Database, move_aside
+from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS, SqliteDatabase, move_aside
+from deltos.store.sqlite.fts_query import any_of
 from deltos.store.sqlite.memory.rows import marks, newest, select, select_session, texts_of
 from deltos.store.sqlite.memory.schema import MIGRATIONS
 from deltos.store.sqlite.memory.writer import SqliteObservationsWriter
-from deltos.store.sqlite.words import any_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from deltos.store.sqlite.vectors import SqliteVectors
 
 _SNAPSHOT = "daily"
-_WHEN_DAMAGED = "Run `deltos memory check`: it brings back what can still be read."
+_DAMAGE_HINT = "Run `deltos memory check` to recover the readable observations."
 
 
 class SqliteObservations:
@@ -43,28 +43,28 @@ class SqliteObservations:
     def __init__(
         self, path: Path, *, busy_timeout_seconds: float = BUSY_TIMEOUT_SECONDS, reads_a_copy: bool = False
     ) -> None:
-        """`reads_a_copy`: where nothing can be written there, a copy of the file is read and nothing is kept."""
+        """Open the file. With `reads_a_copy`, a temporary copy is read if the folder is not writable."""
         self._path = path
         self._busy_timeout_seconds = busy_timeout_seconds
         self._copy: ReadableCopy | None = None
         try:
-            self.database = self._opened(path)
+            self.database = self._open_database(path)
         except StoreUnwritable as exc:
             if not reads_a_copy or not path.is_file():
                 raise
-            from deltos.store.sqlite.memory.read_only import ReadableCopy  # deferred: hooks seldom do
+            from deltos.store.sqlite.memory.read_only import ReadableCopy  # deferred: hooks rarely need it
 
             self._copy = ReadableCopy(path, exc)
-            self.database = self._opened(self._copy.path)
+            self.database = self._open_database(self._copy.path)
 
-    def _opened(self, path: Path) -> Database:
-        return Database(
+    def _open_database(self, path: Path) -> SqliteDatabase:
+        return SqliteDatabase(
             path,
             MIGRATIONS,
             durability="FULL",
             busy_timeout_seconds=self._busy_timeout_seconds,
             backup_before_migration=True,
-            when_damaged=_WHEN_DAMAGED,
+            damage_hint=_DAMAGE_HINT,
         )
 
     @property
@@ -78,7 +78,7 @@ class SqliteObservations:
 
     @property
     def vectors(self) -> SqliteVectors:
-        from deltos.store.sqlite.vectors import OBSERVATIONS, SqliteVectors  # deferred: hooks compare nothing
+        from deltos.store.sqlite.vectors import OBSERVATIONS, SqliteVectors  # deferred: hooks do not use vectors
 
         return SqliteVectors(self.database, OBSERVATIONS)
 
@@ -101,13 +101,13 @@ class SqliteObservations:
             copy.name for mark in ("before", "corrupt", _SNAPSHOT) for copy in path.parent.glob(f"{path.name}.{mark}-*")
         )
 
-    def keep_snapshot(self, day: str, *, kept: int, most_bytes: int = 0) -> bool:
+    def keep_snapshot(self, day: str, *, kept: int, max_bytes: int = 0) -> bool:
         target = self._path.with_name(f"{self._path.name}.{_SNAPSHOT}-{day}")
-        if self._copy is not None or target.exists() or (most_bytes and self.size_bytes > most_bytes):
+        if self._copy is not None or target.exists() or (max_bytes and self.size_bytes > max_bytes):
             return False
         with self.database.snapshot() as connection:
             if connection.execute("SELECT 1 FROM observation LIMIT 1").fetchone() is None:
-                return False  # an empty file must not push out what an earlier one held
+                return False  # an empty file must not replace snapshots with content
         self.database.copy_to(target)
         for old in self._snapshots()[kept:]:
             old.unlink(missing_ok=True)
@@ -118,10 +118,10 @@ class SqliteObservations:
             snapshot.unlink(missing_ok=True)
 
     def _snapshots(self) -> list[Path]:
-        """The snapshots, newest first."""
+        """Return the snapshots, newest first."""
         return sorted(self._path.parent.glob(f"{self._path.name}.{_SNAPSHOT}-????-??-??"), reverse=True)
 
-    def mend(self) -> Mended:
+    def repair(self) -> RepairReport:
         from deltos.store.sqlite.memory.repair import problems_of, readable, set_aside_files  # deferred: hooks never do
 
         self._require_writable()
@@ -129,19 +129,19 @@ class SqliteObservations:
         if problems:
             self.close()
             move_aside(self._path)
-            self.database = self._opened(self._path)
-        elif not self._words_agree():
+            self.database = self._open_database(self._path)
+        elif not self._word_index_matches():
             problems = ["the word index did not match the observations"]
             with self.database.write() as connection:
                 SqliteObservationsWriter(connection).rebuild_words()
         aside, snapshots = (
-            tuple(Copy(path.name, path.stat().st_size, path.stat().st_mtime, readable(path)) for path in paths)
+            tuple(MemoryCopy(path.name, path.stat().st_size, path.stat().st_mtime, readable(path)) for path in paths)
             for paths in (set_aside_files(self._path), self._snapshots())
         )
-        return Mended(tuple(problems), aside, snapshots)
+        return RepairReport(tuple(problems), aside, snapshots)
 
-    def _words_agree(self) -> bool:
-        """Whether the word index tells the same as the rows."""
+    def _word_index_matches(self) -> bool:
+        """Whether the word index agrees with the rows."""
         try:
             with self.database.write() as connection:
                 SqliteObservationsWriter(connection).check_words()
@@ -170,8 +170,8 @@ class SqliteObservations:
                     found[row.place] = row
         return [found[place] for place in places if place in found]
 
-    def sketches(self, places: Sequence[int], *, head_characters: int) -> list[Sketch]:
-        sketches: list[Sketch] = []
+    def summaries(self, places: Sequence[int], *, head_characters: int) -> list[ObservationSummary]:
+        summaries: list[ObservationSummary] = []
         with self.database.snapshot() as connection:
             for some in _batches(places):
                 rows = connection.execute(
@@ -181,15 +181,15 @@ class SqliteObservations:
                         WHERE place IN ({marks(some)}) AND deleted_at IS NULL AND superseded_by IS NULL""",
                     some,
                 )
-                sketches += [Sketch._make((*r[:3], texts_of(r[3]), texts_of(r[4]), *r[5:])) for r in rows]
-        return sketches
+                summaries += [ObservationSummary._make((*r[:3], texts_of(r[3]), texts_of(r[4]), *r[5:])) for r in rows]
+        return summaries
 
     def projects(self) -> list[ProjectRow]:
         with self.database.snapshot() as connection:
             rows = connection.execute("SELECT key, project_id, folder, root, created_at FROM project ORDER BY key")
             return [ProjectRow(*row) for row in rows]
 
-    def keys_beside(self, key: int) -> tuple[int, ...]:
+    def project_folder_keys(self, key: int) -> tuple[int, ...]:
         sql = "SELECT key FROM project WHERE project_id = (SELECT project_id FROM project WHERE key = ?) ORDER BY key"
         with self.database.snapshot() as connection:
             return tuple(row[0] for row in connection.execute(sql, (key,)))
@@ -220,23 +220,23 @@ class SqliteObservations:
     def count(self, project_keys: Sequence[int]) -> int:
         with self.database.snapshot() as connection:
             every = f"SELECT count(*) FROM observation WHERE project IN ({marks(project_keys)})"
-            # Each by an index: a condition on every row would read them all.
-            forgotten = f"{every} AND deleted_at IS NOT NULL"
-            sql = f"SELECT ({every}) - ({forgotten})"
+            # Each count uses an index; a combined condition would read all rows.
+            deleted = f"{every} AND deleted_at IS NOT NULL"
+            sql = f"SELECT ({every}) - ({deleted})"
             return int(connection.execute(sql, (*project_keys, *project_keys)).fetchone()[0])
 
     def frequency(self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None) -> int:
         with self.database.snapshot() as connection:
-            among, keys = _among(connection, project_keys)
-            sql = f"SELECT count(*) FROM (SELECT 1 FROM word WHERE word MATCH ? {among} LIMIT ?)"
+            project_filter, keys = _project_filter(connection, project_keys)
+            sql = f"SELECT count(*) FROM (SELECT 1 FROM word WHERE word MATCH ? {project_filter} LIMIT ?)"
             return int(connection.execute(sql, (any_of(words), *keys, at_most)).fetchone()[0])
 
     def places_with(
         self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None
     ) -> list[int]:
         with self.database.snapshot() as connection:
-            among, keys = _among(connection, project_keys)
-            sql = f"SELECT rowid FROM word WHERE word MATCH ? {among} ORDER BY rowid DESC LIMIT ?"
+            project_filter, keys = _project_filter(connection, project_keys)
+            sql = f"SELECT rowid FROM word WHERE word MATCH ? {project_filter} ORDER BY rowid DESC LIMIT ?"
             return [row[0] for row in connection.execute(sql, (any_of(words), *keys, at_most))]
 
     def places_between(
@@ -269,10 +269,10 @@ class SqliteObservations:
         *,
         limit: int,
         kinds: Sequence[str] = (),
-        forgotten: bool = False,
+        deleted: bool = False,
     ) -> list[Observation]:
         where = f"""o.project = ? AND (o.created_at, o.place) < (?, ?)
-                    AND o.deleted_at IS {"NOT NULL" if forgotten else "NULL"}
+                    AND o.deleted_at IS {"NOT NULL" if deleted else "NULL"}
                     {f"AND o.kind IN ({marks(kinds)})" if kinds else ""}
                     ORDER BY o.created_at DESC, o.place DESC LIMIT ?"""
         with self.database.snapshot() as connection:
@@ -288,7 +288,7 @@ class SqliteObservations:
                   WHERE project IN ({marks(project_keys)}) GROUP BY kind ORDER BY 2 DESC, kind"""
         with self.database.snapshot() as connection:
             rows = connection.execute(sql, tuple(project_keys)).fetchall()
-        return {kind: (live, forgotten) for kind, live, forgotten in rows}
+        return {kind: (live, deleted) for kind, live, deleted in rows}
 
     def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
         with self.database.snapshot() as connection:
@@ -370,17 +370,17 @@ class SqliteObservations:
 
     def counts(self) -> MemoryCounts:
         with self.database.snapshot() as connection:
-            live, forgotten, characters = connection.execute(
+            live, deleted, characters = connection.execute(
                 """SELECT count(*) - count(deleted_at), count(deleted_at), coalesce(sum(length(text)), 0)
                    FROM observation"""
             ).fetchone()
             sessions = connection.execute("SELECT count(*) FROM session WHERE session_id IS NOT NULL").fetchone()[0]
             projects = connection.execute("SELECT count(*) FROM project").fetchone()[0]
-        return MemoryCounts(live, forgotten, sessions, projects, characters)
+        return MemoryCounts(live, deleted, sessions, projects, characters)
 
 
-def _among(connection: sqlite3.Connection, project_keys: Sequence[int] | None) -> tuple[str, tuple[int, ...]]:
-    """The condition, with its values, that leaves the places of some projects; none where these are all there are."""
+def _project_filter(connection: sqlite3.Connection, project_keys: Sequence[int] | None) -> tuple[str, tuple[int, ...]]:
+    """Return an SQL condition (with values) for the places of some projects; empty if these are all projects."""
     if (
         project_keys is None
         or len(set(project_keys)) == connection.execute("SELECT count(*) FROM project").fetchone()[0]

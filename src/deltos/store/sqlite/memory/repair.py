@@ -1,4 +1,4 @@
-"""Checks `memory.db` and saves what can still be read of a damaged one. Nothing is ever deleted."""
+"""Check `memory.db` and recover readable observations from a damaged file. Nothing is deleted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def problems_of(path: Path) -> list[str]:
-    """What SQLite finds wrong with the file itself; nothing is good."""
+    """Return the problems that SQLite's integrity check finds in the file."""
     try:
         return check_file(path)
     except StoreError as exc:
@@ -25,13 +25,13 @@ def problems_of(path: Path) -> list[str]:
 
 
 def set_aside_files(path: Path) -> list[Path]:
-    """The damaged files that were moved out of the way, oldest first."""
+    """Return the damaged files that were moved out of the way, oldest first."""
     names = sorted(path.parent.glob(f"{path.name}.corrupt-*"))
     return [name for name in names if not name.name.endswith(("-wal", "-shm"))]
 
 
 def readable(path: Path) -> Iterator[Observation]:
-    """Every observation that can still be read from a damaged file; unreadable stretches are stepped over."""
+    """Yield every observation that can be read from a damaged file; unreadable pages are skipped."""
     try:
         with closing(connect_read_only(path)) as connection:
             later = _later_columns(connection)
@@ -42,7 +42,7 @@ def readable(path: Path) -> Iterator[Observation]:
 
 
 def _session_keys(connection: sqlite3.Connection) -> list[int]:
-    """The keys of all sessions, from whichever table can still tell."""
+    """Return the keys of all sessions from the first table that can be read."""
     for sql in (
         "SELECT key FROM session ORDER BY key",
         f"SELECT DISTINCT place >> {POSITION_BITS} FROM observation ORDER BY 1",
@@ -55,7 +55,7 @@ def _session_keys(connection: sqlite3.Connection) -> list[int]:
 
 
 def _later_columns(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """Those of the later columns that the file has: each version has all of the version before."""
+    """Return the later columns that the file has; each schema version contains all columns of the one before."""
     tables = {"p": "project", "o": "observation"}
     names = {
         f"{short}.{row[1]}"
@@ -72,7 +72,7 @@ def _readable_session(connection: sqlite3.Connection, session: int, later: tuple
             where = "o.place BETWEEN ? AND ? ORDER BY o.place LIMIT 1"
             rows = select(connection, where, (place, last), later=later)
         except sqlite3.DatabaseError:
-            return  # the rest of this session lies on the damaged page
+            return  # the rest of this session is on the damaged page
         if not rows:
             return
         yield rows[0]

@@ -1,4 +1,4 @@
-"""How observations are selected from `memory.db`."""
+"""Queries that select observations from `memory.db`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = """o.place, o.id, o.text, o.kind, o.source, p.project_id, s.session_id, o.files, o.symbols,
     o.created_at, coalesce(o.updated_at, o.created_at), o.deleted_at, o.embedding, o.embedding_model"""
-# What came with later versions; a damaged file may be of an earlier one.
+# Columns of later schema versions; a damaged file may have an earlier version.
 LATER_COLUMNS = (
     "p.folder",
     "o.pinned_at",
@@ -31,14 +31,15 @@ _JOINED = f"""FROM observation o JOIN project p ON p.key = o.project
 def select(
     connection: sqlite3.Connection, where: str, values: Sequence[object], *, later: Sequence[str] = LATER_COLUMNS
 ) -> list[Observation]:
-    """The observations that a condition over `o`, `p` and `s` picks; `later` names the later columns that there are."""
+    """Return the observations that satisfy a condition over `o`, `p` and `s`; `later` are the existing later columns.
+    """
     columns = ", ".join((_COLUMNS, *later))
     rows = connection.execute(f"SELECT {columns} {_JOINED} WHERE {where}", tuple(values))
     return [_observation(row) for row in rows]
 
 
 def select_session(connection: sqlite3.Connection, session: int, limit: int) -> list[Observation]:
-    """The last live observations of one session, newest first."""
+    """Return the last live observations of one session, newest first."""
     where = "o.place BETWEEN ? AND ? AND o.deleted_at IS NULL ORDER BY o.place DESC LIMIT ?"
     return select(connection, where, (*session_range(session), limit))
 
@@ -46,9 +47,9 @@ def select_session(connection: sqlite3.Connection, session: int, limit: int) -> 
 def newest(
     connection: sqlite3.Connection, project_keys: Sequence[int], where: str, values: Sequence[object], limit: int
 ) -> list[tuple[int, int]]:
-    """Creation time and place of the newest live observations of some projects, newest first.
+    """Return creation time and place of the newest live observations of some projects, newest first.
 
-    Asked project by project, so that an index gives the order and nothing has to be sorted.
+    Each project is queried separately, so that an index provides the order and nothing has to be sorted.
     """
     sql = f"""SELECT created_at, place FROM observation WHERE project = ? AND {where} AND deleted_at IS NULL
               ORDER BY created_at DESC, place DESC LIMIT ?"""
@@ -57,12 +58,12 @@ def newest(
 
 
 def texts_of(joined: str) -> tuple[Clean, ...]:
-    """The texts in a cell that holds several."""
+    """Decode a JSON list of texts stored in one column."""
     return tuple(json.loads(joined)) if joined else ()
 
 
 def marks(values: Sequence[object]) -> str:
-    """As many question marks as there are values."""
+    """Return one SQL placeholder per value."""
     return ",".join("?" * len(values))
 
 

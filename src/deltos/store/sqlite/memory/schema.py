@@ -1,14 +1,14 @@
-"""The tables of `memory.db`, step by step."""
+"""Schema of `memory.db` as a list of migrations."""
 
 from __future__ import annotations
 
-from deltos.store.sqlite.database import Migration
+from deltos.store.sqlite.database import SqliteMigration
 
-# One character of a script without spaces, as GLOB writes it.
+# GLOB pattern for one character of a script without spaces between words.
 _UNSPACED = "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
 
 MIGRATIONS = (
-    Migration(
+    SqliteMigration(
         "001-observations",
         """
         CREATE TABLE project (
@@ -56,7 +56,7 @@ MIGRATIONS = (
         END;
         """,
     ),
-    Migration(
+    SqliteMigration(
         "002-folders",
         """
         CREATE TABLE project_folder (
@@ -68,9 +68,9 @@ MIGRATIONS = (
         ALTER TABLE project_folder RENAME TO project;
         """,
     ),
-    Migration(
-        # A row without model and data stands for a vector that is still to be made, so that a search need not look
-        # through all observations for those without one. What is forgotten has none.
+    SqliteMigration(
+        # A row without model and data is a vector that still has to be made, so that a search does not scan all
+        # observations for missing vectors. Deleted observations have no row.
         "003-vectors",
         """
         CREATE TABLE observation_vector (
@@ -93,7 +93,7 @@ MIGRATIONS = (
         END;
         """,
     ),
-    Migration(
+    SqliteMigration(
         "004-pins",
         """
         ALTER TABLE observation ADD COLUMN pinned_at INTEGER;
@@ -102,10 +102,10 @@ MIGRATIONS = (
         CREATE INDEX observation_by_pin ON observation (project, pinned_at) WHERE pinned_at IS NOT NULL;
         """,
     ),
-    Migration("005-score", "ALTER TABLE observation ADD COLUMN score REAL;"),
-    Migration(
-        # What machines that exchange their memories have to know: when a mark was taken back, in which order things
-        # changed here, and what was purged; and of transcripts, what was taken in. Keys are digests, never texts.
+    SqliteMigration("005-score", "ALTER TABLE observation ADD COLUMN score REAL;"),
+    SqliteMigration(
+        # Records for exchanging memories between machines: when a mark was removed, the order of local changes, and
+        # purged ids. Also the imported parts of transcripts. Keys are digests, never texts.
         "006-exchange",
         """
         ALTER TABLE observation ADD COLUMN restored_at INTEGER;
@@ -133,9 +133,9 @@ MIGRATIONS = (
         ) WITHOUT ROWID;
         """,
     ),
-    # What earlier versions kept in scripts without spaces, indexed as `text.scripts.unspaced_words` has it: bigrams.
-    # A character is found from the start of its text, so the time grows with the square of what is indexed of each.
-    Migration(
+    # Index older texts in scripts without spaces as bigrams, like `text.scripts.unspaced_words`. SQLite finds a
+    # character by counting from the start, so the time is quadratic in the indexed length, which is therefore limited.
+    SqliteMigration(
         "007-unspaced-words",
         f"""
         UPDATE observation SET names = trim(names || ' ' || coalesce((
@@ -147,9 +147,9 @@ MIGRATIONS = (
         WHERE text GLOB '*{_UNSPACED}*';
         """,
     ),
-    # Two triggers on one event run in no order that SQLite promises: the old words of a text that was written anew went
-    # after the new ones had come, and with them every word that both have.
-    Migration(
+    # SQLite does not define the order of two triggers on one event: the old words of a rewritten text were removed
+    # after the new ones had been added, which lost every word that both texts contain. One trigger has a fixed order.
+    SqliteMigration(
         "008-words-in-order",
         """
         DROP TRIGGER observation_hidden;
@@ -163,7 +163,7 @@ MIGRATIONS = (
         INSERT INTO word (word) VALUES ('rebuild');
         """,
     ),
-    Migration(
+    SqliteMigration(
         "009-forgotten",
         "CREATE INDEX observation_by_deletion ON observation (project) WHERE deleted_at IS NOT NULL;",
     ),

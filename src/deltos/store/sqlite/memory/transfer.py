@@ -1,4 +1,4 @@
-"""Carries a memory out of its SQLite file, and into an empty one."""
+"""Copy a memory out of its SQLite file, or into an empty one."""
 
 from __future__ import annotations
 
@@ -6,44 +6,44 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from deltos.store.observations import Anchor, ProjectRow
-from deltos.store.transfer import CarriedNotes, CarriedObservation, CarriedSession
+from deltos.store.transfer import TransferredNotes, TransferredObservation, TransferredSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from deltos.store.sqlite.memory.reader import SqliteObservations
 
-_COLUMNS = ", ".join(CarriedObservation._fields[:20])
-_SESSION = ", ".join(CarriedSession._fields)
+_COLUMNS = ", ".join(TransferredObservation._fields[:20])
+_SESSION = ", ".join(TransferredSession._fields)
 _ROWS_AT_ONCE = 500
 
 
 class SqliteMemoryTransfer:
-    """Reads and writes all that a memory has."""
+    """Reads and writes a whole memory."""
 
     def __init__(self, observations: SqliteObservations) -> None:
         self._database = observations.database
 
     def is_empty(self) -> bool:
-        """Whether there is nothing yet."""
+        """Whether the memory has no projects."""
         return self._database.read().execute("SELECT 1 FROM project LIMIT 1").fetchone() is None
 
     def projects(self) -> list[ProjectRow]:
-        """Every folder of a project, with its key."""
+        """Return every project folder with its key."""
         rows = self._database.read().execute(
             "SELECT key, project_id, folder, root, created_at FROM project ORDER BY key"
         )
         return [ProjectRow(*row) for row in rows]
 
-    def sessions(self) -> list[CarriedSession]:
-        """Every session, with its key."""
+    def sessions(self) -> list[TransferredSession]:
+        """Return every session with its key."""
         rows = self._database.read().execute(f"SELECT {_SESSION} FROM session ORDER BY key")
-        return [CarriedSession(*row) for row in rows]
+        return [TransferredSession(*row) for row in rows]
 
-    def observations(self) -> Iterator[CarriedObservation]:
-        """Every observation, in the order in which they changed."""
+    def observations(self) -> Iterator[TransferredObservation]:
+        """Yield every observation in the order of its last change."""
         connection = self._database.read()
-        columns = ", ".join(f"o.{name}" for name in CarriedObservation._fields[:20])
+        columns = ", ".join(f"o.{name}" for name in TransferredObservation._fields[:20])
         rows = connection.execute(
             f"""SELECT {columns}, c.number, v.model, v.data FROM observation_change c
                 JOIN observation o ON o.place = c.place
@@ -53,12 +53,12 @@ class SqliteMemoryTransfer:
             sql = "SELECT path, symbol, digest FROM anchor WHERE place = ? ORDER BY path, symbol"
             anchors = tuple(Anchor(*row) for row in connection.execute(sql, (cells[0],)))
             vector = None if model is None else (model, data)
-            yield CarriedObservation._make((*cells, change, anchors, vector))
+            yield TransferredObservation._make((*cells, change, anchors, vector))
 
-    def notes(self) -> CarriedNotes:
-        """What is noted beside observations."""
+    def notes(self) -> TransferredNotes:
+        """Return the records of exports, purges and imported transcripts."""
         connection = self._database.read()
-        return CarriedNotes(
+        return TransferredNotes(
             tuple(connection.execute("SELECT target, number FROM exported")),
             tuple(key for (key,) in connection.execute("SELECT key FROM purged")),
             tuple(key for (key,) in connection.execute("SELECT key FROM mined_event")),
@@ -68,11 +68,11 @@ class SqliteMemoryTransfer:
     def add(
         self,
         projects: Iterable[ProjectRow],
-        sessions: Iterable[CarriedSession],
-        observations: Iterable[CarriedObservation],
-        notes: CarriedNotes,
+        sessions: Iterable[TransferredSession],
+        observations: Iterable[TransferredObservation],
+        notes: TransferredNotes,
     ) -> int:
-        """Write everything into an empty memory, or nothing of it; how many observations that were."""
+        """Write everything into an empty memory in one transaction; return the number of observations."""
         count = 0
         rows = iter(observations)
         with self._database.write() as connection:
@@ -89,7 +89,7 @@ class SqliteMemoryTransfer:
                     "INSERT INTO anchor (place, path, symbol, digest) VALUES (?, ?, ?, ?)",
                     [(row.place, *anchor) for row in some for anchor in row.anchors],
                 )
-                # Triggers have numbered the changes and await the vectors.
+                # Triggers have numbered the changes and added rows for missing vectors; replace both.
                 connection.executemany("DELETE FROM observation_change WHERE place = ?", [(place,) for place in places])
                 connection.executemany(
                     "INSERT INTO observation_change (number, place) VALUES (?, ?)",

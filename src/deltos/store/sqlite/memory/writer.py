@@ -1,4 +1,4 @@
-"""Writes to `memory.db`, inside one transaction."""
+"""Writes to `memory.db` inside one transaction."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
 
-# Observations outside any session share one row range per project; the stride keeps them from being
-# neighbours.
-_LOOSE_STRIDE = 8
+# Observations outside any session share one range of places per project; the stride keeps them from being neighbours.
+_NO_SESSION_STRIDE = 8
 _END_OF_TIME = 2**63 - 1
 
 
@@ -50,8 +49,11 @@ class SqliteObservationsWriter:
         return row
 
     def _adopt(self, project_id: str, root: str) -> str:
-        """The identity under which a place is kept: where it had another before it had a remote or a commit, the
-        better of both, by which all its memory goes from now on."""
+        """Return the identity to use for a root that was stored under another one.
+
+        A root is first known by its path, later by its first commit or remote. All its memory moves to the better
+        identity.
+        """
         sql = """SELECT project_id FROM project
                  WHERE root = ? AND project_id <> ? AND (project_id LIKE 'path:%' OR project_id LIKE 'git:%')"""
         row = self._connection.execute(sql, (root, project_id)).fetchone()
@@ -63,17 +65,17 @@ class SqliteObservationsWriter:
         return project_id
 
     def _rename(self, project_id: str, where: str, values: tuple[object, ...]) -> None:
-        """Give projects another identity; what such a folder has already is joined."""
+        """Change the identity of projects, and merge folders that exist under the new one."""
         chosen = f"SELECT key, folder FROM project WHERE {where} AND project_id <> ?"
         for other, folder in self._connection.execute(chosen, (*values, project_id)).fetchall():
             row = self._project_row(project_id, folder)
             if row is None:
                 self._connection.execute("UPDATE project SET project_id = ? WHERE key = ?", (project_id, other))
             else:
-                self._join(row[0], other)
+                self._merge_into(row[0], other)
 
-    def _join(self, key: int, other: int) -> None:
-        """Move what one project has to another one."""
+    def _merge_into(self, key: int, other: int) -> None:
+        """Move everything from project `other` to project `key`."""
         taken = "session_id IN (SELECT session_id FROM session WHERE project = ?)"
         renamed = f"CASE WHEN {taken} THEN session_id || ' ' || key ELSE session_id END"
         self._connection.execute(
@@ -116,7 +118,7 @@ class SqliteObservationsWriter:
         return None if before is None else int(before)
 
     def last_created_at(self, session: int) -> int | None:
-        if self._is_loose(session):
+        if self._is_outside_sessions(session):
             return None
         sql = "SELECT created_at FROM observation WHERE place BETWEEN ? AND ? ORDER BY place DESC LIMIT 1"
         row = self._connection.execute(sql, session_range(session)).fetchone()
@@ -218,7 +220,7 @@ class SqliteObservationsWriter:
         self._connection.executemany("INSERT OR IGNORE INTO purged VALUES (?)", [(_digest(row[0]),) for row in gone])
         count = self._connection.execute(f"DELETE FROM observation {where}", values).rowcount
         if count:
-            self.rebuild_words()  # segments of the word index keep deleted words until they are merged
+            self.rebuild_words()  # FTS5 segments contain deleted words until they are merged
         return count
 
     def was_purged(self, observation_id: str) -> bool:
@@ -235,21 +237,21 @@ class SqliteObservationsWriter:
         self._connection.execute("INSERT OR REPLACE INTO mined_file VALUES (?, ?, ?, ?)", file)
 
     def rebuild_words(self) -> None:
-        """Make the word index anew from the rows."""
+        """Rebuild the word index from the rows."""
         self._connection.execute("INSERT INTO word (word) VALUES ('rebuild')")
 
     def check_words(self) -> None:
-        """Let SQLite compare the word index with the rows; it raises when they differ."""
+        """Compare the word index with the rows; SQLite raises an error if they differ."""
         self._connection.execute("INSERT INTO word (word, rank) VALUES ('integrity-check', 1)")
 
     def _next_place(self, session: int) -> int:
         first, last = session_range(session)
         sql = "SELECT max(place) FROM observation WHERE place BETWEEN ? AND ?"
         highest = self._connection.execute(sql, (first, last)).fetchone()[0]
-        stride = _LOOSE_STRIDE if self._is_loose(session) else 1
+        stride = _NO_SESSION_STRIDE if self._is_outside_sessions(session) else 1
         return first if highest is None else int(highest) + stride
 
-    def _is_loose(self, session: int) -> bool:
+    def _is_outside_sessions(self, session: int) -> bool:
         row = self._connection.execute("SELECT session_id FROM session WHERE key = ?", (session,)).fetchone()
         return row[0] is None
 
@@ -282,7 +284,7 @@ def _values(new: NewObservation) -> tuple[object, ...]:
 
 
 def _digest(observation_id: str) -> bytes:
-    from deltos.digest import sha256  # deferred: hooks purge nothing
+    from deltos.digest import sha256  # deferred: hooks do not purge
 
     return sha256(observation_id.encode("utf-8", "surrogatepass")).digest()[:16]
 

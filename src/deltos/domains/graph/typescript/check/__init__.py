@@ -1,0 +1,1 @@
+"""Type inference: evaluates the terms in facts to types."""

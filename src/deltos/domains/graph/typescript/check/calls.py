@@ -1,6 +1,6 @@
-"""Calls: which signature is meant, what its type parameters stand for, what comes back, and what iterating gives.
+"""Types of calls: overload selection, inference of type parameters, return types and iteration.
 
-Type parameters are found by laying a parameter's type over that of its argument.
+A type parameter is inferred by matching the type of a parameter with the type of its argument.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from deltos.domains.graph.typescript.check.members import (
     promise_of,
 )
 from deltos.domains.graph.typescript.types import (
-    Both,
-    Declared,
-    Either,
+    DeclaredEntity,
     Environment,
-    Function,
-    Instance,
-    Keys,
-    Mapped,
-    Opaque,
-    Overloaded,
-    Static,
-    Structure,
-    Text,
+    FunctionType,
+    InstanceType,
+    IntersectionType,
+    KeysType,
+    MappedObject,
+    ObjectType,
+    OverloadedType,
+    StaticType,
+    StringType,
     Tuple,
     Type,
-    either,
+    UnboundTypeParameter,
+    UnionType,
+    union_of,
 )
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.modules.module import Module
     from deltos.domains.graph.typescript.nodes import Term
 
-_MAX_CONTEXTS = 3  # overloads that tell what a callback's parameter may be
-_MAX_MATCHED_DEPTH = 6  # of types that are laid over each other
-_MAX_UNIFORM_MEMBERS = 30  # of an object that is indexed by a key which is not known
+_MAX_CONTEXTS = 3  # overloads that are considered for the type of a callback's parameter
+_MAX_MATCHED_DEPTH = 6  # nesting depth of types that are matched with each other
+_MAX_UNIFORM_MEMBERS = 30  # members of an object that is indexed by an unknown key
 _LIBRARY_ITERABLES = frozenset(
     (
         "Array ReadonlyArray ArrayLike Set ReadonlySet Iterable Iterator IterableIterator Generator AsyncIterable "
@@ -58,8 +58,8 @@ _MATCHED_BY_ITEM = frozenset(("Iterable", "ArrayLike", "ReadonlyArray", "AsyncIt
 _NAMED_VARIABLES = (nodes.TypeParameterUse, nodes.InferredType)
 
 
-class Given(Struct, frozen=True):
-    """What a call passes, as terms of the calling module."""
+class PassedArguments(Struct, frozen=True):
+    """Arguments and type arguments of a call, as terms of the calling module."""
 
     module: Module
     arguments: tuple[Term, ...]
@@ -67,33 +67,35 @@ class Given(Struct, frozen=True):
     environment: Environment | None
 
 
-def signatures(checker: Checker, callee: Type | None) -> list[Function]:
-    """The ways in which a value can be called."""
-    if type(callee) is Function:
+def signatures(checker: Checker, callee: Type | None) -> list[FunctionType]:
+    """Return the signatures of a callable type."""
+    if type(callee) is FunctionType:
         return [callee]
-    if type(callee) is Overloaded:
+    if type(callee) is OverloadedType:
         return _functions(callee.module, callee.term.terms, callee.environment)
-    if type(callee) is Structure:
+    if type(callee) is ObjectType:
         return _functions(callee.module, callee.term.calls, callee.environment)
-    if type(callee) is Instance:
+    if type(callee) is InstanceType:
         return _instance_signatures(checker, callee)
-    if type(callee) is Static:
+    if type(callee) is StaticType:
         return _static_signatures(checker, callee)
-    if type(callee) is Opaque:
+    if type(callee) is UnboundTypeParameter:
         return signatures(checker, callee.bound)
-    if type(callee) is Both:
+    if type(callee) is IntersectionType:
         return [each for part in callee.parts for each in signatures(checker, part)]
-    if type(callee) is Either:
+    if type(callee) is UnionType:
         return [each for part in callee.options for each in signatures(checker, part)]
     return []
 
 
-def _functions(module: Module, terms: tuple[Term, ...], environment: Environment | None = None) -> list[Function]:
-    return [Function(module, term, environment) for term in terms if isinstance(term, nodes.FunctionTerm)]
+def _functions(module: Module, terms: tuple[Term, ...], environment: Environment | None = None) -> list[FunctionType]:
+    """Return the function types of terms that are functions."""
+    return [FunctionType(module, term, environment) for term in terms if isinstance(term, nodes.FunctionTerm)]
 
 
-def _instance_signatures(checker: Checker, callee: Instance) -> list[Function]:
-    found: list[Function] = []
+def _instance_signatures(checker: Checker, callee: InstanceType) -> list[FunctionType]:
+    """Return the call signatures of an interface, or those of its bases."""
+    found: list[FunctionType] = []
     declared = callee.declared
     for part in declared.parts:
         if isinstance(part, nodes.InterfaceDeclaration) and part.calls:
@@ -102,21 +104,21 @@ def _instance_signatures(checker: Checker, callee: Instance) -> list[Function]:
     return found or [each for base in bases(checker, callee) for each in signatures(checker, base)]
 
 
-def _static_signatures(checker: Checker, callee: Static) -> list[Function]:
-    """A function that also has members."""
-    found: list[Function] = []
+def _static_signatures(checker: Checker, callee: StaticType) -> list[FunctionType]:
+    """Return the signatures of a function that also has members."""
+    found: list[FunctionType] = []
     for part in callee.declared.parts:
         if isinstance(part, nodes.ValueDeclaration):
             value = checker.of(callee.declared.module, part.term)
-            if type(value) is not Static:
+            if type(value) is not StaticType:
                 found += signatures(checker, value)
     return found
 
 
-def call(checker: Checker, callee: Type | None, given: Given) -> Type | None:
-    """The type of a call."""
-    if type(callee) is Either:
-        return either([call(checker, option, given) for option in callee.options])
+def call(checker: Checker, callee: Type | None, given: PassedArguments) -> Type | None:
+    """Return the type of a call."""
+    if type(callee) is UnionType:
+        return union_of([call(checker, option, given) for option in callee.options])
     options = signatures(checker, callee)
     if not options:
         return None
@@ -124,14 +126,15 @@ def call(checker: Checker, callee: Type | None, given: Given) -> Type | None:
     return returned(checker, chosen, instantiate(checker, chosen, given))
 
 
-def _choose(checker: Checker, options: list[Function], given: Given) -> Function:
-    """The first signature that takes these arguments."""
+def _choose(checker: Checker, options: list[FunctionType], given: PassedArguments) -> FunctionType:
+    """Return the first signature that accepts the arguments; the last one if none does."""
     if len(options) == 1:
         return options[0]
-    return next((option for option in options if _takes(checker, option, given)), options[-1])
+    return next((option for option in options if _accepts(checker, option, given)), options[-1])
 
 
-def _takes(checker: Checker, option: Function, given: Given) -> bool:
+def _accepts(checker: Checker, option: FunctionType, given: PassedArguments) -> bool:
+    """Whether a signature accepts the number and kinds of the arguments."""
     parameters = option.term.parameters
     count = len(given.arguments)
     required = sum(1 for parameter in parameters if not parameter.flags)
@@ -142,24 +145,28 @@ def _takes(checker: Checker, option: Function, given: Given) -> bool:
     return all(_fits(checker, argument, option, parameter) for argument, parameter in pairs)
 
 
-def _fits(checker: Checker, argument: Term, option: Function, parameter: nodes.Parameter) -> bool:
-    """Whether an argument may be passed; only what is surely wrong is refused."""
+def _fits(checker: Checker, argument: Term, option: FunctionType, parameter: nodes.FunctionParameter) -> bool:
+    """Whether an argument may be passed to a parameter; only definite mismatches are rejected."""
     if parameter.is_rest or not isinstance(argument, nodes.FunctionTerm | nodes.StringTerm):
         return True
     wanted = checker.of(option.module, parameter.term, option.environment)
     if isinstance(argument, nodes.FunctionTerm):
-        return wanted is None or type(wanted) is Opaque or bool(signatures(checker, wanted))
-    if type(wanted) is Text:
+        return wanted is None or type(wanted) is UnboundTypeParameter or bool(signatures(checker, wanted))
+    if type(wanted) is StringType:
         return wanted.value is None or argument.value is None or wanted.value == argument.value
-    return not isinstance(wanted, Function | Overloaded | Instance | Structure)
+    return not isinstance(wanted, FunctionType | OverloadedType | InstanceType | ObjectType)
 
 
-def instantiate(checker: Checker, function: Function, given: Given) -> Environment | None:
-    """The function's environment with its own type parameters bound."""
+def instantiate(checker: Checker, function: FunctionType, given: PassedArguments) -> Environment | None:
+    """Return the function's environment with its own type parameters bound."""
     parameters = function.term.type_parameters
     if not parameters:
         return function.environment
-    found = _stated(checker, parameters, given) if given.type_arguments else _inferred(checker, function, given)
+    found = (
+        _explicit_arguments(checker, parameters, given)
+        if given.type_arguments
+        else _inferred_arguments(checker, function, given)
+    )
     bound: Environment = dict(function.environment or {})
     for parameter in parameters:
         if found.get(parameter.name) is None:
@@ -169,13 +176,17 @@ def instantiate(checker: Checker, function: Function, given: Given) -> Environme
     return bound
 
 
-def _stated(checker: Checker, parameters: tuple[nodes.TypeParameter, ...], given: Given) -> Environment:
+def _explicit_arguments(
+    checker: Checker, parameters: tuple[nodes.TypeParameter, ...], given: PassedArguments
+) -> Environment:
+    """Bind type parameters to the explicit type arguments of a call."""
     pairs = zip(parameters, given.type_arguments, strict=False)
     return {parameter.name: checker.of(given.module, term, given.environment) for parameter, term in pairs}
 
 
-def _inferred(checker: Checker, function: Function, given: Given) -> Environment:
-    inference = ParameterInference(checker, function.module, _names(function.term.type_parameters))
+def _inferred_arguments(checker: Checker, function: FunctionType, given: PassedArguments) -> Environment:
+    """Bind type parameters to types that are inferred from the arguments of a call."""
+    inference = ParameterInference(checker, function.module, _parameter_names(function.term.type_parameters))
     for parameter, argument in _matched(function.term.parameters, given.arguments):
         if argument is not None and inference.concerns(parameter.term):
             value = checker.of(given.module, argument, given.environment)
@@ -183,15 +194,15 @@ def _inferred(checker: Checker, function: Function, given: Given) -> Environment
     return inference.found
 
 
-def _names(parameters: tuple[nodes.TypeParameter, ...]) -> frozenset[str]:
+def _parameter_names(parameters: tuple[nodes.TypeParameter, ...]) -> frozenset[str]:
     return frozenset([parameter.name for parameter in parameters])
 
 
 def _matched(
-    parameters: tuple[nodes.Parameter, ...], arguments: tuple[Term, ...]
-) -> list[tuple[nodes.Parameter, Term]]:
-    """Arguments with the parameters that take them; a rest parameter takes all that are left."""
-    pairs: list[tuple[nodes.Parameter, Term]] = []
+    parameters: tuple[nodes.FunctionParameter, ...], arguments: tuple[Term, ...]
+) -> list[tuple[nodes.FunctionParameter, Term]]:
+    """Pair each argument with its parameter; a rest parameter takes all remaining arguments."""
+    pairs: list[tuple[nodes.FunctionParameter, Term]] = []
     for position, argument in enumerate(arguments):
         if position < len(parameters):
             pairs.append((parameters[position], argument))
@@ -200,8 +211,8 @@ def _matched(
     return pairs
 
 
-def returned(checker: Checker, function: Function, environment: Environment | None) -> Type | None:
-    """What a function returns, with its type parameters bound."""
+def returned(checker: Checker, function: FunctionType, environment: Environment | None) -> Type | None:
+    """Return the type that a function returns, with its type parameters bound."""
     term = function.term
     if term.result is not None:
         return checker.of(function.module, term.result, environment)
@@ -209,42 +220,43 @@ def returned(checker: Checker, function: Function, environment: Environment | No
         return None
 
     def compute() -> Type | None:
-        return either([checker.of(function.module, value, environment) for value in term.returned])
+        return union_of([checker.of(function.module, value, environment) for value in term.returned])
 
     found = checker.memo.ask(("returned", function), compute) if environment is None else compute()
     return promise_of(checker, found) if term.flags & nodes.IS_ASYNC else found
 
 
-def construct(checker: Checker, callee: Type | None, given: Given) -> Type | None:
-    """The type of `new callee(…)`."""
-    if type(callee) is Either:
-        return either([construct(checker, option, given) for option in callee.options])
-    if type(callee) is Static:
+def construct(checker: Checker, callee: Type | None, given: PassedArguments) -> Type | None:
+    """Return the type of `new callee(…)`."""
+    if type(callee) is UnionType:
+        return union_of([construct(checker, option, given) for option in callee.options])
+    if type(callee) is StaticType:
         return _construct_class(checker, callee, given)
-    if type(callee) is Both:
+    if type(callee) is IntersectionType:
         return constructed(callee)
     return call(checker, callee, given)
 
 
-def _construct_class(checker: Checker, callee: Static, given: Given) -> Type | None:
+def _construct_class(checker: Checker, callee: StaticType, given: PassedArguments) -> Type | None:
+    """Return the type of an instance of a class, with inferred type arguments."""
     declared = callee.declared
     part = next((part for part in declared.parts if isinstance(part, nodes.ClassDeclaration)), None)
     if part is None:
         return call(checker, callee, given)
     if not part.type_parameters:
-        return Instance(declared)
+        return InstanceType(declared)
     constructor = part.members.get("constructor")
     if not given.type_arguments and (constructor is None or not given.arguments):
-        return Instance(declared, tuple(bindings(checker, declared, part, ()).values()))
+        return InstanceType(declared, tuple(bindings(checker, declared, part, ()).values()))
     stated = constructor.term if constructor is not None else None
     heads = _functions(declared.module, stated.terms if isinstance(stated, nodes.Overloads) else (stated,))
     head = nodes.FunctionTerm(part.type_parameters, heads[0].term.parameters if heads else ())
-    bound = instantiate(checker, Function(declared.module, head), given) or {}
-    return Instance(declared, tuple([bound.get(parameter.name) for parameter in part.type_parameters]))
+    bound = instantiate(checker, FunctionType(declared.module, head), given) or {}
+    return InstanceType(declared, tuple([bound.get(parameter.name) for parameter in part.type_parameters]))
 
 
 def parameter_type(checker: Checker, function: Type | None, position: int) -> Type | None:
-    """What a function takes at a position."""
+    """Return the type of a function's parameter at a position."""
     found: list[Type | None] = []
     for option in signatures(checker, function):
         parameters = option.term.parameters
@@ -253,64 +265,65 @@ def parameter_type(checker: Checker, function: Type | None, position: int) -> Ty
         parameter = parameters[min(position, len(parameters) - 1)]
         value = checker.of(option.module, parameter.term, option.environment)
         found.append(item_type(checker, value) if parameter.is_rest else value)
-    return either(found[:_MAX_CONTEXTS])
+    return union_of(found[:_MAX_CONTEXTS])
 
 
-def argument_type(checker: Checker, callee: Type | None, position: int, given: Given) -> Type | None:
-    """What a call expects at a position, given the arguments before it."""
+def argument_type(checker: Checker, callee: Type | None, position: int, given: PassedArguments) -> Type | None:
+    """Return the type that a call expects at a position, given the arguments before it."""
     found: list[Type | None] = []
     for option in signatures(checker, callee):
         parameters = option.term.parameters
         if position < len(parameters) or (parameters and parameters[-1].is_rest):
             bound = instantiate(checker, option, given)
-            found.append(parameter_type(checker, Function(option.module, option.term, bound), position))
-    return either([each for each in found if each is not None][:_MAX_CONTEXTS])
+            found.append(parameter_type(checker, FunctionType(option.module, option.term, bound), position))
+    return union_of([each for each in found if each is not None][:_MAX_CONTEXTS])
 
 
 def result_type(checker: Checker, function: Type | None) -> Type | None:
-    """What a function type promises to return."""
+    """Return the declared or inferred return type of a function type."""
     options = signatures(checker, function)
     return returned(checker, options[0], options[0].environment) if options else None
 
 
 def element_type(checker: Checker, owner: Type | None, index: Type | None) -> Type | None:
-    """The type of `owner[index]`."""
+    """Return the type of `owner[index]`."""
     if owner is None:
         return None
-    if type(index) is Text and index.value is not None:
+    if type(index) is StringType and index.value is not None:
         return checker.member_type(owner, index.value)
-    if type(index) is Either:
-        return either([element_type(checker, owner, option) for option in index.options])
-    if type(owner) is Either:
-        return either([element_type(checker, option, index) for option in owner.options])
-    if type(owner) is Structure:
+    if type(index) is UnionType:
+        return union_of([element_type(checker, owner, option) for option in index.options])
+    if type(owner) is UnionType:
+        return union_of([element_type(checker, option, index) for option in owner.options])
+    if type(owner) is ObjectType:
         return _indexed_structure(checker, owner, index)
-    if type(owner) is Mapped:
+    if type(owner) is MappedObject:
         return checker.of(owner.module, owner.term.value, {**(owner.environment or {}), owner.term.parameter: index})
-    if type(owner) is Opaque:
+    if type(owner) is UnboundTypeParameter:
         return element_type(checker, owner.bound, index)
     return item_type(checker, owner) or index_type(checker, owner)
 
 
-def _indexed_structure(checker: Checker, owner: Structure, index: Type | None) -> Type | None:
+def _indexed_structure(checker: Checker, owner: ObjectType, index: Type | None) -> Type | None:
+    """Return the element type of an object that is indexed by a key that is not a known string."""
     if owner.term.index is not None:
         return checker.of(owner.module, owner.term.index, owner.environment)
     if len(owner.term.members) > _MAX_UNIFORM_MEMBERS or (
-        index is not None and type(index) not in (Text, Keys, Opaque)
+        index is not None and type(index) not in (StringType, KeysType, UnboundTypeParameter)
     ):
         return None
-    return either([checker.of(owner.module, member.term, owner.environment) for member in owner.term.members])
+    return union_of([checker.of(owner.module, member.term, owner.environment) for member in owner.term.members])
 
 
 def item_type(checker: Checker, owner: Type | None) -> Type | None:
-    """What iterating over a value gives."""
+    """Return the type of the items that iteration over a value yields."""
     if type(owner) is Tuple:
-        return either(list(owner.items))
-    if type(owner) is Either:
-        return either([item_type(checker, option) for option in owner.options])
-    if type(owner) is Opaque:
+        return union_of(list(owner.items))
+    if type(owner) is UnionType:
+        return union_of([item_type(checker, option) for option in owner.options])
+    if type(owner) is UnboundTypeParameter:
         return item_type(checker, owner.bound)
-    if type(owner) is not Instance:
+    if type(owner) is not InstanceType:
         return None
     name = owner.declared.name
     if owner.declared.module.is_library:
@@ -322,8 +335,8 @@ def item_type(checker: Checker, owner: Type | None) -> Type | None:
     return _own_iteration(checker, owner)
 
 
-def _own_iteration(checker: Checker, owner: Instance) -> Type | None:
-    """What the iterator that a class of the project defines gives; or what the array it extends holds."""
+def _own_iteration(checker: Checker, owner: InstanceType) -> Type | None:
+    """Return the item type of a project class: from its own iterator, or from the library type that it extends."""
     for found in members(checker, owner, "[Symbol.iterator]"):
         iterator = result_type(checker, checker.property_type(found))
         if iterator is not None and iterator != owner:
@@ -333,25 +346,28 @@ def _own_iteration(checker: Checker, owner: Instance) -> Type | None:
 
 
 class ParameterInference:
-    """The type parameters of one signature, and what has been found out about them."""
+    """Inference of the type parameters of one signature."""
 
     def __init__(self, checker: Checker, module: Module, names: frozenset[str]) -> None:
         self._checker = checker
         self._module = module
-        self._names = names
+        self._parameter_names = names
         self.found: Environment = {}
 
     def concerns(self, term: Term) -> bool:
-        """Whether a term speaks of one of the type parameters."""
-        return any(isinstance(each, _NAMED_VARIABLES) and each.name in self._names for each in nodes.holders(term))
+        """Whether a term contains one of the type parameters."""
+        return any(
+            isinstance(each, _NAMED_VARIABLES) and each.name in self._parameter_names for each in nodes.holders(term)
+        )
 
     def take(self, wanted: Term, given: Type | None, *, is_rest: bool = False) -> None:
-        """Learn from a value that was passed where a type was wanted."""
+        """Infer type parameters from a value that was passed where the type `wanted` was expected."""
         if is_rest and isinstance(wanted, nodes.ArrayType):
             wanted = wanted.element
         self._match(wanted, given, 0)
 
     def _match(self, wanted: Term, given: Type | None, depth: int) -> None:
+        """Match a wanted type with a given type and bind the type parameters found in it."""
         if given is None or depth > _MAX_MATCHED_DEPTH:
             return
         depth += 1
@@ -375,13 +391,13 @@ class ParameterInference:
                 self._match_reference(wanted, given, depth)
 
     def _bind(self, name: str, given: Type) -> None:
-        """A type parameter stands for what is given."""
-        if name in self._names:
+        """Bind a type parameter to a type, or add the type to its alternatives."""
+        if name in self._parameter_names:
             known = self.found.get(name)
-            self.found[name] = given if known is None else either([known, given])
+            self.found[name] = given if known is None else union_of([known, given])
 
     def _match_object(self, wanted: nodes.ObjectTerm, given: Type, depth: int) -> None:
-        """An object type, member by member."""
+        """Match an object type member by member."""
         for member in wanted.members:
             if self.concerns(member.term):
                 self._match(member.term, self._checker.member_type(given, member.name), depth)
@@ -389,30 +405,30 @@ class ParameterInference:
             self._match(wanted.index, element_type(self._checker, given, None), depth)
 
     def _match_function(self, wanted: nodes.FunctionTerm, given: Type, depth: int) -> None:
-        """A function type: what the given function returns and takes."""
+        """Match the result and the parameters of a function type."""
         if self.concerns(wanted.result):
             self._match(wanted.result, result_type(self._checker, given), depth)
-        if type(given) is not Function:
+        if type(given) is not FunctionType:
             return
         for parameter, known in zip(wanted.parameters, given.term.parameters, strict=False):
-            # What a callback's parameter is expected to be is what is being inferred: it tells nothing.
+            # The expected type of a callback's parameter is being inferred here, so it adds no information.
             if isinstance(known.term, nodes.TermNode) and not isinstance(
                 known.term, nodes.MemberAccess | nodes.ParameterOf
             ):
                 self._match(parameter.term, self._checker.of(given.module, known.term, given.environment), depth)
 
     def _match_reference(self, wanted: nodes.TypeReference, given: Type, depth: int) -> None:
-        """A named type: the arguments with which what is given has it."""
+        """Match a named type by the type arguments with which the given type extends it."""
         declared = entity(self._checker, self._module, wanted.entity)
-        if type(declared) is not Declared:
+        if type(declared) is not DeclaredEntity:
             return
         alias = next((part for part in declared.parts if isinstance(part, nodes.AliasDeclaration)), None)
         if alias is not None:
             self._alias(wanted, declared, alias, given, depth)
             return
         interface = next((part for part in declared.parts if isinstance(part, nodes.InterfaceDeclaration)), None)
-        for option in given.options if type(given) is Either else (given,):
-            if type(option) is Structure and interface is not None and not declared.module.is_library:
+        for option in given.options if type(given) is UnionType else (given,):
+            if type(option) is ObjectType and interface is not None and not declared.module.is_library:
                 self._interface(wanted, declared, interface, option, depth)
                 continue
             base = as_instance_of(self._checker, option, declared)
@@ -425,13 +441,14 @@ class ParameterInference:
     def _interface(
         self,
         wanted: nodes.TypeReference,
-        declared: Declared,
+        declared: DeclaredEntity,
         interface: nodes.InterfaceDeclaration,
-        given: Structure,
+        given: ObjectType,
         depth: int,
     ) -> None:
-        """Match an object literal with an interface, member by member, then carry its parameters over."""
-        inner = ParameterInference(self._checker, declared.module, _names(interface.type_parameters))
+        """Match an object literal with an interface member by member, then apply the result to the arguments of
+        `wanted`."""
+        inner = ParameterInference(self._checker, declared.module, _parameter_names(interface.type_parameters))
         for name, member in interface.members.items():
             if inner.concerns(member.term):
                 inner._match(member.term, self._checker.member_type(given, name), depth)
@@ -439,10 +456,15 @@ class ParameterInference:
             self._match(argument, inner.found.get(parameter.name), depth)
 
     def _alias(
-        self, wanted: nodes.TypeReference, declared: Declared, alias: nodes.AliasDeclaration, given: Type, depth: int
+        self,
+        wanted: nodes.TypeReference,
+        declared: DeclaredEntity,
+        alias: nodes.AliasDeclaration,
+        given: Type,
+        depth: int,
     ) -> None:
-        """Match what an alias stands for, then carry its parameters over to the arguments it was given."""
-        inner = ParameterInference(self._checker, declared.module, _names(alias.type_parameters))
+        """Match the target of a type alias, then apply the inferred parameters to the arguments of `wanted`."""
+        inner = ParameterInference(self._checker, declared.module, _parameter_names(alias.type_parameters))
         inner._match(alias.term, given, depth)
         for parameter, argument in zip(alias.type_parameters, wanted.arguments, strict=False):
             self._match(argument, inner.found.get(parameter.name), depth)

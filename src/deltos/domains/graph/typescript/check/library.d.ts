@@ -1,4 +1,4 @@
-// The part of the standard library through which types flow. Read by library.py; never a target of references.
+// The part of the standard library that type inference needs. Read by library.py; never a target of references.
 interface Function { call(thisArg: any, ...args: any[]): any; apply(thisArg: any, args?: any): any;
   bind(thisArg: any, ...args: any[]): any; name: string; length: number; toString(): string; }
 interface String {

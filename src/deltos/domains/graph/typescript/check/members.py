@@ -1,4 +1,4 @@
-"""Declarations as types: what a name stands for, its type parameters, what it extends and which members it has."""
+"""Declarations as types: type parameters, base types and members."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Never, TypeAlias, cast
 
 from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.types import (
-    Both,
-    Declared,
-    Either,
+    DeclaredEntity,
+    EnumMember,
     Environment,
-    Function,
-    Instance,
-    Keys,
-    Mapped,
-    Member,
-    Namespace,
-    Opaque,
-    Overloaded,
+    FunctionType,
+    InstanceType,
+    IntersectionType,
+    KeysType,
+    MappedObject,
+    NamespaceType,
+    ObjectType,
+    OverloadedType,
     Property,
-    Static,
-    Structure,
-    Text,
+    StaticType,
+    StringType,
     Tuple,
     Type,
-    either,
+    UnboundTypeParameter,
+    UnionType,
+    union_of,
 )
 
 if TYPE_CHECKING:
@@ -40,17 +40,19 @@ _MAX_BASES = 24
 Generic: TypeAlias = (
     "nodes.ClassDeclaration | nodes.InterfaceDeclaration | nodes.AliasDeclaration"  # has type parameters
 )
-Entity: TypeAlias = "Declared | Namespace | Property | Member"
+Entity: TypeAlias = "DeclaredEntity | NamespaceType | Property | EnumMember"
 
 
 def members(checker: Checker, owner: Type | None, name: str) -> list[Property]:
-    """The members of this name that a type has: several where it is a union."""
+    """Return the members of a type with this name; several for a union."""
     finder = _FINDERS.get(type(owner))
     return finder(checker, cast("Never", owner), name) if finder is not None else []
 
 
-def bindings(checker: Checker, declared: Declared, part: Generic, arguments: tuple[Type | None, ...]) -> Environment:
-    """What the type parameters of a declaration stand for, given its arguments."""
+def bindings(
+    checker: Checker, declared: DeclaredEntity, part: Generic, arguments: tuple[Type | None, ...]
+) -> Environment:
+    """Return the environment that binds the type parameters of a declaration to its arguments."""
     environment: Environment = {}
     for position, parameter in enumerate(part.type_parameters):
         if position < len(arguments):
@@ -58,7 +60,7 @@ def bindings(checker: Checker, declared: Declared, part: Generic, arguments: tup
         elif parameter.default is not None:
             bound = checker.of(declared.module, parameter.default, environment)
         elif parameter.constraint:
-            bound = Opaque(parameter.name, checker.of(declared.module, parameter.constraint, environment))
+            bound = UnboundTypeParameter(parameter.name, checker.of(declared.module, parameter.constraint, environment))
         else:
             bound = None
         environment[parameter.name] = bound
@@ -66,48 +68,49 @@ def bindings(checker: Checker, declared: Declared, part: Generic, arguments: tup
 
 
 def entity(checker: Checker, module: Module, name: Term) -> Entity | None:
-    """What a possibly dotted name in a type stands for."""
+    """Return the declaration or module that a possibly dotted name in a type refers to."""
     if isinstance(name, str):
         return checker.program.lookup(module, name)
     if isinstance(name, int):
         return local_declared(checker, module, name)
     if isinstance(name, nodes.ImportedModule):
         target = checker.program.import_module(module, name.specifier)
-        return Namespace(target) if target is not None else None
+        return NamespaceType(target) if target is not None else None
     if isinstance(name, nodes.MemberAccess):
-        return _part_of(checker, entity(checker, module, name.owner), name.name)
+        return _entity_member(checker, entity(checker, module, name.owner), name.name)
     return None
 
 
-def _part_of(checker: Checker, owner: Entity | None, name: str) -> Entity | None:
-    if type(owner) is Namespace:
+def _entity_member(checker: Checker, owner: Entity | None, name: str) -> Entity | None:
+    """Return the declaration of a name inside a namespace, module or enum."""
+    if type(owner) is NamespaceType:
         return checker.program.exported(owner.module, name)
-    if type(owner) is Declared:
+    if type(owner) is DeclaredEntity:
         inner = owner.module.declared(f"{owner.name}.{name}")
         if inner is not None:
             return inner
         if any(isinstance(part, nodes.EnumDeclaration) for part in owner.parts):
-            return Member(owner, name)
+            return EnumMember(owner, name)
         value = checker.value(owner)
-        if type(value) is Namespace:
+        if type(value) is NamespaceType:
             return checker.program.exported(value.module, name)
     if type(owner) is Property:
         value = checker.property_type(owner)
-        if type(value) is Namespace:
+        if type(value) is NamespaceType:
             return checker.program.exported(value.module, name)
     return None
 
 
-def local_declared(checker: Checker, module: Module, local: int) -> Declared | None:
-    """A class, interface or alias declared inside a function."""
+def local_declared(checker: Checker, module: Module, local: int) -> DeclaredEntity | None:
+    """Return the entity of a class, interface or alias that is declared inside a function."""
     if ~local >= len(module.locals):
         return None
     term = module.locals[~local]
     return checker.inner_declared(module, term) if isinstance(term, nodes.LocalType) else None
 
 
-def this_declared(checker: Checker, module: Module, binding: Term) -> Declared | None:
-    """The class that `this` belongs to."""
+def this_declared(checker: Checker, module: Module, binding: Term) -> DeclaredEntity | None:
+    """Return the entity of the class that `this` belongs to."""
     if isinstance(binding, str):
         return module.declared(binding)
     if isinstance(binding, int):
@@ -115,14 +118,14 @@ def this_declared(checker: Checker, module: Module, binding: Term) -> Declared |
     return checker.inner_declared(module, binding) if isinstance(binding, nodes.LocalType) else None
 
 
-def as_type(checker: Checker, declared: Declared, arguments: tuple[Type | None, ...]) -> Type | None:
-    """What a declaration stands for as a type."""
+def as_type(checker: Checker, declared: DeclaredEntity, arguments: tuple[Type | None, ...]) -> Type | None:
+    """Return the type that a declaration denotes in a type position."""
     checker.memo.depend(declared.module.path)
     for part in declared.parts:
         if isinstance(part, nodes.EnumDeclaration):
-            return Instance(declared, arguments)
+            return InstanceType(declared, arguments)
         if isinstance(part, nodes.WITH_MEMBERS):
-            return Instance(declared, _filled(checker, declared, part, arguments))
+            return InstanceType(declared, _filled(checker, declared, part, arguments))
         if isinstance(part, nodes.AliasDeclaration):
             if not part.type_parameters:
                 return checker.memo.ask(("type", declared), partial(checker.of, declared.module, part.term))
@@ -131,16 +134,16 @@ def as_type(checker: Checker, declared: Declared, arguments: tuple[Type | None, 
 
 
 def _filled(
-    checker: Checker, declared: Declared, part: Generic, arguments: tuple[Type | None, ...]
+    checker: Checker, declared: DeclaredEntity, part: Generic, arguments: tuple[Type | None, ...]
 ) -> tuple[Type | None, ...]:
-    """The arguments, completed by the defaults of the type parameters."""
+    """Return the type arguments, completed by the defaults of the type parameters."""
     if len(arguments) >= len(part.type_parameters):
         return arguments
     return tuple(bindings(checker, declared, part, arguments).values())
 
 
-def bases(checker: Checker, instance: Instance) -> Iterator[Type]:
-    """The types that a class or interface directly extends or implements."""
+def bases(checker: Checker, instance: InstanceType) -> Iterator[Type]:
+    """Yield the types that a class or interface directly extends or implements."""
     module = instance.declared.module
     checker.memo.depend(module.path)
     for part in instance.declared.parts:
@@ -148,8 +151,8 @@ def bases(checker: Checker, instance: Instance) -> Iterator[Type]:
             environment = bindings(checker, instance.declared, part, instance.arguments)
             arguments = tuple([checker.of(module, term, environment) for term in part.base_arguments])
             base = constructed(checker.of(module, part.base, environment), arguments)
-            if base is None and isinstance(named := entity(checker, module, part.base), Declared):
-                base = as_type(checker, named, arguments)  # a class that is an interface and a constructor apart
+            if base is None and isinstance(named := entity(checker, module, part.base), DeclaredEntity):
+                base = as_type(checker, named, arguments)  # a class declared as an interface and a separate constructor
             if base is not None:
                 yield base
             for term in part.implemented:
@@ -165,46 +168,46 @@ def bases(checker: Checker, instance: Instance) -> Iterator[Type]:
 
 
 def promise_of(checker: Checker, value: Type | None) -> Type | None:
-    """The type of a promise of this."""
+    """Return the type of a promise of a value."""
     declared = checker.program.library.declared("Promise")
-    return Instance(declared, (value,)) if declared is not None else None
+    return InstanceType(declared, (value,)) if declared is not None else None
 
 
-def ancestors(checker: Checker, instance: Type | None) -> Iterator[Instance]:
-    """A type and everything that it extends or implements, each once."""
-    seen: set[Declared] = set()
+def ancestors(checker: Checker, instance: Type | None) -> Iterator[InstanceType]:
+    """Yield a type and all types that it extends or implements, each once."""
+    seen: set[DeclaredEntity] = set()
     pending: list[Type | None] = [instance]
     while pending:
         current = pending.pop(0)
-        if type(current) is Both:
+        if type(current) is IntersectionType:
             pending.extend(current.parts)
-        elif type(current) is Opaque:
+        elif type(current) is UnboundTypeParameter:
             pending.append(current.bound)
-        elif type(current) is Instance and current.declared not in seen:
+        elif type(current) is InstanceType and current.declared not in seen:
             seen.add(current.declared)
             yield current
             pending.extend(bases(checker, current))
 
 
-def as_instance_of(checker: Checker, value: Type | None, declared: Declared) -> Instance | None:
-    """A value seen as an instance of one of the types that it extends or implements."""
+def as_instance_of(checker: Checker, value: Type | None, declared: DeclaredEntity) -> InstanceType | None:
+    """Return the ancestor of a value that is an instance of a declaration."""
     return next((each for each in ancestors(checker, value) if each.declared is declared), None)
 
 
-def library_base(checker: Checker, value: Instance) -> Instance | None:
-    """The type of the library that a class of the project extends."""
+def library_base(checker: Checker, value: InstanceType) -> InstanceType | None:
+    """Return the library type that a class of the project extends."""
     return next((each for each in ancestors(checker, value) if each.declared.module.is_library), None)
 
 
 def is_assignable(checker: Checker, value: Type | None, wanted: Type | None) -> bool:
-    """Whether a value surely is of the wanted type, by name."""
-    if type(wanted) is Instance:
+    """Whether a value is definitely assignable to the wanted type; compares declarations, not structures."""
+    if type(wanted) is InstanceType:
         return as_instance_of(checker, value, wanted.declared) is not None
     return value == wanted
 
 
 def index_type(checker: Checker, owner: Type | None) -> Type | None:
-    """What the index signature of a type gives."""
+    """Return the element type of a type's index signature."""
     for each in ancestors(checker, owner):
         for part in each.declared.parts:
             if isinstance(part, nodes.InterfaceDeclaration) and part.index is not None:
@@ -214,24 +217,25 @@ def index_type(checker: Checker, owner: Type | None) -> Type | None:
 
 
 def constructed(base: Type | None, arguments: tuple[Type | None, ...] = ()) -> Type | None:
-    """What `new` makes of a class value."""
-    if type(base) is Static:
-        return Instance(base.declared, arguments)
-    if type(base) is Both:
+    """Return the type of the instances that `new` creates from a class value."""
+    if type(base) is StaticType:
+        return InstanceType(base.declared, arguments)
+    if type(base) is IntersectionType:
         parts = [constructed(part, arguments) for part in base.parts]
         known = tuple([part for part in parts if part is not None])
-        return Both(known) if known else None
+        return IntersectionType(known) if known else None
     return None
 
 
-def _of_instance(checker: Checker, owner: Instance, name: str) -> list[Property]:
+def _of_instance(checker: Checker, owner: InstanceType, name: str) -> list[Property]:
+    """Return the members of an instance: its own, else those of the nearest bases that have any."""
     found: list[Property] = []
-    seen: set[Declared] = set()
+    seen: set[DeclaredEntity] = set()
     pending: list[Type] = [owner]
     while pending and len(seen) < _MAX_BASES:
         level, pending = pending, []
         for current in level:
-            if type(current) is not Instance:
+            if type(current) is not InstanceType:
                 found += members(checker, current, name)
             elif current.declared not in seen:
                 seen.add(current.declared)
@@ -244,7 +248,8 @@ def _of_instance(checker: Checker, owner: Instance, name: str) -> list[Property]
     return found
 
 
-def _own_members(checker: Checker, owner: Instance, name: str, this: Instance) -> list[Property]:
+def _own_members(checker: Checker, owner: InstanceType, name: str, this: InstanceType) -> list[Property]:
+    """Return the members that the declarations of a type itself contain; `this` is the type of the receiver."""
     declared = owner.declared
     checker.memo.depend(declared.module.path)
     found: list[Property] = []
@@ -259,7 +264,8 @@ def _own_members(checker: Checker, owner: Instance, name: str, this: Instance) -
     return found
 
 
-def _of_static(checker: Checker, owner: Static, name: str) -> list[Property]:
+def _of_static(checker: Checker, owner: StaticType, name: str) -> list[Property]:
+    """Return the static members of a class, the members of an enum, or the contents of a namespace."""
     declared = owner.declared
     module = declared.module
     checker.memo.depend(module.path)
@@ -268,7 +274,7 @@ def _of_static(checker: Checker, owner: Static, name: str) -> list[Property]:
             member = part.statics[name]
             return [Property(module, member.key, member.term, {"this": owner})]
         if isinstance(part, nodes.EnumDeclaration) and name in part.members:
-            return [Property(module, part.members[name], None, None, Member(declared, name))]
+            return [Property(module, part.members[name], None, None, EnumMember(declared, name))]
         if isinstance(part, nodes.NamespaceDeclaration):
             inner = module.declared(f"{declared.name}.{name}")
             if inner is not None:
@@ -276,13 +282,13 @@ def _of_static(checker: Checker, owner: Static, name: str) -> list[Property]:
     return _inherited_static(checker, owner, name)
 
 
-def declared_property(checker: Checker, declared: Declared) -> Property:
-    """A declaration seen as a member of its namespace or module."""
+def declared_property(checker: Checker, declared: DeclaredEntity) -> Property:
+    """Return a declaration as a member of its namespace or module."""
     key = declared.parts[0].key
     return Property(declared.module, key, None, None, checker.value(declared))
 
 
-def _inherited_static(checker: Checker, owner: Static, name: str) -> list[Property]:
+def _inherited_static(checker: Checker, owner: StaticType, name: str) -> list[Property]:
     module = owner.declared.module
     for part in owner.declared.parts:
         if isinstance(part, nodes.ClassDeclaration):
@@ -295,16 +301,16 @@ def _inherited_static(checker: Checker, owner: Static, name: str) -> list[Proper
                     return found
         elif isinstance(part, nodes.ValueDeclaration):
             value = checker.of(module, part.term)
-            if value is not None and type(value) is not Static:
+            if value is not None and type(value) is not StaticType:
                 found = members(checker, value, name)
                 if found:
                     return found
     if name == "prototype":
-        return [Property(module, "", None, None, Instance(owner.declared))]
+        return [Property(module, "", None, None, InstanceType(owner.declared))]
     return []
 
 
-def _of_structure(checker: Checker, owner: Structure, name: str) -> list[Property]:
+def _of_object(checker: Checker, owner: ObjectType, name: str) -> list[Property]:
     found = [
         Property(owner.module, member.key or "", member.term, owner.environment)
         for member in owner.term.members
@@ -319,30 +325,30 @@ def _of_structure(checker: Checker, owner: Structure, name: str) -> list[Propert
     return []
 
 
-def _of_namespace(checker: Checker, owner: Namespace, name: str) -> list[Property]:
+def _of_namespace(checker: Checker, owner: NamespaceType, name: str) -> list[Property]:
     found = checker.program.exported(owner.module, name)
     if found is None:
         return []
     if type(found) is Property:
         return [found]
-    if type(found) is Declared:
+    if type(found) is DeclaredEntity:
         return [declared_property(checker, found)]
     return [Property(found.module, "", None, None, found)]  # type: ignore[arg-type]
 
 
-def _of_either(checker: Checker, owner: Either, name: str) -> list[Property]:
-    options = [option for option in owner.options if type(option) is not Text]
+def _of_union(checker: Checker, owner: UnionType, name: str) -> list[Property]:
+    options = [option for option in owner.options if type(option) is not StringType]
     if len(options) < len(owner.options):
-        options.append(Text())  # however many strings, their members are the same
+        options.append(StringType())  # all string types have the same members
     return [found for option in options for found in members(checker, option, name)]
 
 
-def _of_both(checker: Checker, owner: Both, name: str) -> list[Property]:
+def _of_intersection(checker: Checker, owner: IntersectionType, name: str) -> list[Property]:
     return [found for part in owner.parts for found in members(checker, part, name)]
 
 
-def _of_mapped(checker: Checker, owner: Mapped, name: str) -> list[Property]:
-    environment: Environment = {**(owner.environment or {}), owner.term.parameter: Text(name)}
+def _of_mapped_object(checker: Checker, owner: MappedObject, name: str) -> list[Property]:
+    environment: Environment = {**(owner.environment or {}), owner.term.parameter: StringType(name)}
     known = checker.of(owner.module, owner.term.value, environment)
     source = _mapped_source(checker, owner)
     origin = members(checker, source, name)
@@ -351,11 +357,11 @@ def _of_mapped(checker: Checker, owner: Mapped, name: str) -> list[Property]:
     return [Property(owner.module, "", None, None, known)] if known is not None else []
 
 
-def _mapped_source(checker: Checker, owner: Mapped) -> Type | None:
-    """The type whose members a mapped type goes over."""
+def _mapped_source(checker: Checker, owner: MappedObject) -> Type | None:
+    """Return the type whose members a mapped type iterates over."""
     value = owner.term.value
     keys = checker.of(owner.module, owner.term.constraint, owner.environment)
-    if type(keys) is Keys:
+    if type(keys) is KeysType:
         return keys.of
     index = value.index if isinstance(value, nodes.ElementAccess) else None
     if (
@@ -367,45 +373,46 @@ def _mapped_source(checker: Checker, owner: Mapped) -> Type | None:
     return None
 
 
-def _of_function(checker: Checker, _owner: Function | Overloaded, name: str) -> list[Property]:
+def _of_function(checker: Checker, _owner: FunctionType | OverloadedType, name: str) -> list[Property]:
     return _of_library(checker, "Function", (), name)
 
 
 def _of_library(checker: Checker, library_name: str, arguments: tuple[Type | None, ...], name: str) -> list[Property]:
+    """Return the members of a library type with these type arguments."""
     declared = checker.program.library.declared(library_name)
-    return _of_instance(checker, Instance(declared, arguments), name) if declared is not None else []
+    return _of_instance(checker, InstanceType(declared, arguments), name) if declared is not None else []
 
 
 def _of_tuple(checker: Checker, owner: Tuple, name: str) -> list[Property]:
-    return _of_library(checker, "Array", (either(list(owner.items)),), name)
+    return _of_library(checker, "Array", (union_of(list(owner.items)),), name)
 
 
-def _of_text(checker: Checker, _owner: Text, name: str) -> list[Property]:
+def _of_string(checker: Checker, _owner: StringType, name: str) -> list[Property]:
     return _of_library(checker, "String", (), name)
 
 
-def _of_opaque(checker: Checker, owner: Opaque, name: str) -> list[Property]:
+def _of_type_parameter(checker: Checker, owner: UnboundTypeParameter, name: str) -> list[Property]:
     return members(checker, owner.bound, name)
 
 
 def array_of(checker: Checker, element: Type | None) -> Type | None:
-    """The type of arrays of this element."""
+    """Return the type of arrays of an element type."""
     declared = checker.program.library.declared("Array")
-    return Instance(declared, (element,)) if declared is not None else None
+    return InstanceType(declared, (element,)) if declared is not None else None
 
 
-# A finder takes the type that it is listed under.
+# Functions that find members, by the type that they accept.
 _FINDERS: dict[type, Callable[[Checker, Never, str], list[Property]]] = {
-    Instance: _of_instance,
-    Static: _of_static,
-    Structure: _of_structure,
-    Namespace: _of_namespace,
-    Either: _of_either,
-    Both: _of_both,
-    Mapped: _of_mapped,
-    Function: _of_function,
-    Overloaded: _of_function,
+    InstanceType: _of_instance,
+    StaticType: _of_static,
+    ObjectType: _of_object,
+    NamespaceType: _of_namespace,
+    UnionType: _of_union,
+    IntersectionType: _of_intersection,
+    MappedObject: _of_mapped_object,
+    FunctionType: _of_function,
+    OverloadedType: _of_function,
     Tuple: _of_tuple,
-    Text: _of_text,
-    Opaque: _of_opaque,
+    StringType: _of_string,
+    UnboundTypeParameter: _of_type_parameter,
 }

@@ -1,4 +1,4 @@
-"""Narrowing: what is left of a type once a test on the value has held, or has not."""
+"""Narrowing of a type by a test on its value that succeeded or failed."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.check.calls import signatures
 from deltos.domains.graph.typescript.check.members import constructed, is_assignable, members
 from deltos.domains.graph.typescript.types import (
-    Either,
+    EnumMember,
     Environment,
-    Function,
-    Instance,
-    Member,
-    Opaque,
-    Overloaded,
-    Text,
+    FunctionType,
+    InstanceType,
+    OverloadedType,
+    StringType,
     Type,
-    either,
+    UnboundTypeParameter,
+    UnionType,
+    union_of,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def narrow(checker: Checker, module: Module, term: nodes.Narrowed, environment: Environment | None) -> Type | None:
-    """The type of a value about which a guard has told something."""
+    """Return the type of a value after a guard succeeded or failed."""
     guard, held = term.guard, term.held
     known = checker.of(module, term.value, environment)
     if isinstance(guard, nodes.InstanceOf):
@@ -37,38 +37,39 @@ def narrow(checker: Checker, module: Module, term: nodes.Narrowed, environment: 
     if isinstance(guard, nodes.GuardCall):
         wanted = _guarded_type(checker, module, guard, environment)
         return _to_type(checker, known, wanted, held=held) if wanted is not None else known
-    if type(known) is not Either:
+    if type(known) is not UnionType:
         return known
     if isinstance(guard, nodes.HasMember):
         return _filter(known, lambda option: bool(members(checker, option, guard.name or "")) == held)
     if isinstance(guard, nodes.HasValue):
         expected = checker.of(module, guard.expected, environment)
-        return _filter(known, lambda option: _may_have(checker, option, guard.name, expected, held=held))
+        return _filter(known, lambda option: _may_have_value(checker, option, guard.name, expected, held=held))
     return _filter(known, lambda option: _is_primitive(option, guard.name) in (held, None))
 
 
-def _filter(known: Either, keep: Callable[[Type], bool]) -> Type | None:
+def _filter(known: UnionType, keep: Callable[[Type], bool]) -> Type | None:
+    """Return the alternatives for which `keep` is true; all of them if there are none."""
     kept = [option for option in known.options if keep(option)]
-    return either(list(kept)) if kept else known
+    return union_of(list(kept)) if kept else known
 
 
 def _to_type(checker: Checker, known: Type | None, wanted: Type | None, *, held: bool) -> Type | None:
-    """Narrow to a type, or away from it."""
+    """Narrow to a type if the test succeeded, or exclude the type if it failed."""
     if wanted is None:
         return known
-    options = known.options if type(known) is Either else (known,) if known is not None else ()
-    wanted_options = wanted.options if type(wanted) is Either else (wanted,)
+    options = known.options if type(known) is UnionType else (known,) if known is not None else ()
+    wanted_options = wanted.options if type(wanted) is UnionType else (wanted,)
     matching = [option for option in options if any(is_assignable(checker, option, each) for each in wanted_options)]
     if not held:
         rest = [option for option in options if option not in matching]
-        return either(list(rest)) if rest else known
-    return either(list(matching)) if matching else wanted
+        return union_of(list(rest)) if rest else known
+    return union_of(list(matching)) if matching else wanted
 
 
 def _guarded_type(
     checker: Checker, module: Module, guard: nodes.GuardCall, environment: Environment | None
 ) -> Type | None:
-    """What a user-defined type guard says about one of its arguments."""
+    """Return the type that a user-defined type guard asserts for one of its arguments."""
     callee = checker.of(module, guard.callee, environment)
     for option in signatures(checker, callee):
         result = option.term.result
@@ -77,33 +78,34 @@ def _guarded_type(
     return None
 
 
-def _guarded_name(function: Function, position: int | None) -> str | None:
+def _guarded_name(function: FunctionType, position: int | None) -> str | None:
+    """Return the name of the parameter that a type guard tests; `this` if `position` is None."""
     if position is None:
         return "this"
     parameters = function.term.parameters
     return parameters[position].name if position < len(parameters) else None
 
 
-def _may_have(checker: Checker, option: Type, name: str, expected: Type | None, *, held: bool) -> bool:
-    """Whether a member of a type may (or, if not held, must not always) have a literal value."""
+def _may_have_value(checker: Checker, option: Type, name: str, expected: Type | None, *, held: bool) -> bool:
+    """Whether a member may have the expected literal value (`held`), or may have another value."""
     found = checker.member_type(option, name)
     if found is None or expected is None:
         return not (found is None and held and not members(checker, option, name)) or expected is None
-    values = found.options if type(found) is Either else (found,)
-    comparable = [value for value in values if isinstance(value, Text | Member)]
-    if len(comparable) != len(values) or any(type(value) is Text and value.value is None for value in comparable):
+    values = found.options if type(found) is UnionType else (found,)
+    comparable = [value for value in values if isinstance(value, StringType | EnumMember)]
+    if len(comparable) != len(values) or any(type(value) is StringType and value.value is None for value in comparable):
         return True
     return expected in values if held else list(values) != [expected]
 
 
 def _is_primitive(option: Type, name: str | None) -> bool | None:
-    """Whether `typeof` says this of a value; None where it cannot be told."""
-    if type(option) is Opaque:
+    """Whether `typeof` returns this name for a type; None if unknown."""
+    if type(option) is UnboundTypeParameter:
         return None
-    if type(option) is Text:
+    if type(option) is StringType:
         return name == "string"
-    if isinstance(option, Function | Overloaded):
+    if isinstance(option, FunctionType | OverloadedType):
         return name == "function"
-    if type(option) is Instance and name == "object":
+    if type(option) is InstanceType and name == "object":
         return True
     return False if name in ("string", "number", "boolean", "undefined", "symbol", "bigint") else None

@@ -1,4 +1,4 @@
-"""Types as annotations write them, turned into terms; every name in them is noted as a type reference."""
+"""Type annotations as terms; every name in them is noted as a type reference."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.nodes import Term
 
 
-MAX_NAMES = 50  # of one dotted name
+MAX_NAMES = 50  # parts of one dotted name
 
 
 def named_children(node: Node) -> list[Node]:
-    """The children that are not punctuation or comments."""
+    """Return the children that are not punctuation or comments."""
     return [child for child in node.children if child.is_named and child.type != "comment"]
 
 
 def value_after(node: Node, mark: str = "=") -> Node | None:
-    """What follows a mark among the children of a node."""
+    """Return the first named child after a mark such as `=`."""
     found = False
     for child in node.children:
         if found and child.is_named and child.type != "comment":
@@ -36,11 +36,13 @@ def value_after(node: Node, mark: str = "=") -> Node | None:
 
 
 def _first(walk: Walk, node: Node) -> Term:
+    """Return the term of the first child."""
     terms = [walk.type(child) for child in named_children(node)]
     return terms[0] if terms else None
 
 
 def _last(walk: Walk, node: Node) -> Term:
+    """Return the term of the last child."""
     return walk.type(node.children[-1])
 
 
@@ -50,7 +52,7 @@ def _type_identifier(walk: Walk, node: Node) -> Term:
 
 
 def _entity(walk: Walk, node: Node, kind: EdgeKind = "type") -> Term:
-    """A possibly dotted name in a type: its first part is a namespace, a module or an enum."""
+    """Return the term of a possibly dotted name in a type; its first part is a namespace, a module or an enum."""
     places: list[Node] = []
     while node.child_count and node.type != "call_expression":
         parts = node.children
@@ -69,6 +71,7 @@ def _entity(walk: Walk, node: Node, kind: EdgeKind = "type") -> Term:
 
 
 def _first_name(walk: Walk, node: Node) -> Term:
+    """Return the term of the first name of a dotted name."""
     name = walk.source.name(node)
     if name in walk.scopes.values or name not in walk.scopes.types:
         return walk.use_name(name, node.start_byte, "read")
@@ -80,7 +83,7 @@ def _nested_identifier(walk: Walk, node: Node) -> Term:
 
 
 def _imported(walk: Walk, node: Node) -> Term:
-    """`import('./module')` in a type."""
+    """Return the term of `import('./module')` in a type."""
     text = next((part for part in node.children[-1].children if part.type == "string"), None)
     if text is None:
         return None
@@ -99,7 +102,7 @@ def _generic(walk: Walk, node: Node) -> Term:
 
 
 def inherited_type(walk: Walk, node: Node) -> Term:
-    """A type that a class or interface extends or implements."""
+    """Return the term of a type that a class or interface extends or implements."""
     if node.type == "generic_type":
         head = inherited_type(walk, node.children[0])
         if isinstance(head, nodes.TypeReference):
@@ -114,7 +117,7 @@ def inherited_type(walk: Walk, node: Node) -> Term:
 
 
 def type_arguments(walk: Walk, node: Node | None) -> tuple[Term, ...]:
-    """The terms between `<` and `>`."""
+    """Return the terms of the type arguments between `<` and `>`."""
     if node is None:
         return ()
     return tuple([walk.type(child) for child in node.children if child.is_named and child.type != "comment"])
@@ -145,7 +148,7 @@ def _tuple_item(walk: Walk, node: Node) -> Term:
 
 
 def _spread_operands(node: Node, kind: str) -> list[Node]:
-    """The operands of a chain of one operator, left to right, without recursion."""
+    """Return the operands of a chain of one operator, left to right, without recursion."""
     operands: list[Node] = []
     while node.type == kind:
         children = named_children(node)
@@ -225,7 +228,7 @@ def _this(walk: Walk, _node: Node) -> Term:
 
 
 def this_term(walk: Walk) -> Term:
-    """What `this` is here."""
+    """Return the term of `this` at the current place."""
     binding = walk.scopes.values.get("this")
     walk.scopes.local_uses += 1
     if binding is not None:
@@ -241,7 +244,7 @@ def _object(walk: Walk, node: Node) -> Term:
 
 
 def object_type(walk: Walk, node: Node, *, owner: str | None) -> nodes.ObjectTerm | nodes.MappedType:
-    """An object type; its members become symbols of `owner` where one is given."""
+    """Return the term of an object type; its members become symbols of `owner` if one is given."""
     members: list[nodes.ObjectMember] = []
     calls: list[Term] = []
     index: Term = None
@@ -263,7 +266,7 @@ def object_type(walk: Walk, node: Node, *, owner: str | None) -> nodes.ObjectTer
 
 
 def index_signature(walk: Walk, node: Node) -> Term:
-    """The element term of `[key: string]: T`, or a mapped type."""
+    """Return the element term of `[key: string]: T`, or a mapped type."""
     clause = next((child for child in node.children if child.type == "mapped_type_clause"), None)
     value = node.child_by_field_name("type")
     if clause is None:
@@ -287,6 +290,7 @@ def _mapped(walk: Walk, clause: Node, value: Node | None) -> Term:
 
 
 def _nothing(_walk: Walk, _node: Node) -> Term:
+    """Return no term."""
     return None
 
 

@@ -1,4 +1,4 @@
-"""Assignments: what they write, and what variables and members learn from them."""
+"""Assignments: references to their targets, and the types that variables and members get from them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_ALTERNATIVES = 5
 
 
 def assignment(walk: Walk, node: Node, _expected: Term) -> Term:
-    """`left = right`: the value of the right."""
+    """Return the term of `left = right`: the value of the right side."""
     children = node.children
     left, right = children[-3], children[-1]
     kind = left.type
@@ -45,9 +45,10 @@ def assignment(walk: Walk, node: Node, _expected: Term) -> Term:
 
 
 def _assign_variable(walk: Walk, left: Node, right: Node) -> Term:
+    """Assign to a variable, which ends its narrowing and may define its type."""
     name = walk.source.name(left)
     if name == "exports" and name not in walk.scopes.values:
-        walk.found.is_chained_export = True
+        walk.found.has_chained_exports = True
         return walk.expression(right)
     target = walk.use_name(name, left.start_byte, "write")
     term = walk.expression(right, target)
@@ -60,7 +61,7 @@ def _assign_variable(walk: Walk, left: Node, right: Node) -> Term:
 
 
 def _learn_type(walk: Walk, binding: Binding | None, term: Term) -> None:
-    """A variable declared without a type may be what is assigned to it."""
+    """Add an assigned value to the possible types of a variable that is declared without a type."""
     if type(binding) is int:
         known = walk.scopes.locals[~binding]
         if known is None:
@@ -74,7 +75,7 @@ def _learn_type(walk: Walk, binding: Binding | None, term: Term) -> None:
 
 
 def _assign_member_loosely(walk: Walk, node: Node, left: Node, right: Node) -> Term:
-    """In JavaScript an assignment may declare an export, or a member of a class or a function."""
+    """Handle a JavaScript assignment to a member, which may declare an export or a member of a class or function."""
     if is_export_target(walk, left):
         return export_value(walk, node, left, right)
     documented = documented_term(walk)
@@ -94,7 +95,7 @@ def _assign_member_loosely(walk: Walk, node: Node, left: Node, right: Node) -> T
 
 
 def _assign_keyed(walk: Walk, left: Node, right: Node) -> Term:
-    """`this[key] = value`, where the key is a constant of the module."""
+    """Handle `this[key] = value`, where the key is a constant of the module."""
     walk.expression(left)
     term = walk.expression(right)
     place = left.children[-2]
@@ -104,6 +105,7 @@ def _assign_keyed(walk: Walk, left: Node, right: Node) -> Term:
 
 
 def _note_field(walk: Walk, place: Node, name: str, term: Term) -> None:
+    """Note a field that JavaScript code assigns to `this`."""
     frame = walk.scopes.enclosing
     if frame is None or frame.assigned is None or frame.static:
         return
@@ -113,7 +115,7 @@ def _note_field(walk: Walk, place: Node, name: str, term: Term) -> None:
 
 
 def _expando_owner(walk: Walk, node: Node) -> tuple[str, bool] | None:
-    """The module's variable whose member is assigned, and whether through its prototype."""
+    """Return the module variable whose member is assigned, and whether it is assigned to its prototype."""
     if node.type == "identifier":
         binding = walk.scopes.values.get(walk.source.name(node))
         return (binding, False) if type(binding) is str and binding not in walk.found.imports else None
@@ -126,7 +128,7 @@ def _expando_owner(walk: Walk, node: Node) -> tuple[str, bool] | None:
 
 
 def _declare_expando(walk: Walk, owner: tuple[str, bool], left: Node, right: Node, documented: Term) -> Term:
-    """`Name.member = value` or `Name.prototype.member = value` at the top level."""
+    """Declare the member of a top-level `Name.member = value` or `Name.prototype.member = value`."""
     binding, is_prototype = owner
     place = left.children[-1]
     name = walk.source.name(place)
@@ -150,7 +152,7 @@ def _declare_expando(walk: Walk, owner: tuple[str, bool], left: Node, right: Nod
 
 
 def augmented_assignment(walk: Walk, node: Node, _expected: Term) -> Term:
-    """`left += right`, `left ??= right`."""
+    """Return the term of `left += right` or `left ??= right`."""
     left, right = node.children[0], node.children[-1]
     target = refer(walk, left, "write")
     term = walk.expression(right, target)
@@ -160,7 +162,7 @@ def augmented_assignment(walk: Walk, node: Node, _expected: Term) -> Term:
 
 
 def update(walk: Walk, node: Node, _expected: Term) -> Term:
-    """`++x`, `x--`."""
+    """Note the operand of `++x` or `x--` as written."""
     for child in node.children:
         if child.is_named:
             refer(walk, child, "write")

@@ -1,4 +1,4 @@
-"""Classes, interfaces and enums: their heritage and members, as declarations with symbols."""
+"""Declarations and symbols of classes, interfaces and enums, with their base types and members."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _COMPONENT_BASES = frozenset(("Component", "PureComponent"))
 
 
 class _Members:
-    """The members of a class while its body is walked, instance and static apart."""
+    """Members of a class while its body is read: one table for instance members, one for static members."""
 
     def __init__(self, key: str, implemented: set[tuple[str, bool]]) -> None:
         self.key = key
@@ -49,8 +49,8 @@ class _Members:
         self._implemented = implemented
         self._keys: dict[tuple[str, bool], str] = {}
 
-    def key_of(self, walk: Walk, node: Node, place: Node, name: str, kind: str, *, static: bool) -> str:
-        """The symbol of a member; overloads and the two halves of an accessor share one."""
+    def member_key(self, walk: Walk, node: Node, place: Node, name: str, kind: str, *, static: bool) -> str:
+        """Return the symbol key of a member; overloads and the two accessors of a property share one symbol."""
         has_body = node.type == "method_definition"
         known = self._keys.get((name, static))
         if known is None and (has_body or (name, static) not in self._implemented):
@@ -66,7 +66,7 @@ class _Members:
         return known
 
     def add(self, name: str, member: nodes.ClassMember, *, static: bool) -> None:
-        """Take in a member; a second signature of a method becomes an overload."""
+        """Add a member; a further signature of a method becomes an overload."""
         table = self.tables[static]
         known = table.get(name)
         if known is None or member.kind == nodes.FIELD:
@@ -78,7 +78,7 @@ class _Members:
 
 
 def class_declaration(walk: Walk, node: Node, binding: Binding, key: str) -> nodes.ClassDeclaration:
-    """Walk a class; its declaration."""
+    """Read a class and return its declaration."""
     parameters: tuple[nodes.TypeParameter, ...] = ()
     heritage: tuple[Term, tuple[Term, ...], tuple[Term, ...]] = (None, (), ())
     members = _Members(key, set())
@@ -98,13 +98,14 @@ def class_declaration(walk: Walk, node: Node, binding: Binding, key: str) -> nod
 
 
 def is_component_class(declaration: nodes.ClassDeclaration) -> bool:
-    """Whether a class extends a component of React."""
+    """Whether a class extends a React component."""
     base = declaration.base
     name = base.name if isinstance(base, nodes.MemberAccess) else base
     return isinstance(name, str) and name in _COMPONENT_BASES
 
 
 def _heritage(walk: Walk, node: Node) -> tuple[Term, tuple[Term, ...], tuple[Term, ...]]:
+    """Return the base class, its type arguments, and the implemented interfaces."""
     base: Term = None
     base_arguments: tuple[Term, ...] = ()
     implemented: list[Term] = []
@@ -121,7 +122,7 @@ def _heritage(walk: Walk, node: Node) -> tuple[Term, tuple[Term, ...], tuple[Ter
 
 
 def _implemented_methods(walk: Walk, body: Node) -> set[tuple[str, bool]]:
-    """The methods of a class that have a body, where some method of it has none."""
+    """Return the methods of a class that have a body, if some methods have none; else an empty set."""
     if not any(child.type == "method_signature" for child in body.children):
         return set()
     found = set()
@@ -135,6 +136,7 @@ def _implemented_methods(walk: Walk, body: Node) -> set[tuple[str, bool]]:
 
 
 def _class_body(walk: Walk, node: Node, frame: ClassFrame, members: _Members) -> None:
+    """Read the members of a class."""
     statics = ClassFrame(frame.binding, frame.key, static=True)
     frame.assigned = {} if walk.source.is_javascript else None
     for child in node.children:
@@ -170,7 +172,7 @@ def _method(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], membe
         return
     kind = nodes.ACCESSOR if "get" in words or "set" in words else nodes.METHOD
     documented = documented_term(walk)
-    key = members.key_of(walk, node, place, name, kind, static=static)
+    key = members.member_key(walk, node, place, name, kind, static=static)
     with walk.scopes.inside(key):
         walk.properties = []
         function = _walk_method(walk, node, frames[static], documented)
@@ -189,6 +191,7 @@ def _walk_method(walk: Walk, node: Node, frame: ClassFrame, documented: Term = N
 
 
 def _parameter_properties(walk: Walk, members: _Members) -> None:
+    """Declare the constructor parameters that are also members."""
     for name, term, place in walk.properties:
         key = walk.add_symbol(name, "variable", place, owner=members.key)
         members.add(name, nodes.ClassMember(key, nodes.FIELD, term), static=False)
@@ -224,7 +227,7 @@ def _field(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], member
 
 
 def interface_declaration(walk: Walk, node: Node, key: str) -> nodes.InterfaceDeclaration:
-    """Walk an interface; its declaration."""
+    """Read an interface and return its declaration."""
     binding = walk.scopes.types.get(walk.source.name(_name_of(node)), key)
     frame = ClassFrame(key if isinstance(binding, nodes.TypeParameterUse) else binding, key)
     parameters: tuple[nodes.TypeParameter, ...] = ()
@@ -261,13 +264,13 @@ def member_table(members: tuple[nodes.ObjectMember, ...]) -> dict[str, nodes.Cla
 
 
 def _overloaded(known: Term, term: Term) -> Term:
-    """One more signature beside those that are known."""
+    """Return an overloaded term with another signature."""
     earlier = known.terms if isinstance(known, nodes.Overloads) else (known,)
     return nodes.Overloads((*earlier, term)) if len(earlier) < _MAX_OVERLOADS else known
 
 
 def enum_declaration(walk: Walk, node: Node, key: str) -> nodes.EnumDeclaration:
-    """Walk an enum; its declaration."""
+    """Read an enum and return its declaration."""
     members: dict[str, str] = {}
     for child in node.children[-1].children:
         if child.type == "comment":

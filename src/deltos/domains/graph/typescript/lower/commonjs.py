@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript.facts import ImportOrigin
 from deltos.domains.graph.typescript.lower.jsdoc import documented_term
+from deltos.domains.graph.typescript.lower.named_values import MODULE_EXPORTS, named_value, value_kind, value_term
 from deltos.domains.graph.typescript.lower.references import refer
-from deltos.domains.graph.typescript.lower.values import WHOLE, named_value, value_kind, value_term
 from deltos.domains.graph.typescript.nodes import ANY_NAME, MemberAccess, Require, Term
 
 if TYPE_CHECKING:
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 def is_export_target(walk: Walk, left: Node) -> bool:
-    """Whether an assignment to this member expression exports something."""
+    """Whether an assignment to this member expression is a CommonJS export."""
     if "exports" in walk.scopes.values or "module" in walk.scopes.values:
         return False
     owner = left.children[0]
     if owner.type == "identifier":
-        return walk.source.name(owner) == "exports" or walk.source.name(left) == WHOLE
-    return owner.type == "member_expression" and walk.source.name(owner) == WHOLE
+        return walk.source.name(owner) == "exports" or walk.source.name(left) == MODULE_EXPORTS
+    return owner.type == "member_expression" and walk.source.name(owner) == MODULE_EXPORTS
 
 
 def export_value(walk: Walk, node: Node, left: Node, right: Node) -> Term:
-    """Export the right side of an assignment under the left side's name."""
+    """Export the right side of an assignment under the name on the left side, and return its term."""
     walk.found.is_module = True
-    if walk.source.name(left) == WHOLE:
+    if walk.source.name(left) == MODULE_EXPORTS:
         return _export_whole(walk, node, left, right)
     name = walk.source.name(left.children[-1])
     binding = f"exports.{name}"
@@ -44,27 +44,32 @@ def export_value(walk: Walk, node: Node, left: Node, right: Node) -> Term:
 
 
 def _export_whole(walk: Walk, node: Node, left: Node, right: Node) -> Term:
+    """Read `module.exports = value`."""
     documented = documented_term(walk)
     if right.type == "identifier":
         term = refer(walk, right, "read")
     elif right.type == "assignment_expression":
         term = walk.expression(right)
-        walk.found.is_chained_export = True
+        walk.found.has_chained_exports = True
     else:
         name = right.child_by_field_name("name") if value_kind(right) != "variable" else None
         key = walk.add_symbol(
-            walk.source.name(name) if name is not None else WHOLE, value_kind(right), node, at=name or left, owner=""
+            walk.source.name(name) if name is not None else MODULE_EXPORTS,
+            value_kind(right),
+            node,
+            at=name or left,
+            owner="",
         )
-        declaration = named_value(walk, right, key, WHOLE, documented)
-        walk.found.declare(WHOLE, declaration)
-        term = WHOLE
+        declaration = named_value(walk, right, key, MODULE_EXPORTS, documented)
+        walk.found.declare(MODULE_EXPORTS, declaration)
+        term = MODULE_EXPORTS
     if walk.found.exported_value is None:
         walk.found.exported_value = term
     return term
 
 
 def required(term: Term) -> ImportOrigin | None:
-    """The import that `require('x')` or `require('x').name` amounts to."""
+    """Return the import that `require('x')` or `require('x').name` is equivalent to."""
     if isinstance(term, Require):
         return ImportOrigin(term.specifier, ANY_NAME)
     if isinstance(term, MemberAccess) and isinstance(term.owner, Require):

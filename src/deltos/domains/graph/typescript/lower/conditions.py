@@ -1,4 +1,4 @@
-"""Conditions: which operands may be the result, and what a test tells about the values it tests."""
+"""Conditions: their possible results, and the facts that a test establishes about the tested values."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _EQUALS = frozenset(("===", "=="))
 _DIFFERS = frozenset(("!==", "!="))
 
 
-class Tested:
-    """What is known where a condition held, and where it did not."""
+class TestedCondition:
+    """The term of a condition, and the facts that hold if it succeeds (`yes`) or fails (`no`)."""
 
     __slots__ = ("no", "term", "yes")
 
@@ -29,8 +29,8 @@ class Tested:
         self.no: Facts = no or []
 
 
-def learn(walk: Walk, facts: Facts) -> None:
-    """Take what a condition tells into account from here on; the caller restores `walk.scopes.narrowed`."""
+def apply_facts(walk: Walk, facts: Facts) -> None:
+    """Narrow values by these facts from here on; the caller restores `walk.scopes.narrowed`."""
     if facts:
         walk.scopes.narrowed = dict(walk.scopes.narrowed)
         for value, guard, held in facts:
@@ -38,7 +38,7 @@ def learn(walk: Walk, facts: Facts) -> None:
 
 
 def logical_operands(node: Node, kind: str) -> list[Node]:
-    """The operands of a left-nested chain, left to right, without recursion."""
+    """Return the operands of a left-nested chain, left to right, without recursion."""
     operands: list[Node] = []
     while node.type == kind:
         operands.append(node.children[-1])
@@ -48,58 +48,58 @@ def logical_operands(node: Node, kind: str) -> list[Node]:
     return operands
 
 
-def test(walk: Walk, node: Node) -> Tested:
-    """Walk a condition; what it tells."""
+def test(walk: Walk, node: Node) -> TestedCondition:
+    """Read a condition and return its term and facts."""
     if walk.depth > MAX_DEPTH:
-        return Tested(walk.expression(node))
+        return TestedCondition(walk.expression(node))
     walk.depth += 1
     tested = _test(walk, node)
     walk.depth -= 1
     return tested
 
 
-def _test(walk: Walk, node: Node) -> Tested:
+def _test(walk: Walk, node: Node) -> TestedCondition:
     kind = node.type
     if kind == "parenthesized_expression":
         inner = [child for child in node.children if child.is_named and child.type != "comment"]
-        return test(walk, inner[0]) if len(inner) == 1 else Tested(walk.expression(node))
+        return test(walk, inner[0]) if len(inner) == 1 else TestedCondition(walk.expression(node))
     if kind == "unary_expression" and node.children[0].type == "!":
         tested = test(walk, node.children[-1])
-        return Tested(None, tested.no, tested.yes)
+        return TestedCondition(None, tested.no, tested.yes)
     if kind == "binary_expression":
         return _test_binary(walk, node)
     term = walk.expression(node)
-    if kind == "call_expression" and isinstance(term, nodes.Call):
+    if kind == "call_expression" and isinstance(term, nodes.CallTerm):
         return _outcomes(_guard_calls(term), term)
-    return Tested(term)
+    return TestedCondition(term)
 
 
-def _outcomes(guards: list[tuple[Term, nodes.Guard]], term: Term = None, *, held: bool = True) -> Tested:
-    """A test whose guards hold when it succeeds (or, with `held` false, when it fails)."""
+def _outcomes(guards: list[tuple[Term, nodes.Guard]], term: Term = None, *, held: bool = True) -> TestedCondition:
+    """Return a condition whose guards hold if it succeeds (or, if `held` is false, if it fails)."""
     yes = [(value, guard, held) for value, guard in guards]
-    return Tested(term, yes, [(value, guard, not held) for value, guard in guards])
+    return TestedCondition(term, yes, [(value, guard, not held) for value, guard in guards])
 
 
-def _guard_calls(call: nodes.Call) -> list[tuple[Term, nodes.Guard]]:
-    """The values about which a call may tell: its arguments, and what its method belongs to."""
+def _guard_calls(call: nodes.CallTerm) -> list[tuple[Term, nodes.Guard]]:
+    """Return the values that a call may narrow as a type guard: its arguments and the receiver of the method."""
     guards: list[tuple[Term, nodes.Guard]] = []
     for position, argument in enumerate(call.arguments):
-        value = _plain(argument)
+        value = _without_guards(argument)
         if isinstance(value, int | str | nodes.MemberAccess | nodes.ThisInstance):
             guards.append((value, nodes.GuardCall(call.callee, position)))
     if isinstance(call.callee, nodes.MemberAccess):
-        guards.append((_plain(call.callee.owner), nodes.GuardCall(call.callee, None)))
+        guards.append((_without_guards(call.callee.owner), nodes.GuardCall(call.callee, None)))
     return guards
 
 
-def _plain(term: Term) -> Term:
-    """The value behind what is already known about it."""
+def _without_guards(term: Term) -> Term:
+    """Return a value without the guards that narrow it."""
     while isinstance(term, nodes.Narrowed):
         term = term.value
     return term
 
 
-def _test_binary(walk: Walk, node: Node) -> Tested:
+def _test_binary(walk: Walk, node: Node) -> TestedCondition:
     operator = _operator(node)
     if operator == "&&":
         return _test_and(walk, node)
@@ -111,11 +111,12 @@ def _test_binary(walk: Walk, node: Node) -> Tested:
 
 
 def _operator(node: Node) -> str:
+    """Return the operator of a binary expression."""
     return next((child.type for child in node.children[1:] if not child.is_named), "")
 
 
 def _chain(node: Node, operator: str) -> list[Node]:
-    """The operands of a left-nested chain of one binary operator."""
+    """Return the operands of a left-nested chain of one binary operator."""
     operands: list[Node] = []
     while node.type == "binary_expression" and _operator(node) == operator:
         operands.append(node.children[-1])
@@ -125,53 +126,55 @@ def _chain(node: Node, operator: str) -> list[Node]:
     return operands
 
 
-def _test_and(walk: Walk, node: Node) -> Tested:
+def _test_and(walk: Walk, node: Node) -> TestedCondition:
+    """Read `a && b`: each operand is read with the facts of the operands before it."""
     with walk.scopes.branched:
         known: Facts = []
         term: Term = None
         for operand in _chain(node, "&&"):
             tested = test(walk, operand)
             known += tested.yes
-            learn(walk, tested.yes)
+            apply_facts(walk, tested.yes)
             term = tested.term
-    return Tested(term, known, [])
+    return TestedCondition(term, known, [])
 
 
-def _test_or(walk: Walk, node: Node) -> Tested:
+def _test_or(walk: Walk, node: Node) -> TestedCondition:
+    """Read `a || b`: each operand is read with the facts that hold if the operands before it fail."""
     with walk.scopes.branched:
         refuted: Facts = []
         terms: list[Term] = []
         for operand in _chain(node, "||"):
             tested = test(walk, operand)
             refuted += tested.no
-            learn(walk, tested.no)
+            apply_facts(walk, tested.no)
             if tested.term is not None:
                 terms.append(tested.term)
     term = nodes.OneOf(tuple(terms)) if len(terms) > 1 else terms[0] if terms else None
-    return Tested(term, [], refuted)
+    return TestedCondition(term, [], refuted)
 
 
-def _compare(left: Term, operator: str, right: Term) -> Tested:
-    """What a comparison tells."""
+def _compare(left: Term, operator: str, right: Term) -> TestedCondition:
+    """Return the facts that a comparison establishes."""
     if operator == "instanceof":
-        return _outcomes([(_plain(left), nodes.InstanceOf(right))] if left is not None else [])
+        return _outcomes([(_without_guards(left), nodes.InstanceOf(right))] if left is not None else [])
     if operator == "in" and isinstance(left, nodes.StringTerm) and right is not None:
-        return _outcomes([(_plain(right), nodes.HasMember(left.value))])
+        return _outcomes([(_without_guards(right), nodes.HasMember(left.value))])
     if operator in _EQUALS or operator in _DIFFERS:
         return _outcomes(_compare_values(left, right), held=operator in _EQUALS)
-    return Tested(None)
+    return TestedCondition(None)
 
 
 def _compare_values(left: Term, right: Term) -> list[tuple[Term, nodes.Guard]]:
     if isinstance(left, nodes.TypeOf) and isinstance(right, nodes.StringTerm):
-        return [(_plain(left.value), nodes.HasPrimitiveType(right.value))]
+        return [(_without_guards(left.value), nodes.HasPrimitiveType(right.value))]
     if isinstance(left, nodes.MemberAccess) and isinstance(right, nodes.StringTerm | nodes.MemberAccess):
-        return [(_plain(left.owner), nodes.HasValue(left.name, right))]
+        return [(_without_guards(left.owner), nodes.HasValue(left.name, right))]
     return []
 
 
 def binary(walk: Walk, node: Node, expected: Term) -> Term:
-    """A binary operation: the logical ones give one of their operands."""
+    """Return the term of a binary operation; a logical operation has the value of one of its operands."""
     operator = _operator(node)
     if operator == "&&":
         return _test_and(walk, node).term
@@ -197,7 +200,7 @@ def _mentions_text(node: Node) -> bool:
 
 
 def ternary(walk: Walk, node: Node, expected: Term) -> Term:
-    """`a ? b : c`: one of two."""
+    """Return the term of `a ? b : c`: one of two alternatives."""
     parts = [child for child in node.children if child.is_named and child.type != "comment"]
     if len(parts) != 3:
         for part in parts:
@@ -206,9 +209,9 @@ def ternary(walk: Walk, node: Node, expected: Term) -> Term:
     condition, yes_part, no_part = parts
     tested = test(walk, condition)
     with walk.scopes.branched:
-        learn(walk, tested.yes)
+        apply_facts(walk, tested.yes)
         yes = walk.expression(yes_part, expected)
     with walk.scopes.branched:
-        learn(walk, tested.no)
+        apply_facts(walk, tested.no)
         no = walk.expression(no_part, expected)
     return nodes.OneOf((yes, no))

@@ -1,4 +1,4 @@
-"""Statements that declare: variables, functions, classes, types, namespaces."""
+"""Statements that declare variables, functions, classes, types and namespaces."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from deltos.domains.graph.typescript.lower.commonjs import required
 from deltos.domains.graph.typescript.lower.functions import ANNOTATIONS, function_term, function_type, type_parameters
 from deltos.domains.graph.typescript.lower.hoisting import hoist_module
 from deltos.domains.graph.typescript.lower.jsdoc import documented_term
+from deltos.domains.graph.typescript.lower.named_values import named_value, value_kind, value_term
 from deltos.domains.graph.typescript.lower.patterns import bind_pattern
-from deltos.domains.graph.typescript.lower.values import named_value, value_kind, value_term
 from deltos.domains.graph.typescript.lower.walk import ClassFrame, qualified_name
 
 if TYPE_CHECKING:
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.nodes import Term
 
 
-_MAX_NAMESPACE_PARTS = 50  # of `namespace A.B.C`
+_MAX_NAMESPACE_PARTS = 50  # parts of a dotted name such as `namespace A.B.C`
 
 
 def name_node(node: Node) -> Node | None:
-    """Where a declaration says its name."""
+    """Return the node of a declaration's name."""
     return next((child for child in node.children if child.type in ("identifier", "type_identifier")), None)
 
 
 def variables(walk: Walk, node: Node) -> None:
-    """`const a = …, b = …`."""
+    """Read `const a = …, b = …`."""
     comment = walk.comment
     is_constant = node.children[0].type == "const"
     for child in node.children:
@@ -48,6 +48,7 @@ def variables(walk: Walk, node: Node) -> None:
 
 
 def _variable(walk: Walk, node: Node, *, is_constant: bool) -> None:
+    """Read one declarator of a variable declaration."""
     children = node.children
     target = children[0]
     value = value_after(node) if len(children) > 2 else None
@@ -68,17 +69,18 @@ def _variable(walk: Walk, node: Node, *, is_constant: bool) -> None:
 
 
 def _set_variable(walk: Walk, name: str, place: Node, term: Term) -> None:
-    """Give a hoisted variable of a pattern its term."""
+    """Set the term of a hoisted variable of a pattern."""
     binding = walk.scopes.values.get(name)
     if isinstance(binding, int):
         walk.scopes.set_local(binding, term)
     elif isinstance(binding, str):
         key = walk.add_symbol(name, "variable", place)
         walk.found.declare(binding, nodes.ValueDeclaration(key, term))
-        _note_required(walk, binding, term, place)
+        _note_require(walk, binding, term, place)
 
 
-def _note_required(walk: Walk, binding: str, term: Term, place: Node) -> None:
+def _note_require(walk: Walk, binding: str, term: Term, place: Node) -> None:
+    """Note a variable that is initialised with `require(…)` as an import."""
     origin = required(term)
     if origin is not None:
         walk.found.imports[binding] = origin
@@ -91,6 +93,7 @@ def _note_required(walk: Walk, binding: str, term: Term, place: Node) -> None:
 def _plain_variable(
     walk: Walk, node: Node, target: Node, value: Node | None, annotation: Term, *, is_constant: bool
 ) -> None:
+    """Declare a variable that is not a pattern."""
     name = walk.source.name(target)
     binding = walk.scopes.values.get(name)
     if binding is None:
@@ -122,6 +125,7 @@ def _declare_value(
     annotation: Term,
     node: Node,
 ) -> Term:
+    """Declare a named value and return its term."""
     value = declaration.term if isinstance(declaration, nodes.ValueDeclaration) else None
     if annotation is not None and isinstance(declaration, nodes.ValueDeclaration):
         declaration = nodes.ValueDeclaration(declaration.key, annotation)
@@ -133,14 +137,14 @@ def _declare_value(
         return term
     if walk.found.exported_value is not None and term is walk.found.exported_value:  # const app = module.exports = {…}
         walk.found.exported_value = binding
-        walk.found.is_chained_export = True
+        walk.found.has_chained_exports = True
     walk.found.declare(binding, declaration, node)
-    _note_required(walk, binding, value, node)
+    _note_require(walk, binding, value, node)
     return term
 
 
 def function(walk: Walk, node: Node) -> None:
-    """`function name() {…}`, or an overload of one."""
+    """Read `function name() {…}` or an overload signature."""
     place = name_node(node)
     if place is None:
         walk.expression(node)
@@ -168,7 +172,7 @@ def function(walk: Walk, node: Node) -> None:
 
 
 def _overload(walk: Walk, node: Node, place: Node, name: str, binding: Binding) -> None:
-    """A signature without a body: where an implementation follows, its line refers to that."""
+    """Read a signature without a body; it is merged with the symbol of its implementation if one follows."""
     key = qualified_name(walk.scopes.symbol, name)
     if _implemented_after(walk, node) == name or walk.found.has_key(key):
         walk.comment = None
@@ -184,16 +188,16 @@ def _overload(walk: Walk, node: Node, place: Node, name: str, binding: Binding) 
 
 
 def _implemented_after(walk: Walk, node: Node) -> str:
-    """The name of the function whose body follows an overload; empty when something else follows."""
+    """Return the name of the function whose body follows an overload; empty if there is none."""
     start, end, name = walk.overloads
-    if not start <= node.start_byte < end:  # else one look ahead serves all overloads of a row
+    if not start <= node.start_byte < end:  # the result of one search is valid for all overloads of a sequence
         end, name = _next_function(walk, node)
         walk.overloads = (node.start_byte, end, name)
     return name
 
 
 def _next_function(walk: Walk, node: Node) -> tuple[int, str]:
-    """Where the row of overloads ends that begins here, and the name of the function that has a body there."""
+    """Return the end offset of a sequence of overloads, and the name of the function with a body after it."""
     statement = node
     while statement.parent is not None and statement.parent.type in ("export_statement", "ambient_declaration"):
         statement = statement.parent
@@ -214,7 +218,7 @@ def _next_function(walk: Walk, node: Node) -> tuple[int, str]:
 
 
 def _declare_constructor(walk: Walk, binding: str, key: str, assigned: dict[str, tuple[Node, Term]]) -> None:
-    """A JavaScript function that assigns to `this` makes objects with those members."""
+    """Declare the class of a JavaScript function that assigns members to `this`."""
     members = {
         name: nodes.ClassMember(walk.add_symbol(name, "variable", place, owner=key), nodes.FIELD, term)
         for name, (place, term) in assigned.items()
@@ -222,8 +226,8 @@ def _declare_constructor(walk: Walk, binding: str, key: str, assigned: dict[str,
     walk.found.declare(binding, nodes.ClassDeclaration(key, members=members))
 
 
-def class_(walk: Walk, node: Node) -> None:
-    """`class Name {…}`."""
+def class_statement(walk: Walk, node: Node) -> None:
+    """Read `class Name {…}`."""
     place = name_node(node)
     if place is None:
         walk.expression(node)
@@ -240,11 +244,13 @@ def class_(walk: Walk, node: Node) -> None:
 
 
 def _binding(walk: Walk, name: str) -> Binding:
+    """Return the binding of a value name, creating a local if necessary."""
     found = walk.scopes.values.get(name)
     return found if found is not None else walk.scopes.bind_local(name)
 
 
 def _type_binding(walk: Walk, name: str) -> Binding:
+    """Return the binding of a type name, creating a local if necessary."""
     found = walk.scopes.types.get(name)
     if isinstance(found, int | str):
         return found
@@ -254,6 +260,7 @@ def _type_binding(walk: Walk, name: str) -> Binding:
 
 
 def _declare_type(walk: Walk, binding: Binding, declaration: nodes.Declaration, place: Node) -> None:
+    """Add a declaration to the module, or set it as the term of a local."""
     if isinstance(binding, int):
         walk.scopes.set_local(binding, nodes.LocalType(declaration))
         walk.scopes.local_keys[binding] = declaration.key
@@ -262,7 +269,7 @@ def _declare_type(walk: Walk, binding: Binding, declaration: nodes.Declaration, 
 
 
 def interface(walk: Walk, node: Node) -> None:
-    """`interface Name {…}`."""
+    """Read `interface Name {…}`."""
     place = name_node(node)
     if place is None:
         return
@@ -273,7 +280,7 @@ def interface(walk: Walk, node: Node) -> None:
 
 
 def alias(walk: Walk, node: Node) -> None:
-    """`type Name = …`."""
+    """Read `type Name = …`."""
     place = name_node(node)
     if place is None:
         return
@@ -295,7 +302,7 @@ def alias(walk: Walk, node: Node) -> None:
 
 
 def enum(walk: Walk, node: Node) -> None:
-    """`enum Name {…}`."""
+    """Read `enum Name {…}`."""
     place = name_node(node)
     if place is None:
         return
@@ -305,7 +312,7 @@ def enum(walk: Walk, node: Node) -> None:
 
 
 def namespace(walk: Walk, node: Node) -> None:
-    """`namespace A.B {…}`, `declare module 'name' {…}`."""
+    """Read `namespace A.B {…}` or `declare module 'name' {…}`."""
     place, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if place is None:
         return
@@ -319,6 +326,7 @@ def namespace(walk: Walk, node: Node) -> None:
 
 
 def _namespace_parts(walk: Walk, node: Node, place: Node, body: Node | None, container: str, text: str) -> None:
+    """Declare each part of a dotted namespace name, then read its body."""
     for part in text.split(".")[:_MAX_NAMESPACE_PARTS]:
         container = f"{container}.{part}" if container else part
         key = walk.add_symbol(part, "variable", node, at=place, body=body)
@@ -328,7 +336,7 @@ def _namespace_parts(walk: Walk, node: Node, place: Node, body: Node | None, con
 
 
 def walk_container(walk: Walk, body: Node | None, container: str, source: str) -> None:
-    """Walk the statements of a namespace; names of its earlier parts are in scope."""
+    """Read the statements of a namespace, with the names of its earlier parts in scope."""
     if body is None:
         return
     with walk.scopes.opened, walk.scopes.inside(source), walk.scopes.contained(container):
@@ -345,6 +353,7 @@ def walk_container(walk: Walk, body: Node | None, container: str, source: str) -
 
 
 def _ambient_module(walk: Walk, place: Node, specifier: str, body: Node | None) -> None:
+    """Read `declare module 'specifier' {…}`."""
     container = f'"{specifier}"'
     known = len(walk.found.declared)
     walk_container(walk, body, container, container)
@@ -355,7 +364,7 @@ def _ambient_module(walk: Walk, place: Node, specifier: str, body: Node | None) 
 
 
 def ambient(walk: Walk, node: Node) -> None:
-    """`declare …`."""
+    """Read `declare …`."""
     children = node.children
     if any(child.type == "global" for child in children):
         walk_container(walk, children[-1], "global", "global")
@@ -371,8 +380,8 @@ DECLARATIONS: dict[str, StatementHandler] = {
     "function_declaration": function,
     "generator_function_declaration": function,
     "function_signature": function,
-    "class_declaration": class_,
-    "abstract_class_declaration": class_,
+    "class_declaration": class_statement,
+    "abstract_class_declaration": class_statement,
     "interface_declaration": interface,
     "type_alias_declaration": alias,
     "enum_declaration": enum,

@@ -1,4 +1,4 @@
-"""Expressions: what they refer to, and the term of what they give."""
+"""Expressions: their references and their terms."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ def _call(walk: Walk, node: Node, _expected: Term) -> Term:
         return None
     target = refer(walk, callee, "call")
     type_terms: tuple[Term, ...] = ()
-    if len(children) > 2:  # most calls have none: a callee and its arguments
+    if len(children) > 2:  # most calls have no type arguments: only a callee and arguments
         type_terms = type_arguments(walk, next((each for each in children if each.type == "type_arguments"), None))
     terms = _arguments(walk, target, given, type_terms)
-    return nodes.Call(target, terms, type_terms) if target is not None else None
+    return nodes.CallTerm(target, terms, type_terms) if target is not None else None
 
 
 def _new(walk: Walk, node: Node, _expected: Term) -> Term:
@@ -80,11 +80,11 @@ def _new(walk: Walk, node: Node, _expected: Term) -> Term:
     if children[-1].type == "arguments":
         constructor = nodes.MemberAccess(target, "constructor") if target is not None else None
         terms = _arguments(walk, constructor, children[-1], type_terms)
-    return nodes.New(target, terms, type_terms) if target is not None else None
+    return nodes.NewTerm(target, terms, type_terms) if target is not None else None
 
 
 def _arguments(walk: Walk, target: Term, node: Node, type_terms: tuple[Term, ...]) -> tuple[Term, ...]:
-    """Walk what a call is given; terms of the first few."""
+    """Read the arguments of a call and return the terms of the first few."""
     if node.type == "template_string":
         walk.expression(node)
         return ()
@@ -103,7 +103,7 @@ def _arguments(walk: Walk, target: Term, node: Node, type_terms: tuple[Term, ...
 
 
 def _only_string(walk: Walk, node: Node) -> str | None:
-    """The text of a call's single string argument."""
+    """Return the string value of a call's first argument; None if it is not a string literal."""
     parts = [child for child in node.children if child.is_named and child.type != "comment"]
     if len(parts) >= 1 and parts[0].type == "string":
         return walk.source.name(parts[0])[1:-1]
@@ -116,7 +116,7 @@ def _dynamic_import(walk: Walk, given: Node) -> Term:
         walk.expression(given)
         return None
     walk.found.specifiers.append(ImportSite(walk.source.line(given), specifier, "deferred"))
-    return nodes.Await(nodes.ImportedModule(specifier))
+    return nodes.AwaitTerm(nodes.ImportedModule(specifier))
 
 
 def _require(walk: Walk, node: Node, specifier: str) -> Term:
@@ -132,11 +132,11 @@ def _require(walk: Walk, node: Node, specifier: str) -> Term:
 
 def _await(walk: Walk, node: Node, _expected: Term) -> Term:
     term = walk.expression(node.children[-1])
-    return nodes.Await(term) if term is not None else None
+    return nodes.AwaitTerm(term) if term is not None else None
 
 
 def _inner(walk: Walk, node: Node, expected: Term) -> Term:
-    """Something around one expression that does not change what it is."""
+    """Return the term of the single inner expression of a wrapper that does not change its value."""
     term: Term = None
     for child in node.children:
         if child.is_named and child.type != "comment":

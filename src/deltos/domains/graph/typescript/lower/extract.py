@@ -1,17 +1,17 @@
-"""From a parsed file to its facts: walk the tree once, then part what other files depend on from the rest."""
+"""Extraction of the facts of a parsed file: one pass over its tree, then the split into interface and body."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.kernel.resolver import FileFacts
-from deltos.domains.graph.typescript.facts import Body, ModuleInterface, Uses
+from deltos.domains.graph.typescript.facts import Body, TypeScriptModule, Uses
 from deltos.domains.graph.typescript.lower.annotations import TYPES
 from deltos.domains.graph.typescript.lower.expressions import EXPRESSIONS
 from deltos.domains.graph.typescript.lower.hoisting import hoist_module
+from deltos.domains.graph.typescript.lower.imports_exports import import_statement
 from deltos.domains.graph.typescript.lower.inlining import Inliner
 from deltos.domains.graph.typescript.lower.jsdoc import declare_typedefs, note_comments
-from deltos.domains.graph.typescript.lower.modules import import_statement
 from deltos.domains.graph.typescript.lower.statements import STATEMENTS
 from deltos.domains.graph.typescript.lower.walk import Grammar, Walk
 from deltos.domains.graph.typescript.nodes import ClassDeclaration, OneOf, ValueDeclaration
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _GRAMMAR = Grammar(EXPRESSIONS, STATEMENTS, TYPES)
-_MAX_ASSIGNED = 6  # values from which a variable without a type gets one
+_MAX_ASSIGNED = 6  # assigned values that contribute to the type of a variable without a declared type
 
 
 def extract_module(path: str, data: bytes, root: Node) -> FileFacts:
-    """The facts of a TypeScript or JavaScript file."""
+    """Return the facts of a TypeScript or JavaScript file."""
     walk = Walk(path, data, _GRAMMAR)
     statements = _statements(root)
     for node in statements:
@@ -48,7 +48,7 @@ def extract_module(path: str, data: bytes, root: Node) -> FileFacts:
 
 
 def _statements(root: Node) -> list[Node]:
-    """The statements of a file; of broken stretches, what stands in them."""
+    """Return the statements of a file, including the contents of ranges with parse errors."""
     found: list[Node] = []
     for node in root.children:
         found += node.children if node.type == "ERROR" else (node,)
@@ -56,7 +56,7 @@ def _statements(root: Node) -> list[Node]:
 
 
 def _declare_late_members(walk: Walk) -> set[str]:
-    """Add types and members that were assigned from outside; the names of the declarations changed."""
+    """Add types and members that were assigned outside their declaration; return the names of changed declarations."""
     for name, terms in walk.found.assigned.items():
         parts = walk.found.declarations.get(name)
         first = parts[0] if parts else None
@@ -70,15 +70,15 @@ def _declare_late_members(walk: Walk) -> set[str]:
     return {*walk.found.assigned, *walk.found.prototypes, *walk.found.expandos}
 
 
-def _interface(walk: Walk, with_locals: set[str]) -> ModuleInterface:
-    """What other files may depend on."""
+def _interface(walk: Walk, with_locals: set[str]) -> TypeScriptModule:
+    """Return the facts on which other files may depend."""
     inliner = Inliner(walk.scopes.locals)
-    return ModuleInterface(
+    return TypeScriptModule(
         imports=walk.found.imports,
         exports=walk.found.exports,
-        stars=tuple(walk.found.stars),
-        is_chained=walk.found.is_chained_export,
-        whole=inliner.term(walk.found.exported_value),
+        star_exports=tuple(walk.found.star_exports),
+        has_chained_exports=walk.found.has_chained_exports,
+        exported_value=inliner.term(walk.found.exported_value),
         declarations={
             name: tuple([inliner.declaration(part) for part in parts]) if name in with_locals else tuple(parts)
             for name, parts in walk.found.declarations.items()
@@ -88,7 +88,7 @@ def _interface(walk: Walk, with_locals: set[str]) -> ModuleInterface:
 
 
 def _body(walk: Walk) -> Body:
-    """What only this file's own resolution needs."""
+    """Return the facts that only this file's own resolution needs."""
     uses = Uses(
         names=walk.found.names,
         type_names=walk.found.type_names,

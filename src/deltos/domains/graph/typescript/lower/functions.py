@@ -1,4 +1,4 @@
-"""Functions and their signatures: type parameters, parameters, results. Bodies are walked as statements."""
+"""Functions and signatures: type parameters, parameters and results. Bodies are read as statements."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ FUNCTION_KINDS = frozenset(("arrow_function", "function_expression", "generator_
 
 
 class Signature:
-    """The pieces of a function's head, collected child by child."""
+    """Parts of a function's head, collected from its child nodes."""
 
     __slots__ = ("flags", "is_expression", "parameters", "result", "type_parameters")
 
     def __init__(self, *, is_expression: bool = False) -> None:
         self.type_parameters: tuple[nodes.TypeParameter, ...] = ()
-        self.parameters: tuple[nodes.Parameter, ...] = ()
+        self.parameters: tuple[nodes.FunctionParameter, ...] = ()
         self.result: Term = None
         self.flags = 0
         self.is_expression = is_expression
 
     def take(self, walk: Walk, child: Node, expected: Term) -> None:
-        """Take in one child of the function's node."""
+        """Read one child of the function's node."""
         kind = child.type
         if kind == "formal_parameters":
             self.parameters = parameters(walk, child, expected)
@@ -53,12 +53,12 @@ class Signature:
             walk.expression(child)
 
     def term(self, returned: tuple[Term, ...] = ()) -> nodes.FunctionTerm:
-        """The function's term."""
+        """Return the term of the function."""
         return nodes.FunctionTerm(self.type_parameters, self.parameters, self.result, returned, self.flags)
 
 
 def type_parameters(walk: Walk, node: Node) -> tuple[nodes.TypeParameter, ...]:
-    """Declare type parameters in the current scope."""
+    """Declare type parameters in the current scope and return them."""
     nodes = [child for child in node.children if child.type == "type_parameter"]
     for child in nodes:
         walk.scopes.bind_type_parameter(_type_parameter_name(walk, child), None)
@@ -70,6 +70,7 @@ def _type_parameter_name(walk: Walk, node: Node) -> str:
 
 
 def _type_parameter(walk: Walk, node: Node) -> nodes.TypeParameter:
+    """Read a type parameter with its constraint and default."""
     name = _type_parameter_name(walk, node)
     constraint: Term = None
     default: Term = None
@@ -83,9 +84,9 @@ def _type_parameter(walk: Walk, node: Node) -> nodes.TypeParameter:
     return nodes.TypeParameter(name, constraint, default)
 
 
-def parameters(walk: Walk, node: Node, expected: Term = None) -> tuple[nodes.Parameter, ...]:
-    """Declare parameters in the current scope."""
-    found: list[nodes.Parameter] = []
+def parameters(walk: Walk, node: Node, expected: Term = None) -> tuple[nodes.FunctionParameter, ...]:
+    """Declare parameters in the current scope and return them."""
+    found: list[nodes.FunctionParameter] = []
     for child in node.children:
         if child.is_named and child.type != "comment":
             entry = _parameter(walk, child, len(found), expected)
@@ -94,7 +95,8 @@ def parameters(walk: Walk, node: Node, expected: Term = None) -> tuple[nodes.Par
     return tuple(found)
 
 
-def _parameter(walk: Walk, node: Node, position: int, expected: Term) -> nodes.Parameter | None:
+def _parameter(walk: Walk, node: Node, position: int, expected: Term) -> nodes.FunctionParameter | None:
+    """Declare one parameter; `expected` is the expected type of the function."""
     context = nodes.ParameterOf(expected, position) if expected is not None else None
     if node.type not in ("required_parameter", "optional_parameter"):
         return _bare_parameter(walk, node, context)
@@ -123,8 +125,8 @@ def _parameter(walk: Walk, node: Node, position: int, expected: Term) -> nodes.P
     return _bind_parameter(walk, pattern, term, flags, is_property=is_property)
 
 
-def _bare_parameter(walk: Walk, node: Node, context: Term) -> nodes.Parameter | None:
-    """A parameter without annotation, as JavaScript writes it."""
+def _bare_parameter(walk: Walk, node: Node, context: Term) -> nodes.FunctionParameter | None:
+    """Declare a parameter without an annotation, as in JavaScript."""
     if node.type == "assignment_pattern":
         default = walk.expression(node.children[-1])
         term = context if default is None else default if context is None else nodes.OneOf((context, default))
@@ -135,7 +137,8 @@ def _bare_parameter(walk: Walk, node: Node, context: Term) -> nodes.Parameter | 
 
 def _bind_parameter(
     walk: Walk, pattern: Node, term: Term, flags: int, *, is_property: bool = False
-) -> nodes.Parameter | None:
+) -> nodes.FunctionParameter | None:
+    """Bind the names of a parameter and return the parameter; None for `this`."""
     if pattern.type == "rest_pattern":
         flags |= nodes.IS_REST
         pattern = pattern.children[-1]
@@ -146,11 +149,11 @@ def _bind_parameter(
         bind_pattern(walk, pattern, term, lambda found, _node, found_term: walk.scopes.bind_local(found, found_term))
     if is_property and name:
         walk.properties.append((name, term, pattern))
-    return None if name == "this" else nodes.Parameter(name, term, flags)
+    return None if name == "this" else nodes.FunctionParameter(name, term, flags)
 
 
 def function_type(walk: Walk, node: Node) -> nodes.FunctionTerm:
-    """A signature without a body: a function type, an overload, a method of an interface."""
+    """Return the term of a signature without a body: a function type, an overload, a method of an interface."""
     with walk.scopes.opened:
         signature = Signature()
         after_arrow = False
@@ -167,7 +170,7 @@ def function_type(walk: Walk, node: Node) -> nodes.FunctionTerm:
 def function_term(
     walk: Walk, node: Node, expected: Term = None, *, frame: ClassFrame | None = None
 ) -> nodes.FunctionTerm:
-    """Walk a function with its body; `frame` is what `this` means inside, where the function is a method."""
+    """Read a function with its body and return its term; `frame` defines `this` in a method."""
     is_arrow = node.type == "arrow_function"
     scopes = walk.scopes
     signature = Signature(is_expression=node.type in FUNCTION_KINDS)
@@ -185,6 +188,7 @@ def function_term(
 
 
 def _take_identifier(walk: Walk, node: Node, signature: Signature, expected: Term, *, is_arrow: bool) -> None:
+    """Read an identifier in a function's head: the only parameter of an arrow function, or a function's own name."""
     if is_arrow:
         context = nodes.ParameterOf(expected, 0) if expected is not None else None
         parameter = _bind_parameter(walk, node, context, 0)
@@ -194,15 +198,15 @@ def _take_identifier(walk: Walk, node: Node, signature: Signature, expected: Ter
 
 
 def _walk_body(walk: Walk, body: Node, signature: Signature, expected: Term) -> tuple[Term, ...]:
-    """Walk a function's body; the terms it returns where its type is not declared."""
+    """Read a function's body; return the terms of its return values if its result type is not declared."""
     routine = walk.scopes.routine
-    if signature.result is None and isinstance(expected, nodes.FunctionTerm):  # written in a JSDoc comment
+    if signature.result is None and isinstance(expected, nodes.FunctionTerm):  # declared in a JSDoc comment
         signature.result = expected.result
     wanted = signature.result
     if wanted is None and expected is not None:
         wanted = nodes.ResultOf(expected)
     if wanted is not None and signature.flags & nodes.IS_ASYNC:
-        wanted = nodes.Await(wanted)
+        wanted = nodes.AwaitTerm(wanted)
     routine.expected = wanted
     if body.type == "statement_block":
         walk.statement(body)
@@ -214,14 +218,14 @@ def _walk_body(walk: Walk, body: Node, signature: Signature, expected: Term) -> 
 
 
 def object_in(node: Node) -> int:
-    """The id of the object literal that an expression is, parentheses aside; 0 where it is none."""
+    """Return the id of an object literal node, ignoring parentheses; 0 for other expressions."""
     while node.type == "parenthesized_expression" and node.named_child_count == 1:
         node = node.named_children[0]
     return node.id if node.type == "object" else 0
 
 
 def accessed(function: nodes.FunctionTerm, *, is_getter: bool) -> Term:
-    """The type of the property behind one half of an accessor."""
+    """Return the type of the property that a getter or setter defines."""
     if not is_getter:
         return function.parameters[0].term if function.parameters else None
     if function.result is not None or not function.returned:
@@ -230,7 +234,7 @@ def accessed(function: nodes.FunctionTerm, *, is_getter: bool) -> Term:
 
 
 def keyed_name(walk: Walk, node: Node) -> str:
-    """The name of a member keyed by a well-known symbol or a constant of the module: `[Symbol.iterator]`."""
+    """Return the member name of a key that is a well-known symbol or a constant of the module: `[Symbol.iterator]`."""
     text = walk.source.name(node)
     if node.type == "identifier":
         return f"[{text}]" if type(walk.scopes.values.get(text)) is str else ""
@@ -238,7 +242,7 @@ def keyed_name(walk: Walk, node: Node) -> str:
 
 
 def member_name(walk: Walk, node: Node) -> str:
-    """The name of a property as it is written; empty where it is computed."""
+    """Return the name of a property as written; empty if it is computed."""
     kind = node.type
     if kind == "string":
         return walk.source.name(node)[1:-1]
@@ -252,7 +256,7 @@ def member_name(walk: Walk, node: Node) -> str:
 
 
 def signature_member(walk: Walk, node: Node, owner: str | None) -> nodes.ObjectMember | None:
-    """A property or method of an interface or object type."""
+    """Read a property or method of an interface or object type."""
     children = node.children
     place = next((child for child in children if child.type in NAME_KINDS), None)
     if place is None:

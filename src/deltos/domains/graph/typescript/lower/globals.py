@@ -1,4 +1,4 @@
-"""Names that the language and its usual hosts define, so that no file of the project is searched for them."""
+"""Names that the language and common runtimes define; they are not looked up in the project."""
 
 from __future__ import annotations
 

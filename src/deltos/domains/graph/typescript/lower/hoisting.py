@@ -1,4 +1,4 @@
-"""Hoisting: the names that a list of statements declares, made known before the statements are walked."""
+"""Hoisting: binds the names that a list of statements declares before the statements are read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLASSES = frozenset(("class_declaration", "abstract_class_declaration"))
 VARIABLES = frozenset(("lexical_declaration", "variable_declaration"))
 TYPES = frozenset(("interface_declaration", "type_alias_declaration"))
 HOISTED = FUNCTIONS | CLASSES | VARIABLES | TYPES | {"enum_declaration"}
-_AROUND_DECLARATIONS = frozenset(("export_statement", "ambient_declaration", "expression_statement"))
+_DECLARATION_WRAPPERS = frozenset(("export_statement", "ambient_declaration", "expression_statement"))
 _HOISTED_BY_MODULES = HOISTED | {
     "export_statement",
     "ambient_declaration",
@@ -37,7 +37,7 @@ NESTING = frozenset(
 
 
 def hoist_module(walk: Walk, nodes: Iterable[Node], container: str = "") -> None:
-    """Make the names of a module or namespace known: each stands for its dotted name."""
+    """Bind the names of a module or namespace to their dotted names."""
     prefix = f"{container}." if container else ""
 
     def value(name: str) -> None:
@@ -58,7 +58,7 @@ def hoist_module(walk: Walk, nodes: Iterable[Node], container: str = "") -> None
 
 
 def hoist_block(walk: Walk, nodes: Iterable[Node], *, is_function: bool) -> None:
-    """Make the names of a block known as locals."""
+    """Bind the names that a block declares to locals."""
 
     def value(name: str) -> None:
         walk.scopes.bind_local(name)
@@ -77,11 +77,11 @@ def hoist_block(walk: Walk, nodes: Iterable[Node], *, is_function: bool) -> None
 
 
 def _declarations(node: Node) -> Iterator[Node]:
-    """What `export` and `declare`, which may stand around each other, stand around; else the node itself."""
+    """Yield the declarations inside `export` and `declare` statements, which may be nested; else the node itself."""
     pending = [node]
     while pending:
         inner = pending.pop()
-        if inner.type not in _AROUND_DECLARATIONS:
+        if inner.type not in _DECLARATION_WRAPPERS:
             yield inner
             continue
         pending += [
@@ -94,6 +94,7 @@ def _declarations(node: Node) -> Iterator[Node]:
 def _hoist(
     walk: Walk, node: Node, value: Callable[[str], None], both: Callable[[str], None], only_type: Callable[[str], None]
 ) -> None:
+    """Bind the names of a declaration with the callback for their meaning: value, type, or both."""
     kind = node.type
     if kind in VARIABLES:
         for name in _variable_names(walk, node):
@@ -130,8 +131,8 @@ def _variable_names(walk: Walk, node: Node) -> Iterable[str]:
 
 
 def _hoist_vars(walk: Walk, nodes: Iterable[Node], value: Callable[[str], None]) -> None:
-    """Declare the `var`s inside nested blocks, which belong to the function."""
-    known = walk.scopes.names_here()
+    """Bind the `var`s inside nested blocks, which belong to the function."""
+    known = walk.scopes.names_in_function()
     stack = [node for node in nodes if node.type in NESTING]
     while stack:
         node = stack.pop()
@@ -148,7 +149,7 @@ def _hoist_vars(walk: Walk, nodes: Iterable[Node], value: Callable[[str], None])
 
 
 def _hoist_loop_variable(walk: Walk, node: Node, value: Callable[[str], None]) -> list[str]:
-    """Declare the variable of a loop; its names."""
+    """Bind the `var` of a loop and return its names."""
     children = node.children
     found: list[str] = []
     for position, child in enumerate(children[:-1]):

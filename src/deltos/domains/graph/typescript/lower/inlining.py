@@ -1,4 +1,4 @@
-"""Terms that leave a file's body: what they say about locals is put in their place."""
+"""Inlining: replaces locals in terms by their own terms, for declarations that other files can see."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ if TYPE_CHECKING:
 
 _MAX_NESTED_LOCALS = 6
 _MAX_DEPTH = 60
-_MAX_COPIED_DEPTH = 300  # of a term that holds no locals
-_MAX_TERMS = 2000  # of one declaration
+_MAX_COPIED_DEPTH = 300  # depth of a term that contains no locals
+_MAX_TERMS = 2000  # terms of one declaration
 
 
 class Inliner:
-    """Copies terms, each local replaced by its own term."""
+    """Copier of terms that replaces each local by its term."""
 
     def __init__(self, locals_: list[Term]) -> None:
         self._locals = locals_
         self._left = 0
 
     def term(self, term: Term) -> Term:
-        """The term without locals; what would be too long or goes in circles is unknown."""
+        """Return the term without locals; parts that are too large or recursive become unknown."""
         self._left = _MAX_TERMS
         return cast("Term", self._copy(term, (), 0))
 
     def declaration(self, declaration: nodes.Declaration) -> nodes.Declaration:
-        """The declaration without locals."""
+        """Return the declaration without locals."""
         self._left = _MAX_TERMS
         return cast("nodes.Declaration", self._copy(declaration, (), 0))
 
     def _copy(self, held: object, within: tuple[int, ...], depth: int) -> object:
+        """Return a copy without locals; `within` are the locals that are being replaced."""
         if type(held) is tuple:
             self._left -= 1
             return tuple(self._copies(held, within, depth + 1))
@@ -46,7 +47,7 @@ class Inliner:
         if depth > _MAX_COPIED_DEPTH and kind in nodes.TERM_KINDS:
             return None
         self._left -= 1
-        # Which fields a class has is known to it alone: the copies come in the order of its parts.
+        # Works for any class: the constructor takes the copies in the order of the fields.
         copies = self._copies(nodes.parts(held), within, depth + 1)
         return kind(tuple(copies)) if kind in nodes.TERM_LIST_KINDS else kind(*copies)
 
@@ -54,6 +55,7 @@ class Inliner:
         return [part if part is None or type(part) is str else self._copy(part, within, depth) for part in parts]
 
     def _local(self, local: int, within: tuple[int, ...], depth: int) -> object:
+        """Return a copy of a local's term; None for recursive or too deeply nested locals."""
         if local in within or len(within) >= _MAX_NESTED_LOCALS or depth > _MAX_DEPTH or self._left < 0:
             return None
         return self._copy(self._locals[~local], (*within, local), depth + 1)

@@ -1,4 +1,4 @@
-"""JSDoc comments: the names they link to, and in JavaScript the types they declare."""
+"""JSDoc comments: references in links and types, and the types that JavaScript comments declare."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.nodes import Term
 
 _LINK = re.compile(r"\{@link(?:code|plain)?\s+([\w$]+(?:[.#][\w$]+)*)|@see\s+([A-Za-z_$][\w$]*(?:[.#][\w$]+)*)")
-_MAX_CAST = 300  # characters of a comment that casts
-_MAX_NAMES = 30  # of one dotted name
-_MAX_UNCLOSED = 500  # characters of a type whose brace is never closed
+_MAX_CAST_CHARACTERS = 300  # characters of a type cast comment
+_MAX_NAMES = 30  # parts of one dotted name
+_MAX_UNCLOSED_CHARACTERS = 500  # characters of a type without a closing brace
 _TAG = re.compile(r"@(\w+)\s*(\{)?")
 _NAME = re.compile(r"\[?([\w$.]+)")
 _TYPEDEF = re.compile(r"@typedef\s*(\{)?")
@@ -41,29 +41,30 @@ _BARE_TYPE_TAGS = frozenset(("extends", "augments", "implements"))
 
 
 def cast_term(walk: Walk, start: int) -> Term:
-    """The type that a comment right before a parenthesis casts to."""
-    before = walk.source.text[max(0, start - _MAX_CAST) : start].rstrip()
+    """Return the type that a comment directly before a parenthesis casts to."""
+    before = walk.source.text[max(0, start - _MAX_CAST_CHARACTERS) : start].rstrip()
     if not before.endswith("*/"):
         return None
     opening = before.rfind("/**")
-    return _stated_type(walk, before[opening:]) if opening >= 0 and "@type" in before[opening:] else None
+    return _declared_comment_type(walk, before[opening:]) if opening >= 0 and "@type" in before[opening:] else None
 
 
 def documented_term(walk: Walk) -> Term:
-    """The type that the comment above a JavaScript declaration states for it."""
+    """Return the type that the comment above a JavaScript declaration declares."""
     node = walk.comment
     if node is None or not walk.source.is_javascript:
         return None
     start = node.start_byte
-    if walk.documented[0] != start:  # all variables of one declaration ask for the same comment
+    if walk.documented[0] != start:  # cached: all variables of one declaration share a comment
         text = walk.source.slice(start, node.end_byte)
-        states_type = text.startswith("/**") and "{" in text
-        walk.documented = (start, _stated_type(walk, text) if states_type else None)
+        declares_type = text.startswith("/**") and "{" in text
+        walk.documented = (start, _declared_comment_type(walk, text) if declares_type else None)
     return walk.documented[1]
 
 
-def _stated_type(walk: Walk, text: str) -> Term:
-    parameters: list[nodes.Parameter] = []
+def _declared_comment_type(walk: Walk, text: str) -> Term:
+    """Return the type that the tags of a comment declare: a variable's type or a function."""
+    parameters: list[nodes.FunctionParameter] = []
     result: Term = None
     for tag, type_text, rest in _tags(text):
         if tag == "type":
@@ -72,7 +73,7 @@ def _stated_type(walk: Walk, text: str) -> Term:
             name = _NAME.match(rest.lstrip())
             if name is not None and "." not in name[1]:
                 flags = nodes.IS_OPTIONAL if rest.lstrip().startswith("[") else 0
-                parameters.append(nodes.Parameter(name[1], parse_type(walk, type_text), flags))
+                parameters.append(nodes.FunctionParameter(name[1], parse_type(walk, type_text), flags))
         elif tag in ("returns", "return"):
             result = parse_type(walk, type_text)
     if parameters or result is not None:
@@ -81,30 +82,31 @@ def _stated_type(walk: Walk, text: str) -> Term:
 
 
 def _tags(text: str) -> list[tuple[str, str, str]]:
-    """The tags of a comment that state a type: (tag, type, what follows it)."""
+    """Return the tags of a comment that declare a type: (tag, type, following text)."""
     return [
         (tag, text[start:end], text[end + 1 : end + 80]) for tag, start, end in _braced_tags(text) if tag in _TYPE_TAGS
     ]
 
 
 def _braced_tags(text: str) -> Iterator[tuple[str, int, int]]:
-    """The tags with braces, none of them inside another's: name, and where what is in the braces starts and ends."""
+    """Yield tags with braces that are not inside another tag's braces: name, and start and end of the text in the
+    braces."""
     closing = _closing_braces(text)
     inside_until = 0
     for match in _TAG.finditer(text):
         if match[2] and match.start() >= inside_until:
             start = match.end()
             end = closing.get(start - 1, -1)
-            if end < 0:  # then at most up to the next tag
-                following = text.find("@", start, start + _MAX_UNCLOSED)
-                end = following if following >= 0 else min(start + _MAX_UNCLOSED, len(text))
+            if end < 0:  # not closed: read up to the next tag at most
+                following = text.find("@", start, start + _MAX_UNCLOSED_CHARACTERS)
+                end = following if following >= 0 else min(start + _MAX_UNCLOSED_CHARACTERS, len(text))
             else:
                 inside_until = end
             yield match[1], start, end
 
 
 def _closing_braces(text: str) -> dict[int, int]:
-    """Where each brace is closed, by where it opens; a brace that is never closed is left out."""
+    """Return the position of each closing brace by that of its opening brace, without unclosed braces."""
     found: dict[int, int] = {}
     opened: list[int] = []
     for match in _BRACE.finditer(text):
@@ -116,7 +118,7 @@ def _closing_braces(text: str) -> dict[int, int]:
 
 
 def _comments(text: str) -> Iterator[tuple[int, str]]:
-    """Every JSDoc comment with the offset at which it starts."""
+    """Yield every JSDoc comment with its start offset."""
     start = text.find("/**")
     while start >= 0:
         end = text.find("*/", start + 3)
@@ -127,7 +129,7 @@ def _comments(text: str) -> Iterator[tuple[int, str]]:
 
 
 def note_comments(walk: Walk) -> None:
-    """Note what all JSDoc comments of the file refer to; declare the types that they define."""
+    """Note the references in all JSDoc comments of the file."""
     for start, text in _comments(walk.source.text):
         if "@" not in text:
             continue
@@ -139,7 +141,7 @@ def note_comments(walk: Walk) -> None:
 
 
 def declare_typedefs(walk: Walk) -> None:
-    """Declare the types that `@import` and `@typedef` comments of a JavaScript file bring."""
+    """Declare the types of `@import` and `@typedef` comments of a JavaScript file."""
     if not walk.source.is_javascript or ("@typedef" not in walk.source.text and "@import" not in walk.source.text):
         return
     for start, text in _comments(walk.source.text):
@@ -150,14 +152,14 @@ def declare_typedefs(walk: Walk) -> None:
 
 
 def _import_tags(text: str) -> Iterator[tuple[int, int, str]]:
-    """`@import clause from 'specifier'`: where the clause starts and ends, and the specifier."""
+    """Yield the start and end of the clause and the specifier of each `@import clause from 'specifier'`."""
     at = text.find(_IMPORT)
     while at >= 0:
         quote = _QUOTE.search(text, at)
         closing = _QUOTE.search(text, quote.end()) if quote is not None else None
         if quote is None or closing is None:
             return
-        # A clause holds no quotes: of the tags before this quote, the first with a clause is the one.
+        # A clause contains no quotes, so the first tag before this quote that has a clause owns it.
         clause_end = _before_from(text, at + len(_IMPORT), quote.start())
         clause_start = _clause_start(text, at, clause_end)
         is_import = clause_start >= 0 and closing.start() > quote.end()
@@ -167,7 +169,7 @@ def _import_tags(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _clause_start(text: str, at: int, end: int) -> int:
-    """Where the first `@import` from here on has its clause, which ends at `end`; -1 if none has."""
+    """Return the start of the clause of the first `@import` at or after `at` that ends at `end`; -1 if none does."""
     while 0 <= at < end:
         after = at + len(_IMPORT)
         start = _after_blanks(text, after)
@@ -178,7 +180,7 @@ def _clause_start(text: str, at: int, end: int) -> int:
 
 
 def _before_from(text: str, start: int, end: int) -> int:
-    """Where the words before a `from` end that stands last between two places; -1 if it does not."""
+    """Return the end of the text before a trailing `from` between two positions; -1 if there is none."""
     word_end = _before_blanks(text, start, end)
     word_start = word_end - len("from")
     clause_end = _before_blanks(text, start, word_start)
@@ -199,7 +201,7 @@ def _after_blanks(text: str, start: int) -> int:
 
 
 def _declare_imports(walk: Walk, clause: str, start: int, specifier: str) -> None:
-    """`@import { A, B as C } from './module'`."""
+    """Declare the names of `@import { A, B as C } from './module'`."""
     opening = clause.find("{")
     for match in _IMPORTED.finditer(clause):
         name, local = match[1], match[2] or match[1]
@@ -213,12 +215,13 @@ def _declare_imports(walk: Walk, clause: str, start: int, specifier: str) -> Non
 
 
 def _declare_typedefs(walk: Walk, text: str, start: int) -> None:
+    """Declare the types of the `@typedef` tags of a comment."""
     for match, own_end, type_end in _typedef_tags(text):
         name = _NAME.match(text, _after_blanks(text, type_end + 1))
         if name is None or name[1] in walk.found.declarations:
             continue
         walk.scopes.bind_type(name[1], name[1])
-        term = _listed_properties(walk, text[match.end() : own_end])
+        term = _typedef_properties(walk, text[match.end() : own_end])
         if term is None and match[1]:
             term = parse_type(walk, text[match.end() : type_end])
         key = walk.found.add_plain_symbol(name[1], "type", start + name.start(1))
@@ -227,7 +230,7 @@ def _declare_typedefs(walk: Walk, text: str, start: int) -> None:
 
 
 def _typedef_tags(text: str) -> Iterator[tuple[re.Match[str], int, int]]:
-    """Each `@typedef`, where what belongs to it ends, and where its type does; none stands inside another's braces."""
+    """Yield each `@typedef` outside other braces, with the end of its section and the end of its type."""
     closing = _closing_braces(text)
     tags = list(_TYPEDEF.finditer(text))
     inside_until = 0
@@ -241,7 +244,8 @@ def _typedef_tags(text: str) -> Iterator[tuple[re.Match[str], int, int]]:
         yield match, own_end, type_end
 
 
-def _listed_properties(walk: Walk, text: str) -> Term:
+def _typedef_properties(walk: Walk, text: str) -> Term:
+    """Return the object type that `@property` tags declare; unknown if there are none."""
     members: list[nodes.ObjectMember] = []
     for tag, type_text, rest in _tags(text):
         if tag in ("property", "prop"):
@@ -264,7 +268,7 @@ def _note_types(walk: Walk, text: str, start: int) -> None:
 
 
 def _bare_tags(text: str) -> Iterator[tuple[int, int]]:
-    """Where the type after a tag without braces may stand: the rest of its line, up to the next tag."""
+    """Yield the range of the type after a tag without braces: the rest of its line, up to the next tag."""
     for match in _TAG.finditer(text):
         if match[1] in _BARE_TYPE_TAGS and not match[2]:
             next_tag = text.find("@", match.end())
@@ -274,7 +278,7 @@ def _bare_tags(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _note_import(walk: Walk, offset: int, specifier: str, names: list[str]) -> None:
-    """`import('./module').Name` in a comment."""
+    """Note `import('./module').Name` in a comment."""
     if names:
         _note_members(walk, offset, nodes.ImportedModule(specifier), names)
     else:
@@ -282,6 +286,7 @@ def _note_import(walk: Walk, offset: int, specifier: str, names: list[str]) -> N
 
 
 def _note_dotted(walk: Walk, offset: int, first: str, *rest: str, is_type: bool = False) -> None:
+    """Note the references in a dotted name in a comment."""
     binding = walk.scopes.types.get(first)
     if binding is None:
         binding = walk.scopes.values.get(first)
@@ -294,6 +299,7 @@ def _note_dotted(walk: Walk, offset: int, first: str, *rest: str, is_type: bool 
 
 
 def _note_members(walk: Walk, offset: int, owner: Term, names: list[str]) -> None:
+    """Note references to nested members of `owner`."""
     for name in names[:_MAX_NAMES]:
         walk.found.members.append(MemberUse(walk.source.line_at(offset), "", "type", name))
         walk.found.owners.append(owner)

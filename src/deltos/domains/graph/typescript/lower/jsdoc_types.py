@@ -1,4 +1,4 @@
-"""Type expressions inside JSDoc comments, parsed into terms. What it does not understand is unknown."""
+"""Parser of the type expressions in JSDoc comments; expressions that it cannot parse are unknown."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _PRIMITIVES = frozenset(
 
 
 def parse_type(walk: Walk, text: str) -> Term:
-    """The term of a JSDoc type expression."""
+    """Return the term of a JSDoc type expression."""
     if text.startswith("..."):
         return nodes.ArrayType(parse_type(walk, text.lstrip(".")))
     return _Parser(walk, list(_TOKEN.finditer(text.replace("\n", " ").replace(" * ", " ")))).union(0)
 
 
 class _Parser:
-    """Recursive descent over the tokens of one expression."""
+    """Recursive-descent parser of one type expression."""
 
     def __init__(self, walk: Walk, tokens: list[re.Match[str]]) -> None:
         self._walk = walk
         self._tokens = tokens
         self._at = 0
-        # What stands in parentheses may be read twice, at every level: more than this much reading is no type.
+        # Text in parentheses may be parsed twice at every level of nesting; this limit avoids exponential time.
         self._unions_left = _UNIONS_PER_TOKEN * (len(tokens) + 1)
 
     def _peek(self) -> str:
@@ -47,7 +47,7 @@ class _Parser:
         return True
 
     def union(self, depth: int) -> Term:
-        """Alternatives."""
+        """Parse a union or intersection."""
         self._unions_left -= 1
         if depth > _MAX_DEPTH or self._unions_left < 0:
             self._at = len(self._tokens)
@@ -98,7 +98,7 @@ class _Parser:
             return None
         self._at += 1
         name = match.group()
-        entity: Term = nodes.ImportedModule(match[1]) if match[1] else self._bound(name)
+        entity: Term = nodes.ImportedModule(match[1]) if match[1] else self._binding(name)
         names = 0
         while self._peek() == "." and self._at + 1 < len(self._tokens) and self._tokens[self._at + 1].group() != "<":
             entity = nodes.MemberAccess(entity, self._tokens[self._at + 1].group())
@@ -106,7 +106,7 @@ class _Parser:
             names += 1
         return entity if names <= _MAX_NAMES else None
 
-    def _bound(self, name: str) -> Term:
+    def _binding(self, name: str) -> Term:
         binding = self._walk.scopes.types.get(name)
         return binding if binding is not None else self._walk.scopes.values.get(name, name)
 
@@ -133,17 +133,17 @@ class _Parser:
         return tuple(arguments)
 
     def _parenthesis(self, depth: int) -> Term:
-        """A parenthesised type, or the parameters of a function type."""
+        """Parse a parenthesised type or the parameters of a function type."""
         start = self._at
         self._at += 1
-        parameters: list[nodes.Parameter] = []
+        parameters: list[nodes.FunctionParameter] = []
         while self._peek() not in (")", ""):
             name = self._peek()
             self._take("...")
             self._at += 1
             optional = self._take("?")
             term = self.union(depth + 1) if self._take(":") else None
-            parameters.append(nodes.Parameter(name, term, nodes.IS_OPTIONAL if optional else 0))
+            parameters.append(nodes.FunctionParameter(name, term, nodes.IS_OPTIONAL if optional else 0))
             if not self._take(","):
                 break
         if self._take(")") and self._take("=>"):

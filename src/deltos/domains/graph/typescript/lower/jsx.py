@@ -1,4 +1,4 @@
-"""JSX: elements use their components, attributes fulfil the components' properties."""
+"""JSX: elements are calls of their components; attributes are writes of the components' properties."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _opening(walk: Walk, node: Node, _expected: Term) -> Term:
 
 
 def _component(walk: Walk, node: Node) -> Term:
-    """Note which component an element is; the term of its properties. Lower-case names belong to the host."""
+    """Note the component of an element and return the term of its properties; lower-case names are HTML elements."""
     if node.type == "identifier" and walk.source.name(node)[:1].islower():
         return None
     component = refer(walk, node, "call")

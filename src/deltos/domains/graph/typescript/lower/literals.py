@@ -22,16 +22,16 @@ _PLAIN = frozenset(("number", "true", "false", "null", "undefined", "regex"))
 
 
 def object_literal(walk: Walk, node: Node, expected: Term) -> Term:
-    """Walk an object literal that has no name.
+    """Read an anonymous object literal.
 
-    Its functions are symbols of what it is given to, `const store = createStore({ actions: { load() {} } })`, or of the
-    function that returns it.
+    Its functions become symbols of the variable that it is passed to, `const store = createStore({ actions: { load() {}
+    } })`, or of the function that returns it.
     """
     scopes = walk.scopes
     is_given = not scopes.in_function and not scopes.in_literal
     is_part = is_given or scopes.routine.returned_object == node.id
     owner = scopes.symbol if scopes.symbol and is_part else None
-    return named_object(walk, node, expected, owner=owner, functions_alone=True)
+    return named_object(walk, node, expected, owner=owner, functions_only=True)
 
 
 def named_object(
@@ -40,12 +40,13 @@ def named_object(
     expected: Term,
     *,
     owner: str | None,
-    functions_alone: bool = False,
+    functions_only: bool = False,
     is_exported: bool = False,
 ) -> Term:
-    """Walk an object literal; its members, or only its functions, become symbols of `owner` where one is given.
+    """Read an object literal; its members, or only its functions, become symbols of `owner` if one is given.
 
-    One that a module exports as a whole passes on what it names: `export default { load }` is like `export { load }`.
+    An object that is the whole export of a module re-exports the names in it: `export default { load }` is like `export
+    { load }`.
     """
     if owner is not None and (owner.count(".") >= _MAX_SYMBOL_DEPTH or len(node.children) > 2 * _MAX_SYMBOLS):
         owner = None
@@ -55,10 +56,10 @@ def named_object(
     for child in node.children:
         kind = child.type
         if kind == "pair":
-            _pair(walk, child, expected, owner, members, functions_alone=functions_alone)
+            _pair(walk, child, expected, owner, members, functions_only=functions_only)
         elif kind == "shorthand_property_identifier":
-            if not (is_exported and _passed_on(walk, child, members)):
-                _shorthand(walk, child, expected, None if functions_alone else owner, members)
+            if not (is_exported and _add_reexport(walk, child, members)):
+                _shorthand(walk, child, expected, None if functions_only else owner, members)
         elif kind == "method_definition":
             _method(walk, child, expected, owner, members, local)
         elif kind == "spread_element":
@@ -71,7 +72,7 @@ def named_object(
 
 
 def _expect_member(walk: Walk, place: Node, name: str, expected: Term) -> Term:
-    """Note that a key fulfils a member of the expected type; the term expected of its value."""
+    """Note a key as a write of the member of the expected type; return the expected term of its value."""
     if expected is None or expected is nodes.ANY or not name:
         return None
     walk.use_member(place, "write", expected, name)
@@ -85,17 +86,18 @@ def _pair(
     owner: str | None,
     members: list[nodes.ObjectMember],
     *,
-    functions_alone: bool,
+    functions_only: bool,
 ) -> None:
+    """Read `key: value` of an object literal."""
     place, value = node.children[0], node.children[-1]
     name = member_name(walk, place)
     wanted = _expect_member(walk, place, name, expected)
     kind = value.type
-    if owner is not None and functions_alone and name and kind == "object":
-        inner = named_object(walk, value, wanted, owner=f"{owner}.{name}", functions_alone=True)
+    if owner is not None and functions_only and name and kind == "object":
+        inner = named_object(walk, value, wanted, owner=f"{owner}.{name}", functions_only=True)
         members.append(nodes.ObjectMember(name, inner, None, is_optional=False))
         return
-    if owner is None or not name or (functions_alone and kind not in FUNCTION_KINDS):
+    if owner is None or not name or (functions_only and kind not in FUNCTION_KINDS):
         if kind in _PLAIN:
             members.append(nodes.ObjectMember(name, None, None, is_optional=False))
             return
@@ -114,18 +116,19 @@ def _pair(
     members.append(nodes.ObjectMember(name, term, key, is_optional=False))
 
 
-def _passed_on(walk: Walk, node: Node, members: list[nodes.ObjectMember]) -> bool:
-    """Whether an exported object has a declaration of the module under its own name: no symbol beside it."""
+def _add_reexport(walk: Walk, node: Node, members: list[nodes.ObjectMember]) -> bool:
+    """Add a member that re-exports a declaration of the module under its own name; return whether it does."""
     name = walk.source.name(node)
     if not isinstance(walk.scopes.values.get(name), str):
         return False
     with walk.scopes.inside(""):
         term = walk.use(node, "read")
-    members.append(nodes.ObjectMember(name, term, nodes.PASSED_ON, is_optional=False))
+    members.append(nodes.ObjectMember(name, term, nodes.REEXPORTED, is_optional=False))
     return True
 
 
 def _shorthand(walk: Walk, node: Node, expected: Term, owner: str | None, members: list[nodes.ObjectMember]) -> None:
+    """Read a shorthand property of an object literal."""
     name = walk.source.name(node)
     if expected is not None and expected is not nodes.ANY:
         walk.use_member(node, "write", expected, name)
@@ -136,6 +139,7 @@ def _shorthand(walk: Walk, node: Node, expected: Term, owner: str | None, member
 def _method(
     walk: Walk, node: Node, expected: Term, owner: str | None, members: list[nodes.ObjectMember], local: int
 ) -> None:
+    """Read a method or accessor of an object literal."""
     children = node.children
     place = next(
         (child for child in children if child.type.endswith(("identifier", "property_name", "string", "number"))), None
@@ -155,7 +159,7 @@ def _method(
 
 
 def array_literal(walk: Walk, node: Node, expected: Term) -> Term:
-    """Walk an array literal; a term of its first elements."""
+    """Read an array literal and return the term of its first elements."""
     wanted = nodes.EachItem(expected) if expected is not None else None
     terms: list[Term] = []
     for child in node.children:

@@ -1,4 +1,4 @@
-"""Destructuring: which part of a value each name of a pattern receives."""
+"""Destructuring: binds each name of a pattern to its part of the value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def pattern_names(walk: Walk, node: Node) -> Iterator[str]:
-    """Every name that a pattern declares."""
+    """Yield every name that a pattern declares."""
     stack = [node]
     while stack:
         node = stack.pop()
@@ -34,7 +34,7 @@ def pattern_names(walk: Walk, node: Node) -> Iterator[str]:
 
 
 def bind_pattern(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
-    """Hand every name of a pattern to `receive`, with the term of what it is given."""
+    """Pass every name of a pattern to `receive`, with its node and the term of its value."""
     if walk.depth > MAX_DEPTH:
         walk.skim(node)
         return
@@ -62,6 +62,7 @@ def _bind_pattern(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
 
 
 def _or_default(walk: Walk, term: Term, default: Node) -> Term:
+    """Return the term of a value with a default: one of the two."""
     value = walk.expression(default, term)
     if term is None or value is None:
         return value if term is None else term
@@ -82,7 +83,7 @@ def _object_part(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
 
 
 def _part(walk: Walk, key: Node, term: Term) -> Term:
-    """The member that a key of an object pattern names; noted as a reference."""
+    """Return the term of the member that a key of an object pattern names, and note the reference."""
     kind = key.type
     if kind == "computed_property_name":
         walk.expression(key.children[1])

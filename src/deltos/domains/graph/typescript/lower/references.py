@@ -1,4 +1,4 @@
-"""References that are used in a particular way: called, written, inherited from."""
+"""References with a specific kind: call, write, inherit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def refer(walk: Walk, node: Node, kind: EdgeKind) -> Term:
-    """Walk an expression that is used as `kind` says; its term."""
+    """Read an expression that is referenced with this kind, and return its term."""
     node_kind = node.type
     if node_kind == "identifier":
         return walk.use(node, kind)
@@ -24,7 +24,7 @@ def refer(walk: Walk, node: Node, kind: EdgeKind) -> Term:
 
 
 def member(walk: Walk, node: Node, kind: EdgeKind) -> Term:
-    """Walk `object.name`; its term."""
+    """Read `object.name` and return its term."""
     children = node.children
     owner = walk.expression(children[0])
     place, source = children[-1], walk.source

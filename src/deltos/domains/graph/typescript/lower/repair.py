@@ -1,4 +1,4 @@
-"""Source that the grammar stumbles over, rewritten so that it parses: all other bytes keep their place."""
+"""Repair of valid source that the grammar cannot parse: it is rewritten with all other bytes at the same offsets."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
     from deltos.workspace.indexer import ParsedFile
 
-# `interface Box<in out T>`: the grammar does not know variance
+# `interface Box<in out T>`: the grammar does not support variance annotations
 _VARIANCE = re.compile(rb"(?<![\w$])(?:in\s+out|out|in)(?=\s+[A-Za-z_$][\w$]*\s*(?:extends\b|[=,>]))")
-# a line that may begin a call signature
+# A line that may begin with a call signature
 _SIGNATURE = re.compile(rb"\n[ \t]*[ \t](?=<[\s\w$]|\([\w$:?,\s{}\[\]]*\)?:)")
 _BLANKABLE = re.compile(rb"\S")
 _BLANKS = frozenset(b" \t\n\r\f\v")
 _MEMBER_END = b"_$>)]}'\""
-_WINDOW = 4000  # bytes of comments that may stand before a signature
+_WINDOW = 4000  # maximum bytes of comments before a signature
 
 
 def parsed_root(file: ParsedFile) -> Node | None:
-    """The root of a file's tree, parsed anew where a small rewriting avoids errors."""
+    """Return the root of a file's tree, parsed again if a rewrite reduces its parse errors."""
     tree, data = file.tree, file.data
     if tree is None or file.language is None or not tree.root_node.has_error:
         return tree.root_node if tree is not None else None
@@ -39,16 +39,16 @@ def parsed_root(file: ParsedFile) -> Node | None:
 
 
 def _without_variance(data: bytes) -> bytes:
-    """Blank out the variance of type parameters."""
+    """Replace the variance annotations of type parameters with blanks."""
 
     def blank(match: re.Match[bytes]) -> bytes:
-        return _BLANKABLE.sub(b" ", match[0]) if _may_have_variance(data, match.start()) else match[0]
+        return _BLANKABLE.sub(b" ", match[0]) if _may_begin_type_parameter(data, match.start()) else match[0]
 
     return _VARIANCE.sub(blank, data)
 
 
-def _may_have_variance(data: bytes, start: int) -> bool:
-    """Whether what stands here begins a type parameter, as far as the text before it tells."""
+def _may_begin_type_parameter(data: bytes, start: int) -> bool:
+    """Whether a type parameter may start at this offset, judging by the text before it."""
     at = start
     while at and data[at - 1] in _BLANKS:
         at -= 1
@@ -56,7 +56,7 @@ def _may_have_variance(data: bytes, start: int) -> bool:
 
 
 def _with_semicolons(data: bytes) -> bytes:
-    """Put a semicolon before every call signature that needs one, in place of a blank."""
+    """Replace a blank before each call signature with a semicolon where one is required."""
 
     def separate(match: re.Match[bytes]) -> bytes:
         return match[0][:-1] + b";" if _ends_member(data[max(0, match.start() - _WINDOW) : match.start()]) else match[0]
@@ -65,7 +65,7 @@ def _with_semicolons(data: bytes) -> bytes:
 
 
 def _ends_member(before: bytes) -> bool:
-    """Whether the text, comments aside, ends like a member that may lack its semicolon."""
+    """Whether the text, ignoring trailing comments, ends like a member without a semicolon."""
     while True:
         text = before.rstrip()
         line = text[text.rfind(b"\n") + 1 :]
@@ -79,7 +79,7 @@ def _ends_member(before: bytes) -> bool:
 
 
 def _broken_bytes(tree: Tree) -> int:
-    """How much of a file its tree did not understand."""
+    """Return the number of bytes in the parse errors of a tree."""
     total = 0
     stack = [tree.root_node]
     while stack:

@@ -1,15 +1,15 @@
-"""Statements that control: blocks, branches, loops. What a branch learns about values holds inside it."""
+"""Control flow statements: blocks, branches, loops. Facts about values hold inside the branch that establishes them."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.typescript.lower.conditions import learn, test
+from deltos.domains.graph.typescript.lower.conditions import apply_facts, test
 from deltos.domains.graph.typescript.lower.declarations import DECLARATIONS
 from deltos.domains.graph.typescript.lower.functions import object_in
 from deltos.domains.graph.typescript.lower.hoisting import HOISTED, NESTING, hoist_block
-from deltos.domains.graph.typescript.lower.modules import MODULES
+from deltos.domains.graph.typescript.lower.imports_exports import MODULES
 from deltos.domains.graph.typescript.lower.patterns import bind_pattern
 from deltos.domains.graph.typescript.nodes import EachItem, HasValue, MemberAccess, Term
 
@@ -41,7 +41,7 @@ _PUNCTUATION = frozenset("{};")
 
 
 def _exits(node: Node) -> bool:
-    """Whether control never comes out at the end of a statement."""
+    """Whether control flow never reaches the end of a statement."""
     if node.type in _EXITS:
         return True
     if node.type != "statement_block":
@@ -58,16 +58,16 @@ def _if(walk: Walk, node: Node) -> None:
         return
     tested = test(walk, parts[0])
     with walk.scopes.branched:
-        learn(walk, tested.yes)
+        apply_facts(walk, tested.yes)
         walk.statement(parts[1])
     for part in parts[2:]:
         with walk.scopes.branched:
-            learn(walk, tested.no)
+            apply_facts(walk, tested.no)
             walk.statement(part)
         if _exits(part.children[-1]):
-            learn(walk, tested.yes)
+            apply_facts(walk, tested.yes)
     if _exits(parts[1]):
-        learn(walk, tested.no)
+        apply_facts(walk, tested.no)
 
 
 def _while(walk: Walk, node: Node) -> None:
@@ -76,7 +76,7 @@ def _while(walk: Walk, node: Node) -> None:
         return
     tested = test(walk, parts[0])
     with walk.scopes.branched:
-        learn(walk, tested.yes)
+        apply_facts(walk, tested.yes)
         for part in parts[1:]:
             walk.statement(part)
 
@@ -135,13 +135,13 @@ def _switch(walk: Walk, node: Node) -> None:
 
 
 def _case(walk: Walk, node: Node, subject: Term, *, fell_through: bool) -> bool:
-    """Walk one case; whether control falls through to the next."""
+    """Read one case; return whether control falls through to the next."""
     with walk.scopes.branched:
         body = [child for child in node.children if child.is_named and child.type != "comment"]
         if node.type == "switch_case" and body:
             value = walk.expression(body.pop(0))
             if not fell_through and isinstance(subject, MemberAccess) and value is not None:
-                learn(walk, [(subject.owner, HasValue(subject.name, value), True)])
+                apply_facts(walk, [(subject.owner, HasValue(subject.name, value), True)])
         for child in body:
             walk.statement(child)
     return not body or not _exits(body[-1])

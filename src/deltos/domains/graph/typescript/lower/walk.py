@@ -1,6 +1,6 @@
-"""The state of one pass over a syntax tree: names in scope, symbols found, references noted.
+"""State of one pass over a syntax tree: names in scope, symbols, references.
 
-What each kind of node means is left to the modules beside this one, which fill a `Grammar`.
+The other modules of this package define how each node type is read; a `Grammar` collects their handlers.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ ExpressionHandler: TypeAlias = "Callable[[Walk, Node, Term], Term]"
 StatementHandler: TypeAlias = "Callable[[Walk, Node], None]"
 TypeHandler: TypeAlias = "Callable[[Walk, Node], Term]"
 
-MAX_DEPTH = 180  # levels of nesting that are understood; below them names are noted, but not their types
+MAX_DEPTH = 180  # maximum nesting that is fully read; deeper names are noted without types
 _SIGNATURE_CHARACTERS = 200
 _DOC_CHARACTERS = 400
-_SIGNATURE_BYTES = 10 * _SIGNATURE_CHARACTERS  # read to make one, white space included
-_MAX_REOPENED = 200_000  # names that parts of namespaces take over from earlier parts, in one file
-_MAX_NARROWED = 300  # values that are known more closely at one place
+_SIGNATURE_BYTES = 10 * _SIGNATURE_CHARACTERS  # bytes read for one signature, including white space
+_MAX_REOPENED = 200_000  # names that reopened namespaces take over from earlier parts, in one file
+_MAX_NARROWED = 300  # narrowed values at one place
 _ORDINAL = re.compile(r"#\d+(?=\.|$)")
 _COMMENT_MARK = re.compile(r"/\*\*?|\*/|\*|///?")
 _BLOCK_TAG = re.compile(r"@\w")
@@ -46,7 +46,7 @@ _BLOCK_TAG = re.compile(r"@\w")
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """What to do with each kind of node."""
+    """Handlers of all node types."""
 
     expressions: dict[str, ExpressionHandler]
     statements: dict[str, StatementHandler]
@@ -55,9 +55,9 @@ class Grammar:
 
 @dataclass(slots=True)
 class Routine:
-    """The function being walked: what it returns so far, and what it is expected to return.
+    """The function being read: its return values so far and the type that it is expected to return.
 
-    `returned_object` is the id of the object literal that is being returned; 0 for anything else.
+    `returned_object` is the id of the object literal that is being returned; 0 for other values.
     """
 
     returns: list[Term] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Routine:
 
 @dataclass(slots=True)
 class ClassFrame:
-    """The class being walked; `assigned` collects the members that JavaScript methods add."""
+    """The class being read; `assigned` collects the members that JavaScript methods add."""
 
     binding: Binding
     key: str
@@ -76,68 +76,68 @@ class ClassFrame:
     assigned: dict[str, tuple[Node, Term]] | None = None
 
 
-class Source:
-    """The text of one file; offsets are in bytes, lines are counted from 1."""
+class ScriptText:
+    """Text of one file; offsets are in bytes, line numbers start at 1."""
 
     def __init__(self, path: str, data: bytes) -> None:
-        self.text = data.decode("latin-1")  # one character per byte: offsets of the tree index it directly
+        self.text = data.decode("latin-1")  # one character per byte, so byte offsets of the tree are valid indexes
         self.is_ascii = data.isascii()
         self.is_javascript = path.endswith((".js", ".jsx", ".mjs", ".cjs"))
         self.has_var = "var " in self.text
         self.line_ends = [match.start() for match in re.finditer("\n", self.text)]
 
     def slice(self, start: int, end: int) -> str:
-        """The source text between two offsets."""
+        """Return the source text between two offsets."""
         text = self.text[start:end]
         return text if self.is_ascii or text.isascii() else text.encode("latin-1").decode("utf-8", "replace")
 
     def name(self, node: Node) -> str:
-        """The source text of a node."""
+        """Return the source text of a node."""
         text = self.text[node.start_byte : node.end_byte]
         return text if self.is_ascii or text.isascii() else text.encode("latin-1").decode("utf-8", "replace")
 
     def line(self, node: Node) -> int:
-        """The line a node starts on."""
+        """Return the line on which a node starts."""
         return bisect_left(self.line_ends, node.start_byte) + 1
 
     def line_at(self, offset: int) -> int:
-        """The line of an offset."""
+        """Return the line of an offset."""
         return bisect_left(self.line_ends, offset) + 1
 
 
 class Findings:
-    """What a pass has found so far; nothing in it is taken back."""
+    """Results of a pass so far; entries are only added."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ScriptText) -> None:
         self._source = source
         self.symbols: list[Symbol] = []
-        self._places: dict[str, int] = {}  # of symbols in `symbols`, by key
-        self._counts: dict[str, int] = {}  # of symbols of one qualified name
+        self._places: dict[str, int] = {}  # indexes in `symbols`, by key
+        self._counts: dict[str, int] = {}  # number of symbols by qualified name
         self.names: list[NameUse] = []
         self.type_names: list[NameUse] = []
         self.members: list[MemberUse] = []
-        self.owners: list[Term] = []  # of `members`, in the same order
+        self.owners: list[Term] = []  # owners of `members`, in the same order
         self.imports: dict[str, ImportOrigin] = {}
         self.exports: dict[str, str | ImportOrigin] = {}
-        self.stars: list[str] = []
+        self.star_exports: list[str] = []
         self.links: list[ImportLink] = []
         self.specifiers: list[ImportSite] = []
         self.declarations: dict[str, list[nodes.Declaration]] = {}
-        self.declared: list[str] = []  # the names of `declarations`, in order
-        self._declared_in: dict[str, list[str]] = {}  # the same by namespace
+        self.declared: list[str] = []  # names of `declarations`, in order
+        self._declared_in: dict[str, list[str]] = {}  # names of `declarations` by namespace
         self._reopened_left = _MAX_REOPENED
-        self.recent: list[str] = []  # declared by the current statement
+        self.recent: list[str] = []  # names that the current statement declares
         self.merges: list[Merge] = []
         self.augmented: list[Augmentation] = []
         self.expandos: dict[str, dict[str, nodes.ClassMember]] = {}
         self.prototypes: dict[str, dict[str, nodes.ClassMember]] = {}
-        self.assigned: dict[str, list[Term]] = {}  # to variables whose type shows only there
+        self.assigned: dict[str, list[Term]] = {}  # values assigned to variables without a declared type
         self.exported_value: Term = None
-        self.is_chained_export = False  # `module.exports = exports = value`: several names for one value
+        self.has_chained_exports = False  # `module.exports = exports = value`: several names for one value
         self.is_module = False
 
     def add_symbol(self, qualified: str, name: str, kind: str, node: Node, at: Node, signature: str, doc: str) -> str:
-        """Note a definition; its key."""
+        """Add a symbol and return its key."""
         key, count = qualified, self._counts.get(qualified, 1)
         while key in self._places:
             count += 1
@@ -149,7 +149,7 @@ class Findings:
         return key
 
     def add_plain_symbol(self, name: str, kind: str, offset: int) -> str:
-        """Note a definition that has no node of its own, such as one inside a comment; its key."""
+        """Add a symbol without a node of its own, such as one in a comment, and return its key."""
         key = name if name not in self._places else f"{name}#{kind}"
         self._places[key] = len(self.symbols)
         line = self._source.line_at(offset)
@@ -157,17 +157,17 @@ class Findings:
         return key
 
     def has_key(self, key: str) -> bool:
-        """Whether a symbol of this key was noted."""
+        """Whether there is a symbol with this key."""
         return key in self._places
 
     def mark_component(self, key: str) -> None:
-        """Call a symbol a component: its name is capitalised and it makes elements."""
+        """Change the kind of a symbol to component: its name is capitalised and it creates JSX elements."""
         place = self._places.get(key)
         if place is not None:
             self.symbols[place] = replace(self.symbols[place], kind="component")
 
     def declare(self, name: str, declaration: nodes.Declaration, node: Node | None = None) -> None:
-        """Add a declaration to the module's table; it merges with an earlier one of the same meaning."""
+        """Add a declaration to the module; it is merged with an earlier one of the same meaning."""
         parts = self.declarations.get(name)
         if parts is None:
             parts = self.declarations[name] = []
@@ -182,7 +182,8 @@ class Findings:
         self.recent.append(name)
 
     def declared_before(self, container: str) -> list[str]:
-        """What earlier parts of a namespace declare; a file that opens namespaces thousands of times gets less."""
+        """Return the names that earlier parts of a namespace declare; limited for files that reopen namespaces very
+        often."""
         names = self._declared_in.get(container, [])
         known = names[: max(0, self._reopened_left)]
         self._reopened_left -= len(known)
@@ -190,17 +191,17 @@ class Findings:
 
 
 class _Shadowed(Struct):
-    """The names that a scope gave a meaning, each with the one before."""
+    """Names that a scope rebound, each with its previous binding."""
 
     values: list[tuple[str, Binding | None]]
     types: list[tuple[str, TypeBinding | None]]
 
 
-# Context managers are classes: those made of generators took a tenth of the whole pass.
+# These context managers are classes because generator-based ones took a tenth of the time of a pass.
 
 
 class _NameScope:
-    """A scope: when it closes, names mean again what they meant before."""
+    """A scope that restores the previous bindings of its names when it closes."""
 
     __slots__ = ("_types", "_values", "shadowed")
 
@@ -221,7 +222,7 @@ class _NameScope:
 
 
 class _Branched:
-    """A branch: what is learnt about values in it does not hold after it."""
+    """A branch: facts about values that it establishes do not hold after it."""
 
     __slots__ = ("_former", "_scopes")
 
@@ -237,7 +238,7 @@ class _Branched:
 
 
 class _Restored:
-    """Gives one attribute of the scopes its former value back at the end of a block."""
+    """Context manager that restores the former value of an attribute of the scopes."""
 
     __slots__ = ("_attribute", "_former", "_scopes")
 
@@ -253,8 +254,8 @@ class _Restored:
         setattr(self._scopes, self._attribute, self._former)
 
 
-class _Function:
-    """The body of a function; elements that it makes count for the function around it too."""
+class _FunctionBody:
+    """The body of a function; its JSX elements also count for the enclosing function."""
 
     __slots__ = ("_enclosing", "_in_function", "_narrowed", "_routine", "_scopes")
 
@@ -276,7 +277,7 @@ class _Function:
 
 
 class Scopes:
-    """What holds where the pass is: the names in scope, what is known about values, and what encloses the place."""
+    """State at the current place: names in scope, narrowed values, and the enclosing symbol, class and function."""
 
     def __init__(self) -> None:
         self.values: dict[str, Binding] = {}
@@ -284,8 +285,8 @@ class Scopes:
         self.opened = _NameScope(self.values, self.types)
         self.locals: list[Term] = []
         self.local_keys: dict[int, str] = {}
-        self.local_uses = 0  # counts, so that declarations without any need no inlining
-        self.untyped: set[Binding] = set()  # variables whose type shows only where they are assigned
+        self.local_uses = 0  # number of uses of locals; declarations without any need no inlining
+        self.untyped: set[Binding] = set()  # variables without a declared type
         self.narrowed: dict[Term, Term] = {}
         self.branched = _Branched(self)
         self.symbol = ""  # the key of the enclosing symbol
@@ -296,52 +297,52 @@ class Scopes:
         self.in_literal = False
 
     def inside(self, symbol: str) -> _Restored:
-        """References are made by this symbol."""
+        """Attribute references to this symbol."""
         outer, self.symbol = self.symbol, symbol
         return _Restored(self, "symbol", outer)
 
     def in_part(self) -> _Restored:
-        """Object literals are values in another literal, and no longer what the symbol is made of."""
+        """Treat object literals as parts of another literal, so that they do not define members of the symbol."""
         outer, self.in_literal = self.in_literal, True
         return _Restored(self, "in_literal", outer)
 
     def contained(self, container: str) -> _Restored:
-        """Declarations belong to this namespace."""
+        """Attribute declarations to this namespace."""
         outer, self.container = self.container, container
         return _Restored(self, "container", outer)
 
     def framed(self, frame: ClassFrame | None) -> _Restored:
-        """`this` belongs to this class or object."""
+        """Bind `this` to this class or object."""
         outer, self.enclosing = self.enclosing, frame
         return _Restored(self, "enclosing", outer)
 
-    def function(self, frame: ClassFrame | None) -> _Function:
-        """The body of a function, in which `this` belongs to this class or object."""
-        return _Function(self, frame)
+    def function(self, frame: ClassFrame | None) -> _FunctionBody:
+        """Enter the body of a function in which `this` belongs to `frame`."""
+        return _FunctionBody(self, frame)
 
-    def names_here(self) -> set[str]:
-        """The names that were declared in the current function's own scope or by its parameters."""
+    def names_in_function(self) -> set[str]:
+        """Return the names declared in the current function's own scope or by its parameters."""
         return {name for scope in self.opened.shadowed[-2:] for name, _ in (*scope.values, *scope.types)}
 
     def bind_value(self, name: str, binding: Binding) -> None:
-        """Let a name stand for a value until the scope closes."""
+        """Bind a name to a value until the scope closes."""
         if self.opened.shadowed:
             self.opened.shadowed[-1].values.append((name, self.values.get(name)))
         self.values[name] = binding
 
     def bind_type(self, name: str, binding: TypeBinding) -> None:
-        """Let a name stand for a type until the scope closes."""
+        """Bind a name to a type until the scope closes."""
         if self.opened.shadowed:
             self.opened.shadowed[-1].types.append((name, self.types.get(name)))
         self.types[name] = binding
 
     def add_local(self, term: Term = None) -> int:
-        """A new local: a negative number, so that terms can tell it from flags and positions."""
+        """Create a local: a negative number, which distinguishes it from flags and positions in terms."""
         self.locals.append(term)
         return -len(self.locals)
 
     def set_local(self, local: int, term: Term) -> None:
-        """Say what a local is."""
+        """Set the term of a local."""
         self.locals[~local] = term
 
     def bind_local(self, name: str, term: Term = None) -> int:
@@ -355,14 +356,14 @@ class Scopes:
         self.bind_type(name, nodes.TypeParameterUse(name, constraint if nodes.is_light(constraint) else None))
 
     def reusable(self, term: Term) -> Term:
-        """A term that others may hold several times: a large one becomes a local, which stands for it."""
+        """Return a term that is cheap to repeat: a large term is replaced by a new local."""
         if nodes.is_light(term):
             return term
         self.local_uses += 1
         return self.add_local(term)
 
     def narrow(self, value: Term, guard: nodes.Guard, *, held: bool) -> None:
-        """From here on, know about a value what a guard tells; within `branched`."""
+        """Narrow a value by a guard from here on; must be called within `branched`."""
         term = nodes.Narrowed(self.narrowed.get(value, value), guard, held)
         if len(self.narrowed) < _MAX_NARROWED and nodes.is_light(term):
             self.narrowed[value] = term
@@ -372,24 +373,24 @@ class Walk:
     """One pass over one file."""
 
     def __init__(self, path: str, data: bytes, grammar: Grammar) -> None:
-        self.source = Source(path, data)
+        self.source = ScriptText(path, data)
         self.scopes = Scopes()
         self.found = Findings(self.source)
         self._expressions = grammar.expressions
         self._statements = grammar.statements
         self._types = grammar.types
         self.depth = 0
-        self.shared: dict[Term, Term] = {}  # equal terms, one object: they are evaluated once
-        self.properties: list[tuple[str, Term, Node]] = []  # parameters that are also members of their class
+        self.shared: dict[Term, Term] = {}  # one object for equal terms, so that they are evaluated once
+        self.properties: list[tuple[str, Term, Node]] = []  # constructor parameters that are also members
         self.comment: Node | None = None
-        self.documented: tuple[int, Term] = (-1, None)  # where a comment starts, and the type that it states
-        self._described: tuple[int, str] = (-1, "")  # where a comment starts, and its words
-        self.overloads: tuple[int, int, str] = (0, 0, "")  # a row of them: start, end, the function after it
+        self.documented: tuple[int, Term] = (-1, None)  # start of a comment and the type that it declares
+        self._cached_doc: tuple[int, str] = (-1, "")  # start of a comment and its words
+        self.overloads: tuple[int, int, str] = (0, 0, "")  # sequence of overloads: start, end, function after it
 
     # Dispatch
 
     def expression(self, node: Node, expected: Term = None) -> Term:
-        """Note what an expression refers to; its term."""
+        """Note the references in an expression and return its term."""
         handler = self._expressions.get(node.type)
         if handler is None:
             handler = _each_child
@@ -402,7 +403,7 @@ class Walk:
         return term
 
     def statement(self, node: Node) -> None:
-        """Note what a statement declares and refers to."""
+        """Note the declarations and references in a statement."""
         handler = self._statements.get(node.type)
         if handler is None:
             self.expression(node)
@@ -414,7 +415,7 @@ class Walk:
             self.depth -= 1
 
     def type(self, node: Node) -> Term:
-        """Note what a type refers to; its term."""
+        """Note the references in a type and return its term."""
         if self.depth > MAX_DEPTH:
             self.skim(node)
             return None
@@ -424,7 +425,7 @@ class Walk:
         return term
 
     def skim(self, node: Node) -> None:
-        """Note the bare names in a subtree that is nested too deeply to understand."""
+        """Note the bare names in a subtree that is nested too deeply to be read fully."""
         stack = [node]
         while stack:
             node = stack.pop()
@@ -439,13 +440,13 @@ class Walk:
     # References
 
     def use(self, node: Node, kind: EdgeKind) -> Term:
-        """Note a reference by plain name; its term."""
+        """Note a reference by plain name and return its term."""
         start, source = node.start_byte, self.source
         name = source.text[start : node.end_byte] if source.is_ascii else source.name(node)
         return self.use_name(name, start, kind)
 
     def use_name(self, name: str, start: int, kind: EdgeKind) -> Term:
-        """Note a reference to this name at this offset; its term."""
+        """Note a reference to this name at this offset and return its term."""
         scopes = self.scopes
         binding = scopes.values.get(name)
         if isinstance(binding, int):
@@ -466,7 +467,7 @@ class Walk:
         self.found.names.append(NameUse(line, self.scopes.symbol, kind, name, is_symbol))
 
     def use_type(self, node: Node, kind: EdgeKind = "type") -> TypeBinding:
-        """Note a reference to a type by plain name; what the name stands for."""
+        """Note a reference to a type by plain name and return the binding of the name."""
         name = self.source.name(node)
         binding = self.scopes.types.get(name)
         if binding is None:
@@ -498,7 +499,7 @@ class Walk:
         body: Node | None = None,
         owner: str | None = None,
     ) -> str:
-        """Note a definition; its key."""
+        """Add a symbol with its signature and documentation, and return its key."""
         start = node.start_byte
         end = min(node.end_byte, start + _SIGNATURE_CHARACTERS)
         if body is not None:
@@ -508,21 +509,22 @@ class Walk:
         return self.found.add_symbol(qualified, name, kind, node, at or node, signature, self._doc())
 
     def component(self, key: str, name: str) -> _Component:
-        """A symbol that is a component if it makes elements and its name is capitalised."""
+        """Return a context in which a symbol with a capitalised name becomes a component if it creates JSX elements."""
         return _Component(self, key, is_possible=name[:1].isupper())
 
     def _doc(self) -> str:
+        """Return the words of the comment above the current declaration, and detach the comment."""
         node, self.comment = self.comment, None
         if node is None:
             return ""
         start = node.start_byte
-        if self._described[0] != start:  # all variables of one declaration have the same comment
-            self._described = (start, _described(self.source.slice(start, node.end_byte)))
-        return self._described[1]
+        if self._cached_doc[0] != start:  # cached: all variables of one declaration share a comment
+            self._cached_doc = (start, _comment_words(self.source.slice(start, node.end_byte)))
+        return self._cached_doc[1]
 
 
 class _Component:
-    """Marks a symbol if elements are made in a block."""
+    """Context manager that marks a symbol as a component if JSX elements are created inside it."""
 
     __slots__ = ("_had_jsx", "_is_possible", "_key", "_routine", "_walk")
 
@@ -543,6 +545,7 @@ class _Component:
 
 
 def _restore(table: dict[str, Bound], shadowed: list[tuple[str, Bound | None]]) -> None:
+    """Restore the previous bindings of names."""
     for name, previous in reversed(shadowed):
         if previous is None:
             del table[name]
@@ -550,8 +553,8 @@ def _restore(table: dict[str, Bound], shadowed: list[tuple[str, Bound | None]]) 
             table[name] = previous
 
 
-def _described(comment: str) -> str:
-    """The words of a comment, without its marks, up to the first tag."""
+def _comment_words(comment: str) -> str:
+    """Return the words of a comment, without its marks, up to the first tag."""
     words: list[str] = []
     for line in comment.split("\n"):
         text = line.strip()
@@ -564,12 +567,12 @@ def _described(comment: str) -> str:
 
 
 def qualified_name(owner: str, name: str) -> str:
-    """The dotted name of a member; that its owner is the second of its name does not show."""
+    """Return the dotted name of a member, without ordinals such as `#2` in its owner's key."""
     return f"{_ORDINAL.sub('', owner)}.{name}" if owner else name
 
 
 def each_expression(walk: Walk, nodes: Iterable[Node]) -> None:
-    """Walk several expressions for what they refer to."""
+    """Read several expressions for their references."""
     for node in nodes:
         if node.is_named:
             walk.expression(node)

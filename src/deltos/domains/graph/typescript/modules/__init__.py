@@ -1,0 +1,1 @@
+"""Module resolution: import specifiers, package.json, tsconfig.json, exports and ambient declarations."""

@@ -5,21 +5,21 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.graph.kernel.dependencies import any_suffixed
+from deltos.domains.graph.kernel.dependencies import files_with_suffix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from deltos.domains.graph.typescript.modules.module import Module
-    from deltos.domains.graph.typescript.types import Declared
+    from deltos.domains.graph.typescript.types import DeclaredEntity
 
-ANY_DECLARATION_FILE = any_suffixed("d.ts")  # a dependency on every such file, also those to come
+ANY_DECLARATION_FILE = files_with_suffix("d.ts")  # also covers files that are added later
 _SUFFIXES = (".d.ts", ".d.mts", ".d.cts")
 _GLOBAL = "global."
 
 
 class _Declaring(NamedTuple):
-    """The first file that declares something for all, by its position, and under which name."""
+    """The first file that declares a name for all files, its position, and the name of the declaration in it."""
 
     position: int
     module: Module
@@ -27,9 +27,10 @@ class _Declaring(NamedTuple):
 
 
 class Ambient:
-    """What can be used without importing it, and modules that have no file.
+    """Globals, and modules that are declared without a file of their own.
 
-    `read` gives the file at a path; who asks depends on the files up to the one that has the answer.
+    `read` returns the module at a path. A lookup depends on all declaration files up to the first one that has the
+    name.
     """
 
     def __init__(
@@ -39,15 +40,16 @@ class Ambient:
         self._read = read
         self._depend_on_all = depend_on_all
 
-    def declared(self, name: str) -> Declared | None:
-        """The declaration of a global."""
+    def declared(self, name: str) -> DeclaredEntity | None:
+        """Return the declaration of a global."""
         return self._declaration(self._globals.get(name))
 
-    def exported(self, specifier: str, name: str) -> Declared | None:
-        """What `declare module 'specifier'` declares under a name."""
+    def exported(self, specifier: str, name: str) -> DeclaredEntity | None:
+        """Return the declaration of a name in `declare module 'specifier'`."""
         return self._declaration(self._exported.get(f'"{specifier}".{name}'))
 
-    def _declaration(self, declaring: _Declaring | None) -> Declared | None:
+    def _declaration(self, declaring: _Declaring | None) -> DeclaredEntity | None:
+        """Return the declaration and record a dependency on every file that could declare the name earlier."""
         self._depend_on_all((ANY_DECLARATION_FILE,))
         self._depend_on_all(self._paths if declaring is None else self._paths[: declaring.position + 1])
         return None if declaring is None else declaring.module.declared(declaring.name)

@@ -1,6 +1,6 @@
-"""Which file an import specifier names, by the rules of TypeScript and Node.
+"""Location of the file that an import specifier names, by the rules of TypeScript and Node.
 
-Knows extensions and index files; configs.py knows path mappings, packages.py package.json.
+Handles extensions and index files; `path_mappings` handles tsconfig.json, `packages` handles package.json.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.kernel.dependencies import any_called, outside_package
+from deltos.domains.graph.kernel.dependencies import external_package, files_named
 from deltos.domains.graph.typescript.facts import MANIFESTS
-from deltos.domains.graph.typescript.modules.configs import Configs
 from deltos.domains.graph.typescript.modules.packages import Packages, package_name
+from deltos.domains.graph.typescript.modules.path_mappings import TsConfigs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.facts import Manifest
 
 _EXTENSIONS = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mts", ".cts", ".mjs", ".cjs", ".json")
-_WRITTEN_AS = {
+_SOURCE_EXTENSIONS = {
     ".js": (".ts", ".tsx", ".d.ts", ".js", ".jsx"),
     ".jsx": (".tsx", ".ts", ".d.ts", ".jsx", ".js"),
     ".mjs": (".mts", ".d.mts", ".mjs", ".ts"),
@@ -31,14 +31,14 @@ _WRITTEN_AS = {
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A specifier's file; without one it is either outside the project or missing from it."""
+    """Result of locating a specifier: its path; without a path it is external, or missing from the project."""
 
     path: str | None
     is_external: bool = False
 
 
 class Locator:
-    """Finds files for specifiers; notes every file it looked for, found or not."""
+    """Locator of the files of specifiers; records every path that was checked as a dependency."""
 
     def __init__(self, project: ProjectFacts, depend: Callable[[Iterable[str]], None]) -> None:
         self._project = project
@@ -47,11 +47,11 @@ class Locator:
         self._known: dict[tuple[str, str], tuple[Located, frozenset[str]]] = {}
         self._sought: set[str] = set()
         self._manifests: dict[str, Manifest | None] = {}
-        self._configs = Configs(self._manifest)
+        self._configs = TsConfigs(self._manifest)
         self._packages = Packages(self._paths, self._manifest)
 
     def locate(self, importer: str, specifier: str) -> Located:
-        """The file that `specifier` names inside `importer`."""
+        """Return the file that `specifier` names inside `importer`."""
         known = self._known.get((importer, specifier))
         if known is None:
             self._sought = set()
@@ -61,6 +61,7 @@ class Locator:
         return known[0]
 
     def _locate(self, folder: str, specifier: str) -> Located:
+        """Locate a specifier: relative, `#` import, path mapping or package."""
         if specifier.startswith(("./", "../")) or specifier in (".", ".."):
             return Located(self._file(normpath(join(folder, specifier))))
         if specifier.startswith("#"):
@@ -71,17 +72,18 @@ class Locator:
         candidates, is_claimed = self._configs.mapping(folder).candidates(specifier)
         found = self._first(candidates)
         if found is None and not specifier.startswith(("node:", "#", "/")):
-            self._sought.update((any_called("package"), *self._packages.manifests))
+            self._sought.update((files_named("package"), *self._packages.manifests))
             found = self._first(self._packages.entry_points(specifier))
             if found is None:
-                self._sought.add(outside_package(package_name(specifier)))
+                self._sought.add(external_package(package_name(specifier)))
         return Located(found, is_external=found is None and not is_claimed)
 
     def _first(self, candidates: list[str]) -> str | None:
+        """Return the first existing source file among candidate paths."""
         return next((found for path in candidates if (found := self._file(path)) is not None), None)
 
     def _manifest(self, path: str) -> Manifest | None:
-        """What a package.json or tsconfig.json says; None where it is missing or broken."""
+        """Return the facts of a package.json or tsconfig.json; None if it is missing or invalid."""
         if not self._has(path):
             return None
         if path not in self._manifests:
@@ -90,19 +92,20 @@ class Locator:
         return self._manifests[path]
 
     def _has(self, path: str) -> bool:
+        """Whether the project has a file; records the path as a dependency."""
         self._sought.add(path)
         return path in self._paths
 
     def _file(self, path: str) -> str | None:
-        """The source file behind a path that may lack its extension or name a folder."""
+        """Return the source file at a path that may lack its extension or name a folder."""
         return next((candidate for candidate in _candidates(path) if self._has(candidate)), None)
 
 
 def _candidates(path: str) -> Iterator[str]:
-    """The files that a path may mean, best first."""
+    """Yield the files that a path may refer to, best first."""
     written = path[path.rfind(".") :] if "." in path.rpartition("/")[2] else ""
-    if written in _WRITTEN_AS:
-        yield from (path[: -len(written)] + extension for extension in _WRITTEN_AS[written])
+    if written in _SOURCE_EXTENSIONS:
+        yield from (path[: -len(written)] + extension for extension in _SOURCE_EXTENSIONS[written])
     elif written:
         yield path
     if path in (".", ""):

@@ -1,4 +1,4 @@
-"""tsconfig.json and package.json: what they say about imports. Broken ones say nothing."""
+"""Parsing of tsconfig.json and package.json: the fields that affect imports. Invalid files are ignored."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 
 
 def is_manifest(path: str) -> bool:
-    """Whether a file may say something about imports: package.json, tsconfig.json and what those extend."""
+    """Whether a file may affect imports: package.json, tsconfig.json and the configurations that they extend."""
     name = basename(path)
     return name.endswith(".json") and (name == "package.json" or "config" in name or "tsconfig" in path)
 
 
 def manifest_facts(path: str, data: bytes) -> PackageManifest | ConfigManifest | None:
-    """What a manifest says; None where it is broken or says nothing."""
+    """Return the facts of a manifest; None if it is invalid."""
     if len(data) > _MAX_BYTES:
         return None
     content = parse_json(data.decode("utf-8", "replace"))
@@ -39,7 +39,7 @@ def manifest_facts(path: str, data: bytes) -> PackageManifest | ConfigManifest |
 
 
 def parse_json(text: str) -> Json:
-    """JSON with comments and trailing commas; None where it is broken."""
+    """Parse JSON with comments and trailing commas; None if it is invalid."""
     bare = "".join(_without_comments(text.lstrip("\ufeff")))
     try:
         found: Json = json.loads("".join(_without_trailing_commas(bare)))
@@ -49,7 +49,7 @@ def parse_json(text: str) -> Json:
 
 
 def _without_comments(text: str) -> Iterator[str]:
-    """The pieces of a text, with a blank for each comment; what is never closed runs to the end."""
+    """Yield the parts of a text, with a blank for each comment; an unclosed comment ends with the text."""
     at = 0
     while mark := _QUOTE_OR_SLASH.search(text, at):
         start = mark.start()
@@ -69,7 +69,7 @@ def _without_comments(text: str) -> Iterator[str]:
 
 
 def _without_trailing_commas(text: str) -> Iterator[str]:
-    """The pieces of a text without the commas before a closing bracket."""
+    """Yield the parts of a text without commas before closing brackets."""
     at = 0
     while mark := _QUOTE_OR_COMMA.search(text, at):
         start = mark.start()
@@ -80,7 +80,7 @@ def _without_trailing_commas(text: str) -> Iterator[str]:
 
 
 def _string_end(text: str, start: int) -> int:
-    """Where the string ends that is opened at `start`."""
+    """Return the end of the string literal that starts at `start`."""
     at = start + 1
     while mark := _QUOTE_OR_ESCAPE.search(text, at):
         at = mark.end()

@@ -1,52 +1,52 @@
-"""One file as other files see it."""
+"""The interface of one file as seen by other files."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.typescript.types import Declared
+from deltos.domains.graph.typescript.types import DeclaredEntity
 
 if TYPE_CHECKING:
-    from deltos.domains.graph.typescript.facts import ModuleInterface
+    from deltos.domains.graph.typescript.facts import TypeScriptModule
     from deltos.domains.graph.typescript.nodes import Term
 
 
 class Module:
-    """One file as others see it; while it is being resolved itself, also its locals."""
+    """Interface of one file; while the file itself is resolved, also its locals."""
 
     __slots__ = (
         "_declared",
         "declarations",
+        "exported_value",
         "exports",
+        "has_chained_exports",
         "imports",
-        "is_chained",
         "is_library",
         "is_module",
         "locals",
         "path",
-        "stars",
-        "whole",
+        "star_exports",
     )
 
-    def __init__(self, path: str, interface: ModuleInterface, *, is_library: bool = False) -> None:
+    def __init__(self, path: str, interface: TypeScriptModule, *, is_library: bool = False) -> None:
         self.path = path
         self.imports = interface.imports
         self.exports = interface.exports
-        self.stars = interface.stars
-        self.whole = interface.whole
+        self.star_exports = interface.star_exports
+        self.exported_value = interface.exported_value
         self.declarations = interface.declarations
-        self.is_chained = interface.is_chained
+        self.has_chained_exports = interface.has_chained_exports
         self.is_module = interface.is_module
         self.is_library = is_library
         self.locals: list[Term] = []
-        self._declared: dict[str, Declared] = {}
+        self._declared: dict[str, DeclaredEntity] = {}
 
-    def declared(self, name: str) -> Declared | None:
-        """What the module declares under a name."""
+    def declared(self, name: str) -> DeclaredEntity | None:
+        """Return the entity that the module declares under a name."""
         known = self._declared.get(name)
         if known is None:
             parts = self.declarations.get(name)
             if parts is None:
                 return None
-            known = self._declared[name] = Declared(self, name, parts)
+            known = self._declared[name] = DeclaredEntity(self, name, parts)
         return known

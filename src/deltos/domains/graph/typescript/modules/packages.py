@@ -1,4 +1,4 @@
-"""Packages of the project: which files package.json names in `exports`, `imports` and entry fields."""
+"""Packages of the project: the files that package.json names in `exports`, `imports` and entry fields."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _EXTENSION = re.compile(r"(?:\.d)?\.[cm]?[jt]sx?$")
 
 
 def package_name(specifier: str) -> str:
-    """The package that a bare specifier begins with: `@shop/lib` of `@shop/lib/cart`."""
+    """Return the package of a bare specifier: `@shop/lib` of `@shop/lib/cart`."""
     return "/".join(specifier.split("/")[: 2 if specifier.startswith("@") else 1])
 
 
 class Packages:
-    """The packages whose package.json is part of the project."""
+    """Packages whose package.json belongs to the project."""
 
     def __init__(self, paths: Iterable[str], manifest: Callable[[str], Manifest | None]) -> None:
         self._manifest = manifest
@@ -34,7 +34,7 @@ class Packages:
         self._folders: dict[str, str] | None = None
 
     def entry_points(self, specifier: str) -> list[str]:
-        """The files that a bare specifier may mean, best first."""
+        """Return the files that a bare specifier may refer to, best first."""
         name = package_name(specifier)
         folder = self._by_name().get(name)
         if folder is None:
@@ -43,10 +43,10 @@ class Packages:
         content = self._package(join(folder, "package.json"))
         if content is None:
             return []
-        return [normpath(join(folder, path)) for path in _sources(_named(content, subpath), subpath)]
+        return [normpath(join(folder, path)) for path in _sources(_subpath_targets(content, subpath), subpath)]
 
     def own_import(self, folder: str, specifier: str) -> list[str]:
-        """The files or packages that a `#name` means in the package around a folder."""
+        """Return the files or packages that a specifier `#name` refers to in the package around a folder."""
         while True:
             content = self._package(join(folder, "package.json"))
             if content is not None:
@@ -75,8 +75,8 @@ class Packages:
         return found if isinstance(found, PackageManifest) else None
 
 
-def _named(content: PackageManifest, subpath: str) -> list[str]:
-    """What a package.json gives for a subpath: `.` or `./name`."""
+def _subpath_targets(content: PackageManifest, subpath: str) -> list[str]:
+    """Return the targets of a subpath, `.` or `./name`, in a package.json."""
     exports: Json = json.loads(content.exports)
     if exports is not None:
         if not isinstance(exports, dict) or not any(key.startswith(".") for key in exports):
@@ -86,7 +86,7 @@ def _named(content: PackageManifest, subpath: str) -> list[str]:
 
 
 def _match(table: dict[str, Json], name: str) -> list[str]:
-    """The targets of the most specific key that a name matches."""
+    """Return the targets of the most specific key that matches a name."""
     if name in table:
         return list(_leaves(table[name], 0))
     best, middle = "", ""
@@ -98,7 +98,7 @@ def _match(table: dict[str, Json], name: str) -> list[str]:
 
 
 def _leaves(target: Json, depth: int) -> Iterator[str]:
-    """The paths below a target of conditions, by preference."""
+    """Yield the paths in nested conditions of a target, by preference."""
     if isinstance(target, str):
         yield target
     elif isinstance(target, list) and depth < 8:
@@ -114,7 +114,7 @@ def _preference(condition: str) -> int:
 
 
 def _sources(targets: list[str], subpath: str) -> Iterator[str]:
-    """Targets, then the sources that they were probably built from."""
+    """Yield the targets, then the source files that they were probably built from."""
     yield from targets
     for target in targets:
         path = normpath(target)

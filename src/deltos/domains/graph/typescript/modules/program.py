@@ -1,27 +1,27 @@
-"""A project while it is resolved: modules read on demand, names looked up through imports and exports."""
+"""A project during resolution: modules read on demand, and lookup of names through imports and exports."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
 from deltos.domains.graph.kernel.memo import FixpointMemo
-from deltos.domains.graph.typescript.facts import ImportOrigin, ModuleInterface
+from deltos.domains.graph.typescript.facts import ImportOrigin, TypeScriptModule
 from deltos.domains.graph.typescript.modules.ambient import Ambient
 from deltos.domains.graph.typescript.modules.locate import Locator
 from deltos.domains.graph.typescript.modules.module import Module
 from deltos.domains.graph.typescript.nodes import ANY_NAME, NAMESPACE, InterfaceDeclaration
-from deltos.domains.graph.typescript.types import Namespace, Property
+from deltos.domains.graph.typescript.types import NamespaceType, Property
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deltos.domains.graph.kernel.resolver import ProjectFacts
     from deltos.domains.graph.typescript.nodes import Term
-    from deltos.domains.graph.typescript.types import Declared
+    from deltos.domains.graph.typescript.types import DeclaredEntity
 
     MemberOfValue = Callable[[Module, Term, str], Property | None]
 
-Found: TypeAlias = "Declared | Namespace | Property"
+Found: TypeAlias = "DeclaredEntity | NamespaceType | Property"
 
 
 class Program:
@@ -38,23 +38,23 @@ class Program:
         self._member_of_value = member_of_value
 
     def module(self, path: str) -> Module | None:
-        """A file of the project, as others see it."""
+        """Return the interface of a file and record the file as a dependency."""
         self.memo.depend(path)
         return self._read(path)
 
     def _read(self, path: str) -> Module | None:
         if path not in self._modules:
             interface = self._project.interface(path)
-            self._modules[path] = Module(path, interface) if isinstance(interface, ModuleInterface) else None
+            self._modules[path] = Module(path, interface) if isinstance(interface, TypeScriptModule) else None
         return self._modules[path]
 
     def import_module(self, module: Module, specifier: str) -> Module | None:
-        """The module that a specifier names."""
+        """Return the module that a specifier names."""
         path = self.locator.locate(module.path, specifier).path
         return self.module(path) if path is not None else None
 
     def lookup(self, module: Module, name: str) -> Found | None:
-        """What a module-level name stands for."""
+        """Return the entity that a module-level name refers to."""
         origin = module.imports.get(name)
         if origin is not None:
             found = self.imported(module, origin)
@@ -66,7 +66,7 @@ class Program:
         return found if found is not None else self.memo.ask(("global", name), lambda: self._ambient.declared(name))
 
     def is_of_library(self, name: str) -> bool:
-        """Whether the standard library has members of this name, which then tells little."""
+        """Whether the standard library has members of this name, so that the name alone identifies nothing."""
         if self._library_members is None:
             parts = [part for parts in self.library.declarations.values() for part in parts]
             tables = [part.members for part in parts if isinstance(part, InterfaceDeclaration)]
@@ -74,33 +74,34 @@ class Program:
         return name in self._library_members
 
     def imported(self, module: Module, origin: ImportOrigin) -> Found | None:
-        """What a module gets when it imports a name."""
+        """Return the entity that a module imports."""
         target = self.import_module(module, origin.specifier)
         if target is None:
             return self._ambient.exported(origin.specifier, origin.name)
         if origin.name == NAMESPACE:
-            return Namespace(target)
+            return NamespaceType(target)
         if origin.name == ANY_NAME:
-            return self._whole(target)
+            return self._required_value(target)
         return self.exported(target, origin.name)
 
     def is_certain(self, module: Module, origin: ImportOrigin) -> bool:
-        """Whether an imported name stands for what is exported, not for an equal value beside it."""
+        """Whether an imported name refers to the exported declaration itself and not to another name for the same
+        value."""
         if origin.name not in (ANY_NAME, "default"):
             return True
         target = self.import_module(module, origin.specifier)
-        return target is None or not target.is_chained
+        return target is None or not target.has_chained_exports
 
-    def _whole(self, target: Module) -> Found | None:
-        """What `require` gives: the exported value, or the module as a namespace."""
-        if isinstance(target.whole, str):
-            return self.lookup(target, target.whole)
-        if target.whole is not None:
-            return Property(target, "", target.whole)
-        return Namespace(target)
+    def _required_value(self, target: Module) -> Found | None:
+        """Return the result of `require`: the exported value, or the module as a namespace."""
+        if isinstance(target.exported_value, str):
+            return self.lookup(target, target.exported_value)
+        if target.exported_value is not None:
+            return Property(target, "", target.exported_value)
+        return NamespaceType(target)
 
     def exported(self, module: Module, name: str) -> Found | None:
-        """What a module exports under a name, through re-exports."""
+        """Return the entity that a module exports under a name, following re-exports."""
         return self.memo.ask(("export", module.path, name), lambda: self._exported(module, name))
 
     def _exported(self, module: Module, name: str) -> Found | None:
@@ -109,17 +110,18 @@ class Program:
             return self.lookup(module, entry)
         if entry is not None:
             return self.imported(module, entry)
-        if module.whole is not None:
-            return self._exported_from_whole(module, name)
+        if module.exported_value is not None:
+            return self._member_of_exported_value(module, name)
         if name == "default":
             return None
-        for specifier in module.stars:
+        for specifier in module.star_exports:
             target = self.import_module(module, specifier)
             found = self.exported(target, name) if target is not None else None
             if found is not None:
                 return found
         return None
 
-    def _exported_from_whole(self, module: Module, name: str) -> Found | None:
-        whole = self._whole(module)
-        return whole if name == "default" else self._member_of_value(module, module.whole, name)
+    def _member_of_exported_value(self, module: Module, name: str) -> Found | None:
+        """Return a member of the value that a CommonJS module exports; the value itself for `default`."""
+        exported_value = self._required_value(module)
+        return exported_value if name == "default" else self._member_of_value(module, module.exported_value, name)

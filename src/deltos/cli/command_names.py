@@ -1,0 +1,102 @@
+"""Replaces names of MCP tools in hints and notes by shell commands."""
+
+from __future__ import annotations
+
+import re
+
+# Phrases of messages in `src/` that need more than the replacement of a tool name.
+_PHRASES = {
+    "forgotten ones need forget with restore=true": "`deltos memory restore` brings forgotten ones back",
+    "forget(ids, restore=true) brings": "`deltos memory restore ID` brings",
+    "forget with restore=true": "`deltos memory restore`",
+    "timeline(around=obs id)": "`deltos memory timeline ID`",
+    "timeline(around=id)": "`deltos memory timeline ID`",
+    "get_observations(ids)": "`deltos memory show ID`",
+    "fetch(id)": "`deltos fetch ID`",
+    "(source=NAME asks one)": "(--source NAME asks one)",
+    "Pass project_path=": "Pass --project ",
+    "Omit project_path": "Omit --project",
+    "(project_id=* does)": "(--project '*' does)",
+    "project_id='all' searches": "`--project-id all` searches",
+    "Leave out project_id for the project here": "Leave out --project for the project here",
+    "search_docs, types=['schema']": "`deltos api search --type schema`",
+    "search_docs with types=['schema'] shows": "`deltos api search --type schema` shows",
+    "raise limit for more": "raise --limit for more",
+    "narrow the query, directory or file_type": "narrow the query, --directory or --type",
+    "are far less likely: limit=": "are far less likely: --limit ",
+    "narrow the query or set concise": "narrow the query or give --concise",
+    "find_symbol with path finds": "`deltos graph find --path` finds",
+    "find_symbol and search_code find the rest": "`deltos graph find` and `deltos code search` find the rest",
+    "find_symbol finds the rest": "`deltos graph find` finds the rest",
+    "find_references lists them": "`deltos graph refs` lists them",
+    "recrawl_source goes on with it": "`deltos docs recrawl` goes on with it",
+    "recrawl_source (deltos docs recrawl": "(deltos docs recrawl",
+    "crawl_status tells how far it is": "`deltos docs status` tells how far it is",
+    "Use add_source to add one": "Add one with `deltos docs add`",
+    "add_source or `deltos api add`": "`deltos api add`",
+    "Call set_working_directory with the folder": "Give the folder",
+    "Call index_repository first": "Run `deltos index` first",
+    "list_apis without filter": "See `deltos api list`",
+}
+_COMMANDS = {
+    "add_source": "deltos docs add",
+    "list_sources": "deltos docs list",
+    "remove_source": "deltos docs remove",
+    "crawl_status": "deltos docs status",
+    "recrawl_source": "deltos docs recrawl",
+    "search_docs": "deltos docs search",
+    "list_apis": "deltos api list",
+    "get_api_endpoints": "deltos api show",
+    "search_code": "deltos code search",
+    "index_repository": "deltos index",
+    "set_working_directory": "cd",
+    "find_symbol": "deltos graph find",
+    "find_references": "deltos graph refs",
+    "get_context": "deltos graph context",
+    "get_impact": "deltos graph impact",
+    "detect_circular": "deltos graph cycles",
+    "get_stats": "deltos graph stats",
+    "get_observations": "deltos memory show",
+}
+
+
+# Beginnings of lines that are notes. All other lines may quote code, pages or memories and must stay unchanged.
+_NOTE_PREFIXES = (
+    "Next: ",
+    "Note: ",
+    "showing ",
+    "Showing ",
+    "Not followed: ",
+    "Not complete: ",
+    "The crawl goes on ",
+    "crawl_status tells ",
+    "No documentation sources ",
+    "No API descriptions ",
+)
+_NOTE_PHRASES = ("shortened to fit (search_docs with types=['schema'] shows a schema whole)", "its process died ")
+# Beginnings of hints that list the user's own names.
+_NAME_LIST_PREFIXES = ("Did you mean", "Nearest: ", "Known", "Such as ", "Say which: ")
+
+
+def replace_tool_names(text: str) -> str:
+    """Replace tool names in a hint by shell commands, unless it lists names of the user."""
+    if text.startswith(_NAME_LIST_PREFIXES) or " defines " in text:
+        return text
+    text = replace_tool_names_in_note(text)
+    return re.sub(rf"\b(?:{'|'.join(_COMMANDS)})\b", lambda found: f"`{_COMMANDS[found[0]]}`", text)
+
+
+def replace_tool_names_in_note(note: str) -> str:
+    """Replace tool names in a note that quotes nothing."""
+    for phrase, replacement in _PHRASES.items():
+        note = note.replace(phrase, replacement)
+    return note
+
+
+def replace_tool_names_in_answer(answer: str) -> str:
+    """Replace tool names in the notes of an answer; its other lines stay unchanged."""
+    return "\n".join(replace_tool_names_in_note(line) if _is_note(line) else line for line in answer.split("\n"))
+
+
+def _is_note(line: str) -> bool:
+    return line.startswith(_NOTE_PREFIXES) or any(phrase in line for phrase in _NOTE_PHRASES)

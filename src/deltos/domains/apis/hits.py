@@ -1,0 +1,206 @@
+"""Search over API operations and schemas, with results rendered as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.apis.api_mentions import ApiMentions
+from deltos.domains.apis.library import ApiLibrary, api_of, location_of
+from deltos.domains.apis.model import Api, ApiHit
+from deltos.domains.apis.query import strip_opening
+from deltos.domains.apis.render import operation_line, operation_text, render_overview, render_schema
+from deltos.domains.apis.render_brief import operation_brief, operation_signature, schema_signature
+from deltos.domains.apis.search import TYPE_OF_KIND, RankedUnit, kinds_of, search_units
+from deltos.embed.embedders import api_embedder
+from deltos.errors import NotFound
+from deltos.text.translation import translate_to_english
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from deltos.domains.apis.outline import Resolve
+    from deltos.meaning import Meaning
+    from deltos.progress import Progress
+    from deltos.store.apis import ApiRow, UnitRow
+
+HIT_CHARACTERS = 2_400
+BRIEF_CHARACTERS = 1_800
+SIGNATURE_CHARACTERS = 400
+FULL_CHARACTERS = 40_000
+ID_PREFIX = "api:"
+MAX_TAG_OPERATIONS = 40
+_EMBED_BATCH_SIZE = 64
+
+
+class ApiSearcher:
+    """Searches operations and schemas of indexed APIs and fetches one by its id."""
+
+    def __init__(self, library: ApiLibrary, meaning: Callable[[], Meaning | None] = lambda: None) -> None:
+        self._library = library
+        self._meaning = meaning
+
+    def search(
+        self,
+        query: str,
+        *,
+        api_name: str = "",
+        types: Sequence[str] = (),
+        limit: int = 10,
+        brief: bool = False,
+        without: Sequence[int] = (),
+    ) -> list[ApiHit]:
+        """Return the best matches for `query`, best first.
+
+        Without `api_name`, search the APIs that the query mentions, or all of them. APIs whose ids are in `without` are
+        skipped. Raise NotFound for an unknown `api_name`.
+
+        With `brief`, render the first hit with everything a call needs and the others as one or two lines.
+        """
+        kinds = kinds_of(types)
+        if types and not kinds:
+            return []
+        mentions = ApiMentions((api_name,), _normalised_question(query)) if api_name else self.named_in(query, without)
+        query = mentions.question
+        meaning = self._meaning()
+        similarities = meaning.compare(query) if meaning else None
+        with self._library.store.snapshot():
+            rows = [row for name in mentions.names for row in self._library.group(name)]
+            found = search_units(
+                self._library.store,
+                query,
+                api_id=rows[0].id if len(rows) == 1 else None,
+                kinds=kinds,
+                limit=limit,
+                similarities=similarities,
+                model=api_embedder() if meaning else None,
+                without=(*(self._library.ids_except(rows) if len(rows) > 1 else self._library.hidden_ids()), *without),
+            )
+            renderer = _HitRenderer(self._library)
+            if not brief:
+                return [renderer.hit(unit, HIT_CHARACTERS) for unit in found]
+            return [renderer.brief(unit, is_first=not position) for position, unit in enumerate(found)]
+
+    def named_in(self, query: str, without: Collection[int] = ()) -> ApiMentions:
+        """Return the APIs that a query mentions, and the query without those mentions."""
+        return self._library.named_in(_normalised_question(query), without)
+
+    def read(self, progress: Progress) -> None:
+        """Embed all pending units, so that the caller who adds an API waits instead of the next search."""
+        meaning, done = self._meaning(), 0
+        total = self.count_searchable()
+        while meaning and (read := meaning.catch_up(progress.cancelled, at_most=_EMBED_BATCH_SIZE)):
+            done += read
+            progress.report(min(done, total), total, "parts embedded")
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether some units are not embedded yet."""
+        meaning = self._meaning()
+        return meaning is not None and meaning.is_behind
+
+    def fetch(self, unit_id: str) -> ApiHit:
+        """Return the full text of the unit with an id such as `api:stripe:POST /v1/refunds`."""
+        name, _, key = unit_id.removeprefix(ID_PREFIX).partition(":")
+        with self._library.store.snapshot():
+            row = self._library.known(name)
+            unit = self._library.store.unit(row.id, key) if row else None
+            if row is None or unit is None:
+                raise NotFound(
+                    f"No operation or schema with id '{unit_id}'", hint="Search again: the API may have changed."
+                )
+            return _HitRenderer(self._library).hit(RankedUnit(unit, row.name, 1.0), FULL_CHARACTERS)
+
+    def count_searchable(self, api_name: str = "") -> int:
+        """Return the number of searchable units: operations, schemas, tags and overviews."""
+        store = self._library.store
+        if api_name:
+            return sum(store.count_searchable(row.id) for row in self._library.group(api_name))
+        return store.count_searchable() - sum(map(store.count_searchable, self._library.hidden_ids()))
+
+
+def _normalised_question(query: str) -> str:
+    """Translate a query to English and remove an opening such as "which endpoint"."""
+    return strip_opening(translate_to_english(query) or query)
+
+
+class _HitRenderer:
+    """Renders units as hits; loads each API once."""
+
+    def __init__(self, library: ApiLibrary) -> None:
+        self._library = library
+        self._opened: dict[str, tuple[ApiRow, Api, Resolve]] = {}
+
+    def hit(self, found: RankedUnit, characters: int) -> ApiHit:
+        """Render a unit in full, in at most `characters`."""
+        row, api, resolve = self._open(found.api_name)
+        return self._hit(found, self._text(found.row, row, api, resolve, characters))
+
+    def brief(self, found: RankedUnit, *, is_first: bool) -> ApiHit:
+        """Render a unit for a list: the first hit with what a call needs, the others in one or two lines."""
+        row, api, resolve = self._open(found.api_name)
+        unit = found.row
+        if unit.kind in ("operation", "webhook"):
+            operation = self._library.operation(unit)
+            if is_first:
+                text = operation_brief(operation, api.overview, resolve, characters=BRIEF_CHARACTERS)
+            else:
+                text = operation_signature(operation, resolve, characters=SIGNATURE_CHARACTERS)
+            return self._hit(found, text, f"{api.overview.title or api.name} > {unit.grouping}")
+        if unit.kind in ("schema", "message") and not is_first:
+            value = self._library.value(unit)
+            return self._hit(found, schema_signature(unit.title, value, resolve, characters=SIGNATURE_CHARACTERS))
+        return self._hit(found, self._text(unit, row, api, resolve, BRIEF_CHARACTERS))
+
+    def _hit(self, found: RankedUnit, text: str, section: str = "") -> ApiHit:
+        _, api, _ = self._open(found.api_name)
+        unit = found.row
+        return ApiHit(
+            id=f"{ID_PREFIX}{api.name}:{unit.key}",
+            api_name=api.name,
+            api_version=api.overview.version,
+            type=TYPE_OF_KIND[unit.kind],
+            citation=f"{location_of(api)}{unit.pointer}",
+            section=section or _section(api, unit),
+            title=f"{unit.method} {unit.path} — {unit.title}" if unit.path else unit.title,
+            text=text,
+            score=found.score,
+            confidence=found.confidence,
+            is_clear=found.is_clear,
+            is_semantic_match=found.is_semantic_match,
+        )
+
+    def _open(self, name: str) -> tuple[ApiRow, Api, Resolve]:
+        if name not in self._opened:
+            row = self._library.row(name)
+            self._opened[name] = (row, api_of(row), self._library.resolver(row.id))
+        return self._opened[name]
+
+    def _text(self, unit: UnitRow, row: ApiRow, api: Api, resolve: Resolve, characters: int) -> str:
+        if unit.kind in ("operation", "webhook"):
+            operation = self._library.operation(unit)
+            return operation_text(operation, api.overview, resolve, characters=characters)
+        if unit.kind in ("schema", "message"):
+            schema = self._library.value(unit)
+            described = schema.get("description") if isinstance(schema, dict) else ""
+            about = described if isinstance(described, str) else ""
+            return render_schema(unit.title, schema, resolve, description=about, characters=characters)
+        operations = self._library.store.units(row.id, ("operation", "webhook"))
+        if unit.kind == "tag":
+            lines = [operation_line(each) for each in operations if each.grouping == unit.grouping]
+            about = self._library.value(unit) or ""
+            text = "\n".join([*([about] if about else []), *lines[:MAX_TAG_OPERATIONS]])
+            return text[:characters]
+        groups: dict[str, int] = {}
+        for each in operations:
+            groups[each.grouping] = groups.get(each.grouping, 0) + 1
+        return render_overview(api, list(groups.items()))[:characters]
+
+
+def _section(api: Api, unit: UnitRow) -> str:
+    """Return `API > tag > operation`, the position of a unit in its API."""
+    title = api.overview.title or api.name
+    if unit.kind in ("operation", "webhook"):
+        return f"{title} > {unit.grouping} > {unit.title}"
+    if unit.kind in ("schema", "message"):
+        return f"{title} > {'Messages' if unit.kind == 'message' else 'Schemas'} > {unit.title}"
+    return f"{title} > {unit.title}" if unit.kind == "tag" else title

@@ -1,0 +1,29 @@
+"""Learned ranking of operations; `benchmarks/train_api_ranker.py` learns the weights."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deltos.domains.apis.features import OperationFeatures
+
+if TYPE_CHECKING:
+    from deltos.embed.protocol import Vectors
+
+WEIGHTS_FILE = Path(__file__).with_name("operation_weights.json")
+
+
+def score_operations(rows: Vectors) -> list[float]:
+    """Return one score per row of `OperationFeatures`, comparable within one query."""
+    scores: list[float] = (rows @ _weights()).tolist()
+    return scores
+
+
+@cache
+def _weights() -> Vectors:
+    stored = json.loads(WEIGHTS_FILE.read_text("utf-8"))["weights"]
+    return np.array([stored[name] for name in OperationFeatures._fields], np.float32)

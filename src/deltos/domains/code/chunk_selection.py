@@ -1,0 +1,231 @@
+"""Select the chunks to show of each ranked file: the best one and sometimes a second."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from deltos.domains.code.candidates import pooled_similarities, query_weights
+from deltos.domains.code.features import BEST_CHUNKS
+from deltos.text.identifiers import dotted
+from deltos.text.words import shared_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from deltos.domains.code.candidates import Corpus
+    from deltos.domains.code.features import CandidateFile, Weights
+    from deltos.domains.code.model import FoundBy
+    from deltos.domains.code.query import CodeQuery
+    from deltos.domains.code.similarity_statistics import SimilarityStatistics
+    from deltos.store.code import Code, CodeChunkRow, CodeChunkWords, DefinitionRecord
+
+# A file that covers a smaller share of the query's terms was found by similarity or by its commits, and is marked so.
+_MIN_COVERAGE = 0.2
+_MIN_DEVIATIONS = 1.0  # above the mean similarity; a file below it was found by its commits
+_MAX_DEFINITIONS = 2  # requested definitions shown of one file
+_SECOND_CHUNK_FACTOR = 0.9  # confidence of the second chunk, relative to its file
+# How far a second chunk may score below the best one of its file. The margin of the first file is larger: 9 % of 300
+# first files have their answer in the second chunk (benchmarks/RESULTS.md, "What an answer costs").
+_FIRST_FILE_MARGIN, _OTHER_FILES_MARGIN = 1.2, 0.4
+_FILES_BEFORE_SECOND = 3
+# Fitted to 476 questions with known answer lines, cross-validated by repository: 0.73 of the first files show a line of
+# the answer, compared with 0.67 for terms alone with similarity as a fallback.
+(
+    _BM25_WEIGHT,
+    _COVERAGE_WEIGHT,
+    _RARE_WEIGHT,
+    _SYMBOL_WEIGHT,
+    _DOC_WEIGHT,
+    _DEVIATION_WEIGHT,
+    _UNNAMED_WEIGHT,
+    _LENGTH_WEIGHT,
+) = 1.0, 2.0, 1.5, 1.3, 0.75, 0.6, -1.0, 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class RankedChunk:
+    """A chunk selected for the answer, with its confidence.
+
+    `line` is the requested line, if any. `found_by` is "meaning" or "commits" if the chunk has hardly any term of the
+    query. `corpus` is the index of its project among the searched projects.
+    """
+
+    chunk: CodeChunkRow
+    confidence: float
+    line: int = 0
+    found_by: FoundBy = "words"
+    corpus: int = 0
+
+
+def select_chunks(
+    corpora: Sequence[Corpus], ranked: Sequence[tuple[CandidateFile, float]], query: CodeQuery
+) -> list[RankedChunk]:
+    """Return one chunk per file in order of rank, with second chunks: that of the first file near the top, the others
+    last."""
+    firsts: list[RankedChunk] = []
+    seconds: list[RankedChunk] = []
+    second_of_first: list[RankedChunk] = []
+    scorers = _chunk_scorers(corpora, [candidate for candidate, _ in ranked], query)
+    for candidate, confidence in ranked:
+        seconds_of_file = seconds if firsts else second_of_first
+        chunks = scorers[candidate.corpus].select(candidate, _OTHER_FILES_MARGIN if firsts else _FIRST_FILE_MARGIN)
+        found_by, corpus = _found_by(candidate), candidate.corpus
+        firsts += [RankedChunk(first.chunk, confidence, first.line, found_by, corpus) for first in chunks[:1]]
+        second_confidence = confidence * _SECOND_CHUNK_FACTOR
+        seconds_of_file += [
+            RankedChunk(second.chunk, second_confidence, second.line, found_by, corpus) for second in chunks[1:2]
+        ]
+    # A requested definition comes directly after the first; a chunk that merely scores well comes after other files.
+    place = 1 if second_of_first and second_of_first[0].line else _FILES_BEFORE_SECOND
+    max_confidence = min((each.confidence for each in firsts[:place]), default=1.0)
+    second_of_first = [replace(each, confidence=min(each.confidence, max_confidence)) for each in second_of_first]
+    return firsts[:place] + second_of_first + firsts[place:] + seconds
+
+
+def _found_by(candidate: CandidateFile) -> FoundBy:
+    """Return the signal that found a file; its terms take precedence if it covers enough of the query."""
+    if not candidate.similar_chunks or candidate.coverage >= _MIN_COVERAGE:
+        return "words"
+    is_dissimilar = not candidate.is_semantic_match or candidate.deviations < _MIN_DEVIATIONS
+    return "commits" if candidate.is_commit_match and is_dissimilar else "meaning"
+
+
+def chunks_covering(chunks: Sequence[CodeChunkRow], lines: Iterable[int]) -> list[RankedChunk]:
+    """Return the chunks that contain any of the lines, each with the first such line."""
+    found: dict[int, RankedChunk] = {}
+    for line in lines:
+        for chunk in chunks:
+            if chunk.start_line <= line <= chunk.end_line:
+                found.setdefault(chunk.id, RankedChunk(chunk, 1.0, line))
+    return list(found.values())
+
+
+def covered_lines(chunks: Sequence[CodeChunkRow], lines: Sequence[int], *, one_per_chunk: bool = False) -> list[int]:
+    """Return the lines (ascending) that lie in a chunk of the file, or only the first line of each chunk."""
+    covered: list[int] = []
+    position, last = 0, -1
+    for line in lines:
+        while position < len(chunks) and chunks[position].end_line < line:
+            position += 1
+        if position < len(chunks) and chunks[position].start_line <= line and not (one_per_chunk and position == last):
+            covered.append(line)
+            last = position
+    return covered
+
+
+def _chunk_scorers(
+    corpora: Sequence[Corpus], candidates: Sequence[CandidateFile], query: CodeQuery
+) -> dict[int, _ChunkScorer]:
+    """Return a scorer for each project that has candidates; term weights are shared by all projects."""
+    if not candidates:
+        return {}
+    weights = query_weights(corpora, query)
+    statistics = pooled_similarities(corpora)
+    return {
+        number: _ChunkScorer(
+            corpora[number], [each for each in candidates if each.corpus == number], query, weights, statistics
+        )
+        for number in dict.fromkeys(candidate.corpus for candidate in candidates)
+    }
+
+
+class _ChunkScorer:
+    """Scores the chunks of candidate files; reads the data of all candidates at once."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        candidates: Sequence[CandidateFile],
+        query: CodeQuery,
+        weights: Weights,
+        statistics: SimilarityStatistics,
+    ) -> None:
+        store, similarities = corpus.store, corpus.evidence.similarities
+        self._store = store
+        self._query = query
+        pools = [(*candidate.chunk_ids[:BEST_CHUNKS], *candidate.similar_chunks) for candidate in candidates]
+        ids = list(dict.fromkeys(chunk_id for pool in pools for chunk_id in pool))
+        self._chunks: Mapping[int, CodeChunkRow] = store.chunks(ids)
+        self._words: Mapping[int, CodeChunkWords] = corpus.chunk_words(ids)
+        self._deviations: dict[int, float] = {}
+        if similarities:
+            for candidate, pool in zip(candidates, pools, strict=True):
+                self._deviations |= similarities.deviations_of(candidate.file.id, pool, statistics)
+        self._weights = weights
+
+    def select(self, candidate: CandidateFile, margin: float) -> list[RankedChunk]:
+        """Return the chunks of a file to show, best first: requested definitions, otherwise chunks within `margin` of
+        the best.
+
+        Empty if the file has only blank lines.
+        """
+        file_id = candidate.file.id
+        lines = [*candidate.lines, *_requested_lines(self._store, candidate, self._query)][:_MAX_DEFINITIONS]
+        defining = chunks_covering(self._store.chunks_at(file_id, lines), lines) if lines else []
+        shown: dict[int, RankedChunk] = {}
+        for ranked in [*defining, *([] if defining else self._best(candidate, margin))]:
+            shown.setdefault(ranked.chunk.id, ranked)
+        return list(shown.values()) or [RankedChunk(chunk, 1.0) for chunk in self._store.first_chunk(file_id)]
+
+    def _best(self, candidate: CandidateFile, margin: float) -> list[RankedChunk]:
+        """Return the chunks that score within `margin` of the best one, best first."""
+        bm25 = dict(zip(candidate.chunk_ids[:BEST_CHUNKS], candidate.chunk_scores, strict=False))
+        best_bm25 = max(bm25.values(), default=0.0) or 1.0
+        pool = [chunk_id for chunk_id in dict.fromkeys((*bm25, *candidate.similar_chunks)) if chunk_id in self._chunks]
+        scores = {
+            chunk_id: _BM25_WEIGHT * bm25.get(chunk_id, 0.0) / best_bm25 + self._score(chunk_id) for chunk_id in pool
+        }
+        order = sorted(pool, key=lambda chunk_id: -scores[chunk_id])
+        return [RankedChunk(self._chunks[each], 1.0) for each in order if scores[each] >= scores[order[0]] - margin]
+
+    def _score(self, chunk_id: int) -> float:
+        """Score a chunk by its terms, symbol, documentation and similarity; BM25 is added by the caller."""
+        words = self._words[chunk_id]
+        in_symbol = self._weights.found_among(words.symbol)
+        in_doc = self._weights.found_among(words.doc)
+        anywhere = self._weights.found_among(words.body) | in_symbol | in_doc
+        return (
+            _COVERAGE_WEIGHT * self._weights.share(anywhere)
+            + _RARE_WEIGHT * self._weights.rare_share(anywhere)
+            + _SYMBOL_WEIGHT * self._weights.share(in_symbol)
+            + _DOC_WEIGHT * self._weights.share(in_doc)
+            + _DEVIATION_WEIGHT * self._deviations.get(chunk_id, 0.0)
+            + _UNNAMED_WEIGHT * (not self._chunks[chunk_id].symbol)
+            + _LENGTH_WEIGHT * math.log(1 + words.body.count(" "))
+        )
+
+
+def _requested_lines(store: Code, candidate: CandidateFile, query: CodeQuery) -> list[int]:
+    """Return the lines of the definitions that the query names, best first; a member comes before its class.
+
+    `A.b` requests member `b` of `A`; so does "the b of A".
+    """
+    named = [each for each in candidate.definitions if each.name in query.names] or candidate.definitions
+    named = sorted(named, key=lambda each: -_names_container(each, query))
+    members = _named_members(store, candidate.file.id, named, query) if query.kind == "words" else []
+    return [each.line for each in (*members, *named)]
+
+
+def _names_container(definition: DefinitionRecord, query: CodeQuery) -> bool:
+    """Whether the query names the definition together with its container."""
+    qualified = f"{definition.container}.{definition.name}"
+    return any("." in name and f".{qualified}".endswith(f".{name}") for name in map(dotted, query.names))
+
+
+def _named_members(
+    store: Code, file_id: int, named: Sequence[DefinitionRecord], query: CodeQuery
+) -> list[DefinitionRecord]:
+    """Return the members of a named class whose names are spelled out in the query, longest match first."""
+    places = [(file_id, each.line, each.end_line) for each in named[:_MAX_DEFINITIONS] if each.end_line > each.line]
+    words = shared_words()
+    own = {word for each in named for word in words.of(each.name).split()}
+    remaining_terms = set(query.terms) - own
+    found: dict[DefinitionRecord, int] = {}
+    for inside in store.definitions_in(places) if places and remaining_terms else ():
+        for member in inside:
+            name_words = set(words.of(member.name).split())
+            if member not in named and name_words and name_words <= remaining_terms:
+                found[member] = len(name_words)
+    return sorted(found, key=lambda member: -found[member])

@@ -1,0 +1,50 @@
+"""Split a question that asks for two things; a doubtful question is not split. Knows text only."""
+
+from __future__ import annotations
+
+from deltos.text.stop_words import QUESTION_WORDS, STOP_WORDS
+from deltos.text.words import plain_words
+
+_QUESTION_STARTS = ("how", "where", "what", "which", "why", "when", "who")
+_SEPARATORS = ("? ", "; ", ". ", ", and ", " and ")
+_PRONOUNS = frozenset("it its they them their this that these those he she".split())
+_INCOMPLETE_ENDINGS = tuple(f" {word}" for word in (*_QUESTION_STARTS, "whether", "if"))
+_MIN_CONTENT_WORDS = 2  # in each part, without stop words
+
+
+def split_question(question: str) -> list[str]:
+    """Return the two questions of a compound question, each self-contained; an empty list if it is one question."""
+    flat = " ".join(question.split())
+    if not _starts_question(flat):
+        return []
+    for joint in _SEPARATORS:
+        at = flat.find(joint)
+        while at >= 0:
+            first, second = flat[:at], flat[at + len(joint) :].removeprefix("and ")
+            if _starts_question(second) and not split_question(second) and (parts := _completed(first, second)):
+                return parts
+            at = flat.find(joint, at + 1)
+    return []
+
+
+def _starts_question(text: str) -> bool:
+    """Whether a text begins like an independent question: `when is`, not `when to`."""
+    words = text.lower().split(maxsplit=2)
+    return len(words) > 2 and words[0] in _QUESTION_STARTS and words[1] != "to"
+
+
+def _completed(first: str, second: str) -> list[str]:
+    """Return both parts; pronouns in the second are completed with the subject of the first."""
+    first_words = _content_words(first)
+    if first.lower().endswith(_INCOMPLETE_ENDINGS):
+        return []
+    if _PRONOUNS.intersection(second.lower().rstrip("?").split()):
+        second = f"{second.rstrip('?')} {' '.join(first_words[:-1] or first_words)}"
+    have_content = len(first_words) >= _MIN_CONTENT_WORDS and len(_content_words(second)) >= _MIN_CONTENT_WORDS
+    return [first, second] if have_content else []
+
+
+def _content_words(text: str) -> list[str]:
+    """Return the words without stop words and pronouns."""
+    ignored = STOP_WORDS | QUESTION_WORDS | _PRONOUNS
+    return [word for word in plain_words(text) if word.lower() not in ignored]

@@ -1,0 +1,412 @@
+"""Error messages in a query: detect them and match them to string literals in code with placeholders for values.
+
+Independent of storage; the search decides which code is compared.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.text.stop_words import CHANGE_VERBS, INTERROGATIVES
+from deltos.text.words import shared_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_MIN_WORDS, _MIN_CHARACTERS = 3, 12
+_MIN_CERTAIN_WORDS, _MIN_CERTAIN_CHARACTERS = 2, 8  # if the text is certainly a message
+# Minimum share of the message's words that occur in the string literal; the others are values.
+_MIN_SHARE, _MIN_CERTAIN_SHARE = 0.6, 0.5
+_QUOTES = "\"'`"
+_QUOTE = re.compile("[\"'`]")
+_COMMENTS = ("#", "//", "/*", "*", "--", ";")
+_NON_MESSAGE_WORDS = INTERROGATIVES | CHANGE_VERBS  # first words of questions and commit subjects
+_MAX_WORDS = 60
+_MAX_LINE_CHARACTERS = 2_000
+_MAX_LINES, _MAX_MESSAGES = 100, 4
+_MAX_KIND_WORDS = 2  # `Uncaught TypeError`
+_ERROR_KINDS = ("error", "exception", "panic", "fatal", "warning", "failure", "fault", "caused by")
+_MAX_JOINED_LINES = 5  # the strings of one message may be concatenated over this many lines
+_MAX_TEXTS = 20  # strings considered in those lines
+_WINDOW_WORDS, _MIN_WINDOW_LETTERS = 3, 8  # words of a window, and the minimum of its letters and digits
+_ADJACENT_WORDS, _ADJACENT_WORDS_CERTAIN = 3, 2  # adjacent words that a chunk must contain
+END_MARKS = ".!… \t"
+
+# Most messages about a refusal contain one of these words.
+_REFUSAL_WORDS = frozenset(
+    """not cannot can't couldn't doesn't isn't wasn't won't didn't unable failed fails failure invalid illegal missing
+    unexpected expected unknown unsupported undefined unrecognized unresolved must required denied refused forbidden
+    exceeded exceeds already no malformed deprecated timed expired corrupt conflict unreachable unavailable
+    mismatch duplicate too""".split()
+)
+# Placeholders and escapes in string literals of all languages: `%s`, `%(a)d`, `{}`, `{a!r}`, `${a}`, `#{a}`, `$a`,
+# `\(a)`, `~p`, `\n`.
+_PLACEHOLDER = re.compile(
+    r"%(?:\([^()]*\))?[-+#0-9.*$]*(?:[A-Za-z@]|$)|[#$@%]?\{[^{}]*\}|[{}]|\$[A-Za-z_]\w*|\\\([^()]*\)|\\.|~[a-zA-Z]\b"
+)
+# Values in a message as the user sees it: in quotes or brackets.
+_VALUE = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'|`[^`]*`|[\[{(<][^\[\](){}<>]*[\])}>]")
+_VALUE_SIGNS = frozenset("0123456789/\\=")  # in numbers, paths, addresses and settings
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorMessage:
+    """A text that may be an error message.
+
+    `is_certain` is set if quotes, an error kind before it, or its wording show that it is a message. Matching code must
+    contain at least `min_words` of its words.
+    """
+
+    text: str
+    is_certain: bool = False
+    min_words: int = _MIN_WORDS
+
+
+class MessageMatch(NamedTuple):
+    """String literals of the code that occur in a message in order.
+
+    `score` is the number of their letters and digits; `is_complete` is set if the message contains all of them.
+    """
+
+    score: float = 0.0
+    parts: tuple[str, ...] = ()
+    is_complete: bool = False
+
+
+def find_messages(query: str) -> list[ErrorMessage]:
+    """Return the possible messages in a query, most probable first.
+
+    These are the text after `ValueError: `, quoted texts, and a whole one-line query that is not a question.
+    """
+    certain = [
+        text for line in query.split("\n")[:_MAX_LINES] for text in (*_after_error_kind(line), *_in_quotes(line))
+    ]
+    found = [certain_message(text) for text in dict.fromkeys(certain) if _is_long_enough(text)]
+    whole = [_whole_query(query)] if _may_be_message(query) else []
+    first = whole if whole and whole[0].is_certain and not _after_error_kind(query) else []
+    return [*first, *found[:_MAX_MESSAGES], *(whole if not first else ())]
+
+
+def certain_message(text: str) -> ErrorMessage:
+    """Return a text as a message that is certain."""
+    return ErrorMessage(text, is_certain=True, min_words=_MIN_CERTAIN_WORDS)
+
+
+def _whole_query(query: str) -> ErrorMessage:
+    """Return the whole query as a message."""
+    refuses, is_filled = _refuses(query), _VALUE.search(query[:_MAX_LINE_CHARACTERS]) is not None
+    is_sentence = query[:1].isupper() and query[1:2].islower()
+    if refuses + is_filled + is_sentence > 1 or _after_error_kind(query):
+        return certain_message(query)
+    return ErrorMessage(query, is_certain=refuses and len(query.split()) >= _MIN_WORDS)
+
+
+def _is_long_enough(text: str) -> bool:
+    return len(text) >= _MIN_CERTAIN_CHARACTERS and len(text.split()) >= _MIN_CERTAIN_WORDS
+
+
+def _may_be_message(query: str) -> bool:
+    """Whether a query is one line and neither a question nor a commit subject."""
+    first = query.split(maxsplit=1)[:1]
+    return (
+        "\n" not in query
+        and not query.rstrip().endswith("?")
+        and bool(first)
+        and first[0].lower() not in _NON_MESSAGE_WORDS
+    )
+
+
+def _refuses(query: str) -> bool:
+    """Whether a query contains a word of refusal, as most messages do."""
+    words = query.lower().replace("’", "'").split()[:_MAX_WORDS]
+    return any(word.strip(".,:;!()") in _REFUSAL_WORDS for word in words)
+
+
+def _after_error_kind(line: str) -> list[str]:
+    """Return the text after the kind of an error in a line: `RuntimeError: `, `panic: `, `Fatal error: Uncaught
+    OSError: `."""
+    parts = line[:_MAX_LINE_CHARACTERS].split(": ")
+    for number, part in enumerate(parts[:-1]):
+        if part.lower().endswith(_ERROR_KINDS) and not _is_kind(parts[number + 1 :]):
+            return [": ".join(parts[number + 1 :]).strip()]
+    return []
+
+
+def _is_kind(parts: Sequence[str]) -> bool:
+    """Whether the first part is an error kind too and another part follows."""
+    name = parts[0].rpartition(" ")[2]
+    is_class = not name.islower() and name.lower().endswith(_ERROR_KINDS)
+    return len(parts) > 1 and is_class and len(parts[0].split()) <= _MAX_KIND_WORDS
+
+
+def _in_quotes(line: str) -> list[str]:
+    """Return the quoted texts in a line."""
+    found: list[str] = []
+    at, line = 0, line[:_MAX_LINE_CHARACTERS]
+    while at < len(line):
+        mark = line[at]
+        if mark in _QUOTES and not line[at - 1 : at].isalnum() and (closed := _closing(line, mark, at + 1)) > 0:
+            found.append(line[at + 1 : closed].strip())
+            at = closed
+        at += 1
+    return found
+
+
+def _closing(line: str, mark: str, start: int) -> int:
+    """Return the offset of the closing quote, which no word may follow; -1 if there is none."""
+    at = line.find(mark, start)
+    while at >= 0 and line[at + 1 : at + 2].isalnum():
+        at = line.find(mark, at + 1)
+    return at
+
+
+def match_message(message: ErrorMessage, contents: Iterable[str]) -> MessageMatch:
+    """Return the best match between a message and the string literals of the contents.
+
+    A match is a sequence of literals around placeholders, otherwise the longest run of words. A certain message may
+    also be contained in any line as a whole.
+    """
+    matcher = _MessageMatcher(message)
+    best = MessageMatch()
+    for content in contents:
+        lines = content.split("\n")
+        if (
+            message.is_certain
+            and matcher.is_enough
+            and any(matcher.whole in line and not _is_comment(line) for line in lines)
+        ):
+            return MessageMatch(_letters(matcher.whole), (matcher.whole,), is_complete=True)
+        best = max(
+            best, matcher.match_placeholders(lines), matcher.longest_run_match(lines), key=lambda stated: stated.score
+        )
+    return best
+
+
+def fixed_text(message: ErrorMessage) -> str:
+    """Return the message without the parts that look like values."""
+    return " ".join(_fixed_pieces(message)) or message.text
+
+
+def adjacent_stems(message: ErrorMessage) -> tuple[str, ...]:
+    """Return sequences of stems, with spaces around them, one of which a chunk with the message must contain.
+
+    A certain message may contain many values, so that fewer adjacent words are required.
+    """
+    count = _ADJACENT_WORDS_CERTAIN if message.is_certain else _ADJACENT_WORDS
+    found: dict[str, None] = {}
+    for piece in _fixed_pieces(message):
+        words = [stems for word in piece.split()[:_MAX_WORDS] if (stems := shared_words().of(word))]
+        flat = " ".join(words).split()
+        adjacent = flat if message.is_certain else words
+        for first in range(max(1, len(adjacent) - count + 1)) if len(flat) >= count else ():
+            found[f" {' '.join(adjacent[first : first + count])} "] = None
+    return tuple(found)
+
+
+def word_windows(message: ErrorMessage) -> tuple[str, ...]:
+    """Return runs of words of a message, one of which code with the message must contain; none spans a value.
+
+    Empty if nothing in the message looks like a value; then its terms find it.
+    """
+    pieces = _fixed_pieces(message)
+    found: dict[str, None] = {}
+    for piece in pieces if pieces != [message.text.strip()] else ():
+        spans = _spans(piece)
+        for first in range(max(1, len(spans) - _WINDOW_WORDS + 1)):
+            within = spans[first : first + _WINDOW_WORDS]
+            window = piece[within[0][0] : within[-1][1]]
+            if len(within) > 1 and _letters(window) >= _MIN_WINDOW_LETTERS:
+                found[window] = None
+    return tuple(found)
+
+
+def _fixed_pieces(message: ErrorMessage) -> list[str]:
+    """Return the pieces of a message between the parts that look like values."""
+    parts_of_strings = _VALUE.sub("\n", message.text[:_MAX_LINE_CHARACTERS])
+    lines = []
+    for line in parts_of_strings.split("\n"):
+        words = ["\n" if _VALUE_SIGNS.intersection(word) else word for word in line.split(" ")]
+        lines.append(" ".join(words))
+    return [piece.strip() for piece in "\n".join(lines).split("\n") if _has_letter(piece)]
+
+
+class _MessageMatcher:
+    """Compares one message with the string literals of code."""
+
+    def __init__(self, message: ErrorMessage) -> None:
+        self._text = message.text[:_MAX_LINE_CHARACTERS]
+        self._is_told, self._least_words = message.is_certain, message.min_words
+        self.whole = message.text.rstrip(END_MARKS)
+        self._spans = _spans(self._text)
+        self._words = [self._text[start:end] for start, end in self._spans if _has_letter(self._text[start:end])]
+        self._word_count = max(1, len(_words(self._text)))
+        self.is_enough = self._word_count >= message.min_words
+
+    def match_placeholders(self, lines: Sequence[str]) -> MessageMatch:
+        """Return the best match of the string literals on adjacent lines with the message."""
+        texts = {
+            number: parts_of_strings
+            for number, line in enumerate(lines)
+            if (parts_of_strings := _string_parts(line[:_MAX_LINE_CHARACTERS]))
+        }
+        known = {
+            number
+            for number, parts_of_strings in texts.items()
+            if any(part in self._text for text in parts_of_strings for part in text)
+        }
+        best = MessageMatch()
+        for number in sorted(known):
+            near = [text for at in range(number, number + _MAX_JOINED_LINES) for text in texts.get(at, ())]
+            best = max(best, self._match_in_order(near[:_MAX_TEXTS]), key=lambda stated: stated.score)
+        return best
+
+    def _match_in_order(self, texts: Iterable[Sequence[str]]) -> MessageMatch:
+        """Match the parts of string literals that occur in the message in the same order."""
+        parts: list[str] = []
+        at, begin, missing = 0, -1, 0
+        for text in texts:
+            matched_parts, missing_letters, end = [], 0, at
+            for part in text:
+                if (place := self._find_part(part, end)) < 0:
+                    missing_letters += _letters(part)
+                    continue
+                matched_parts.append(part)
+                begin = begin if begin >= 0 else place
+                end = place + len(part)
+            if matched_parts and _letters("".join(matched_parts)) > missing_letters:
+                parts, missing, at = [*parts, *matched_parts], missing + missing_letters, end
+            elif parts:
+                break  # the literals after it belong to another message
+            else:
+                begin = -1
+        score = _letters("".join(parts)) - missing
+        is_match = bool(parts) and self._is_match(parts, begin, missing)
+        return MessageMatch(score, tuple(parts), is_complete=not missing) if is_match else MessageMatch()
+
+    def _find_part(self, part: str, start: int) -> int:
+        """Return the offset of a part in the message at word boundaries, or -1."""
+        at = self._text.find(part, start)
+        while at >= 0:
+            before, after = self._text[at - 1 : at] if at else "", self._text[at + len(part) : at + len(part) + 1]
+            if not (before.isalnum() and part[0].isalnum()) and not (after.isalnum() and part[-1].isalnum()):
+                return at
+            at = self._text.find(part, at + 1)
+        return -1
+
+    def _is_match(self, parts: Sequence[str], begin: int, missing: int) -> bool:
+        """Whether the matched parts are a large enough share of the message."""
+        matched_words = [word for part in parts for word in _words(part)]
+        share = len(matched_words) / self._word_count
+        letters = _letters("".join(parts))
+        if len(matched_words) < self._least_words or letters < _MIN_CERTAIN_CHARACTERS:
+            return False
+        if not self._is_told:
+            return share >= _MIN_SHARE
+        begins = not _words(self._text[:begin]) or self._text[:begin].endswith(": ")
+        return share >= _MIN_CERTAIN_SHARE or (begins and not missing and len(matched_words) >= _MIN_WORDS)
+
+    def longest_run_match(self, lines: Sequence[str]) -> MessageMatch:
+        """Return the longest run of the message's words after a quote in one of the lines."""
+        best = ""
+        for line in lines:
+            quoted = _text_after_quote(line[:_MAX_LINE_CHARACTERS])
+            if quoted and sum(word in quoted for word in self._words) >= len(self._words) * _MIN_SHARE:
+                best = max(best, _longest_run(self._text, self._spans, quoted), key=len)
+        return MessageMatch(_letters(best) - 0.5, (best,)) if best else MessageMatch()
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in text.split() if _has_letter(word)]
+
+
+def _has_letter(text: str) -> bool:
+    return any(char.isalpha() for char in text)
+
+
+def _letters(text: str) -> int:
+    return sum(char.isalnum() for char in text)
+
+
+def _string_parts(line: str) -> list[list[str]]:
+    """Return the string literals in a line of code, each split at its placeholders."""
+    if not _QUOTE.search(line) or _is_comment(line):
+        return []
+    parts_of_strings = (
+        [part for part in _PLACEHOLDER.sub("\n", text).split("\n") if _letters(part) > 1] for text in _strings(line)
+    )
+    return [parts for parts in parts_of_strings if parts]
+
+
+def _strings(line: str) -> Iterator[str]:
+    """Yield the string literals in a line of code; an unclosed one extends to the end of the line."""
+    at = 0
+    while found := _QUOTE.search(line, at):
+        at, mark = found.start(), found[0]
+        if _is_apostrophe(line, at):
+            at += 1
+            continue
+        if line[at : at + 3] == mark * 3:
+            if not line[:at].strip("rRfFbBuU \t"):
+                return  # documentation
+            at += 2
+        closed = _unescaped(line, mark, at + 1)
+        yield line[at + 1 : closed]
+        at = closed + 1
+
+
+def _unescaped(line: str, mark: str, start: int) -> int:
+    """Return the offset of the closing quote that is not escaped, or the end of the line."""
+    at = line.find(mark, start)
+    while at > 0 and line[at - 1] == "\\" and line[at - 2] != "\\":
+        at = line.find(mark, at + 1)
+    return at if at >= 0 else len(line)
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    """Return the offsets of the words of a text."""
+    spans: list[tuple[int, int]] = []
+    at = 0
+    for word in text.split()[:_MAX_WORDS]:
+        start = text.index(word, at)
+        at = start + len(word)
+        spans.append((start, at))
+    return spans
+
+
+def _longest_run(query: str, spans: Sequence[tuple[int, int]], quoted: str) -> str:
+    """Return the longest run of words of the query that occurs in a text."""
+    best = ""
+    for first, (start, _) in enumerate(spans):
+        last = first - 1
+        while last + 1 < len(spans) and query[start : spans[last + 1][1]] in quoted:
+            last += 1
+        longest_run_match = query[start : spans[last][1]] if last >= first else ""
+        if (
+            last - first + 1 >= _MIN_WORDS
+            and len(longest_run_match) >= _MIN_CHARACTERS
+            and len(longest_run_match) > len(best)
+        ):
+            best = longest_run_match
+    return best
+
+
+def _text_after_quote(line: str) -> str:
+    """Return a line from its first string on; empty for comments and docstrings."""
+    if not _QUOTE.search(line) or _is_comment(line):
+        return ""
+    for found in _QUOTE.finditer(line):
+        at, mark = found.start(), found[0]
+        if not _is_apostrophe(line, at):
+            return "" if line[at : at + 3] == mark * 3 else line[at + 1 :]
+    return ""
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith(_COMMENTS)
+
+
+def _is_apostrophe(line: str, at: int) -> bool:
+    """Whether a quote is an apostrophe: it follows a word longer than a string prefix (`f"`)."""
+    return line[at - 1 : at].isalnum() and line[max(0, at - 2) : at].isalnum() and at > 1

@@ -1,0 +1,151 @@
+"""Exact search: scan the files for a literal or a regular expression, on an engine without backtracking."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from deltos.pattern import compiled
+from deltos.workspace.admission import read_source, to_utf8
+from deltos.workspace.source_tree import source_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from deltos.store.project import ProjectFiles
+
+SCAN_SECONDS = 8.0  # after this, the answer says how many files were searched
+_MATCHES_PER_TIME_CHECK = 1_000
+_MAX_GAP_BYTES = 600  # maximum distance before and after the longest of several texts
+
+
+@dataclass(frozen=True, slots=True)
+class FileMatches:
+    """The lines of one file on which a match begins."""
+
+    path: str
+    lines: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class ScanReport:
+    """How many files were searched before the timeout."""
+
+    files: int = 0
+    complete: bool = True
+
+
+class Finder(Protocol):
+    """Finds matches in the content of a file."""
+
+    def positions(self, data: bytes) -> Iterator[int]:
+        """Yield the byte offsets of matches, in order."""
+
+
+class Literal:
+    """Finds a literal text."""
+
+    def __init__(self, text: str) -> None:
+        self._needle = text.encode("utf-8")
+
+    def positions(self, data: bytes) -> Iterator[int]:
+        """Yield the byte offsets of the text."""
+        at = data.find(self._needle)
+        while at >= 0:
+            yield at
+            at = data.find(self._needle, at + len(self._needle))
+
+
+class AnyOf:
+    """Finds any of several literal texts."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._finders = [Literal(text) for text in texts]
+
+    def positions(self, data: bytes) -> Iterator[int]:
+        """Yield the byte offsets of all texts, in order."""
+        yield from heapq.merge(*(finder.positions(data) for finder in self._finders))
+
+
+class InOrder:
+    """Finds texts that follow each other with a limited gap; a match is at the longest text."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        needles = [text.encode("utf-8") for text in texts]
+        at = max(range(len(needles)), key=lambda number: len(needles[number]))
+        self._before, self._needle, self._after = needles[:at][::-1], needles[at], needles[at + 1 :]
+
+    def positions(self, data: bytes) -> Iterator[int]:
+        """Yield the byte offsets of the longest text where the others surround it."""
+        at = data.find(self._needle)
+        while at >= 0:
+            if self._are_before(data, at) and self._are_after(data, at + len(self._needle)):
+                yield at
+            at = data.find(self._needle, at + len(self._needle))
+
+    def _are_before(self, data: bytes, end: int) -> bool:
+        start = max(0, end - _MAX_GAP_BYTES)
+        return all((end := data.rfind(needle, start, end)) >= 0 for needle in self._before)
+
+    def _are_after(self, data: bytes, at: int) -> bool:
+        end = at + _MAX_GAP_BYTES
+        for needle in self._after:
+            if (found := data.find(needle, at, end)) < 0:
+                return False
+            at = found + len(needle)
+        return True
+
+
+class LinePattern:
+    """Finds a regular expression in time linear in the file size."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = compiled(pattern, hint='Put it in "quotes" to search for the text itself.')
+
+    def positions(self, data: bytes) -> Iterator[int]:
+        r"""Yield the byte offset of each match's first non-space character, so that `\s+return` is on the line of
+        `return`."""
+        for match in self._pattern.finditer(data):
+            found = match[0]
+            yield match.start() + (len(found) - len(found.lstrip())) * bool(found.strip())
+
+
+def scan(
+    root: Path,
+    paths: Sequence[str],
+    finder: Finder,
+    report: ScanReport,
+    store: ProjectFiles | None = None,
+    *,
+    seconds: float | None = None,
+) -> Iterator[FileMatches]:
+    """Yield every file with a match until the timeout; `report` counts the files searched."""
+    deadline = time.monotonic() + (SCAN_SECONDS if seconds is None else seconds)
+    with source_tree(root, store, order=paths) as tree:
+        for path in paths:
+            if time.monotonic() > deadline:
+                report.complete = False
+                return
+            data = read_source(tree, path)
+            if data is None:
+                continue
+            report.files += 1
+            if lines := _lines(to_utf8(data), finder, deadline, report):
+                yield FileMatches(path, lines)
+
+
+def _lines(data: bytes, finder: Finder, deadline: float, report: ScanReport) -> tuple[int, ...]:
+    """Return the lines on which matches begin."""
+    lines: dict[int, None] = {}
+    line, counted_to = 1, 0
+    for number, position in enumerate(finder.positions(data)):
+        if number % _MATCHES_PER_TIME_CHECK == 0 and time.monotonic() > deadline:
+            report.complete = False
+            break
+        line += data.count(b"\n", counted_to, position)
+        counted_to = position
+        lines[line] = None
+    return tuple(lines)

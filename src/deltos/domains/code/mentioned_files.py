@@ -1,0 +1,158 @@
+"""Files that an issue or stack trace mentions: find them in the project and adjust the scores of candidates by them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from deltos.domains.code.features import CandidateFile
+from deltos.domains.code.paths import is_changelog, is_prose
+from deltos.languages.table import PROSE_LANGUAGES
+from deltos.workspace.file_purpose import is_test
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from deltos.domains.code.issue import FileMention
+    from deltos.domains.code.query import CodeQuery
+    from deltos.store.code import Code, DefinitionRecord, FileScope
+
+# In log-odds, set by hand; Acc@5 of issues hardly depends on them (benchmarks/RESULTS.md).
+_MENTIONED_BONUS = 5.0
+_TEST_OR_PROSE_PENALTY = -2.0
+_PROJECT_META_PENALTY = -6.0
+_MAX_NAMESAKES = 3  # an ambiguous name that more files have is ignored
+_MAX_LINE = 1_000_000_000
+# A source line of a frame that no longer exists is matched approximately: its minimum length, and the similarity in %.
+_MIN_SOURCE_CHARACTERS, _MIN_SOURCE_SIMILARITY = 12, 65
+_NOT_CODE = PROSE_LANGUAGES | {"json", "yaml", "toml", "xml", ""}
+
+
+def _without_lines(_path: str) -> None:
+    """Used if only the index is available, not the lines of files."""
+
+
+def rescore_for_issue(
+    store: Code, scored: Sequence[tuple[CandidateFile, float]], query: CodeQuery, scope: FileScope
+) -> list[tuple[CandidateFile, float]]:
+    """Return the candidates with scores adjusted to the issue, and the files that it mentions as further candidates."""
+    mentioned = _mentioned(store, query.places, scope) if query.places else {}
+    known = {candidate.file.id for candidate, _ in scored}
+    lowest = min((score for _, score in scored), default=0.0)
+    new = [(CandidateFile(file), lowest) for file in store.files([each for each in mentioned if each not in known])]
+    rescored = []
+    for candidate, score in (*scored, *new):
+        place = mentioned.get(candidate.file.id)
+        if place is not None:
+            candidate.lines = [place.line] if place.line else []
+        rescored.append((candidate, score + _adjustment(candidate, place, query)))
+    return rescored
+
+
+def _adjustment(candidate: CandidateFile, place: FileMention | None, query: CodeQuery) -> float:
+    """Return the change of a candidate's score by the issue."""
+    path = candidate.file.path
+    adjustment = _MENTIONED_BONUS * place.frame_weight if place else 0.0
+    if _is_project_meta(path):
+        adjustment += _PROJECT_META_PENALTY
+    elif (is_test(path) and not query.about_tests) or is_prose(path) or candidate.file.language in _NOT_CODE:
+        adjustment += _TEST_OR_PROSE_PENALTY
+    return adjustment
+
+
+def _is_project_meta(path: str) -> bool:
+    """Whether a file is a changelog or an issue template, which contain the words of any issue."""
+    return path.startswith(".github/") or "/.github/" in path or is_changelog(path)
+
+
+def _mentioned(store: Code, places: Sequence[FileMention], scope: FileScope) -> Mapping[int, FileMention]:
+    """Return the mentioned files of the project by id, each with the mention nearest to the innermost frame."""
+    found: dict[int, FileMention] = {}
+    for file_id, place in locate_mentions(store, places, scope):
+        if file_id not in found or found[file_id].frame_weight < place.frame_weight:
+            found[file_id] = place
+    return found
+
+
+def locate_mentions(
+    store: Code,
+    places: Sequence[FileMention],
+    scope: FileScope,
+    lines_of: Callable[[str], Sequence[str] | None] = _without_lines,
+) -> list[tuple[int, FileMention]]:
+    """Return the ids of the mentioned files in order, with each mention moved to its current line.
+
+    Traces often come from another version, so the function and the source line of a frame take precedence over its line
+    number.
+    """
+    by_name: dict[str, list[tuple[int, str]]] = {}
+    for file_id, path in store.paths(scope):
+        by_name.setdefault(path.rsplit("/", 1)[-1], []).append((file_id, path))
+    found: list[tuple[int, FileMention]] = []
+    defined: dict[int, list[DefinitionRecord]] = {}
+    for place in places:
+        parts = [part for part in place.path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+        for file_id, path in _matching_files(parts, by_name.get(parts[-1], ())) if parts else ():
+            if file_id not in defined and place.function:
+                [defined[file_id]] = store.definitions_in([(file_id, 1, _MAX_LINE)])
+            named = _frame_definitions(place, defined[file_id]) if place.function else []
+            source_lines = _lines_with(place.source, lines_of(path) or (), named) if place.source else []
+            found.append((file_id, replace(place, line=_current_line(place, named, source_lines))))
+    return found
+
+
+def _frame_definitions(place: FileMention, defined: Sequence[DefinitionRecord]) -> list[DefinitionRecord]:
+    """Return the definitions with the name of a frame's function, in its container if one matches."""
+    named = [each for each in defined if each.name == place.function]
+    named = [each for each in named if each.kind != "variable"] or named
+    own = [each for each in named if place.container and each.container.rpartition(".")[2] == place.container]
+    return own or named
+
+
+def _lines_with(source: str, lines: Sequence[str], named: Sequence[DefinitionRecord]) -> list[int]:
+    """Return the lines equal to the source of a frame; if there are none, the most similar line of its function."""
+    same = [number for number, line in enumerate(lines, start=1) if line.strip() == source]
+    if same or len(source) < _MIN_SOURCE_CHARACTERS:
+        return same
+    from rapidfuzz import fuzz, process  # deferred: only traces of other versions need it
+
+    within = [line for each in named for line in range(each.line, min(each.end_line, len(lines)) + 1)]
+    numbers = list(dict.fromkeys(within)) or list(range(1, len(lines) + 1))
+    texts = [lines[number - 1].strip() for number in numbers]
+    similar = process.extractOne(source, texts, scorer=fuzz.ratio, score_cutoff=_MIN_SOURCE_SIMILARITY)
+    return [numbers[similar[2]]] if similar else []
+
+
+def _current_line(place: FileMention, named: Sequence[DefinitionRecord], source_lines: Sequence[int]) -> int:
+    """Return the current line of a frame: its source line in its function, otherwise its line number or the function's
+    start."""
+
+    def distance(line: int) -> int:
+        return abs(line - place.line)
+
+    def is_inside(line: int) -> bool:
+        return any(each.line <= line <= each.end_line for each in named)
+
+    if not named:
+        return min(source_lines, key=distance, default=place.line)
+    if inside := [line for line in source_lines if is_inside(line)]:
+        return min(inside, key=distance)
+    return place.line if is_inside(place.line) else min((each.line for each in named), key=distance)
+
+
+def _matching_files(parts: Sequence[str], namesakes: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Return the files with the longest common path suffix; none if only the name agrees or too many files match."""
+    best, matching = 0, list[tuple[int, str]]()
+    for file_id, path in namesakes:
+        folders = path.split("/")
+        common_parts = 0
+        for theirs, ours in zip(reversed(parts), reversed(folders), strict=False):
+            if theirs != ours:
+                break
+            common_parts += 1
+        if common_parts == best:
+            matching.append((file_id, path))
+        elif common_parts > best:
+            best, matching = common_parts, [(file_id, path)]
+    is_elsewhere = best == 1 and len(parts) > 2 and all("/" in path for _, path in namesakes)
+    return [] if is_elsewhere or len(matching) > _MAX_NAMESAKES else matching

@@ -1,0 +1,123 @@
+"""Code search over several projects: update all, search them as one, and skip failing ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from deltos.domains.code.scope import scope_of
+from deltos.domains.code.search import CodeSearch, SearchedProject
+from deltos.errors import Cancelled, DeltosError, NoSuchFolder, NotFound, StoreError
+from deltos.workspace.project_lookup import unique_project_name
+from deltos.workspace.project_selection import (
+    FreshProject,
+    FreshSelection,
+    UnavailableProject,
+    freshen_all,
+    unavailable_notes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from deltos.domains.code.model import CodeAnswer
+    from deltos.progress import Progress
+    from deltos.store.code import FileScope
+    from deltos.workspace.project_index import Freshness
+    from deltos.workspace.project_selection import SelectedProject, Selection
+
+
+@dataclass(frozen=True, slots=True)
+class MultiProjectAnswer:
+    """The answer of several projects, with the projects that contributed."""
+
+    answer: CodeAnswer
+    fresh: FreshSelection
+
+
+def search_projects(
+    selection: Selection, progress: Progress, ask: Callable[[CodeSearch], CodeAnswer], *, by_meaning: bool
+) -> MultiProjectAnswer:
+    """Search all selected projects as one; return the answer and the projects that could not be searched."""
+    fresh = freshen_all(selection, progress, files_only=True)
+    try:
+        return MultiProjectAnswer(ask(open_search(fresh.ready, by_meaning=by_meaning)), fresh)
+    except StoreError:
+        fresh = _working_projects(fresh, progress, ask, by_meaning=by_meaning)
+    return MultiProjectAnswer(ask(open_search(fresh.ready, by_meaning=by_meaning)), fresh)
+
+
+def open_search(ready: Sequence[FreshProject], *, by_meaning: bool) -> CodeSearch:
+    """Return a search over projects that are up to date."""
+    projects = [
+        SearchedProject(
+            each.index.store,
+            each.index.project.root,
+            each.index.workers,
+            each.name,
+            unique_project_name(each.index.project.root) if each.name else "",
+        )
+        for each in ready
+    ]
+    return CodeSearch.over(projects, by_meaning=by_meaning)
+
+
+@dataclass(frozen=True, slots=True)
+class _TrialSearch:
+    """Runs a query in one project and discards the answer, to find out whether its index is damaged."""
+
+    search: CodeSearch
+    ask: Callable[[CodeSearch], CodeAnswer]
+
+    def __call__(self, freshness: Freshness) -> Freshness:
+        self.ask(self.search)
+        return freshness
+
+
+def _working_projects(
+    fresh: FreshSelection, progress: Progress, ask: Callable[[CodeSearch], CodeAnswer], *, by_meaning: bool
+) -> FreshSelection:
+    """Return the projects that can be searched; rebuild damaged indexes, or report their projects as unavailable."""
+    ready: list[FreshProject] = []
+    unavailable = [*fresh.unavailable]
+    for each in fresh.ready:
+        tried = _TrialSearch(open_search([each], by_meaning=by_meaning), ask)
+        try:
+            freshness = each.index.answer(tried, progress=progress, files_only=True)
+        except Cancelled:
+            raise
+        except DeltosError as problem:
+            unavailable.append(UnavailableProject(each.name, problem.message))
+        else:
+            ready.append(replace(each, freshness=freshness))
+    if not ready:
+        raise NotFound("None of the projects could be searched", hint=" ".join(unavailable_notes(unavailable)))
+    return FreshSelection(tuple(ready), tuple(unavailable))
+
+
+def scope_for_projects(selection: Selection, directory: str, file_type: str) -> tuple[Selection, FileScope]:
+    """Return the projects that contain a folder, and the scope in them.
+
+    A folder that begins with the name of a project selects that project only.
+    """
+    folder = directory.strip().strip("/")
+    if not folder:
+        return selection, scope_of(selection.repositories[0].index.project.root, "", file_type)
+    for repository in selection.repositories:
+        inside = folder.removeprefix(repository.name)
+        if folder.startswith(repository.name) and inside[:1] in ("", "/"):
+            named = scope_of(repository.index.project.root, inside.strip("/"), file_type)
+            return replace(selection, repositories=(repository,)), named
+    matching_projects: list[SelectedProject] = []
+    scope: FileScope | None = None
+    problem: NoSuchFolder | None = None
+    for repository in selection.repositories:
+        try:
+            scope = scope_of(repository.index.project.root, folder, file_type)
+            matching_projects.append(repository)
+        except NoSuchFolder as missing:
+            problem = missing
+    if scope is None:
+        names = ", ".join(repository.name for repository in selection.repositories[:10])
+        raise problem or NotFound(f"None of the projects has '{folder}'", hint=f"Projects: {names}.")
+    return replace(selection, repositories=tuple(matching_projects)), scope

@@ -1,0 +1,84 @@
+"""Related files of an issue's best candidates: a fix often changes several files that belong together."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from deltos.domains.code.paths import is_prose
+from deltos.workspace.file_purpose import is_test
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from deltos.domains.code.features import CandidateFile
+    from deltos.store.graph import FileImports
+    from deltos.store.history import FileHistory
+
+# The best candidates (seeds) raise files that change together with them, that they import, and of the same folder. In
+# log-odds; chosen with each repository left out in turn (benchmarks/RESULTS.md, "Whole issues").
+_MAX_SEEDS = 5
+_CO_CHANGE_WEIGHT, _IMPORT_WEIGHT, _SAME_FOLDER_WEIGHT = 0.5, 0.5, 0.15
+_MAX_FOLDER_WEIGHT = 2.0  # maximum total seed weight per folder
+_MAX_CO_CHANGED = 100
+_CO_CHANGE_SMOOTHING = 3  # smoothing: a share of few changes is unreliable
+_SEED_SCORE_MARGIN = 2.0  # a seed that scores this much below the first has half its weight
+
+
+def boost_related_files(
+    scored: Sequence[tuple[CandidateFile, float]], history: FileHistory | None, imports: FileImports | None
+) -> list[tuple[CandidateFile, float]]:
+    """Raise the scores of candidates that are related to the best ones."""
+    seed_weights = _seed_weights(scored)
+    linked: dict[str, float] = defaultdict(float)
+    for links, weight in (
+        (_co_changed(seed_weights, history), _CO_CHANGE_WEIGHT),
+        (_imported(seed_weights, imports), _IMPORT_WEIGHT),
+    ):
+        for path, strength in links.items():
+            linked[path] += weight * strength
+    folders: dict[str, float] = defaultdict(float)
+    for path, seed_weight in seed_weights.items():
+        folders[_folder(path)] += seed_weight
+    boosted = []
+    for candidate, score in scored:
+        path = candidate.file.path
+        if not is_test(path) and not is_prose(path):
+            same_folder = folders.get(_folder(path), 0.0) - seed_weights.get(path, 0.0)
+            score += linked.get(path, 0.0) + _SAME_FOLDER_WEIGHT * min(_MAX_FOLDER_WEIGHT, same_folder)
+        boosted.append((candidate, score))
+    return boosted
+
+
+def _seed_weights(scored: Sequence[tuple[CandidateFile, float]]) -> dict[str, float]:
+    """Return the weights of the best candidates by path, 1 for the first."""
+    best = sorted(((score, candidate.file.path) for candidate, score in scored), key=lambda pair: (-pair[0], pair[1]))
+    max_weight = 1 + math.exp(-_SEED_SCORE_MARGIN)
+    return {
+        path: max_weight / (1 + math.exp(min(30.0, best[0][0] - score - _SEED_SCORE_MARGIN)))
+        for score, path in best[:_MAX_SEEDS]
+    }
+
+
+def _co_changed(seed_weights: Mapping[str, float], history: FileHistory | None) -> dict[str, float]:
+    """Return the files that change together with the seeds, each with its strongest link."""
+    found: dict[str, float] = {}
+    for seed, seed_weight in seed_weights.items() if history else ():
+        for other in history.changed_with(seed, limit=_MAX_CO_CHANGED) if history else ():
+            strength = seed_weight * other.together / (other.changes + _CO_CHANGE_SMOOTHING)
+            found[other.path] = max(found.get(other.path, 0.0), strength)
+    return found
+
+
+def _imported(seed_weights: Mapping[str, float], imports: FileImports | None) -> dict[str, float]:
+    """Return the files that the seeds import, each with its strongest link."""
+    found: dict[str, float] = {}
+    for seed, targets in (imports.imports_of(list(seed_weights)) if imports else {}).items():
+        for path in targets:
+            found[path] = max(found.get(path, 0.0), seed_weights[seed])
+    return found
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]

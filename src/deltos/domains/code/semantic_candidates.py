@@ -1,0 +1,255 @@
+"""Semantic candidates: compare the in-memory vectors of a project's chunks with a query.
+
+Vectors are stored per file during indexing; new ones are loaded before each query.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from deltos.domains.code.background_embedding import EmbeddedChunks, IndexedFile, embed_question
+from deltos.domains.code.similarity_statistics import sample_statistics
+from deltos.domains.code.word_vectors import can_embed_chunks
+from deltos.embed.static import shared_model
+from deltos.embed.vector_rows import SynchronisedRows, VectorRows, lengths_of, products
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from deltos.domains.code.similarity_statistics import SimilarityStatistics
+    from deltos.embed.protocol import Vectors
+    from deltos.progress import Progress
+    from deltos.store.code import Code, FileVectors
+
+# With more chunks, all are compared in the strongest dimensions first, and only the best of them in all dimensions.
+MAX_EXACT_COMPARISONS = 4_000
+_COARSE_DIMENSIONS = 64
+_MAX_COARSE_CANDIDATES = 500
+_STATISTICS_SAMPLE = 1_000  # chunks sampled for mean and deviation
+_CHUNKS_PER_FILE = 2
+# Chunks below this are unrelated: without a minimum, a query about nothing in the project returns every file of a small
+# project; with 0.1, four of 108 answers leave the first ten (benchmarks.near, development set).
+_MIN_SIMILARITY = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarFile:
+    """A file with its most similar chunks, and the cosine similarity of the first."""
+
+    file_id: int
+    chunk_ids: tuple[int, ...]
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class _ChunkRows(VectorRows):
+    """Vectors of chunks with their ids, and a copy of their strongest dimensions."""
+
+    chunk_ids: npt.NDArray[np.int64]
+    file_ids: npt.NDArray[np.int64]
+    coarse: npt.NDArray[np.int8]
+
+    @classmethod
+    def of(cls, files: Sequence[FileVectors], dimensions: int) -> _ChunkRows:
+        """Build the rows of the files' chunks, file by file."""
+        counts = [len(file.data) // dimensions for file in files]
+        vectors = np.frombuffer(b"".join(file.data for file in files), np.int8).reshape(-1, dimensions)
+        first = np.repeat(np.array([file.first_chunk for file in files], np.int64), counts)
+        starts = np.repeat(np.cumsum([0, *counts[:-1]]), counts) if files else np.zeros(0, np.int64)
+        return cls(
+            np.repeat(np.array([file.number for file in files], np.int64), counts),
+            vectors,
+            lengths_of(vectors),
+            first + np.arange(len(first)) - starts,
+            np.repeat(np.array([file.file_id for file in files], np.int64), counts),
+            np.ascontiguousarray(vectors[:, :_COARSE_DIMENSIONS]),
+        )
+
+    def spans(self) -> dict[int, slice]:
+        """Return the rows of each file's chunks, which are contiguous."""
+        starts = np.flatnonzero(np.diff(self.file_ids, prepend=-1))
+        ends = np.append(starts[1:], len(self.file_ids))
+        files = self.file_ids[starts].tolist()
+        return dict(zip(files, map(slice, starts.tolist(), ends.tolist()), strict=True))
+
+
+class CodeSimilarities:
+    """Cosine similarity of every chunk to one query; approximate for dissimilar chunks of large projects."""
+
+    def __init__(self, rows: _ChunkRows, spans: Mapping[int, slice], vector: Vectors) -> None:
+        """Compare `vector` with all rows; `spans` maps each file to its rows."""
+        self._rows = rows
+        self._spans = spans
+        self._vector = vector
+        self._is_approximate = len(rows) > MAX_EXACT_COMPARISONS
+        part = rows.coarse if self._is_approximate else rows.vectors
+        self._values = products(part, vector[: part.shape[1]]) / rows.lengths
+        self.best = float(self._values.max())
+        # A similarity is meaningful only relative to those of the other chunks of the project.
+        sampled = (
+            self._exact(np.arange(0, len(rows), max(1, len(rows) // _STATISTICS_SAMPLE)))
+            if self._is_approximate
+            else self._values
+        )
+        self.statistics = sample_statistics(sampled, len(rows))
+
+    def highest(self, count: int) -> list[float]:
+        """Return the `count` highest similarities, in any order."""
+        count_limit = min(count, len(self._values))
+        highest: list[float] = np.partition(self._values, len(self._values) - count_limit)[-count_limit:].tolist()
+        return highest
+
+    def most_similar_files(
+        self, count: int, among: Collection[int] | None = None, at_least: float = -np.inf
+    ) -> list[SimilarFile]:
+        """Return the most similar files above the minimum, best first; only files with ids in `among`, if given."""
+        values, at_least = self._values, max(at_least, _MIN_SIMILARITY)
+        if among is not None:
+            values = np.where(np.isin(self._rows.file_ids, list(among)), values, -np.inf)
+        count_limit = min(_MAX_COARSE_CANDIDATES, len(values))
+        indices = np.argpartition(-values, count_limit - 1)[:count_limit]
+        # The threshold applies to exact values only, so approximate ones are not filtered here.
+        indices = indices[values[indices] >= (-np.finfo(np.float32).max if self._is_approximate else at_least)]
+        best = self._best_per_file(indices) if len(indices) else {}
+        ranked = sorted(best.values(), key=lambda similar: (-similar.similarity, similar.file_id))[:count]
+        return [similar for similar in ranked if similar.similarity >= at_least]
+
+    def of_files(self, file_ids: Iterable[int]) -> dict[int, SimilarFile]:
+        """Return the most similar chunks of each file that has chunks."""
+        return {file_id: self._similar_chunks_of(file_id) for file_id in file_ids if file_id in self._spans}
+
+    def _similar_chunks_of(self, file_id: int) -> SimilarFile:
+        span = self._spans[file_id]
+        values = (self._exact(span) if self._is_approximate else self._values[span]).tolist()
+        order = sorted(range(len(values)), key=values.__getitem__, reverse=True)[:_CHUNKS_PER_FILE]
+        first = int(self._rows.chunk_ids[span.start])  # ids of a file's chunks are consecutive
+        return SimilarFile(file_id, tuple(first + place for place in order), values[order[0]])
+
+    def deviations_of(
+        self, file_id: int, chunk_ids: Collection[int], statistics: SimilarityStatistics
+    ) -> dict[int, float]:
+        """Return how many standard deviations each of a file's chunks is above the mean similarity."""
+        span = self._spans.get(file_id)
+        if span is None:
+            return {}
+        first = int(self._rows.chunk_ids[span.start])  # ids of a file's chunks are consecutive
+        known = [each for each in chunk_ids if 0 <= each - first < span.stop - span.start]
+        indices = np.array(known, np.int64) - first + span.start
+        values = (self._exact(indices) - statistics.mean) / statistics.deviation
+        return dict(zip(known, values.tolist(), strict=True))
+
+    def _best_per_file(self, indices: npt.NDArray[np.int64]) -> dict[int, SimilarFile]:
+        """Return the most similar chunks of each file among some rows, the best file first."""
+        values = self._exact(indices) if self._is_approximate else self._values[indices]
+        order = np.lexsort((self._rows.chunk_ids[indices], -values, self._rows.file_ids[indices]))
+        files, chunks, values = self._rows.file_ids[indices][order], self._rows.chunk_ids[indices][order], values[order]
+        # The chunks of a file are contiguous now, most similar first; a file may have thousands.
+        starts = np.flatnonzero(np.diff(files, prepend=-1))
+        ends = np.minimum(np.append(starts[1:], len(files)), starts + _CHUNKS_PER_FILE)
+        starts, ends = (bounds[np.lexsort((chunks[starts], -values[starts]))].tolist() for bounds in (starts, ends))
+        return {
+            file_id: SimilarFile(file_id, tuple(chunks[start:end].tolist()), similarity)
+            for file_id, similarity, start, end in zip(
+                files[starts].tolist(), values[starts].tolist(), starts, ends, strict=True
+            )
+        }
+
+    def _exact(self, indices: npt.NDArray[np.int64] | slice) -> Vectors:
+        """Return the exact cosines of some rows in all dimensions."""
+        values: Vectors = products(self._rows.vectors[indices], self._vector) / self._rows.lengths[indices]
+        return values
+
+
+@lru_cache(maxsize=16)
+def query_vector(words: str) -> Vectors:
+    """Return the vector of a query; cached, because it is the same for all projects."""
+    vector: Vectors = shared_model().of_words([words])[0]
+    return vector
+
+
+class ProjectVectors:
+    """Vectors of one project's chunks, synchronised with its store."""
+
+    def __init__(self) -> None:
+        self._rows: SynchronisedRows[_ChunkRows] = SynchronisedRows()
+        self._spans: tuple[_ChunkRows | None, Mapping[int, slice]] = None, {}
+        self._embedded = EmbeddedChunks()
+        self._embedded_rows: tuple[_ChunkRows | None, _ChunkRows | None] = None, None
+
+    def similarities(self, store: Code, terms: Sequence[str], question: str = "") -> CodeSimilarities | None:
+        """Return the similarity of each chunk to the query terms, or None if the model knows none of them.
+
+        With `question`, encoder vectors are used as soon as all chunks are embedded.
+        """
+        vector = query_vector(" ".join(terms))
+        rows = self._current_rows(store)
+        if not len(rows) or not vector.any():
+            return None
+        if question and can_embed_chunks(len(rows)) and (embedded := self._embedded_rows_of(rows, store)) is not None:
+            return CodeSimilarities(embedded, self._spans_of(rows), embed_question(question, " ".join(terms)))
+        return CodeSimilarities(rows, self._spans_of(rows), vector)
+
+    def embed(self, store: Code, progress: Progress) -> tuple[int, int]:
+        """Embed chunks with the encoder until done or cancelled; return the numbers of embedded and of all chunks.
+
+        A project with too many chunks is not embedded.
+        """
+        rows = self._current_rows(store)
+        if not len(rows) or not can_embed_chunks(len(rows)):
+            return 0, len(rows)
+        return self._embedded.embed(self._files_of(rows), store, progress), len(rows)
+
+    def _current_rows(self, store: Code) -> _ChunkRows:
+        model = shared_model()
+        return self._rows.refreshed(
+            lambda number: _ChunkRows.of(store.vectors_since(model.identity, number), model.dimensions),
+            lambda: store.vector_count(model.identity),
+            lambda: store.vector_numbers(model.identity),
+            store.version(),
+        )
+
+    def _embedded_rows_of(self, rows: _ChunkRows, store: Code) -> _ChunkRows | None:
+        """Return the rows with vectors of the encoder, or None while chunks are missing."""
+        known, embedded = self._embedded_rows
+        if known is rows:
+            return embedded
+        vectors = self._embedded.of(self._files_of(rows), store)
+        if vectors is None:
+            return None
+        coarse = np.ascontiguousarray(vectors[:, :_COARSE_DIMENSIONS])
+        embedded = replace(rows, vectors=vectors, lengths=lengths_of(vectors), coarse=coarse)
+        self._embedded_rows = rows, embedded
+        return embedded
+
+    def _files_of(self, rows: _ChunkRows) -> list[IndexedFile]:
+        """Return the indexed files in the order of the rows."""
+        spans = self._spans_of(rows).items()
+        return [
+            IndexedFile(int(rows.numbers[at.start]), file_id, int(rows.chunk_ids[at.start]), at.stop - at.start)
+            for file_id, at in spans
+        ]
+
+    def _spans_of(self, rows: _ChunkRows) -> Mapping[int, slice]:
+        known, spans = self._spans
+        if known is not rows:
+            spans = rows.spans()
+            self._spans = rows, spans
+        return spans
+
+
+_PROJECT_VECTORS: WeakKeyDictionary[Code, ProjectVectors] = WeakKeyDictionary()
+_PROJECT_VECTORS_LOCK = threading.Lock()
+
+
+def project_vectors(store: Code) -> ProjectVectors:
+    """Return the vectors of an open project, which are freed when it is closed."""
+    with _PROJECT_VECTORS_LOCK:
+        return _PROJECT_VECTORS.setdefault(store, ProjectVectors())

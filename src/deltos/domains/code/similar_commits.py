@@ -1,0 +1,125 @@
+"""Find files by commits: which commits resemble the query, and which files they touched.
+
+Vectors of a project's commits are cached in memory and updated before each query.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from deltos.domains.code.semantic_candidates import query_vector
+from deltos.embed.static import shared_model
+from deltos.embed.vector_rows import SynchronisedRows, VectorRows, lengths_of, products
+from deltos.store.history import MAX_RELATED_FILES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from deltos.domains.code.features import Weights
+    from deltos.embed.protocol import Vectors
+    from deltos.store.history import CommitVectors, FileHistory
+
+# All commits are compared in the strongest dimensions; the most similar ones in all dimensions and by their terms.
+_COARSE_DIMENSIONS = 64
+_MAX_COMPARED_COMMITS = 150
+_MAX_SIMILAR_COMMITS = 40  # their files become candidates
+_MAX_COMMIT_FRACTION, _MIN_COMMIT_FILES = (
+    3,
+    3,
+)  # a commit that touches more than a third of the files (at least 3) is ignored
+
+
+@dataclass(slots=True)
+class CommitSupport:
+    """Evidence for a file from similar commits: the best similarity (at most 1) and the sum over all commits."""
+
+    best: float = 0.0
+    total: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _CommitRows(VectorRows):
+    """Vectors of commits with their ids and strongest dimensions."""
+
+    ids: npt.NDArray[np.int64]
+    coarse: npt.NDArray[np.int8]
+
+    @classmethod
+    def of(cls, written: Sequence[CommitVectors], dimensions: int) -> _CommitRows:
+        """Build the rows from stored vectors."""
+        vectors = np.frombuffer(b"".join(each.data for each in written), np.int8).reshape(-1, dimensions)
+        numbers = np.array([each.number for each in written for _ in each.ids], np.int64)
+        ids = np.array([commit_id for each in written for commit_id in each.ids], np.int64)
+        return cls(numbers, vectors, lengths_of(vectors), ids, np.ascontiguousarray(vectors[:, :_COARSE_DIMENSIONS]))
+
+    def nearest(self, vector: Vectors) -> dict[int, float]:
+        """Return the cosine similarity of the most similar commits, by id; only positive ones."""
+        places: npt.NDArray[np.int64] | slice = slice(None)
+        if len(self) > _MAX_COMPARED_COMMITS:
+            rough = products(self.coarse, vector[:_COARSE_DIMENSIONS]) / self.lengths
+            places = np.argpartition(-rough, _MAX_COMPARED_COMMITS - 1)[:_MAX_COMPARED_COMMITS]
+        cosines = products(self.vectors[places], vector) / self.lengths[places]
+        pairs = zip(self.ids[places].tolist(), cosines.tolist(), strict=True)
+        return {commit_id: cosine for commit_id, cosine in pairs if cosine > 0}
+
+
+class SimilarCommits:
+    """The commits that resemble one query, and the support they give to files."""
+
+    def __init__(self, history: FileHistory, cosines: dict[int, float]) -> None:
+        self._history = history
+        self._cosines = cosines
+        self._words = history.commit_words(cosines)
+        self._support: dict[str, CommitSupport] | None = None
+
+    def support_by_path(self, weights: Weights, file_count: int) -> dict[str, CommitSupport]:
+        """Return the support of each file by path.
+
+        `weights` are those of the query's terms. `file_count` is the number of files in the project; commits that
+        touched a large part of them are ignored.
+        """
+        if self._support is None:
+            self._support = self._compute(weights, max(_MIN_COMMIT_FILES, file_count // _MAX_COMMIT_FRACTION))
+        return self._support
+
+    def _compute(self, weights: Weights, max_files: int) -> dict[str, CommitSupport]:
+        similarity = {
+            commit_id: (self._cosines[commit_id] + weights.share(weights.found(f" {words} "))) / 2
+            for commit_id, words in self._words.items()
+        }
+        best = sorted(similarity, key=lambda commit_id: (-similarity[commit_id], -commit_id))[:_MAX_SIMILAR_COMMITS]
+        support: dict[str, CommitSupport] = {}
+        for commit_id, paths in self._history.paths_of(best, limit=MAX_RELATED_FILES).items():
+            for path in paths if len(paths) <= max_files else ():
+                own = support.setdefault(path, CommitSupport())
+                own.best = max(own.best, similarity[commit_id])
+                # A commit that touched many files is weaker evidence for each of them.
+                own.total += similarity[commit_id] ** 2 / len(paths) ** 0.5
+        return support
+
+
+_VECTORS: WeakKeyDictionary[FileHistory, SynchronisedRows[_CommitRows]] = WeakKeyDictionary()
+_VECTORS_LOCK = threading.Lock()
+
+
+def find_similar_commits(history: FileHistory, terms: Sequence[str]) -> SimilarCommits | None:
+    """Return the commits that resemble the terms of a query, or None if there are none."""
+    model = shared_model()
+    with _VECTORS_LOCK:
+        vectors = _VECTORS.setdefault(history, SynchronisedRows())
+    rows = vectors.refreshed(
+        lambda number: _CommitRows.of(history.vectors_since(model.identity, number), model.dimensions),
+        lambda: history.vector_count(model.identity),
+        lambda: history.vector_numbers(model.identity),
+        history.version(),
+    )
+    vector = query_vector(" ".join(terms))
+    cosines = rows.nearest(vector) if len(rows) and vector.any() else {}
+    return SimilarCommits(history, cosines) if cosines else None

@@ -1,0 +1,230 @@
+"""Background crawls. Their state is in the store, and a claim on each source prevents that two processes crawl it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from deltos.confinement import current, with_confinement
+from deltos.domains.docs.crawl import Clock, Crawl
+from deltos.domains.docs.crawl_record import CrawlRecorder, read_run, write_run
+from deltos.errors import BadRequest, DeltosError, SourceError
+from deltos.store.jobs import CRAWL, EMBED_DOCS, SET_ASIDE, JobRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deltos.domains.docs.crawl_record import CrawlRun
+    from deltos.domains.docs.source import SourceOpener
+    from deltos.meaning import Meaning
+    from deltos.store.documents import CrawlLock, CrawlRow, Pages, Sources
+    from deltos.store.jobs import Jobs
+
+_MAX_ATTEMPTS = 20
+_RETRY_SECONDS = 0.05
+_STOP_SECONDS = 3.0
+_QUEUE_POLL_SECONDS = 0.1
+_DIED_TWICE = "the crawling process died twice while reading this page; the next recrawl tries again"
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class BackgroundCrawls:
+    """Starts, resumes and stops the crawls of this process, and detects crawls of other processes.
+
+    With `jobs`, crawls are queued for workers and none runs in this process.
+    """
+
+    store: Sources
+    index: Pages
+    opener: SourceOpener
+    clock: Clock = field(default_factory=Clock)
+    meaning: Callable[[], Meaning | None] = lambda: None
+    jobs: Jobs | None = None
+    _threads: dict[str, threading.Thread] = field(default_factory=dict)
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+    _stop: threading.Event = field(default_factory=threading.Event)
+
+    def start(self, source_id: str) -> str:
+        """Start a background crawl unless this process already runs one; return a note for the user, or ""."""
+        if self.jobs is not None:
+            return self._queue(self.jobs, source_id)
+        with self._guard:
+            running = self._threads.get(source_id)
+            if running is not None and running.is_alive():
+                return ""
+            thread = threading.Thread(
+                target=with_confinement(self._run_quietly), args=(source_id,), name=f"crawl-{source_id}", daemon=True
+            )
+            self._threads[source_id] = thread
+            thread.start()
+        return ""
+
+    @staticmethod
+    def _queue(jobs: Jobs, source_id: str) -> str:
+        confinement = current()
+        options = {} if confinement is None else {"confinement": confinement.as_data()}
+        job = jobs.add(JobRequest(CRAWL, source_id, options), is_waited_for=True)
+        if job.state == SET_ASIDE:
+            return (
+                f"Note: {job.describe()} was set aside ({job.reason}). Run `deltos jobs retry {job.id}` to try again."
+            )
+        return f"Queued for a worker: {job.describe()}." + (
+            "" if jobs.has_worker() else " None runs: start `deltos worker`."
+        )
+
+    def resume(self) -> list[str]:
+        """Continue every crawl that was stopped cleanly and return the source ids; crawls whose process died need
+        `recrawl`."""
+        if self.jobs is not None:
+            for source_id in (unfinished := self.store.open_crawls()):
+                self.jobs.add(JobRequest(CRAWL, source_id))
+            self.jobs.add(JobRequest(EMBED_DOCS))
+            return unfinished
+        self.sweep_clones()
+        unfinished = [source_id for source_id in self.store.open_crawls() if not self.crashed_run(source_id)]
+        for source_id in unfinished:
+            self.start(source_id)
+        thread = threading.Thread(target=self.keep_up, name="docs-meaning", daemon=True)
+        with self._guard:
+            self._threads[thread.name] = thread
+        thread.start()
+        return unfinished
+
+    def sweep_clones(self) -> None:
+        """Delete the clones of removed sources."""
+        self.opener.clones.sweep({source.id for source in self.store.sources()}, self.is_running)
+
+    def resume_crashed(self, source_id: str) -> None:
+        """Let a crawl whose process died continue; the pages it died on are read last, one at a time."""
+        if self.crashed_run(source_id) and (crawl := self.store.crawl(source_id)):
+            self.resume_after_crash(crawl, crawl)
+
+    def run(self, source_id: str, report: Callable[[], None] = lambda: None) -> bool:
+        """Crawl in this thread until done; return False if another process crawls the source, or died while crawling
+        it."""
+        with self.store.try_lock(source_id) as claim:
+            if claim is None:
+                return False
+            while (crawl := self.store.crawl(source_id)) and crawl.state == "open" and not self._stop.is_set():
+                run = read_run(claim, crawl)
+                if run.is_running:
+                    return False
+                if not self._run_one(crawl, claim, run, report):
+                    break
+            self.keep_up()
+            return True
+
+    def _run_one(self, crawl: CrawlRow, claim: CrawlLock, run: CrawlRun, report: Callable[[], None]) -> bool:
+        """Run one crawl until it ends or is stopped; return False if its source was removed or the process is shutting
+        down."""
+        source = self.store.source(crawl.source_id)
+        if source is None:
+            return False
+        parser = self.opener.parser()
+        try:
+            origin = self.opener.open(source, parser)
+        except (SourceError, BadRequest) as exc:  # for example, its login is no longer configured
+            self.store.end_crawl(source.id, "failed", str(exc), self.clock.now())
+            return True
+        recorder = CrawlRecorder(claim, run)
+        try:
+            return Crawl(
+                source, crawl, origin, parser=parser, store=self.store, index=self.index, recorder=recorder,
+                stopping=self._stop.is_set, clock=self.clock, report=report,
+                found_apis=lambda: self.opener.apis.brought_by(source.id),
+            ).run()  # fmt: skip
+        finally:
+            recorder.close()
+            origin.close()
+            if self.store.source(source.id) is None:  # removed during the crawl, possibly by another process
+                self.opener.clones.remove(source.id)
+
+    def crashed_run(self, source_id: str) -> CrawlRun | None:
+        """Return the last recorded state of an open crawl whose process died, or None if it did not die."""
+        crawl = self.store.crawl(source_id)
+        if crawl is None or crawl.state != "open":
+            return None
+        with self.store.try_lock(source_id) as claim:
+            run = read_run(claim, crawl) if claim else None
+        return run if run and run.is_running else None
+
+    def resume_after_crash(self, crawl: CrawlRow, successor: CrawlRow) -> bool:
+        """Allow a crawl whose process died to continue as `successor`; the pages it died on are read last, one at a
+        time.
+
+        A page on which it died twice is marked as failed. Returns False if another process crawls the source.
+        """
+        with self.store.try_lock(crawl.source_id) as claim:
+            if claim is None:
+                return False
+            run = read_run(claim, crawl)
+            if run.culprit:
+                self.store.fail_address(crawl.source_id, run.culprit, _DIED_TWICE)
+            write_run(
+                claim, replace(run.after_crash(), generation=successor.generation, started_at=successor.started_at)
+            )
+        return True
+
+    def is_running(self, source_id: str) -> bool:
+        """Whether any process crawls the source now, including a crawl that is about to start in this process."""
+        with self._guard:
+            own = self._threads.get(source_id)
+        if own is not None and own.is_alive():
+            return True
+        with self.store.try_lock(source_id) as claim:
+            return claim is None
+
+    def wait(self, source_id: str, seconds: float | None = None) -> None:
+        """Wait for a crawl of the source in this process or by a worker, at most `seconds`."""
+        if self.jobs is not None:
+            self._wait_for_worker(self.jobs, source_id, seconds)
+        with self._guard:
+            thread = self._threads.get(source_id)
+        if thread is not None:
+            thread.join(seconds)
+
+    def stop(self) -> None:
+        """Ask all crawls of this process to stop at the next safe point, and wait briefly for them."""
+        self._stop.set()
+        with self._guard:
+            threads = list(self._threads.values())
+        deadline = time.monotonic() + _STOP_SECONDS
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _wait_for_worker(self, jobs: Jobs, source_id: str, seconds: float | None) -> None:
+        deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
+        while (crawl := self.store.crawl(source_id)) and crawl.state == "open" and time.monotonic() < deadline:
+            job = jobs.find(JobRequest(CRAWL, source_id))
+            if job is None or job.state == SET_ASIDE or not jobs.has_worker():
+                return
+            self.clock.sleep(_QUEUE_POLL_SECONDS)
+
+    def wait_for_meaning(self, seconds: float) -> bool:
+        """Wait at most `seconds` for embeddings made in the background; return whether this process has finished."""
+        meaning = self.meaning()
+        return meaning is None or meaning.wait(seconds)
+
+    def keep_up(self) -> None:
+        """Embed all passages that have no vector yet, in the background."""
+        try:
+            if meaning := self.meaning():
+                meaning.keep_up(self._stop.is_set)
+        except DeltosError as exc:  # model unreachable or store busy: the next crawl or start continues
+            _log.warning("Embedding of documentation is incomplete: %s", exc)
+
+    def _run_quietly(self, source_id: str) -> None:
+        try:
+            for _ in range(_MAX_ATTEMPTS):
+                # A status request may hold the claim for a moment.
+                if self.run(source_id) or self._stop.wait(_RETRY_SECONDS):
+                    break
+        except DeltosError as exc:  # the store is full or gone: the crawl stays open and is resumed later
+            _log.warning("The crawl of %s stopped: %s", source_id, exc)
+        except Exception as exc:  # noqa: BLE001 - otherwise the error of this thread would go unnoticed
+            _log.exception("The crawl of %s failed", source_id)
+            self.store.end_crawl(source_id, "failed", f"internal error ({exc!r})", self.clock.now())

@@ -1,0 +1,34 @@
+"""Decide which local folders an agent may add documentation from: only folders that the user provided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.confinement import is_confined
+from deltos.workspace.repository import find_repository
+
+if TYPE_CHECKING:
+    from deltos.tool import Session
+
+
+def granted_folders(session: Session, configured: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Return the folders the server was started in, those of the client and of DELTOS_DOCS_ROOTS, and chosen git
+    checkouts.
+
+    Over a network every call is already confined to the server's folders, so any chosen folder is allowed.
+    """
+    granted = [folder for folder in session.granted_roots() if not _contains_home(folder)]
+    chosen = [folder for folder in session.project_roots() if is_confined() or _is_checkout(folder)]
+    return tuple(dict.fromkeys((*granted, *chosen, *configured)))
+
+
+def _is_checkout(folder: Path) -> bool:
+    """Whether a folder is inside a git repository that does not contain the home folder."""
+    repository = find_repository(folder.resolve())
+    return repository is not None and not _contains_home(repository.top)
+
+
+def _contains_home(folder: Path) -> bool:
+    """Whether a folder is or contains the home folder, which holds all projects and also keys."""
+    return Path.home().resolve().is_relative_to(folder.resolve())

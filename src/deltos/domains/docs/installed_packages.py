@@ -1,0 +1,350 @@
+"""Find installed packages in a project's virtual environment or node_modules, without network access.
+
+Only the project, its workspace and environments chosen by the user are read, as far as the caller is allowed to.
+Packages contain links and paths, which are never followed to other places.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.confinement import may_read
+from deltos.errors import FileRefused, NotFound, SourceError
+from deltos.files import LINK, FileTree
+from deltos.text.similar_names import similar_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_DEFAULT_ENVIRONMENTS = (".venv", "venv", "env", ".env", ".tox/py")
+_ENVIRONMENT_MARKER = "pyvenv.cfg"
+_WORKSPACE_MARKERS = (".git", "pnpm-workspace.yaml", "lerna.json")
+_MAX_METADATA_BYTES = 4_000_000
+_MAX_RECORD_BYTES = 20_000_000
+_MAX_JSON_BYTES = 10_000_000
+DECLARATION_SUFFIXES = (".d.ts", ".d.mts", ".d.cts")
+_MAX_NAMES_SHOWN = 3
+_INSTALL_HINT = "Install it there and try again, or add its documentation by its address."
+
+
+@dataclass(frozen=True, slots=True)
+class PythonDistribution:
+    """An installed Python distribution: its metadata and its files relative to `folder`."""
+
+    name: str
+    version: str
+    folder: Path
+    readme: str
+    readme_is_rst: bool
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NodePackage:
+    """An installed npm package; `folder` is its real path.
+
+    `entries` are the files that users can import, declarations first; `*` is a wildcard. `specifiers` are the import
+    specifiers of such files, shortest first, with the same wildcards.
+    """
+
+    name: str
+    version: str
+    folder: Path
+    entries: tuple[str, ...]
+    specifiers: tuple[tuple[str, str], ...] = ()
+    type_packages: tuple[str, ...] = ()  # packages that contain parts of its types: `@types/NAME-…`
+
+
+# ---------------------------------------------------------------------- what may be read
+
+
+def boundaries(project_root: Path) -> tuple[Path, ...]:
+    """Return the real folders that belong to a project: the project and the workspace or repository around it."""
+    root = project_root.resolve()
+    workspace = _workspace(root)
+    return (root,) if workspace is None or workspace == root else (root, workspace)
+
+
+def _workspace(root: Path) -> Path | None:
+    """Return the nearest folder that is a workspace of several packages, or None if there is none that may be read."""
+    for folder in (root, *root.parents):
+        if folder in (Path(folder.anchor), Path.home()) or not may_read(folder):
+            return None
+        with FileTree(folder) as tree:
+            if any(tree.is_file(mark) or tree.is_folder(mark) for mark in _WORKSPACE_MARKERS):
+                return folder
+            try:
+                if read_json(tree, "package.json").get("workspaces"):
+                    return folder
+            except SourceError:
+                continue
+    return None
+
+
+def _real_inside(path: Path, roots: Iterable[Path]) -> Path | None:
+    """Return the real path of an existing folder if it is inside one of the real `roots`, else None."""
+    try:
+        real = path.resolve(strict=True)
+    except (OSError, RuntimeError, ValueError):
+        return None
+    return real if may_read(real) and any(real.is_relative_to(root) for root in roots) else None
+
+
+# ---------------------------------------------------------------------- Python
+
+
+def find_python(name: str, project_root: Path, environments: Sequence[Path] = ()) -> PythonDistribution:
+    """Return the distribution `name` in the project's environment; raise NotFound with the searched folders if it is
+    missing."""
+    folders = site_packages(project_root, environments)
+    if not folders:
+        raise NotFound(
+            f"No Python environment found for {project_root.name or project_root}",
+            hint="Create one in the project, for example: python -m venv .venv, and install its requirements.",
+        )
+    wanted = normalised_name(name)
+    known: list[str] = []
+    for folder in folders:
+        with FileTree(folder) as tree:
+            for info in _distributions(tree):
+                if normalised_name(_name_of(info)) == wanted:
+                    return _distribution(tree, folder, info)
+                known.append(normalised_name(_name_of(info)))
+    looked_in = ", ".join(_display_path(folder, project_root) for folder in folders)
+    raise NotFound(
+        f"{name} is not installed in the project's environment (looked in {looked_in})"
+        f"{_similar_names_hint(wanted, known)}",
+        hint=_INSTALL_HINT,
+    )
+
+
+def _display_path(folder: Path, project_root: Path) -> str:
+    """Return a folder relative to the project if it is inside it."""
+    root = project_root.resolve()
+    return folder.relative_to(root).as_posix() if folder.is_relative_to(root) else folder.as_posix()
+
+
+def _similar_names_hint(wanted: str, names: Iterable[str]) -> str:
+    """Return similar installed names as the end of a sentence."""
+    near = similar_names(wanted, sorted(set(names)), limit=_MAX_NAMES_SHOWN)
+    return f"; similar names there: {', '.join(near)}" if near else ""
+
+
+def python_versions(project_root: Path, environments: Sequence[Path] = ()) -> dict[str, str]:
+    """Return the version of each distribution in the project's environment, by normalised name."""
+    found: dict[str, str] = {}
+    for folder in site_packages(project_root, environments):
+        with FileTree(folder) as tree:
+            for info in _distributions(tree):
+                name, _, version = info.removesuffix(".dist-info").rpartition("-")
+                found.setdefault(normalised_name(name), version)
+    return found
+
+
+def distribution_of(module: str, project_root: Path, environments: Sequence[Path] = ()) -> str:
+    """Return the installed distribution that contains a top-level module, such as `PyYAML` for `yaml`; empty if none
+    does."""
+    first_files = (f"{module}/__init__.py,", f"{module}.py,", f"{module}/__init__.pyi,")
+    for folder in site_packages(project_root, environments):
+        with FileTree(folder) as tree:
+            for info in _distributions(tree):
+                if any(line.startswith(first_files) for line in _read_record(tree, info)):
+                    return _name_of(info)
+    return ""
+
+
+def site_packages(project_root: Path, environments: Sequence[Path] = ()) -> list[Path]:
+    """Return the folders of installed packages, those of the project's own environments first."""
+    root = project_root.resolve()
+    chosen = [each.resolve() for each in environments if may_read(each)]
+    allowed = (*boundaries(root), *chosen)
+    own = [real for name in _environment_names(root) if (real := _real_inside(root / name, allowed))]
+    return [folder for each in dict.fromkeys((*own, *chosen)) for folder in _sites_of(each)]
+
+
+def _environment_names(root: Path) -> list[str]:
+    with FileTree(root) as tree:
+        try:
+            found = [entry.name for entry in tree.entries() if entry.is_folder]
+        except FileRefused:
+            return []
+        marked = [name for name in found if tree.is_file(f"{name}/{_ENVIRONMENT_MARKER}")]
+    return list(dict.fromkeys((*_DEFAULT_ENVIRONMENTS, *marked)))
+
+
+def _sites_of(environment: Path) -> Iterator[Path]:
+    with FileTree(environment) as tree:
+        try:
+            versions = [entry.name for entry in tree.entries("lib") if entry.name.startswith("python")]
+        except FileRefused:
+            versions = []
+        for folder in (*(f"lib/{version}/site-packages" for version in versions), "Lib/site-packages"):
+            if tree.is_folder(folder):
+                yield environment / folder
+
+
+def _distributions(tree: FileTree) -> list[str]:
+    try:
+        return [entry.name for entry in tree.entries() if entry.name.endswith(".dist-info") and entry.is_folder]
+    except FileRefused:
+        return []
+
+
+def _name_of(info: str) -> str:
+    return info.removesuffix(".dist-info").rpartition("-")[0]
+
+
+def _distribution(tree: FileTree, folder: Path, info: str) -> PythonDistribution:
+    metadata = tree.read(f"{info}/METADATA", _MAX_METADATA_BYTES).decode("utf-8", "replace")
+    headers, body = _headers(metadata.replace("\r\n", "\n"))
+    return PythonDistribution(
+        name=headers.get("name") or info.split("-")[0],
+        version=headers.get("version", ""),
+        folder=folder,
+        readme=body if body.strip() else headers.get("description", ""),
+        readme_is_rst="markdown" not in headers.get("description-content-type", "text/x-rst"),
+        files=tuple(_installed_files(tree, info)),
+    )
+
+
+def _headers(text: str) -> tuple[dict[str, str], str]:
+    """Return the first value of each header by lower-case name, and the text after the headers."""
+    head, _, body = text.partition("\n\n")
+    found: dict[str, list[str]] = {}
+    last: list[str] = []
+    for line in head.split("\n"):
+        if line[:1] in (" ", "\t"):
+            last.append(line)
+            continue
+        name, colon, value = line.partition(":")
+        last = [value.strip()]
+        if colon:
+            found.setdefault(name.strip().lower(), last)
+    return {name: "\n".join(lines) for name, lines in found.items()}, body
+
+
+def _read_record(tree: FileTree, info: str) -> list[str]:
+    try:
+        return tree.read(f"{info}/RECORD", _MAX_RECORD_BYTES).decode("utf-8", "replace").splitlines()
+    except FileRefused:
+        return []
+
+
+def _installed_files(tree: FileTree, info: str) -> Iterator[str]:
+    """Yield the files that a distribution installed in its folder; scripts are installed elsewhere."""
+    for line in _read_record(tree, info):
+        path = line.rsplit(",", 2)[0].strip('"')
+        if path and ".." not in path.split("/") and not path.startswith("/") and ".dist-info/" not in path:
+            yield path
+
+
+def normalised_name(name: str) -> str:
+    """Return the normalised name of a Python package."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+# ---------------------------------------------------------------------- npm
+
+
+def find_node(name: str, project_root: Path, importer: Path | None = None) -> NodePackage:
+    """Return the npm package `name` from the nearest node_modules at or above the project that may be read.
+
+    Dependencies of a package are searched from the folder of the `importer` on.
+    """
+    root = project_root.resolve()
+    nearest = importer or root
+    for folder in (nearest, *nearest.parents):
+        if not may_read(folder):
+            break
+        # Package managers link packages inside the workspace only; other links are not followed.
+        real = _real_inside(folder / "node_modules" / name, (folder, *boundaries(root)))
+        if real is not None and _has_manifest(real):
+            return _node_package(name, real)
+        if real is None and _is_linked(folder, f"node_modules/{name}"):  # even if the target does not exist
+            raise SourceError(
+                f"{name} is a link to a folder outside the project",
+                hint="Install it in the project, or add the folder of its documentation as a source.",
+            )
+    known = _names_in_node_modules(root)
+    raise NotFound(
+        f"{name} is not in the project's node_modules or in those of its readable parent folders"
+        f"{_similar_names_hint(name, known)}",
+        hint=_INSTALL_HINT,
+    )
+
+
+def _names_in_node_modules(root: Path) -> list[str]:
+    """Return the packages in a folder's node_modules, including scoped ones."""
+    with FileTree(root) as tree:
+        try:
+            names = [entry.name for entry in tree.entries("node_modules") if not entry.name.startswith(".")]
+            scopes = [name for name in names if name.startswith("@")]
+            scoped = [f"{scope}/{entry.name}" for scope in scopes for entry in tree.entries(f"node_modules/{scope}")]
+        except FileRefused:
+            return []
+    return [*(name for name in names if name not in scopes), *scoped]
+
+
+def _has_manifest(folder: Path) -> bool:
+    with FileTree(folder) as tree:
+        return tree.is_file("package.json")
+
+
+def _is_linked(folder: Path, path: str) -> bool:
+    """Whether a path is or leads through a link."""
+    with FileTree(folder) as tree:
+        try:
+            return stat.S_ISLNK(tree.status(path).st_mode)
+        except FileRefused as refused:
+            return refused.reason == LINK
+
+
+def _node_package(name: str, folder: Path) -> NodePackage:
+    with FileTree(folder) as tree:
+        data = read_json(tree, "package.json")
+    exported = list(_exported_files(data.get("exports")))
+    paths = [data.get("types"), data.get("typings"), *(path for _, path in exported)]
+    defaults = ["index.d.ts", data.get("main") or "index.js"]
+    wanted = [path for path in (*paths, *defaults) if isinstance(path, str)]
+    typed = [path for path in wanted if path.endswith((".ts", ".mts", ".cts"))]
+    # Some packages export their sources too; these repeat the declarations and add internal ones.
+    types = [path for path in typed if path.endswith(DECLARATION_SUFFIXES)] or typed
+    code = [path for path in wanted if path.endswith((".js", ".mjs", ".cjs"))]
+    entries = tuple(dict.fromkeys(path.removeprefix("./") for path in (*types, *code)))
+    known = {path for _, path in exported}
+    main = [(".", path) for path in wanted if path not in known]
+    nearest_first = sorted((*main, *exported), key=lambda each: each[0].count("/"))
+    specifiers = tuple((name + subpath[1:], path.removeprefix("./")) for subpath, path in nearest_first)
+    needed = data.get("dependencies")
+    parts = tuple(each for each in (needed if isinstance(needed, dict) else ()) if each.startswith(f"{name}-"))
+    return NodePackage(name, str(data.get("version") or ""), folder, entries, specifiers, parts)
+
+
+def _exported_files(exports: object) -> Iterator[tuple[str, str]]:
+    """Yield the subpath and file of every entry in a package's `exports`, at any depth."""
+    pending: list[tuple[str, object]] = [(".", exports)]
+    while pending:
+        subpath, value = pending.pop()
+        if isinstance(value, str):
+            yield subpath, value
+        elif isinstance(value, dict):
+            inner = [(key if key.startswith(".") else subpath, each) for key, each in value.items()]
+            pending += reversed(inner)
+
+
+def read_json(tree: FileTree, path: str) -> dict[str, object]:
+    """Return a JSON object from a file; raise SourceError for anything else."""
+    try:
+        data = json.loads(tree.read(path, _MAX_JSON_BYTES).decode("utf-8", "replace"))
+    except ValueError as exc:
+        raise SourceError(f"Cannot read {path} ({exc})") from exc
+    except RecursionError:
+        raise SourceError(f"Cannot read {path}: it is nested too deeply") from None
+    if not isinstance(data, dict):
+        raise SourceError(f"{path} is not a JSON object")
+    return data

@@ -1,0 +1,110 @@
+"""Find the terms and code names of a question that do not occur in the searched sources."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from deltos.domains.docs.query import query_terms
+from deltos.domains.docs.rank import missing_terms
+from deltos.text.identifiers import capitalised_words, written_names
+from deltos.text.stop_words import STOP_WORDS
+from deltos.text.words import MAX_WORD_CHARACTERS, documentation_query_words, plain_words, stemmer
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from deltos.domains.docs.model import Passage
+    from deltos.domains.docs.query import WeightedQuery
+    from deltos.store.documents import CandidateChunk, Passages, ShownChunk
+
+# Maximum number of passages with the rarest word of a name that are checked; with more, the name counts as present.
+_MAX_CHECKED_PASSAGES = 1_000
+_PUNCTUATION = ".,:;!?()[]{}\"'`"
+_JOINT = re.compile(r"\.|::|#|->|/")
+
+
+def missing_words(query: str, asked: WeightedQuery, candidates: Sequence[CandidateChunk]) -> tuple[str, ...]:
+    """Return the words of a question, as typed, that occur in none of the searched sources.
+
+    Empty for a question that was translated.
+    """
+    terms = query_terms(documentation_query_words(query))
+    missing = missing_terms(asked, candidates) | (set(terms) - asked.weights.keys())
+    words = dict.fromkeys(word.strip(_PUNCTUATION) for word in query.split())
+    parts = {word: set(documentation_query_words(word).split()) & set(terms) for word in words}
+    is_as_typed = asked.plain.issuperset(word.lower() for word in plain_words(query))
+    return tuple(word for word, of_word in parts.items() if is_as_typed and of_word and of_word <= missing)
+
+
+def absent_names(query: str, found: Sequence[Passage], store: Passages, source_ids: Collection[str]) -> tuple[str, ...]:
+    """Return the code names in a question that occur in no definition and no text of the sources, ignoring case."""
+    return tuple(
+        name
+        for name in _names(query)
+        if not any(_occurs_in(name, _texts_of(each)) for each in found) and not _may_occur(name, store, source_ids)
+    )
+
+
+def _names(query: str) -> list[str]:
+    """Return the code names in a question; capitalised words count if the question contains nothing else."""
+    names = written_names(query)
+    others = {word.strip(_PUNCTUATION) for word in query.split()} - set(names)
+    capitalised = others if others <= capitalised_words(query) else set()
+    return [name for name in dict.fromkeys((*names, *sorted(capitalised))) if _is_checkable(name)]
+
+
+def _is_checkable(name: str) -> bool:
+    """Whether a name is long enough to be checked, unlike `e.g` and `v2.1`."""
+    last = _JOINT.split(name)[-1]
+    return name.isascii() and len(last) > 1 and not last.isdecimal()
+
+
+def _may_occur(name: str, store: Passages, source_ids: Collection[str]) -> bool:
+    """Whether a name occurs in the sources, or checking would be too expensive."""
+    forms_by_word = [_index_words(word) for word in plain_words(name)]
+    counts = [(sum(store.document_frequencies(words).values()), words) for words in forms_by_word if words]
+    if not counts:
+        return True
+    count, rarest = min(counts, key=lambda each: each[0])
+    if not count:
+        return False
+    candidates = store.candidates(rarest, source_ids, limit=_MAX_CHECKED_PASSAGES)
+    if len(candidates) == _MAX_CHECKED_PASSAGES:
+        return True
+    shown = store.chunks([each.chunk_id for each in candidates])
+    return any(_occurs_in(name, _texts_of(chunk)) for chunk in shown)
+
+
+def _index_words(word: str) -> list[str]:
+    """Return the forms under which the index may hold a word of a name; empty for words that are not indexed."""
+    whole = word.replace("_", "").lower()
+    if not 1 < len(word) <= MAX_WORD_CHARACTERS or whole in STOP_WORDS:
+        return []
+    return list(dict.fromkeys((whole, stemmer("english").stemWord(whole))))
+
+
+def _texts_of(chunk: ShownChunk | Passage) -> Iterable[str]:
+    """Return all texts of a chunk in which a name can occur."""
+    return (*chunk.anchors, chunk.section, chunk.url, chunk.text)
+
+
+def _occurs_in(name: str, texts: Iterable[str]) -> bool:
+    """Whether a name occurs in one of the texts, alone or as the end of a longer dotted name."""
+    wanted = name.lower()
+    return any(_contains_name(wanted, text.lower()) for text in texts)
+
+
+def _contains_name(name: str, text: str) -> bool:
+    """Whether `name` occurs in `text` between characters that cannot continue it."""
+    at = text.find(name)
+    while at >= 0:
+        ends = at + len(name)
+        if not (_is_name_character(text[at - 1 : at]) or _is_name_character(text[ends : ends + 1])):
+            return True
+        at = text.find(name, ends)
+    return False
+
+
+def _is_name_character(sign: str) -> bool:
+    return sign.isalnum() or sign == "_"

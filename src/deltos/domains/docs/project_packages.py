@@ -1,0 +1,97 @@
+"""Determine which packages belong to a project: installed in its environment or required by its files."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.confinement import may_read
+from deltos.domains.docs.dependencies import direct_dependencies
+from deltos.domains.docs.installed_packages import find_node, python_versions
+from deltos.domains.docs.versions import same_version
+from deltos.errors import BadRequest, SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from deltos.guarded import Parser
+    from deltos.store.documents import SourceRow
+
+_COMPARE_INTERVAL_SECONDS = 5.0  # seconds
+
+
+@dataclass(slots=True)
+class ProjectPackages:
+    """The packages of one project, cached for one search."""
+
+    root: Path
+    environments: Sequence[Path]
+    parser: Callable[[], Parser]
+    _python: dict[str, str] | None = None
+    _required: frozenset[str] | None = None
+    _node: dict[str, str] = field(default_factory=dict)
+
+    def has(self, source: SourceRow) -> bool:
+        """Whether a package source belongs to this project.
+
+        It does if it was added in the project or is installed there in the same version. A package that is not
+        installed belongs to it if the project's files require it.
+        """
+        added = Path(source.project_root)
+        if source.project_root and (self.root.is_relative_to(added) or added.is_relative_to(self.root)):
+            return True
+        installed = self.installed(source)
+        if installed:
+            return not source.version or same_version(installed, source.version)
+        return source.url in self._requirements()
+
+    def installed(self, source: SourceRow) -> str:
+        """Return the version that is installed in the project; empty if it is not installed."""
+        name = source.url.partition(":")[2]
+        if source.kind == "pypi":
+            if self._python is None:
+                self._python = python_versions(self.root, self.environments)
+            return self._python.get(name, "")
+        if name not in self._node:
+            try:
+                self._node[name] = find_node(name, self.root).version
+            except (SourceError, BadRequest):
+                self._node[name] = ""
+        return self._node[name]
+
+    def _requirements(self) -> frozenset[str]:
+        if self._required is None:
+            try:
+                self._required = frozenset(direct_dependencies(self.root, self.parser()).addresses)
+            except (SourceError, BadRequest):  # unreadable files count as files without requirements
+                self._required = frozenset()
+        return self._required
+
+
+class UpgradeDetector:
+    """Detects packages whose installed version differs from the indexed one, at most every few seconds."""
+
+    def __init__(self, environments: Sequence[Path], parser: Callable[[], Parser]) -> None:
+        self._environments = environments
+        self._parser = parser
+        self._compared: dict[str, float] = {}
+
+    def find_upgraded(self, packages: Sequence[SourceRow]) -> list[tuple[SourceRow, str]]:
+        """Return the packages with another installed version, and that version."""
+        now = time.monotonic()
+        projects: dict[str, ProjectPackages] = {}
+        found = []
+        for source in packages:
+            root = Path(source.project_root)
+            if now - self._compared.get(
+                source.id, -_COMPARE_INTERVAL_SECONDS
+            ) < _COMPARE_INTERVAL_SECONDS or not may_read(root):
+                continue
+            self._compared[source.id] = now
+            project = projects.setdefault(source.project_root, ProjectPackages(root, self._environments, self._parser))
+            installed = project.installed(source) if root.is_dir() else ""
+            if installed and source.version and not same_version(installed, source.version):
+                found.append((source, installed))
+        return found

@@ -1,0 +1,117 @@
+"""Fit the results of an answer into the token budget: results are shown completely or not at all, lines as long as
+possible."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.budget import CHARACTERS_PER_TOKEN, characters_for, fit
+from deltos.errors import NotFound
+from deltos.tool import Answer
+from deltos.wording import truncated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+_GENERATED = " (generated)"
+# Maximum lengths of a source line in characters; the longest one with which all results fit is used.
+WIDTHS = (160, 120, 90, 70, 50, 36)
+
+
+class Piece(NamedTuple):
+    """A part of an answer that is shown completely or not at all, with the number of results in it."""
+
+    text: str
+    results: int = 1
+
+
+class BudgetedLines:
+    """Fits the pieces of an answer into a token budget and marks generated files."""
+
+    def __init__(
+        self, *, token_budget: int, notes: Sequence[str] = (), generated: Collection[str] = frozenset()
+    ) -> None:
+        self._characters = characters_for(token_budget)
+        self._notes = tuple(notes)
+        self._generated = generated
+
+    def answer(self, header: Callable[[int], str], pieces: Sequence[Piece], *, last: str = "") -> Answer:
+        """Return the pieces that fit, below a header that gets the number of results shown."""
+        pieces = self._marked(pieces)
+        fitted = fit([piece.text for piece in pieces], characters=self._remaining_characters(header, last))
+        shown = sum(piece.results for piece in pieces[: len(fitted.pieces)])
+        text = "\n".join([self._mark(header(shown)), *self._notes, *fitted.pieces, *([last] if last else [])])
+        return Answer(text, truncated=fitted.truncated, original_characters=fitted.original_characters)
+
+    def widest(self, header: Callable[[int], str], make: Callable[[int], Sequence[Piece]], *, last: str = "") -> Answer:
+        """Return an answer with the longest lines with which all pieces fit; `make` builds the pieces for a line
+        length."""
+        available = self._remaining_characters(header, last)
+        pieces: Sequence[Piece] = ()
+        for characters in WIDTHS:
+            pieces = self._marked(make(characters))
+            if sum(len(piece.text) + 1 for piece in pieces) <= available + 1:
+                break
+        return self.answer(header, pieces, last=last)
+
+    def with_note(self, note: str) -> BudgetedLines:
+        """Return a copy with another note; the same object if the note is empty."""
+        if not note:
+            return self
+        tokens = self._characters // CHARACTERS_PER_TOKEN
+        return BudgetedLines(token_budget=tokens, notes=(*self._notes, note), generated=self._generated)
+
+    def within(self, tokens: int) -> BudgetedLines:
+        """Return a copy with a budget of at most `tokens`."""
+        available = min(tokens, self._characters // CHARACTERS_PER_TOKEN)
+        return BudgetedLines(token_budget=available, notes=self._notes, generated=self._generated)
+
+    def split_into(self, number: int, *, reserved: int) -> list[BudgetedLines]:
+        """Split the budget, less `reserved` characters, into equal parts; the first one has the notes."""
+        tokens = max(1, (self._characters - reserved) // CHARACTERS_PER_TOKEN // number)
+        return [
+            BudgetedLines(token_budget=tokens, notes=() if part else self._notes, generated=self._generated)
+            for part in range(number)
+        ]
+
+    def count_fitting(self, header: Callable[[int], str], pieces: Sequence[Piece]) -> int:
+        """Return how many of the pieces fit."""
+        return len(fit([piece.text for piece in pieces], characters=self._remaining_characters(header, "")).pieces)
+
+    def _remaining_characters(self, header: Callable[[int], str], last: str) -> int:
+        """Return the number of characters left for pieces; the header of a truncated answer is the longer one."""
+        around = [header(0), *self._notes, *([last] if last else [])]
+        return self._characters - sum(len(line) + 1 for line in around)
+
+    def _marked(self, pieces: Sequence[Piece]) -> Sequence[Piece]:
+        if not self._generated:
+            return pieces
+        return [piece._replace(text=self._mark(piece.text)) for piece in pieces]
+
+    def _mark(self, text: str) -> str:
+        if not self._generated:
+            return text
+        return "\n".join(self._mark_line(line) for line in text.split("\n"))
+
+    def _mark_line(self, line: str) -> str:
+        """Mark a line that names a generated file: alone, at its beginning, or as the place of a definition."""
+        if line in self._generated:
+            return line + _GENERATED
+        words = line.split(" ", 3)
+        for place, word in enumerate(words[:3]):
+            path, colon, _ = word.partition(":")
+            if path in self._generated and (colon or not place):
+                before, after = " ".join(words[: place + 1]), " ".join(["", *words[place + 1 :]])
+                return line if after.startswith(_GENERATED) else f"{before}{_GENERATED}{after}"
+        return line
+
+
+def with_notes(problem: NotFound, notes: Sequence[str]) -> NotFound:
+    """Add the notes of an answer to an error: a symbol that was not found may only be missing from the index."""
+    return NotFound(problem.message, hint=" ".join(filter(None, [problem.hint, *notes])))
+
+
+def truncation_line(shown: int, listed: int, total: int, noun: str) -> str:
+    """Return the first line of a truncated answer: `listed` results are within the limit, `shown` fit the budget."""
+    how = "the token budget is full; narrow the query" if shown < listed else "increase limit for more"
+    return truncated(shown, total, noun, how)

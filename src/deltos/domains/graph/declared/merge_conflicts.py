@@ -1,0 +1,27 @@
+"""Member names in files with merge conflicts; after a conflict marker the parser may misread code."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from deltos.languages.code_text import code_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BEGIN = re.compile(rb"^<{7} ", re.MULTILINE)
+_END = re.compile(rb"^>{7} ", re.MULTILINE)
+_MEMBER = re.compile(r"(?:\.|->|::)\s*([A-Za-z_]\w*)")
+
+
+def members_in_conflict(data: bytes, language: str) -> Iterator[tuple[int, str]]:
+    """Yield the names after a dot, an arrow or colons from the first conflict marker on, each with its line."""
+    begin = _BEGIN.search(data)
+    if begin is None or _END.search(data, begin.end()) is None:
+        return
+    first = data.count(b"\n", 0, begin.start())
+    lines = code_text(data.decode("utf-8", "replace"), language).split("\n")
+    for number, line in enumerate(lines[first:], first + 1):
+        for name in _MEMBER.findall(line):
+            yield number, name

@@ -1,0 +1,389 @@
+"""Lookup of names in a file: through imports, packages and included files; and of members of types in all files."""
+
+from __future__ import annotations
+
+from posixpath import basename
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.domains.graph.declared.facts import UNKNOWN
+from deltos.domains.graph.declared.imports import absolute_rust, crate_of, included_file
+from deltos.domains.graph.declared.source_files import DefinedSymbol, enclosing_keys, family_of
+from deltos.domains.graph.kernel.dependencies import all_definitions, files_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deltos.domains.graph.declared.facts import AccessPath
+    from deltos.domains.graph.declared.source_files import SourceFile, SourceFiles
+
+LOCAL_SCOPES = frozenset({"function", "method", "module"})
+"""Kinds of definitions whose inner definitions are visible inside them by unqualified name."""
+_REOPENABLE_KINDS = frozenset({"class", "module"})
+_MAX_REEXPORTS = 8
+"""Maximum length of a chain of re-exports that is followed."""
+_MAX_WILDCARD_REEXPORTS = 32
+"""Maximum number of wildcard re-exports that are searched for one name."""
+
+
+class LookupResult(NamedTuple):
+    """Definitions that a name may refer to."""
+
+    targets: tuple[DefinedSymbol, ...]
+    is_certain: bool = True
+
+
+NO_DEFINITIONS = LookupResult((), is_certain=False)
+
+
+class NameLookup:
+    """Name lookup on behalf of one file; records all dependencies of the answers."""
+
+    def __init__(self, sources: SourceFiles, file: SourceFile) -> None:
+        self._sources = sources
+        self._file = file
+        self._family = family_of(file.language)
+        self.dependencies = set(sources.layout_dependencies(file.language))
+        self._visible_cache: dict[tuple[str, str, str], LookupResult] = {}
+        self._in_package: dict[tuple[str, str], tuple[DefinedSymbol, ...]] = {}
+        self._included_paths: dict[str, frozenset[str]] = {}
+
+    def visible_definitions(self, file: SourceFile, name: str, within: str = "") -> LookupResult:
+        """Return the definitions of an unqualified name at a place in a file, and whether the result is certain."""
+        memo = (file.path, name, within)
+        if memo not in self._visible_cache:
+            self._visible_cache[memo] = self._find_visible(file, name, within)
+        return self._visible_cache[memo]
+
+    def _find_visible(self, file: SourceFile, name: str, within: str) -> LookupResult:
+        """Look a name up in all enclosing scopes, then in the whole project."""
+        for scope in enclosing_keys(within):
+            found = self._in_scope(file, name, scope)
+            if found is not None:
+                return found
+        return self._find_in_project(file, name)
+
+    def _in_scope(self, file: SourceFile, name: str, scope: str) -> LookupResult | None:
+        """Look a name up in one scope: its own definitions, its imports, then the visible packages."""
+        if scope:
+            key = f"{scope}.{name}"
+            is_seen = file.kinds.get(scope) in LOCAL_SCOPES and file.kinds.get(key) != "method"
+            if key in file.kinds and (is_seen or (scope in file.type_keys and key in file.type_keys)):
+                return LookupResult((DefinedSymbol(file.path, key),))
+        elif name in file.top_level:
+            return LookupResult(self._top_level_definitions(file, name))
+        if file.language in ("c", "cpp"):
+            return self.linked_definitions(file, name) if not scope else None
+        full_name = file.imported_names[scope].get(name) if scope in file.imported_names else None
+        if full_name is not None:
+            found = self.by_full_name(full_name)
+            if found or file.language != "rust":  # in Rust, types, values and macros may share a name
+                return LookupResult(found)
+        for package in self._packages(file, scope):
+            found = self.in_package(package, name)
+            if found:
+                return LookupResult(found)
+        return None
+
+    def _top_level_definitions(self, file: SourceFile, name: str) -> tuple[DefinedSymbol, ...]:
+        """Return the top-level definitions of a name in a file; for Ruby, the first opening in the project."""
+        keys = file.top_level[name]
+        if file.language == "ruby" and len(keys) == 1 and file.kinds[keys[0]] in _REOPENABLE_KINDS:
+            return self._definitions_in(*_split(keys[0])) or (DefinedSymbol(file.path, keys[0]),)
+        return tuple([DefinedSymbol(file.path, key) for key in keys])
+
+    def _packages(self, file: SourceFile, scope: str) -> Iterator[str]:
+        """Yield the packages whose names are visible without qualification at a scope, nearest first."""
+        if scope:
+            yield from file.wildcards.get(scope, ())
+            if file.language == "ruby":
+                yield scope  # definitions in other openings of the module
+            return
+        yield file.package_path
+        yield from file.wildcards.get("", ())
+        outer = file.package_path
+        while outer and file.language in ("csharp", "ruby"):
+            outer = outer.rpartition(".")[0]
+            yield outer
+
+    def by_full_name(self, name: str) -> tuple[DefinedSymbol, ...]:
+        """Return the definitions of a name with its package: definitions of the package or members of a type in it."""
+        package, _, last = name.rpartition(".")
+        return self.in_package(package, last) or self.nested_member(package, last)
+
+    def in_package(self, package: str, name: str) -> tuple[DefinedSymbol, ...]:
+        """Return the top-level definitions of a name in a package."""
+        memo = (package, name)
+        if memo not in self._in_package:
+            self._in_package[memo] = self._definitions_in(package, name) or self._reexported_definitions(package, name)
+        return self._in_package[memo]
+
+    def _definitions_in(self, package: str, name: str) -> tuple[DefinedSymbol, ...]:
+        """Return the definitions of a name that a package itself contains."""
+        self.dependencies.add(all_definitions(name))
+        wanted = f"{package}.{name}" if package else name
+        found: list[DefinedSymbol] = []
+        for symbol in self._sources.named(name):
+            file = self.read(symbol.path)
+            if file is None or family_of(file.language) != self._family:
+                continue
+            if symbol.key in file.top_level.get(name, ()) and file.full_name(symbol.key) == wanted:
+                found.append(DefinedSymbol(symbol.path, symbol.key))
+        return self._merge_openings(found)
+
+    def _merge_openings(self, found: list[DefinedSymbol]) -> tuple[DefinedSymbol, ...]:
+        """Return only the first opening of a reopened Ruby class or module, because all openings are one symbol."""
+        if self._file.language != "ruby" or len(found) < 2 or not all(map(self._is_opened, found)):
+            return tuple(found)
+        return (min(found),)
+
+    def first_opening(self, owner: DefinedSymbol) -> DefinedSymbol:
+        """Return the opening that represents all openings of a Ruby class or module."""
+        if self._file.language != "ruby":
+            return owner
+        return next(iter(self._definitions_in(*_split(owner.key))), owner)
+
+    def _is_opened(self, target: DefinedSymbol) -> bool:
+        """Whether a definition is a Ruby class or module, which can be reopened."""
+        file = self.read(target.path)
+        return file is not None and file.kinds.get(target.key) in _REOPENABLE_KINDS
+
+    def _reexported_definitions(self, package: str, name: str) -> tuple[DefinedSymbol, ...]:
+        """Return the definitions that a Rust module re-exports; `pub` is not checked, because private names are not
+        used."""
+        if self._file.language != "rust":
+            return ()
+        seen: set[tuple[str, str]] = set()
+        pending = [(package, name)]
+        while pending and len(seen) < _MAX_WILDCARD_REEXPORTS:
+            here = pending.pop(0)
+            if here in seen:
+                continue
+            seen.add(here)
+            found = self._definitions_in(*here) if here != (package, name) else ()
+            if found:
+                return found
+            pending.extend(self._reexports_of(*here))
+        return ()
+
+    def _reexports_of(self, package: str, name: str) -> Iterator[tuple[str, str]]:
+        """Yield the package and name of each definition that a Rust module may re-export under a name."""
+        for path, scope in self._rust_modules(package):
+            file = self.read(path)
+            if file is None:
+                continue
+            full_name = file.imported_names[scope].get(name) if scope in file.imported_names else None
+            if full_name is not None:
+                before, _, last = full_name.rpartition(".")
+                yield before, last
+            for wildcard in file.wildcards.get(scope, ()):
+                yield wildcard, name
+
+    def _rust_modules(self, package: str) -> Iterator[tuple[str, str]]:
+        """Yield the file of a Rust module and the path of the module inside it, empty for the file itself."""
+        inner = ""
+        outer = package
+        for _ in range(_MAX_REEXPORTS):
+            files = self.package_files(outer)
+            if files:
+                yield files[0].path, inner
+                return
+            if not outer:
+                return
+            outer, _, last = outer.rpartition(".")
+            inner = f"{last}.{inner}".strip(".")
+
+    def nested_member(self, package: str, name: str) -> tuple[DefinedSymbol, ...]:
+        """Return a member that is imported by name: `import static a.B.c`, `use crate::a::B::c`."""
+        outer, _, type_name = package.rpartition(".")
+        for owner in self.in_package(outer, type_name) if type_name else ():
+            found = self.own_member(owner, name)
+            if found:
+                return found
+        if type_name[:1].isupper() and outer:
+            for owner in self.nested_member(outer, type_name):
+                found = self.own_member(owner, name)
+                if found:
+                    return found
+        return ()
+
+    def _find_in_project(self, file: SourceFile, name: str) -> LookupResult:
+        """Return all definitions of a name in the project; certain only for a single definition in Ruby."""
+        if not name[:1].isupper() or file.language in ("c", "cpp"):
+            return NO_DEFINITIONS
+        self.dependencies.add(all_definitions(name))
+        found: list[DefinedSymbol] = []
+        for symbol in self._sources.named(name):
+            other = self.read(symbol.path)
+            if (
+                other is not None
+                and family_of(other.language) == self._family
+                and symbol.key in other.top_level.get(name, ())
+            ):
+                found.append(DefinedSymbol(symbol.path, symbol.key))
+        if len({target.key for target in found}) == 1:
+            found = list(self._merge_openings(found))
+        return (
+            LookupResult(tuple(found), is_certain=file.language == "ruby" and len(found) == 1)
+            if found
+            else NO_DEFINITIONS
+        )
+
+    def linked_definitions(self, file: SourceFile, name: str) -> LookupResult | None:
+        """Return the definitions of a C or C++ name that the linker could use.
+
+        These are definitions in included files and in the sources of included headers; else the only definition, or
+        all definitions of a function that an included header declares (one per platform); else all, as possible.
+        """
+        self.dependencies.add(all_definitions(name))
+        included_paths = self._includes(file.path)
+        stems = {_stem(path) for path in included_paths} | {_stem(file.path)}
+        preferred: list[DefinedSymbol] = []
+        others: list[DefinedSymbol] = []
+        for symbol in self._sources.named(name):
+            other = self.read(symbol.path)
+            if other is None or family_of(other.language) != "c" or symbol.key not in other.top_level.get(name, ()):
+                continue
+            is_preferred = symbol.path in included_paths or (
+                _stem(symbol.path) in stems and symbol.key not in other.file_local
+            )
+            if is_preferred:
+                preferred.append(DefinedSymbol(symbol.path, symbol.key))
+            elif symbol.key not in other.file_local:
+                others.append(DefinedSymbol(symbol.path, symbol.key))
+        is_included = any(target.path in included_paths for target in preferred)
+        if others and not is_included and len(preferred) + len(others) > 1:
+            preferred += self._declared_together(name, file.path, others)
+        if preferred:
+            return LookupResult(tuple(preferred))
+        return LookupResult(tuple(others), is_certain=len(others) == 1) if others else None
+
+    def _declared_together(self, name: str, path: str, targets: list[DefinedSymbol]) -> Iterator[DefinedSymbol]:
+        """Yield the definitions of a function in files that include the same declaration of it as the file `path`."""
+        declaring = frozenset(seen for seen in (path, *self._includes(path)) if self._declares(seen, name))
+        return (target for target in targets if declaring and not declaring.isdisjoint(self._includes(target.path)))
+
+    def _declares(self, path: str, name: str) -> bool:
+        """Whether a file contains a prototype of a function."""
+        file = self.read(path)
+        return file is not None and name in file.prototypes
+
+    def _includes(self, path: str) -> frozenset[str]:
+        """Return the files that a file includes, directly or through other files."""
+        if path not in self._included_paths:
+            seen: set[str] = set()
+            pending = [path]
+            while pending:
+                file = self.read(pending.pop())
+                for target in self._direct_includes(file) if file is not None else ():
+                    if target not in seen:
+                        seen.add(target)
+                        pending.append(target)
+            self._included_paths[path] = frozenset(seen)
+        return self._included_paths[path]
+
+    def _direct_includes(self, file: SourceFile) -> Iterator[str]:
+        """Yield the files that a file includes directly."""
+        for clause in file.imports:
+            if clause.form == "file":
+                found = self.included_path(file, clause.name)
+                if found is not None:
+                    yield found
+
+    def included_path(self, file: SourceFile, name: str) -> str | None:
+        """Return the path of a file that `file` includes by name."""
+        self.dependencies.add(files_named(_stem(name)))
+        return included_file(name, file.path, self._sources.paths, self._sources.by_file_name)
+
+    def package_of(self, path: AccessPath, file: SourceFile, within: str) -> str | None:
+        """Return the package in which a qualified name is looked up: `store` of `store.Open`, `A.B` of `A::B.go`."""
+        if UNKNOWN in path or any(step.endswith(("()", "]")) or step[:1] in ":#" for step in path):
+            return None
+        module = file.module(within, path[0])
+        if module is not None:
+            return ".".join([module, *path[1:]]).strip(".")
+        if file.language == "rust":
+            package_path = file.module_package(within)
+            return absolute_rust(
+                ".".join(path), package_path, crate_of(file.path), self._sources.paths, self._sources.crates
+            )
+        return ".".join(path) if file.language != "go" else None
+
+    def in_namespace(self, file: SourceFile, within: str, path: AccessPath, name: str) -> tuple[DefinedSymbol, ...]:
+        r"""Return the definitions of PHP's `Sub\\Name`: in an imported namespace, from the root, or inside the file's
+        namespace."""
+        if not path[0]:
+            return self.in_package(".".join(path[1:]), name)
+        package = self.package_of(path, file, within)
+        if package is None:
+            return ()
+        found = self.in_package(package, name)
+        return found or (self.in_package(f"{file.package_path}.{package}", name) if file.package_path else ())
+
+    def read(self, path: str) -> SourceFile | None:
+        """Return the interface of a file and record the file as a dependency."""
+        self.dependencies.add(path)
+        return self._sources.file(path)
+
+    def own_member(self, owner: DefinedSymbol, name: str) -> tuple[DefinedSymbol, ...]:
+        """Return the members of this name that a type itself has, in its own file or in related files."""
+        path, key = owner
+        self.dependencies.add(all_definitions(name))
+        key = key.partition("#")[0]
+        wanted = f"{key.rpartition('.')[2]}.{name}"
+        found: list[DefinedSymbol] = []
+        file = self.read(path)
+        for symbol in self._sources.named(name):
+            bare = symbol.key.partition("#")[0]
+            if symbol.path == path and bare == f"{key}.{name}":
+                found.append(DefinedSymbol(symbol.path, symbol.key))
+            elif bare == wanted or bare.endswith(f".{wanted}"):
+                if symbol.path == path and bare.rpartition(".")[0] in (file.type_keys if file is not None else ()):
+                    continue  # a member of another type with the same name in this file
+                if symbol.path == path or self._may_hold_members(file, symbol.path, bare):
+                    found.append(DefinedSymbol(symbol.path, symbol.key))
+        return self._merge_openings(found)
+
+    def _may_hold_members(self, file: SourceFile | None, path: str, key: str) -> bool:
+        """Whether `path` may define members of a type of `file`: same package, or header and source of one name."""
+        other = self.read(path)
+        if file is None or other is None or family_of(other.language) != family_of(file.language):
+            return False
+        container = key.rpartition(".")[0]
+        if container in other.type_keys:
+            return (
+                file.language in ("csharp", "ruby") and other.package_path == file.package_path
+            )  # partial and reopened types
+        if family_of(file.language) == "c":
+            return (
+                _stem(file.path) == _stem(path)
+                or path in self._includes(file.path)
+                or file.path in self._includes(path)
+            )
+        if file.language == "rust" and other.package_path != file.package_path:
+            scope, _, name = container.rpartition(".")
+            return any(target.path == file.path for target in self.visible_definitions(other, name, scope).targets)
+        return other.package_path == file.package_path and file.language in ("go", "rust", "csharp", "ruby", "kotlin")
+
+    def package_files(self, package: str) -> list[DefinedSymbol]:
+        """Return the files of a package that is defined by its path: a Go folder or a Rust module."""
+        paths, folder = self._sources.paths, package.replace(".", "/")
+        found: list[str] = []
+        if self._file.language == "rust":
+            self.dependencies.add(files_named(basename(folder)))
+            candidates = (f"{folder}.rs", f"{folder}/mod.rs", f"{folder}/lib.rs")
+            found = [path for path in candidates if path in paths][:1]
+        elif self._file.language == "go" and not package.startswith("//"):
+            self.dependencies.add(files_named(basename(folder)))
+            found = self._sources.go_files(folder)
+        return [DefinedSymbol(path, "") for path in found]
+
+
+def _split(key: str) -> tuple[str, str]:
+    """Split a key into the key of its container and its last name."""
+    before, _, last = key.rpartition(".")
+    return before, last
+
+
+def _stem(path: str) -> str:
+    """Return a file name without its suffixes."""
+    return basename(path).partition(".")[0]

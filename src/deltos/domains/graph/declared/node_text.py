@@ -1,0 +1,326 @@
+"""Conversion of types and expressions to text that needs no syntax tree: `:pkg.Foo<Bar>`, `this`, `find()`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.declared.facts import ANONYMOUS_STRUCT, ELEMENT, TYPE_SIGN, UNKNOWN, UNWRAPPED
+from deltos.domains.graph.declared.grammars import GRAMMARS
+from deltos.domains.graph.declared.phpdoc import SCALARS
+
+if TYPE_CHECKING:
+    import tree_sitter
+
+    from deltos.domains.graph.declared.environment import Environment
+    from deltos.domains.graph.declared.facts import AccessPath
+    from deltos.domains.graph.declared.grammars import GrammarTable
+
+_MAX_PATH_STEPS = 12
+_MAX_TYPE_DEPTH = 6
+_MAX_ARGUMENTS = 4
+_MAX_FIELDS = 16
+_SEPARATOR = re.compile(r"::|\\|->")
+_IGNORED_IN_TYPES = frozenset(
+    "lifetime mutable_specifier type_qualifier annotation marker_annotation modifiers type_modifiers "
+    "abstract_pointer_declarator abstract_reference_declarator".split()
+)
+_WRAPPERS = frozenset(
+    "pointer_type reference_type nullable_type optional_type parenthesized_type type_descriptor annotated_type "
+    "dynamic_type abstract_type wildcard type_constraint named_type bounded_type dependent_type type non_nullable_type "
+    "ref_type catch_type type_elem".split()
+)
+_LISTS = frozenset("slice_type array_type implicit_length_array_type".split())
+_GENERICS = frozenset("generic_type generic_name template_type user_type generic_type_with_turbofish".split())
+_ARGUMENTS = frozenset("type_arguments type_argument_list template_argument_list".split())
+_SCOPED = frozenset(
+    "qualified_type scoped_type_identifier qualified_identifier qualified_name scoped_identifier".split()
+)
+_DECLARING = frozenset("struct_specifier union_specifier enum_specifier class_specifier".split())
+_FUNCTIONS = frozenset("function_type func_type".split())
+_TRANSPARENT = frozenset(
+    "parenthesized_expression await_expression unary_expression reference_expression expression_list "
+    "pointer_expression generic_name template_type literal_element argument slice_expression "
+    "non_null_assertion_expression clone_expression prefix_unary_expression cpp_parenthesized_expression".split()
+)
+_SUBSCRIPTS = frozenset(
+    "index_expression array_access subscript_expression element_access_expression indexing_expression".split()
+)
+_CASTS = frozenset("cast_expression type_cast_expression type_assertion_expression as_expression".split())
+_CPP_CASTS = frozenset("static_cast dynamic_cast reinterpret_cast const_cast down_cast".split())
+VARIABLES = frozenset(
+    "variable_name instance_variable field_identifier simple_identifier package_identifier relative_scope self "
+    "this super crate this_expression namespace_name".split()
+)
+
+
+def first_child(node: tree_sitter.Node) -> tree_sitter.Node | None:
+    """Return the first named child of a node."""
+    return node.named_children[0] if node.named_child_count else None
+
+
+class NodeText:
+    """Reader of the types and expressions of one file."""
+
+    def __init__(self, data: bytes, grammar: GrammarTable, environment: Environment) -> None:
+        self._data = data
+        self._grammar = grammar
+        self._environment = environment
+
+    @property
+    def is_in_local_scope(self) -> bool:
+        """Whether a scope inside the file is open."""
+        return self._environment.depth > 0
+
+    def text(self, node: tree_sitter.Node) -> str:
+        """Return the source text of a node."""
+        return self._data[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    # --- types
+
+    def type_text(self, node: tree_sitter.Node | None, depth: int = 0) -> str:
+        """Return a type as text: its dotted name with its arguments in angle brackets.
+
+        Lists are `[]<T>`, maps `{}<K,V>`, tuples `()<A,B>`, functions `fn<R>`. Other types, and types that are nested
+        too deeply, are unknown.
+        """
+        if node is None or depth > _MAX_TYPE_DEPTH:
+            return UNKNOWN
+        kind = node.type
+        if kind in _WRAPPERS:
+            return self.type_text(_inner(node), depth + 1)
+        if kind in _LISTS:
+            inner = node.child_by_field_name("element") or node.child_by_field_name("type") or first_child(node)
+            return f"[]<{self.type_text(inner, depth + 1)}>"
+        if kind in _GENERICS:
+            return self._generic(node, depth)
+        if kind in _SCOPED:
+            return self._scoped(node, depth)
+        return self._other_type(node, kind, depth)
+
+    def _other_type(self, node: tree_sitter.Node, kind: str, depth: int) -> str:
+        """Return the text of types that are neither wrappers, lists, generic nor qualified."""
+        if kind == "map_type":
+            key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
+            return f"{{}}<{self.type_text(key, depth + 1)},{self.type_text(value, depth + 1)}>"
+        if kind == "channel_type":
+            return f"chan<{self.type_text(node.child_by_field_name('value'), depth + 1)}>"
+        if kind == "struct_type":
+            return self._struct(node, depth)
+        if kind == "tuple_type":
+            return self._arguments("()", node.named_children, depth)
+        if kind == "parameter_list":
+            return self._results(node, depth)
+        if kind in _FUNCTIONS:
+            result = node.child_by_field_name("result") or node.child_by_field_name("return_type")
+            return f"fn<{self.type_text(result, depth + 1)}>"
+        if kind in _DECLARING:
+            return self.type_text(node.child_by_field_name("name"), depth + 1)
+        if kind in ("union_type", "type_list"):
+            classes = [child for child in node.named_children if self.text(child).lower() not in SCALARS]
+            return self.type_text(classes[0], depth + 1) if len(classes) == 1 else UNKNOWN
+        if node.child_count or not node.end_byte - node.start_byte:
+            return UNKNOWN
+        name = self.text(node)
+        return self._environment.bound_of(name) or name
+
+    def _generic(self, node: tree_sitter.Node, depth: int) -> str:
+        """Return the text of a generic type: `Foo<A,B>`."""
+        arguments = next((child for child in node.named_children if child.type in _ARGUMENTS), None)
+        names = [child for child in node.named_children if child.type not in _ARGUMENTS | _IGNORED_IN_TYPES]
+        base = ".".join(self.type_text(child, depth + 1) for child in names[:_MAX_ARGUMENTS])
+        if arguments is None or "<" in base:
+            return base or UNKNOWN
+        return self._arguments(base, arguments.named_children, depth)
+
+    def _arguments(self, base: str, nodes: list[tree_sitter.Node], depth: int) -> str:
+        """Return a base name with type arguments."""
+        kept = [child for child in nodes if child.type not in _IGNORED_IN_TYPES][:_MAX_ARGUMENTS]
+        texts = [self.type_text(child, depth + 1) for child in kept]
+        return f"{base}<{','.join(texts)}>" if texts else base
+
+    def _struct(self, node: tree_sitter.Node, depth: int) -> str:
+        """Return an anonymous Go struct type: its fields with their types."""
+        fields = first_child(node)
+        fields_with_types: list[str] = []
+        for each in fields.named_children if fields is not None else ():
+            names = each.children_by_field_name("name") if each.type == "field_declaration" else []
+            text = self.type_text(each.child_by_field_name("type"), depth + 1) if names else UNKNOWN
+            fields_with_types += [f"{self.text(name)}={text}" for name in names if text != UNKNOWN]
+        return f"{ANONYMOUS_STRUCT}<{','.join(fields_with_types[:_MAX_FIELDS])}>" if fields_with_types else UNKNOWN
+
+    def _results(self, node: tree_sitter.Node, depth: int) -> str:
+        """Return the result types of a Go function, one for each result name."""
+        texts: list[str] = []
+        for child in node.named_children:
+            if child.type == "parameter_declaration" and len(texts) < _MAX_ARGUMENTS:
+                names = max(1, len(child.children_by_field_name("name")))
+                texts += [self.type_text(child.child_by_field_name("type"), depth + 1)] * names
+        return texts[0] if len(texts) == 1 else f"()<{','.join(texts[:_MAX_ARGUMENTS])}>"
+
+    def _scoped(self, node: tree_sitter.Node, depth: int) -> str:
+        """Return the text of `a::b::Foo<T>`: the qualifier as it is written, the last part as a type."""
+        last = node.child_by_field_name("name") or (node.named_children[-1] if node.named_child_count else None)
+        if last is None:
+            return UNKNOWN
+        before = self._data[node.start_byte : last.start_byte].decode("utf-8", "replace")
+        if "<" in before or len(before) > _MAX_QUALIFICATION_CHARACTERS:
+            before = ""  # `Foo<T>::Bar`: only the last name is kept
+        dotted = ".".join(part for part in _SEPARATOR.sub(".", "".join(before.split())).split(".") if part)
+        name = self.type_text(last, depth + 1)
+        root = "." if before.startswith("\\") else ""  # fully qualified PHP name
+        return f"{root}{dotted}.{name}" if dotted else root + name
+
+    # --- expressions
+
+    def path(self, node: tree_sitter.Node | None) -> AccessPath:
+        """Return the access path of an expression, starting at a name that no local scope binds; unknown if there is
+        none."""
+        steps: list[str] = []
+        suffix = ""
+        while node is not None and len(steps) < _MAX_PATH_STEPS:
+            kind = node.type
+            if kind in self._grammar.members:
+                last, node = self._member_steps(node, kind, suffix)
+                steps += last
+                suffix = ""
+                if node is None:
+                    return tuple(reversed(steps))
+            elif kind in self._grammar.creations:
+                return self._from_type(self.callee(node, kind), steps)
+            elif kind in self._grammar.calls:
+                made = self._cpp_cast(node) or self._go_allocated_type(node)
+                if made is not None:
+                    return self._from_type(made, steps)
+                node, suffix = self.callee(node, kind), "()"
+            elif kind in _TRANSPARENT:
+                node = node.child_by_field_name("operand") or first_child(node)
+            elif kind in _SUBSCRIPTS:
+                steps.append(ELEMENT)
+                node = first_child(node)
+            elif kind == "try_expression":
+                steps.append(UNWRAPPED)
+                node = first_child(node)
+            elif kind in _CASTS:
+                return self._from_type(node.child_by_field_name("type") or node.named_children[-1], steps)
+            elif kind in ("generic_function", "template_function"):
+                node = first_child(node)
+            else:
+                return self._start(node, suffix, steps)
+        return (UNKNOWN, *reversed(steps))
+
+    def _member_steps(
+        self, node: tree_sitter.Node, kind: str, suffix: str
+    ) -> tuple[list[str], tree_sitter.Node | None]:
+        """Return the steps of a member access, last first, and the node of its receiver."""
+        if kind == "qualified_identifier":
+            first, *parts = self.qualified_parts(node)
+            if not parts:
+                return [self._last(first) + suffix], None
+            return [self._last(parts[-1]) + suffix, *map(self._last, reversed(parts[:-1]))], first
+        receiver, name = self.member_parts(node, kind)
+        is_called = self._grammar.calls.get(kind) in ("name", "method")
+        return [self._last(name) + ("()" if is_called else suffix)], receiver
+
+    def _from_type(self, node: tree_sitter.Node | None, steps: list[str]) -> AccessPath:
+        """Return the path that begins with a written type."""
+        return (TYPE_SIGN + self.type_text(node), *reversed(steps))
+
+    def _start(self, node: tree_sitter.Node, suffix: str, steps: list[str]) -> AccessPath:
+        """Return the path that begins with a name; a variable is replaced by the path of its value."""
+        name = self._simple(node)
+        bound = self._environment.value(name)
+        parameter = self._environment.bound_of(name) if bound is None and not suffix else None
+        if parameter is not None:
+            return (TYPE_SIGN + parameter, *reversed(steps))
+        if bound is None or (suffix and self._grammar.has_function_names):
+            return (name + suffix, *reversed(steps))
+        if suffix:
+            bound = (*bound[:-1], bound[-1] + "()") if not bound[-1].endswith(("()", ">")) else (UNKNOWN,)
+        if len(bound) + len(steps) > _MAX_PATH_STEPS:
+            return (UNKNOWN, *reversed(steps))
+        return (*bound, *reversed(steps))
+
+    def _cpp_cast(self, node: tree_sitter.Node) -> tree_sitter.Node | None:
+        """Return the type node of a C++ cast such as `static_cast<T>(x)`; None for other calls."""
+        function = node.child_by_field_name("function")
+        if function is None or function.type != "template_function":
+            return None
+        name, arguments = function.child_by_field_name("name"), function.child_by_field_name("arguments")
+        if name is None or arguments is None or self.text(name) not in _CPP_CASTS:
+            return None
+        return first_child(arguments)
+
+    def _go_allocated_type(self, node: tree_sitter.Node) -> tree_sitter.Node | None:
+        """Return the type node in Go's `new(T)` and `make([]T, n)`."""
+        function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if function is None or arguments is None or self._grammar is not GRAMMARS["go"]:
+            return None
+        return first_child(arguments) if self.text(function) in ("new", "make") else None
+
+    def callee(self, node: tree_sitter.Node, kind: str) -> tree_sitter.Node | None:
+        """Return the node that a call calls, or the type node of an object creation."""
+        if kind in self._grammar.creations:
+            return node.child_by_field_name("type") or node.child_by_field_name("name") or first_child(node)
+        if kind not in self._grammar.calls:
+            return None
+        name = self._grammar.calls[kind]
+        return node.child_by_field_name(name) if name else first_child(node)
+
+    def member_parts(
+        self, node: tree_sitter.Node, kind: str
+    ) -> tuple[tree_sitter.Node | None, tree_sitter.Node | None]:
+        """Return the nodes of the object and the name of a member access."""
+        object_field, name_field = self._grammar.members[kind]
+        children = node.named_children
+        name = node.child_by_field_name(name_field) if name_field else (children[-1] if children else None)
+        if object_field:
+            return node.child_by_field_name(object_field) or _keyword(node, self._grammar), name
+        return (children[0] if len(children) > 1 else _keyword(node, self._grammar)), name
+
+    def qualified_parts(self, node: tree_sitter.Node) -> list[tree_sitter.Node]:
+        """Return the name nodes of C++'s `a::b::c`; for `::c`, only the last."""
+        parts: list[tree_sitter.Node] = []
+        while node.type == "qualified_identifier":
+            scope, name = node.child_by_field_name("scope"), node.child_by_field_name("name")
+            parts += [scope] if scope is not None else []
+            if name is None:
+                break
+            node = name
+        return [*parts, node] if node.type != "qualified_identifier" else parts or [node]
+
+    def _simple(self, node: tree_sitter.Node) -> str:
+        """Return the name of a node that is a single name; unknown for other nodes."""
+        text = self.text(node)
+        if node.type in self._grammar.names or text in self._grammar.receivers or node.type in VARIABLES:
+            return text
+        if node.type in self._grammar.types or node.type in _GENERICS:
+            return self._last(node)
+        return text if text in ("crate", "super") else UNKNOWN
+
+    def _last(self, node: tree_sitter.Node | None) -> str:
+        """Return the last name of a type or name node: `Foo` of `*pkg.Foo[T]`."""
+        while node is not None and node.child_count:
+            inner = node.child_by_field_name("name") or node.child_by_field_name("type") or first_child(node)
+            if inner is None:
+                break
+            node = inner
+        return self.text(node) if node is not None else UNKNOWN
+
+
+_MAX_QUALIFICATION_CHARACTERS = 200
+
+
+def _inner(node: tree_sitter.Node) -> tree_sitter.Node | None:
+    """Return the type node inside a wrapper node."""
+    found = node.child_by_field_name("type") or node.child_by_field_name("trait")
+    if found is not None:
+        return found
+    inner = [child for child in node.named_children if child.type not in _IGNORED_IN_TYPES]
+    return inner[0] if inner else None
+
+
+def _keyword(node: tree_sitter.Node, grammar: GrammarTable) -> tree_sitter.Node | None:
+    """Return an object that is a bare keyword, because some grammars have no named node for `this`."""
+    first = node.children[0] if node.child_count else None
+    return first if first is not None and first.type in grammar.receivers else None

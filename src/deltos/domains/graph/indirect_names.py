@@ -1,0 +1,180 @@
+"""Find definitions by names under which they are not defined: re-exports (`flask.url_for`), inherited members
+(`Flask.route`) and import aliases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.aliases import aliases_of, imported_as
+from deltos.domains.graph.declared.facts import SourceInterface
+from deltos.domains.graph.facts import StoredProjectFacts
+from deltos.domains.graph.symbol_query import ends_with, matches_name, module_name
+from deltos.store.symbols import bare_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from deltos.domains.graph.source_lines import SourceLines
+    from deltos.store.code import Code
+    from deltos.store.graph import Graph, ReferenceRow
+    from deltos.store.symbols import Symbol
+
+_TYPES = frozenset({"class", "interface", "type", "enum", "module", "component"})
+_MAX_BASES = 200  # bases of one class, direct and indirect
+_MAX_MODULES = 20  # modules that one dotted prefix may refer to
+_MAX_STEPS = 8  # parts of a dotted name, and modules in a chain of re-exports
+
+
+@dataclass(frozen=True, slots=True)
+class IndirectName:
+    """Definitions found by an indirect name, and an explanation of how the name reaches them."""
+
+    symbols: tuple[Symbol, ...] = ()
+    through: str = ""
+
+
+class IndirectNameFinder:
+    """Resolves names that no definition has."""
+
+    def __init__(self, reader: Graph, code: Code, source: SourceLines) -> None:
+        self._reader = reader
+        self._code = code
+        self._source = source
+        self._facts = StoredProjectFacts(reader.facts(), reader.languages())
+        self._aliases: dict[str, IndirectName] = {}
+
+    def find(self, name: str) -> IndirectName:
+        """Return what a dotted name refers to by re-export or inheritance, or what a plain name refers to by an import
+        alias."""
+        owner, _, last = name.rpartition(".")
+        if not owner:
+            return self._aliased(last)
+        if owner.count(".") > _MAX_STEPS:
+            return IndirectName()
+        return self._exported(owner, last) or self._inherited(owner, last) or IndirectName()
+
+    def members(self, owner: str) -> dict[str, Symbol]:
+        """Return the members of a type and of its bases by name, nearest first."""
+        found: dict[str, Symbol] = {}
+        for base in self._with_bases(self._types(owner)):
+            for row in self._reader.symbols_in(base.path):
+                if row.key.rpartition(".")[0] == base.key:
+                    found.setdefault(row.name, row)
+        return found
+
+    def _aliased(self, name: str) -> IndirectName:
+        """Return the definitions that imports give a plain name to."""
+        if name not in self._aliases:
+            found = aliases_of(name, self._reader, self._code, self._source)
+            through = "; ".join(alias.note for alias in found)
+            self._aliases[name] = IndirectName(tuple(alias.symbol for alias in found), through)
+        return self._aliases[name]
+
+    # --- inheritance
+
+    def _types(self, name: str) -> list[Symbol]:
+        """Return the types that a name refers to, also indirectly."""
+        rows = self._reader.symbols_named(name.rpartition(".")[2])
+        found = [row for row in rows if row.kind in _TYPES and matches_name(row, name)]
+        return found or [row for row in self.find(name).symbols if row.kind in _TYPES]
+
+    def _inherited(self, owner: str, last: str) -> IndirectName | None:
+        """Return the inherited member that a dotted name refers to."""
+        named = self._reader.symbols_named(last)
+        for base in self._with_bases(self._types(owner)) if named else ():
+            found = [row for row in named if _is_member(row, base)]
+            if found:
+                return IndirectName(tuple(found), f"{owner} inherits it from {base.label} {base.path}:{base.line}")
+        return None
+
+    def _with_bases(self, types: Sequence[Symbol]) -> list[Symbol]:
+        """Return types and everything that they inherit from or embed, level by level."""
+        found = {row.node_id: row for row in types}
+        level = list(types)
+        while level and len(found) < _MAX_BASES:
+            bases = {row.node_id: row for each in level for row in self._bases(each) if row.node_id not in found}
+            found |= bases
+            level = list(bases.values())
+        return list(found.values())
+
+    def _bases(self, row: Symbol) -> Iterable[Symbol]:
+        """Return the direct bases of a type."""
+        if row.path.endswith(".go"):
+            return self._embedded(row)
+        edges = [edge for edge in self._reader.outgoing(row.path, [row.node_id]) if edge.kind == "inherit"]
+        return self._reader.symbols(edge.target_id for edge in edges if edge.certain).values()
+
+    def _embedded(self, row: Symbol) -> list[Symbol]:
+        """Return the types that a Go struct embeds, preferably those of its own package."""
+        interface = self._facts.interface(row.path)
+        scope = interface.scopes.get(row.key) if isinstance(interface, SourceInterface) else None
+        names = [base.lstrip("*&").partition("<")[0].rpartition(".")[2] for base in scope.bases] if scope else []
+        found = [each for name in names for each in self._reader.symbols_named(name) if each.kind in _TYPES]
+        return [each for each in found if _folder(each.path) == _folder(row.path)] or found
+
+    # --- modules
+
+    def _exported(self, owner: str, last: str) -> IndirectName | None:
+        """Return the definitions that a module imports under a name."""
+        for path in self._modules(owner):
+            if found := self._imported_by(path, last):
+                renamed = [row.label for row in found if row.name != last]
+                how = f"re-exports {', '.join(renamed)} as {last}" if renamed else "imports it"
+                return IndirectName(tuple(found), f"{path} {how}")
+        return None
+
+    def _modules(self, name: str) -> list[str]:
+        """Return the files that a dotted name may refer to, shortest paths first."""
+        found = [path for path in self._reader.paths() if any(ends_with(each, name) for each in _module_names(path))]
+        return sorted(found, key=lambda path: (path.count("/"), path))[:_MAX_MODULES]
+
+    def _imported_by(self, path: str, name: str) -> list[Symbol]:
+        """Return what a file imports under a name at its top level, also through star imports."""
+        seen, pending = {path}, [path]
+        while pending and len(seen) <= _MAX_STEPS:
+            node_id = self._reader.module_node(current := pending.pop(0))
+            rows = self._reader.outgoing(current, [node_id]) if node_id is not None else []
+            imports = [row for row in rows if row.kind == "import" and row.certain]
+            symbols = self._reader.symbols(row.target_id for row in imports).values()
+            if found := [row for row in symbols if row.name == name] or self._renamed(current, imports, name):
+                return found
+            for file in [path for path in self._star_imports(rows) if path not in seen]:
+                if found := [row for row in self._reader.symbols_in(file) if row.key == name]:
+                    return found
+                seen.add(file)
+                pending.append(file)
+        return []
+
+    def _renamed(self, path: str, imports: Sequence[ReferenceRow], name: str) -> list[Symbol]:
+        """Return the definitions that the imports of a file give a name to."""
+        texts = self._source.lines((path, row.line) for row in imports)
+        lines = {line: text for (_, line), text in texts.items()}
+        return [symbol for _, symbol in imported_as(name, imports, lines, self._reader)]
+
+    def _star_imports(self, rows: Sequence[ReferenceRow]) -> list[str]:
+        """Return the files that star imports take everything from: `from .task import *`, `pub use task::*`."""
+        files = self._reader.nodes(row.target_id for row in rows if row.kind == "import" and row.certain)
+        imports = [(row.path, row.line, files[row.target_id]) for row in rows if row.target_id in files]
+        whole = [(path, line, place) for path, line, (place, key) in imports if not key]
+        texts = self._source.lines((path, line) for path, line, _ in whole)
+        return [place for path, line, place in whole if "*" in texts.get((path, line), "")]
+
+
+def _is_member(row: Symbol, owner: Symbol) -> bool:
+    """Whether a definition is a member of a type; in Go it may be in another file of the package."""
+    if bare_key(row.key).rpartition(".")[0] != bare_key(owner.key):
+        return False
+    return row.path == owner.path or (row.path.endswith(".go") and _folder(row.path) == _folder(owner.path))
+
+
+def _module_names(path: str) -> list[str]:
+    """Return the dotted names of a file; a Rust file also has the name of its crate: `tokio/src/lib.rs` is `tokio`."""
+    name = module_name(path)
+    if not path.endswith(".rs"):
+        return [name]
+    return [name, f".{name}.".replace(".src.", ".", 1).removesuffix(".").removesuffix(".lib").removeprefix(".")]
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]

@@ -1,0 +1,261 @@
+"""Find the members that a member implements or overrides, and the members that implement or override it.
+
+A call of a base, protocol or interface member may run any member that implements it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.arity import parameter_count
+from deltos.store.symbols import bare_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deltos.store.graph import Graph
+    from deltos.store.symbols import Symbol
+
+_MAX_COMPARED_SYMBOLS = 50_000  # definitions compared per query; they take half a second
+_NEVER_OVERRIDDEN = frozenset(
+    {"__init__", "__new__", "__post_init__", "constructor", "__init_subclass__", "__construct"}
+)
+_CALLABLE = frozenset({"function", "method", "component"})
+_TYPES = frozenset({"class", "interface", "enum", "type"})
+# Modifiers before a name that prevent overriding, and the languages that write them.
+_NOT_OVERRIDABLE = frozenset({"private", "static"})
+_MODIFIER_SUFFIXES = (".java", ".kt", ".cs", ".php")
+_HEADERS = (".h", ".hh", ".hpp", ".hxx")
+_CPP = (*_HEADERS, ".cc", ".cpp", ".cxx")
+_SEPARATE_METHOD_SUFFIXES = (".go", ".rs", *_CPP)  # languages in which a method may be defined outside its type
+_PATHS_PER_QUERY = 500
+
+
+class OverrideFinder:
+    """Finds implemented members and overrides for one query; every name and file is read once.
+
+    `is_truncated` is set when more definitions than the limit would have to be compared, so that some may be missing.
+    """
+
+    def __init__(self, reader: Graph, *, max_symbols: int = _MAX_COMPARED_SYMBOLS) -> None:
+        self.is_truncated = False
+        self._reader = reader
+        self._remaining = max_symbols
+        self._named: dict[str, list[Symbol]] = {}
+        self._by_place: dict[str, dict[tuple[str, str], list[Symbol]]] = {}
+        self._types_by_method: dict[str, set[tuple[str, str]]] = {}
+        self._methods: dict[str, dict[str, set[str]]] = {}
+        self._included: dict[str, frozenset[str]] = {}
+
+    def implemented_members(self, member: Symbol) -> list[Symbol]:
+        """Return the members of bases, protocols and interfaces that a member overrides or implements."""
+        if not _owner(member) or not _can_be_overridden(member):
+            return []
+        rows = (*self._inherited(member), *self._implemented_protocols(member))
+        found = {row.node_id: row for row in rows if _can_override(member, row)}
+        found.pop(member.node_id, None)
+        return list(found.values())
+
+    def overriding_members(self, member: Symbol) -> list[Symbol]:
+        """Return the members that override a member, or implement it if it belongs to a protocol or interface."""
+        owner = _owner(member)
+        if not owner or not _can_be_overridden(member):
+            return []
+        if len(self._definitions_named(member.name)) < 2:
+            return []
+        classes = self._classes_of(member)
+        rows = [row for each in self._subclasses(classes) for row in self._members(each, member.name)]
+        if any(map(_is_structural, classes)):
+            rows += self._structural_implementations(member)
+        found = {row.node_id: row for row in rows if _can_override(row, member)}
+        found.pop(member.node_id, None)
+        return [row for row in found.values() if (row.path, _owner(row)) != (member.path, owner)]
+
+    # --- reading the store
+
+    def _definitions_named(self, name: str) -> list[Symbol]:
+        """Return the definitions of a name, within the limit of the query."""
+        if name not in self._named:
+            rows = self._reader.symbols_named(name) if self._remaining else []
+            self.is_truncated |= len(rows) > self._remaining or not self._remaining
+            self._named[name] = rows = rows[: self._remaining]
+            self._remaining -= len(rows)
+        return self._named[name]
+
+    def _by_owner_location(self, name: str) -> dict[tuple[str, str], list[Symbol]]:
+        """Return the definitions of a name by the places where their owning types may be, and by the types' names.
+
+        A type may be in the same file, in the same folder, or in an included header.
+        """
+        if name not in self._by_place:
+            grouped = self._by_place[name] = {}
+            rows = self._definitions_named(name)
+            self._read_includes([row.path for row in rows])
+            for row in rows:
+                owner = _owner(row)
+                for place in {(row.path, owner), *self._type_locations(row.path, owner.rpartition(".")[2])}:
+                    grouped.setdefault(place, []).append(row)
+        return self._by_place[name]
+
+    def _type_locations(self, path: str, owner: str) -> Iterator[tuple[str, str]]:
+        """Yield the places other than its own file where the owner of a definition may be."""
+        if path.endswith(_SEPARATE_METHOD_SUFFIXES):
+            yield path.rpartition("/")[0], owner
+            yield from ((header, owner) for header in self._included.get(path, ()))
+
+    def _read_includes(self, paths: Sequence[str]) -> None:
+        """Cache which headers of the project C++ files include."""
+        new = [path for path in dict.fromkeys(paths) if path.endswith(_CPP) and path not in self._included]
+        for start in range(0, len(new), _PATHS_PER_QUERY):
+            part = new[start : start + _PATHS_PER_QUERY]
+            found = self._reader.imports_of(part)
+            self._included |= {path: frozenset(filter(_is_header, found.get(path, ()))) for path in part}
+
+    def _methods_of(self, path: str, owner: str) -> set[str]:
+        """Return the names of a type's own functions."""
+        if path not in self._methods:
+            grouped = self._methods[path] = {}
+            for row in self._reader.symbols_in(path):
+                if row.kind != "variable":
+                    grouped.setdefault(_owner(row), set()).add(row.name)
+        return self._methods[path].get(owner, set())
+
+    def _types_with_method(self, name: str) -> set[tuple[str, str]]:
+        """Return the types that have a method with a name."""
+        if name not in self._types_by_method:
+            self._types_by_method[name] = {
+                _type_of(row) for row in self._definitions_named(name) if row.kind != "variable"
+            }
+        return self._types_by_method[name]
+
+    # --- classes
+
+    def _classes_of(self, member: Symbol) -> list[Symbol]:
+        """Return the class that a member belongs to, in its file or where the language allows it elsewhere."""
+        owner = _owner(member)
+        rows = self._definitions_named(owner.rpartition(".")[2])
+        here = [row for row in rows if row.path == member.path and row.label == owner]
+        if here or not member.path.endswith(_SEPARATE_METHOD_SUFFIXES):
+            return here
+        return [row for row in rows if row.kind in _TYPES and self._may_own(member, row)]
+
+    def _subclasses(self, classes: Sequence[Symbol]) -> Sequence[Symbol]:
+        """Return all direct and indirect subclasses in the project."""
+        start = {row.node_id for row in classes}
+        seen, frontier = set(start), start
+        while frontier:
+            frontier = self._reader.subclasses(frontier) - seen
+            seen |= frontier
+        return tuple(self._reader.symbols(seen - start).values())
+
+    def _members(self, owner: Symbol, name: str) -> list[Symbol]:
+        """Return the members of a class with a name, also members that Go, Rust and C++ define outside it."""
+        if owner.kind in _CALLABLE:  # a class without a name is represented by its methods
+            return [owner] if owner.name == name else []
+        owned = self._by_owner_location(name)
+        rows = [*owned.get((owner.path, owner.label), ())]
+        for place in (
+            (owner.path, owner.path.rpartition("/")[0]) if owner.path.endswith(_SEPARATE_METHOD_SUFFIXES) else ()
+        ):
+            rows += [row for row in owned.get((place, owner.name), ()) if row.path != owner.path]
+        return list({row.node_id: row for row in rows}.values())
+
+    def _may_own(self, member: Symbol, row: Symbol) -> bool:
+        """Whether a class in another file may own a member."""
+        self._read_includes([member.path])
+        places = {place for place, _ in self._type_locations(member.path, "")}
+        return row.path.endswith(_SEPARATE_METHOD_SUFFIXES) and not places.isdisjoint(
+            {row.path, row.path.rpartition("/")[0]}
+        )
+
+    def _inherited(self, member: Symbol) -> Iterator[Symbol]:
+        """Yield the members with the same name in the base classes of the project."""
+        classes = [*self._classes_of(member), member]  # in a class without a name, the method has the inherit edge
+        seen = {row.node_id for row in classes}
+        while classes:
+            current = classes.pop()
+            rows = self._reader.outgoing(current.path, [current.node_id])
+            above = self._reader.symbols({row.target_id for row in rows if row.kind == "inherit"} - seen)
+            seen |= above.keys()
+            classes.extend(above.values())
+            for base in above.values():
+                yield from self._members(base, member.name)
+
+    # --- Python protocols, Go interfaces
+
+    def _implemented_protocols(self, member: Symbol) -> Iterator[Symbol]:
+        """Yield the protocol and interface members that a member implements without naming them."""
+        if not _structural_suffix(member.path) or any(map(_is_structural, self._classes_of(member))):
+            return
+        rows = self._definitions_named(member.name)
+        structural = self._structural_ids(rows)
+        yield from (row for row in rows if row.node_id in structural and self._implements_all(row, member))
+
+    def _structural_implementations(self, wanted: Symbol) -> list[Symbol]:
+        """Return the members of types that have all methods of a protocol or interface."""
+        rows = [row for row in self._definitions_named(wanted.name) if self._implements_all(wanted, row)]
+        structural = self._structural_ids(rows)
+        return [row for row in rows if row.node_id not in structural]
+
+    def _implements_all(self, wanted: Symbol, member: Symbol) -> bool:
+        """Whether the type of `member` has all methods of the type of `wanted`."""
+        own, other = _type_of(member), _type_of(wanted)
+        if own == other or not own[1] or not other[1]:
+            return False
+        if _structural_suffix(member.path) != _structural_suffix(wanted.path):
+            return False
+        return all(own in self._types_with_method(name) for name in self._methods_of(wanted.path, other[1]))
+
+    def _structural_ids(self, rows: Sequence[Symbol]) -> set[int]:
+        """Return the node ids of the rows that protocols and interfaces declare."""
+        owners = self._reader.symbols_at({_owner_place(row) for row in rows})
+        places = {(owner.path, owner.key) for owner in owners if _is_structural(owner)}
+        return {row.node_id for row in rows if _owner_place(row) in places}
+
+
+def _owner(member: Symbol) -> str:
+    return bare_key(member.key).rpartition(".")[0]
+
+
+def _owner_place(member: Symbol) -> tuple[str, str]:
+    return member.path, member.key.rpartition(".")[0]
+
+
+def _can_be_overridden(member: Symbol) -> bool:
+    """Whether another class can define a member in place of this one."""
+    if member.name in _NEVER_OVERRIDDEN or member.kind in _TYPES:
+        return False
+    before = member.signature.partition("(")[0].split()
+    return not (member.path.endswith(_MODIFIER_SUFFIXES) and _NOT_OVERRIDABLE.intersection(before))
+
+
+def _can_override(lower: Symbol, upper: Symbol) -> bool:
+    """Whether a member can override another of the same name: both are functions with equal parameter counts, or
+    neither is."""
+    if (lower.kind in _CALLABLE) != (upper.kind in _CALLABLE) or not _can_be_overridden(upper):
+        return False
+    takes, given = parameter_count(lower), parameter_count(upper)
+    return takes is None or given is None or takes == given
+
+
+def _type_of(member: Symbol) -> tuple[str, str]:
+    """Return the place and name of a member's type; for Go the place is the folder."""
+    place = member.path.rpartition("/")[0] if member.path.endswith(".go") else member.path
+    return place, _owner(member)
+
+
+def _structural_suffix(path: str) -> str:
+    """Return the file suffix of a language with structural typing; empty for other languages."""
+    suffix = path.rpartition(".")[2].removesuffix("i")
+    return suffix if suffix in ("py", "go") else ""
+
+
+def _is_header(path: str) -> bool:
+    return path.endswith(_HEADERS)
+
+
+def _is_structural(row: Symbol) -> bool:
+    """Whether types can implement it without naming it: Python protocols, Go interfaces."""
+    if row.path.endswith(".go"):
+        return row.kind == "interface"
+    return row.path.endswith((".py", ".pyi")) and ("Protocol" in row.signature)

@@ -1,0 +1,152 @@
+"""Read source lines from disk, each file once, and make them short and safe to display."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from deltos.errors import FileRefused
+from deltos.workspace.admission import admit, read_source, to_utf8
+from deltos.workspace.source_tree import source_tree
+from deltos.workspace.sync import is_stale
+from deltos.workspace.walk import stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from deltos.store.project import ProjectFiles
+    from deltos.workspace.source_tree import SourceTree
+
+_MAX_LINE_BYTES = 100_000  # the rest of a line is ignored; hand-written lines are far shorter
+_HEAD_BYTES = 8_192
+_NEAR_CHARACTERS = 8  # context of a name that shows how it is used
+_UNPRINTABLE = "\ufffd"
+_ELLIPSIS = "…"
+
+
+class SourceLines:
+    """Reads lines of a project's files.
+
+    `changed` are the files that differ from the index: their lines are not shown, because line numbers may have moved.
+    """
+
+    def __init__(self, root: Path, files: ProjectFiles) -> None:
+        self._root = root
+        self._files = files
+        self.changed: set[str] = set()
+
+    @cached_property
+    def generated(self) -> frozenset[str]:
+        """The generated files of the project."""
+        return self._files.generated()
+
+    def lines(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
+        """Return the text of each place (path and line) that can be shown, with its indentation."""
+        wanted: defaultdict[str, set[int]] = defaultdict(set)
+        for path, number in places:
+            wanted[path].add(number)
+        found: dict[tuple[str, int], bytes] = {}
+        with source_tree(self._root, self._files) as tree:
+            for path, numbers in wanted.items():
+                # Keep only these lines of a file, because files may be large.
+                lines = self._current(tree, path).split(b"\n")
+                found |= {(path, number): lines[number - 1] for number in numbers if 0 < number <= len(lines)}
+        texts = {place: printable(_decoded(line)) for place, line in found.items()}
+        return {place: text for place, text in texts.items() if text.strip()}
+
+    def block(self, path: str, first: int, last: int) -> list[str]:
+        """Return the lines of a file from `first` to `last`; none if the file cannot be shown."""
+        with source_tree(self._root, self._files) as tree:
+            lines = self._current(tree, path).split(b"\n")[first - 1 : last]
+        return [printable(_decoded(line)) for line in lines]
+
+    def text(self, path: str) -> str:
+        """Return the text of a file; empty if it cannot be shown."""
+        with source_tree(self._root, self._files) as tree:
+            return self._current(tree, path).decode("utf-8", "replace")
+
+    def heads(self, paths: Iterable[str]) -> dict[str, str]:
+        """Return the first 8 KiB of each readable file, whether or not it changed."""
+        found: dict[str, str] = {}
+        with source_tree(self._root, self._files) as tree:
+            for path in paths:
+                data = _head(tree, path)
+                if data:
+                    found[path] = data.decode("utf-8", "replace")
+        return found
+
+    def _current(self, tree: SourceTree, path: str) -> bytes:
+        """Return the content of a file if it equals the indexed one, judged by its stamp or, in doubt, by its hash."""
+        now, known = stamp(tree, path), self._files.file(path)
+        if now is not None and known is not None:
+            if not is_stale(known.stamp, now):
+                return to_utf8(read_source(tree, path) or b"")
+            admitted = admit(tree, path, now.size, with_generated=True)
+            if not isinstance(admitted, str) and hashlib.sha256(admitted.data).digest() == known.hash:
+                return admitted.data
+        self.changed.add(path)
+        return b""
+
+
+def printable(text: str) -> str:
+    """Replace control characters, direction overrides and tabs, which could affect a display or hide text."""
+    text = text.replace("\t", " ").rstrip()
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else " " if char.isspace() else _UNPRINTABLE for char in text)
+
+
+def shorten_around(text: str, at: int, characters: int) -> str:
+    """Shorten a line to `characters` around the offset `at`, with an ellipsis where text is missing."""
+    if len(text) <= characters:
+        return text
+    room = max(1, characters - 2 * len(_ELLIPSIS))
+    start = 0 if at < room * 2 // 3 else min(at - room // 3, len(text) - room)
+    end = start + room
+    return f"{_ELLIPSIS if start else ''}{text[start:end].strip()}{_ELLIPSIS if end < len(text) else ''}"
+
+
+def occurrences(text: str, name: str) -> list[int]:
+    """Return the offsets of a name as a whole word in a line."""
+    found = []
+    at = text.find(name) if name else -1
+    while at >= 0:
+        end = at + len(name)
+        if not _is_part(text[at - 1 : at]) and not _is_part(text[end : end + 1]):
+            found.append(at)
+        at = text.find(name, end)
+    return found
+
+
+def use_columns(text: str, names: Sequence[str], kind: str, *, is_member: bool) -> list[int]:
+    """Return the offsets at which a use of a kind may be; of several occurrences, only those of this form."""
+    places = next((found for name in names if (found := occurrences(text, name))), [])
+    if len(places) < 2:
+        return places
+    name = next(name for name in names if occurrences(text, name))
+    called = [
+        at
+        for at in places
+        if text[(end := at + len(name)) : end + _NEAR_CHARACTERS].lstrip(" ?!").startswith(("(", "<", "{"))
+    ]
+    candidates = called if kind == "call" and called else places
+    members = [at for at in candidates if text[max(0, at - _NEAR_CHARACTERS) : at].rstrip().endswith((".", "->", "::"))]
+    return members if is_member and members else candidates
+
+
+def _is_part(char: str) -> bool:
+    return char.isalnum() or char in ("_", "$") if char else False
+
+
+def _decoded(line: bytes) -> str:
+    return line[:_MAX_LINE_BYTES].decode("utf-8", "replace")
+
+
+def _head(tree: SourceTree, path: str) -> bytes:
+    try:
+        return to_utf8(tree.read_head(path, _HEAD_BYTES))
+    except FileRefused:
+        return b""

@@ -1,0 +1,184 @@
+"""Parse the arguments `symbol`, `path` and `kind` of queries: names, dotted names, locations and patterns."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.errors import BadArgument
+from deltos.globs import matches_glob
+from deltos.pattern import compiled
+from deltos.text.identifiers import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from deltos.store.symbols import Symbol
+
+KINDS = ("function", "class", "method", "interface", "type", "enum", "variable", "component")
+# Kinds of the outline, by the kind that a caller uses for them.
+_KIND_OF = {"property": "variable", "module": "class", "namespace": "class"}
+_MAX_SYMBOL_CHARACTERS = 500
+_MAX_LINE_DIGITS = 9
+_NAME = re.compile(r"[\w$]++(?:-[\w$]++)*+")
+_DOTTED = re.compile(r"[\w$][\w$-]*+(?:(?:\.|::|#|/)[\w$-]++)+")
+# PHP names such as \Acme\Shop\Cart::add. A `\d` or `\b` of a regular expression is followed by no second letter.
+_NAMESPACED = re.compile(r"(?:\\[A-Z]\w++|[A-Za-z_]\w*+\\\w\w++)(?:\\\w\w++)*+(?:(?:::|->)\$?+\w++)?+")
+_ONLY_STEM = re.compile(r"(?:^|\.)(?:__init__|index|mod)$")
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolQuery:
+    """A parsed symbol; `form` is name, dotted, namespaced (PHP) or pattern.
+
+    `text` is normalised: dots separate the parts of a name, a pattern is unchanged.
+    """
+
+    form: str
+    text: str
+
+    @property
+    def last(self) -> str:
+        """The last part of a dotted name."""
+        return self.text.rpartition(".")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolLocation:
+    """A location written as `file:line` or `file::name`; `line` is 0 if a name is given."""
+
+    path: str
+    line: int = 0
+    name: str = ""
+
+
+def parse_location(symbol: str) -> SymbolLocation | None:
+    """Parse a symbol given by location (`src/app.py:12`, `src/app.py::run`); return None for every other form."""
+    text = symbol.strip().removeprefix("./")
+    path, _, name = text.partition("::")
+    if name and _looks_like_file(path):
+        return SymbolLocation(path, name=name.replace("::", "."))
+    # In `app.py:12:7` and `app.py:12-20` the first number is the line.
+    path, _, lines = text.partition(":")
+    line = lines.partition(":")[0].partition("-")[0]
+    return SymbolLocation(path, line=int(line)) if _is_line(line) and _looks_like_file(path) else None
+
+
+def _is_line(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _MAX_LINE_DIGITS
+
+
+def _looks_like_file(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return "/" in path or "." in name.strip(".")
+
+
+def parse_query(symbol: str) -> SymbolQuery:
+    """Parse a symbol into its form and normalised text."""
+    text = symbol.strip().removesuffix("()")
+    if not text:
+        raise BadArgument(
+            "The symbol is empty", hint="Give a name, a dotted name such as Parser.feed, or a regular expression."
+        )
+    if len(text) > _MAX_SYMBOL_CHARACTERS:
+        raise BadArgument("The symbol is too long", hint=f"Give at most {_MAX_SYMBOL_CHARACTERS} characters.")
+    if _NAME.fullmatch(text):
+        return SymbolQuery("name", text)
+    if _DOTTED.fullmatch(text):
+        return SymbolQuery("dotted", dotted(text))
+    if _NAMESPACED.fullmatch(text):
+        return SymbolQuery("namespaced", dotted(text.replace("->", ".").replace("$", "")).replace("\\", ".").strip("."))
+    return SymbolQuery("pattern", text)
+
+
+def is_pattern(symbol: str) -> bool:
+    """Whether a symbol is a regular expression."""
+    return parse_location(symbol) is None and parse_query(symbol).form == "pattern"
+
+
+def case_note(symbol: str, names: Iterable[str]) -> str:
+    """Return a note if a plain name was found only in another case; else an empty string."""
+    found = list(dict.fromkeys(names))
+    query = parse_query(symbol) if parse_location(symbol) is None else None
+    if query is None or query.form != "name" or any(name.casefold() != query.text.casefold() for name in found):
+        return ""
+    if not found or query.text in found:
+        return ""
+    return f"Note: {query.text} is not defined; showing {', '.join(found)} (different case)."
+
+
+def pattern_matcher(pattern: str) -> Callable[[str], bool]:
+    """Return a test for names; it runs in linear time for any pattern."""
+    found = compiled(pattern)
+    return lambda name: found.search(name.encode("utf-8")) is not None
+
+
+def qualified_name(row: Symbol) -> str:
+    """Return the symbol's name with its module: `django.db.models.query.QuerySet.filter`."""
+    return ".".join(filter(None, (module_name(row.path), row.key)))
+
+
+def matches_name(row: Symbol, name: str) -> bool:
+    """Whether a dotted name ends the qualified name of a symbol.
+
+    If the file is named after the type that it defines, the type's name may be given once: `io.shop.Cart.add` for
+    `src/io/shop/Cart.java`.
+    """
+    if ends_with(qualified_name(row), name):
+        return True
+    folder, _, file = row.path.rpartition("/")
+    head = row.key.partition(".")[0].partition("#")[0]
+    return file.partition(".")[0] == head and ends_with(f"{folder.replace('/', '.')}.{row.key}", name)
+
+
+def module_name(path: str) -> str:
+    """Return a file's path as a dotted name: `a/b/__init__.py` is `a.b`."""
+    folder, _, name = path.rpartition("/")
+    stem = name.partition(".")[0]
+    return _ONLY_STEM.sub("", f"{folder}/{stem}".strip("/").replace("/", "."))
+
+
+def ends_with(name: str, suffix: str) -> bool:
+    """Whether a dotted name ends with whole parts of another; numbers of repeated definitions (`#2`) are ignored."""
+    bare = re.sub(r"#\d+", "", name)
+    return bare == suffix or bare.endswith(f".{suffix}")
+
+
+def kinds_of(text: str) -> frozenset[str]:
+    """Parse a comma-separated list of kinds; an empty list selects all."""
+    kinds = frozenset(word.strip().lower() for word in text.split(",") if word.strip())
+    unknown = sorted(kinds - set(KINDS))
+    if unknown:
+        raise BadArgument(f"Unknown kind: {', '.join(unknown)}", hint=f"Choose from {', '.join(KINDS)}.")
+    return kinds
+
+
+def is_of_kind(row: Symbol, kinds: frozenset[str]) -> bool:
+    """Whether a symbol is of one of the kinds."""
+    return not kinds or row.kind in kinds or _KIND_OF.get(row.kind) in kinds
+
+
+def relative_path(root: Path, text: str) -> str:
+    """Return a path relative to the root, empty for the root itself; raise BadArgument for paths outside it."""
+    wanted = text.strip()
+    if "\0" in wanted:
+        raise BadArgument("The path is invalid", hint="Give a file or folder of the project.")
+    if wanted.startswith(("/", "~")):
+        wanted = posixpath.relpath(wanted, root.as_posix())
+    wanted = posixpath.normpath(wanted)
+    if wanted.startswith(".."):
+        raise BadArgument(f"'{text}' is outside the project", hint="Give a path relative to the project's root.")
+    return "" if wanted == "." else wanted
+
+
+def path_filter(root: Path, text: str) -> Callable[[str], bool]:
+    """Return a test for paths below a folder, equal to a file, or matching a glob."""
+    wanted = relative_path(root, text)
+    if not wanted:
+        return lambda _path: True
+    if any(mark in wanted for mark in "*?["):
+        return lambda path: matches_glob(path, wanted) or matches_glob(path, f"*/{wanted}")
+    return lambda path: path == wanted or path.startswith(f"{wanted}/")

@@ -1,0 +1,261 @@
+"""Import and export statements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript.facts import ImportLink, ImportOrigin, ImportSite, NameUse
+from deltos.domains.graph.typescript.lower.annotations import MAX_NAMES, named_children
+from deltos.domains.graph.typescript.lower.declarations import name_node
+from deltos.domains.graph.typescript.lower.hoisting import CLASSES, FUNCTIONS
+from deltos.domains.graph.typescript.lower.jsdoc import documented_term
+from deltos.domains.graph.typescript.lower.named_values import named_value, value_kind
+from deltos.domains.graph.typescript.lower.patterns import pattern_names
+from deltos.domains.graph.typescript.lower.references import refer
+from deltos.domains.graph.typescript.nodes import ANY_NAME, NAMESPACE, MemberAccess, Term, ValueDeclaration
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from deltos.domains.graph.model import ImportMode
+    from deltos.domains.graph.typescript.lower.walk import StatementHandler, Walk
+_SPECIFIER_MARKS = frozenset(("as", "type", "typeof", "comment"))
+
+
+def import_statement(walk: Walk, node: Node) -> None:
+    """Bind the local names of an import, and note the exports that they refer to."""
+    walk.found.is_module = True
+    source = node.child_by_field_name("source")
+    clause = next((child for child in node.children if child.type in ("import_clause", "import_require_clause")), None)
+    if clause is not None and clause.type == "import_require_clause":
+        _import_require(walk, clause)
+        return
+    if source is None:
+        return
+    specifier = walk.source.name(source)[1:-1]
+    is_type = node.children[1].type in ("type", "typeof")
+    all_types = _import_clause(walk, clause, specifier) if clause is not None else False
+    mode: ImportMode = "type" if is_type or all_types else "runtime"
+    walk.found.specifiers.append(ImportSite(walk.source.line(node), specifier, mode))
+
+
+def _import_require(walk: Walk, clause: Node) -> None:
+    """Read `import name = require('module')`."""
+    source = clause.child_by_field_name("source")
+    if source is None:
+        return
+    specifier = walk.source.name(source)[1:-1]
+    _bind_import(walk, clause.children[0], clause.children[0], specifier, ANY_NAME)
+    walk.found.specifiers.append(ImportSite(walk.source.line(clause), specifier, "runtime"))
+
+
+def _import_clause(walk: Walk, clause: Node, specifier: str) -> bool:
+    """Bind the names of an import; return whether all of them are types."""
+    all_types = True
+    found = False
+    for child in clause.children:
+        kind = child.type
+        if kind == "identifier":
+            _bind_import(walk, child, child, specifier, "default")
+            all_types = False
+        elif kind == "namespace_import":
+            name = child.children[-1]
+            _bind_import(walk, name, name, specifier, NAMESPACE)
+            all_types = False
+        elif kind == "named_imports":
+            for part in child.children:
+                if part.type == "import_specifier":
+                    found = True
+                    all_types &= _import_specifier(walk, part, specifier)
+    return found and all_types
+
+
+def _import_specifier(walk: Walk, node: Node, specifier: str) -> bool:
+    """Bind one imported name; return whether it is marked as a type."""
+    place, imported, _ = _specifier_names(walk, node)
+    _bind_import(walk, node.children[-1], place, specifier, imported)
+    return node.children[0].type in ("type", "typeof")
+
+
+def _bind_import(walk: Walk, local: Node, place: Node, specifier: str, imported: str) -> None:
+    """Bind a local name to an exported name of another module."""
+    name = walk.source.name(local)
+    walk.scopes.bind_value(name, name)
+    walk.scopes.bind_type(name, name)
+    walk.found.imports[name] = ImportOrigin(specifier, imported)
+    for line in dict.fromkeys((walk.source.line(place), walk.source.line(local))):
+        walk.found.links.append(ImportLink(line, walk.scopes.symbol, specifier, imported, is_alias=True))
+
+
+def import_alias(walk: Walk, node: Node) -> None:
+    """Read `import Name = A.B`."""
+    name, target = node.children[1], node.children[-1]
+    if target.type == ";":
+        target = node.children[-2]
+    term = _dotted(walk, target)
+    binding = walk.scopes.values.get(walk.source.name(name))
+    if type(binding) is str:
+        key = walk.add_symbol(walk.source.name(name), "variable", node, at=name)
+        walk.found.declare(binding, ValueDeclaration(key, term))
+
+
+def _dotted(walk: Walk, node: Node) -> Term:
+    """Return the term of a dotted name; unknown if it does not begin with a name or has too many parts."""
+    names: list[Node] = []
+    while node.type != "identifier" and node.children:
+        names.append(node.children[-1])
+        node = node.children[0]
+    term: Term = walk.use(node, "read") if node.type == "identifier" else None
+    if len(names) > MAX_NAMES:
+        return None
+    for each in reversed(names):
+        name = walk.source.name(each)
+        walk.use_member(each, "read", term, name)
+        term = MemberAccess(term, name)
+    return term
+
+
+def export_statement(walk: Walk, node: Node) -> None:
+    """Read `export …`."""
+    walk.found.is_module = walk.found.is_module or not walk.scopes.container
+    children = node.children
+    source = node.child_by_field_name("source")
+    if source is not None:
+        _export_from(walk, node, walk.source.name(source)[1:-1])
+        return
+    kinds = [child.type for child in children]
+    if "default" in kinds:
+        _export_default(walk, node)
+    elif "=" in kinds:
+        _export_equals(walk, node)
+    elif "export_clause" in kinds:
+        for part in children[kinds.index("export_clause")].children:
+            if part.type == "export_specifier":
+                _export_local(walk, part)
+    elif "namespace" not in kinds:
+        _export_declaration(walk, node)
+
+
+def _export_from(walk: Walk, node: Node, specifier: str) -> None:
+    """Read `export … from 'module'`."""
+    is_type = walk.source.name(node.children[1]) == "type"
+    walk.found.specifiers.append(ImportSite(walk.source.line(node), specifier, "type" if is_type else "runtime"))
+    for child in node.children:
+        if child.type == "*":
+            walk.found.star_exports.append(specifier)
+        elif child.type == "namespace_export":
+            name = walk.source.name(child.children[-1])
+            walk.found.exports[name] = ImportOrigin(specifier, NAMESPACE)
+            walk.found.links.append(
+                ImportLink(walk.source.line(child), walk.scopes.symbol, specifier, NAMESPACE, is_alias=True)
+            )
+        elif child.type == "export_clause":
+            for part in child.children:
+                if part.type == "export_specifier":
+                    _reexport(walk, part, specifier)
+
+
+def _specifier_names(walk: Walk, node: Node) -> tuple[Node, str, str]:
+    """Return the name node, the source name and the new name of an import or export specifier."""
+    parts = [child for child in node.children if child.type not in _SPECIFIER_MARKS]
+    names = [walk.source.name(part)[1:-1] if part.type == "string" else walk.source.name(part) for part in parts]
+    return parts[0], names[0], names[-1]
+
+
+def _reexport(walk: Walk, node: Node, specifier: str) -> None:
+    """Re-export one name of another module."""
+    place, name, exported = _specifier_names(walk, node)
+    walk.found.exports[exported] = ImportOrigin(specifier, name)
+    walk.found.links.append(ImportLink(walk.source.line(place), walk.scopes.symbol, specifier, name, is_alias=True))
+
+
+def _export_local(walk: Walk, node: Node) -> None:
+    """Export one name of this module."""
+    place, name, exported = _specifier_names(walk, node)
+    value = walk.scopes.values.get(name)
+    binding = value if value is not None else walk.scopes.types.get(name)
+    if isinstance(binding, str):
+        use = NameUse(walk.source.line(place), walk.scopes.symbol, "read", binding)
+        walk.found.names.append(use)
+        walk.found.type_names.append(use)
+        if not walk.scopes.container:
+            walk.found.exports[exported] = binding
+
+
+def _export_default(walk: Walk, node: Node) -> None:
+    """Read `export default …`."""
+    value = node.child_by_field_name("value") or node.child_by_field_name("declaration")
+    for child in node.children:
+        if child.type == "decorator":
+            walk.expression(child)
+    if value is None:
+        return
+    place = name_node(value) if value.type in FUNCTIONS or value.type in CLASSES else None
+    if place is not None or value.type == "interface_declaration":
+        place = place or name_node(value)
+        walk.statement(value)
+        walk.found.exports["default"] = walk.source.name(place) if place is not None else "default"
+        return
+    if value.type == "identifier":
+        term = refer(walk, value, "read")
+        if isinstance(term, str):
+            walk.found.type_names.append(NameUse(walk.source.line(value), walk.scopes.symbol, "read", term))
+        walk.found.exports["default"] = term if isinstance(term, str) else "default"
+        return
+    documented = documented_term(walk)
+    key = walk.add_symbol("default", value_kind(value), node)
+    walk.found.declare("default", named_value(walk, value, key, "default", documented))
+    walk.found.exports["default"] = "default"
+
+
+def _export_equals(walk: Walk, node: Node) -> None:
+    """Read `export = value`."""
+    value = named_children(node)[-1]
+    walk.found.exported_value = refer(walk, value, "read")
+
+
+def _export_declaration(walk: Walk, node: Node) -> None:
+    """Read a declaration after `export` and export its names."""
+    for child in node.children:
+        if child.type == "decorator":
+            walk.expression(child)
+        elif child.is_named and child.type != "comment":
+            walk.statement(child)
+            if not walk.scopes.container:
+                for name in _declared_names(walk, child):
+                    walk.found.exports[name] = name
+
+
+def _declared_names(walk: Walk, node: Node) -> list[str]:
+    """Return the names that a declaration declares; `declare` may be repeated."""
+    names: list[str] = []
+    pending = [node]
+    while pending:
+        inner = pending.pop()
+        if inner.type == "ambient_declaration":
+            pending += [child for child in reversed(inner.children) if child.is_named]
+        elif inner.type == "expression_statement":
+            pending += reversed(inner.children)
+        else:
+            names += _own_names(walk, inner)
+    return names
+
+
+def _own_names(walk: Walk, node: Node) -> list[str]:
+    if node.type in ("lexical_declaration", "variable_declaration"):
+        declarators = [child for child in node.children if child.type == "variable_declarator"]
+        return [name for child in declarators for name in pattern_names(walk, child.children[0])]
+    if node.type in ("internal_module", "module"):
+        place = node.child_by_field_name("name")
+        return [walk.source.name(place).partition(".")[0]] if place is not None and place.type != "string" else []
+    if node.type == "import_alias":
+        return [walk.source.name(node.children[1])]
+    place = name_node(node)
+    return [walk.source.name(place)] if place is not None else []
+
+
+MODULES: dict[str, StatementHandler] = {
+    "import_statement": lambda _walk, _node: None,  # already read before all other statements
+    "import_alias": import_alias,
+    "export_statement": export_statement,
+}

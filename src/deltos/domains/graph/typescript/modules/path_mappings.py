@@ -1,0 +1,126 @@
+"""Path mappings: `baseUrl` and `paths` of the nearest tsconfig.json."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from posixpath import dirname, join, normpath
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript.facts import ConfigManifest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deltos.domains.graph.typescript.facts import Manifest
+
+_NAMES = ("tsconfig.json", "jsconfig.json")
+_MAX_EXTENDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class PathMapping:
+    """Folders and patterns for specifiers that are not relative."""
+
+    base: str | None = None
+    paths: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    paths_base: str = ""
+
+    def candidates(self, specifier: str) -> tuple[list[str], bool]:
+        """Return the paths that a specifier may refer to, and whether a specific pattern matches it."""
+        best = max(
+            (pattern for pattern, _ in self.paths if _matches(pattern, specifier)), key=_precedence, default=None
+        )
+        found: list[str] = []
+        if best is not None:
+            middle = _matched(best, specifier)
+            targets = next(targets for pattern, targets in self.paths if pattern == best)
+            found = [normpath(join(self.paths_base, target.replace("*", middle, 1))) for target in targets]
+        if self.base is not None:
+            found.append(normpath(join(self.base, specifier)))
+        return found, best is not None and best != "*"
+
+
+def _matches(pattern: str, specifier: str) -> bool:
+    """Whether a specifier matches a pattern with at most one `*`."""
+    if "*" not in pattern:
+        return pattern == specifier
+    prefix, _, suffix = pattern.partition("*")
+    return len(specifier) >= len(prefix) + len(suffix) and specifier.startswith(prefix) and specifier.endswith(suffix)
+
+
+def _precedence(pattern: str) -> tuple[bool, int]:
+    """Return the sort key of a pattern: exact names first, then the longest prefix."""
+    return ("*" not in pattern, len(pattern.partition("*")[0]))
+
+
+def _matched(pattern: str, specifier: str) -> str:
+    """Return the part of a specifier that matches the `*` of a pattern."""
+    prefix, _, suffix = pattern.partition("*")
+    return specifier[len(prefix) : len(specifier) - len(suffix)] if "*" in pattern else ""
+
+
+class TsConfigs:
+    """The path mapping that applies in each folder."""
+
+    def __init__(self, manifest: Callable[[str], Manifest | None]) -> None:
+        self._manifest = manifest
+
+    def mapping(self, folder: str) -> PathMapping:
+        """Return the mapping of the nearest configuration at or above a folder."""
+        while True:
+            for name in _NAMES:
+                path = join(folder, name)
+                if self._config(path) is not None:
+                    return self._read(path)
+            if not folder:
+                return PathMapping()
+            folder = dirname(folder)
+
+    def _config(self, path: str) -> ConfigManifest | None:
+        found = self._manifest(path)
+        return found if isinstance(found, ConfigManifest) else None
+
+    def _read(self, path: str) -> PathMapping:
+        """Return the mapping of a configuration, or of the first referenced project that has one."""
+        mapping = self._chain(path, 0)
+        if mapping.base is None and not mapping.paths:
+            config = self._config(path)
+            for reference in config.references if config is not None else ():
+                target = normpath(join(dirname(path), reference))
+                other = self._chain(target if target.endswith(".json") else join(target, "tsconfig.json"), 0)
+                if other.base is not None or other.paths:
+                    return other
+        return mapping
+
+    def _chain(self, path: str, depth: int) -> PathMapping:
+        """Return a configuration with its inherited options; the nearest value of each option wins."""
+        content = self._config(path)
+        if content is None or depth > _MAX_EXTENDS:
+            return PathMapping()
+        folder = dirname(path)
+        inherited = PathMapping()
+        for parent in content.extends:
+            if parent.startswith("."):
+                inherited = _merge_mappings(self._chain(self._parent_path(folder, parent), depth + 1), inherited)
+        base = normpath(join(folder, content.base)) if content.base is not None else None
+        own = PathMapping(_root(base), tuple(content.paths.items()), _root(base) or folder)
+        return _merge_mappings(own, inherited)
+
+    def _parent_path(self, folder: str, parent: str) -> str:
+        path = normpath(join(folder, parent))
+        return path if path.endswith(".json") else path + ".json"
+
+
+def _root(path: str | None) -> str | None:
+    """Return an empty path for the project root."""
+    return "" if path == "." else path
+
+
+def _merge_mappings(own: PathMapping, inherited: PathMapping) -> PathMapping:
+    """Complete a mapping with inherited options."""
+    base = own.base if own.base is not None else inherited.base
+    return (
+        PathMapping(base, own.paths, own.paths_base)
+        if own.paths
+        else PathMapping(base, inherited.paths, inherited.paths_base)
+    )

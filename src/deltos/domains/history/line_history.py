@@ -1,0 +1,299 @@
+"""Find the commits that changed given lines of a file, by following the file's diffs back from the working tree.
+
+`git blame` and `git log -L` walk the whole history; here the commits that touched the file are already indexed. Git
+follows the file only if it began as an edited copy of another one.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.errors import FileRefused
+from deltos.files import FileTree
+from deltos.workspace.commits import SAFE_OPTIONS, pathspec_arguments, reading_commits
+from deltos.workspace.git import GitFailed, GitStopped
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from deltos.store.history import CommitRow, History
+    from deltos.workspace.git import Git
+
+MAX_COMMITS = 150
+MAX_SECONDS = 1.0
+MAX_FILE_BYTES = 2_000_000
+MAX_DIFF_BYTES = 20_000_000
+_MAX_NAMES = 10
+_HUNK = re.compile(r"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
+_COMMIT = "commit "
+_FILE = "diff --git "
+_NEW = "new file mode "
+_RENAMED_FROM = "rename from "
+_RENAMED_TO = "rename to "
+_HEADERS = (b"@", *(header.encode() for header in (_COMMIT, _FILE, _NEW, _RENAMED_FROM, _RENAMED_TO)))
+_MAX_HEADER_BYTES = 10_000
+
+
+class Hunk(NamedTuple):
+    """A hunk of a diff without context lines, with git's line numbers."""
+
+    old_start: int
+    old_count: int
+    new_start: int
+    new_count: int
+
+
+@dataclass(slots=True)
+class FileDiff:
+    """The diff of one file in a commit, with its previous path; paths that git quotes are empty."""
+
+    path: str
+    previous_path: str
+    is_new: bool = False
+    hunks: list[Hunk] = field(default_factory=list)
+
+
+class LineRange(NamedTuple):
+    """First and last line of a range."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class LineCommits:
+    """The last commits that changed given lines, newest first.
+
+    `is_whole_file`: none of the `commits_read` commits changed the lines, so these are commits of the whole file.
+    """
+
+    commits: tuple[CommitRow, ...]
+    is_whole_file: bool = False
+    commits_read: int = 0
+
+
+def commits_of_lines(history: History, root: Path, path: str, lines: LineRange, *, limit: int) -> LineCommits:
+    """Return the last commits that changed lines of a file, as far as they can be found within the time limit."""
+    known = [row for row in history.commits_of(path, limit=MAX_COMMITS) if not row.is_merge]
+    if not known:
+        return LineCommits(())
+    names = [path, *_former_names(history, path)]
+    try:
+        hashes, commits_read = _changed(root, names, lines, [row.hash for row in known], limit)
+    except GitFailed:
+        hashes, commits_read = [], 0
+    rows = {row.hash: row for row in known}
+    rows |= {row.hash: row for each in hashes if each not in rows for row in history.commits_by_hash(each, limit=1)}
+    found = [rows[each] for each in hashes if each in rows]
+    return LineCommits(tuple(found or known[:limit]), is_whole_file=not found, commits_read=commits_read)
+
+
+def _former_names(history: History, path: str) -> list[str]:
+    """Return former paths of a file."""
+    renamed = history.renamed()
+    return [name for name, now in renamed.items() if now == path or renamed.get(now) == path][:_MAX_NAMES]
+
+
+def _changed(
+    root: Path, names: Sequence[str], lines: LineRange, hashes: Sequence[str], limit: int
+) -> tuple[list[str], int]:
+    """Return the hashes of up to `limit` commits that changed the lines, and the number of commits read."""
+    with reading_commits(root) as (git, prefix):
+        trail = _Trail(_lines_at_head(git, root, names[0], prefix + names[0], lines), prefix + names[0], limit)
+        paths = [pathspec_arguments(prefix + name)[1] for name in names]
+        _follow(trail, git, "--no-walk=unsorted", *hashes, "--", *paths)
+        # The file may have begun as an edited copy of another one, which the list of renames does not contain.
+        created = trail.created
+        if created and _comes_from_another(trail, git, created):
+            _follow(trail, git, "--follow", "--no-merges", f"--max-count={MAX_COMMITS}", created, "--", trail.pathspec)
+        if trail.created and not trail.is_done:
+            trail.found.append(trail.created)
+    return trail.found, trail.commits_read
+
+
+@dataclass(slots=True)
+class _Trail:
+    """State while following lines back through history: their position, file path, and the commits found.
+
+    `created` is the commit that added the file, once it is reached.
+    """
+
+    position: LineRange | None
+    path: str
+    limit: int
+    found: list[str] = field(default_factory=list)
+    commits_read: int = 0
+    created: str = ""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the search can stop."""
+        return self.position is None or len(self.found) >= self.limit
+
+    @property
+    def pathspec(self) -> str:
+        """Git pathspec that limits output to the file."""
+        return pathspec_arguments(self.path)[1]
+
+    def take(self, commit_hash: str, files: Iterable[FileDiff]) -> None:
+        """Move the lines back over one commit."""
+        file = next((each for each in files if each.path in (self.path, "")), None)
+        if file is None or self.position is None:
+            return  # a different file that once had the same path
+        if file.is_new:
+            self.created = commit_hash
+            return
+        previous = lines_before_commit(self.position, file.hunks)
+        if touches(self.position, file.hunks):
+            self.found.append(commit_hash)
+            self.position = previous
+        else:
+            self.position = previous or self.position
+        self.path = file.previous_path or self.path
+
+
+def _follow(trail: _Trail, git: Git, *revisions: str) -> None:
+    """Follow the lines back through commits until enough are found or the file begins."""
+    trail.created = ""
+    arguments = (
+        "log", *SAFE_OPTIONS, "--patch", "--unified=0", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/",
+        f"--format=tformat:{_COMMIT}%H", *revisions,
+    )  # fmt: skip
+    pieces = git.stream(*arguments, max_bytes=MAX_DIFF_BYTES, timeout_seconds=MAX_SECONDS)
+    # Output printed before a timeout or limit is still valid.
+    with suppress(GitStopped), closing(_diffs(pieces)) as diffs:
+        for commit_hash, files in diffs:
+            if trail.is_done or trail.created:
+                break
+            trail.commits_read += 1
+            trail.take(commit_hash, files)
+
+
+def _comes_from_another(trail: _Trail, git: Git, created: str) -> bool:
+    """Whether the commit that added the file renamed or copied another one."""
+    if trail.is_done:
+        return False
+    looked = replace(trail, found=[])
+    _follow(looked, git, "--follow", "--max-count=1", created, "--", trail.pathspec)
+    return looked.path != trail.path
+
+
+def touches(lines: LineRange, hunks: Iterable[Hunk]) -> bool:
+    """Whether a commit changed some of the lines, or removed lines between them."""
+    return any(
+        hunk.new_start <= lines.last and hunk.new_start + hunk.new_count > lines.first
+        if hunk.new_count
+        else lines.first <= hunk.new_start < lines.last
+        for hunk in hunks
+    )
+
+
+def lines_before_commit(lines: LineRange, hunks: Iterable[Hunk]) -> LineRange | None:
+    """Return the position of lines before a commit, or None if the commit added all of them."""
+    first, last = lines
+    shift_first = shift_last = 0
+    for hunk in hunks:
+        grown = hunk.new_count - hunk.old_count
+        # A hunk that only removes lines gives the line before them.
+        start = hunk.new_start if hunk.new_count else hunk.new_start + 1
+        end = start + hunk.new_count  # first line after the hunk
+        if end <= lines.first:
+            shift_first = shift_last = shift_last - grown
+        elif start <= lines.last:
+            old_start = hunk.old_start if hunk.old_count else hunk.old_start + 1
+            if start <= lines.first:
+                first, shift_first = old_start, 0
+            if end > lines.last:
+                last, shift_last = old_start + hunk.old_count - 1, 0
+            else:
+                shift_last -= grown
+    found = LineRange(first + shift_first, last + shift_last)
+    return found if 1 <= found.first <= found.last else None
+
+
+def _diffs(pieces: Generator[bytes]) -> Generator[tuple[str, list[FileDiff]]]:
+    """Yield each commit with its file diffs. Content lines have a prefix, so they cannot be mistaken for headers."""
+    commit_hash, files = "", list[FileDiff]()
+    for line in _lines(pieces):
+        if line.startswith(_COMMIT):
+            if commit_hash:
+                yield commit_hash, files
+            commit_hash, files = line.removeprefix(_COMMIT), []
+        elif line.startswith(_FILE):
+            name = _path_from_header(line.removeprefix(_FILE))
+            files.append(FileDiff(name, name))
+        elif files:
+            _add_header(files[-1], line)
+    if commit_hash:
+        yield commit_hash, files
+
+
+def _add_header(file: FileDiff, line: str) -> None:
+    """Store the information of a diff header line in `file`."""
+    if match := _HUNK.match(line):
+        old_start, old_count, new_start, new_count = (int(number) if number else 1 for number in match.groups())
+        file.hunks.append(Hunk(old_start, old_count, new_start, new_count))
+    elif line.startswith(_NEW):
+        file.is_new = True
+    elif line.startswith(_RENAMED_FROM):
+        file.previous_path = _unquoted(line.removeprefix(_RENAMED_FROM))
+    elif line.startswith(_RENAMED_TO):
+        file.path = _unquoted(line.removeprefix(_RENAMED_TO))
+
+
+def _path_from_header(both: str) -> str:
+    """Return the path in `a/PATH b/PATH`; empty if it is quoted or differs, in which case other headers contain it."""
+    half = len(both) // 2
+    name = both[:half].removeprefix("a/")
+    return name if both == f"a/{name} b/{name}" else ""
+
+
+def _unquoted(name: str) -> str:
+    """Return a path, or an empty string if git quoted it."""
+    return "" if name.startswith('"') else name
+
+
+def _lines(pieces: Generator[bytes]) -> Iterator[str]:
+    """Yield the complete lines of a diff that may be headers."""
+    begun = b""
+    with closing(pieces):
+        for piece in pieces:
+            *complete_lines, begun = (begun + piece).split(b"\n")
+            begun = begun[:_MAX_HEADER_BYTES]
+            for line in complete_lines:
+                if line.startswith(_HEADERS) and len(line) < _MAX_HEADER_BYTES:
+                    yield line.decode("utf-8", "replace")
+
+
+def _lines_at_head(git: Git, root: Path, path: str, repository_path: str, lines: LineRange) -> LineRange | None:
+    """Map lines of the file on disk to the last committed version; return None if all of them are new."""
+    try:
+        with FileTree(root) as tree:
+            now = tree.read(path, MAX_FILE_BYTES).split(b"\n")
+    except FileRefused as refused:
+        raise GitFailed(refused.message) from None
+    content = git.run(
+        "cat-file", "blob", f"HEAD:{repository_path}", max_bytes=MAX_FILE_BYTES, timeout_seconds=MAX_SECONDS
+    )
+    committed = content.split(b"\n")
+    if now == committed:
+        return lines
+    wanted = b"\n".join(now[lines.first - 1 : lines.last])
+    if (at := content.find(wanted)) >= 0 and (not at or content[at - 1 : at] == b"\n"):
+        first = content.count(b"\n", 0, at) + 1
+        return LineRange(first, first + lines.last - lines.first)
+    return lines_before_commit(lines, [_single_hunk(committed, now)])
+
+
+def _single_hunk(committed: list[bytes], now: list[bytes]) -> Hunk:
+    """Return one hunk that covers all differences between two versions."""
+    shorter = min(len(committed), len(now))
+    common_start = next((n for n in range(shorter) if committed[n] != now[n]), shorter)
+    rest = shorter - common_start
+    common_end = next((n for n in range(rest) if committed[-1 - n] != now[-1 - n]), rest)
+    old_count, new_count = len(committed) - common_start - common_end, len(now) - common_start - common_end
+    return Hunk(common_start + (old_count > 0), old_count, common_start + (new_count > 0), new_count)

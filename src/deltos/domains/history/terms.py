@@ -1,0 +1,77 @@
+"""Index terms of commits and history queries, including version numbers, which the shared word index omits."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from deltos.text.words import shared_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_VERSION = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
+# Numbers that may be versions: not issue numbers, and not parts of words, dates or times.
+_NUMBER = re.compile(r"(?<![\w#.:/-])v?(\d{1,4}(?:\.\d{1,4}){0,3})(?![\w:/-]|\.\d)")
+_ATTACHED = re.compile(r"(?<![A-Za-z])[A-Za-z]{1,12}(\d{1,4}(?:\.\d{1,4}){0,3})(?![\w]|\.\d)")
+# The word index splits at points; a letter instead of the point keeps a version together.
+_POINT = "p"
+_RELEASE_SHARE = 0.7
+_MAX_MINOR_RELEASES = 13  # minor releases tried for a whole number; Python 3 had thirteen before 2026
+# Synonyms of kinds of change, as index terms.
+_SAME_CHANGE = (
+    ("drop", "remov", "delet", "discontinu"),
+    ("add", "introduc", "implement", "begin", "start"),
+    ("renam", "move"),
+    ("upgrad", "bump", "updat"),
+    ("fix", "correct", "repair"),
+    ("revert", "undo"),
+    ("replac", "switch", "migrat"),
+)
+SAME_CHANGE = {word: group for group in _SAME_CHANGE for word in group}
+# Kinds of change that a matching commit must name: a commit that adds support for X does not answer "drop X".
+_EXPLICIT_CHANGES = frozenset(SAME_CHANGE[word] for word in ("drop", "renam", "revert", "replac"))
+_WHEN_OPENINGS = ("when ", "since when ", "who ")
+
+
+def asks_when(question: str) -> bool:
+    """Whether a query asks when a change was made, or by whom."""
+    return question.lower().lstrip().startswith(_WHEN_OPENINGS)
+
+
+def named_changes(question: str, words: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return the kinds of change that an answer must name, as groups of synonyms; empty unless the query asks when or
+    who."""
+    if not asks_when(question):
+        return []
+    return list(
+        dict.fromkeys(group for word in words if (group := SAME_CHANGE.get(word)) in _EXPLICIT_CHANGES and group)
+    )
+
+
+def words_of(text: str) -> str:
+    """Return the index terms of a text, separated by spaces."""
+    versions = " ".join(version.replace(".", _POINT) for version in _VERSION.findall(text))
+    return f"{shared_words().of(text)} {versions}".rstrip()
+
+
+def numbers_in(text: str) -> list[str]:
+    """Return the numbers in a text that may be versions: `2.6`, `3` in `Python 3`."""
+    return list(dict.fromkeys(_NUMBER.findall(text)))
+
+
+def share_of_number(text: str, number: str) -> float:
+    """Return how well a text matches a version: 1 if it contains it (`py3` contains `3`), less for a release of it,
+    else 0."""
+    found_numbers = (*_NUMBER.findall(text), *_ATTACHED.findall(text))
+    if number in found_numbers:
+        return 1.0
+    return _RELEASE_SHARE if any(each.startswith(f"{number}.") for each in found_numbers) else 0.0
+
+
+def words_of_number(number: str, named: str) -> tuple[str, ...]:
+    """Return the index terms of a version: itself, its minor releases if it is a whole number, and `named` with the
+    number."""
+    releases = (number,) if "." in number else (number, *(f"{number}.{minor}" for minor in range(_MAX_MINOR_RELEASES)))
+    written = [f"{named}{number}", *(release.replace(".", _POINT) for release in releases)]
+    return tuple(dict.fromkeys(written))

@@ -1,0 +1,59 @@
+"""Records read from another program's data, and helpers to build them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+from deltos.domains.memory.memory import derive_id
+from deltos.domains.memory.redact import redact, redact_tags
+
+Record: TypeAlias = dict[str, Any]
+
+
+class ImportedRecord(NamedTuple):
+    """A record in the form of Deltos's JSON Lines; `name` is its place in the source."""
+
+    name: str
+    record: Record
+
+
+class RejectedRecord(NamedTuple):
+    """A record that cannot be imported, and the reason."""
+
+    name: str
+    why: str
+
+
+ImportItem: TypeAlias = ImportedRecord | RejectedRecord
+
+
+def stable_id(*parts: object) -> str:
+    """Return an id that is the same on every import and every machine.
+
+    It is derived from redacted text, so that no secret can be guessed from it.
+    """
+    return derive_id("\n".join(redact(str(part)).text for part in parts))
+
+
+def text_field(row: Record, name: str) -> str:
+    """Return the text of a field; empty if it has none."""
+    value = row.get(name)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def redacted(text: str) -> str:
+    """Return a text without secrets; redact before combining it with other text, which could hide a secret from
+    detection."""
+    return redact(text).text
+
+
+def redacted_field(row: Record, name: str) -> str:
+    """Return the text of a field without secrets."""
+    return redacted(text_field(row, name))
+
+
+def append_tags(text: str, tags: list[str]) -> str:
+    """Return a text with its tags appended as `#tag`."""
+    words = [f"#{'-'.join(tag.split())}" for tag in redact_tags(tags) if tag.strip()]
+    missing = [word for word in dict.fromkeys(words) if word not in text.split()]
+    return "\n".join(filter(None, (text, " ".join(missing))))

@@ -1,0 +1,405 @@
+"""Secrets next to a name: `DB_PASSWORD=…`, `"apiKey": "…"`, `the password is …`, or a value on the next line."""
+
+# No `from __future__ import annotations`: a named tuple would compile each annotation at import, and slow every hook.
+import re
+from collections.abc import Iterator
+from enum import IntEnum
+from functools import lru_cache
+from typing import NamedTuple
+
+from deltos.domains.memory.secrets.predicates import (
+    has_digit_and_letter,
+    is_code,
+    is_human_password,
+    is_number,
+    is_placeholder,
+    is_printable_random,
+    is_random,
+    is_secret_like,
+    is_type_name,
+    is_weakly_random,
+    is_word_like,
+    is_word_with_digits,
+)
+from deltos.domains.memory.secrets.spans import SecretSpan, line_around, offsets, past_blanks, run_end
+from deltos.text.identifiers import ASCII_PART
+
+
+class Strength(IntEnum):
+    """How strongly a name indicates that its value is a secret."""
+
+    NONE = 0
+    WEAK = 1  # only random values are secrets
+    SECRET = 2  # values that are not words, names or code are secrets
+    AMBIGUOUS = 3  # `pass`, also a common verb: values that look like passwords are secrets
+    PASSWORD = 4  # all values except placeholders are secrets
+
+
+class NamedValue(NamedTuple):
+    """The value next to a name; `lead` is the separator between them: a sign, `is`, a space, `flag` or `line`."""
+
+    start: int
+    end: int
+    text: str
+    quoted: bool
+    lead: str
+
+
+_STEMS = """pass pwd secret token cred key auth signing signature sig= salt cookie session saml mnemonic webhook
+    kennwort contrase senha wachtwoord dockerconfigjson bindpw rootpw sessid""".split()
+# Short stems, which occur inside many words: they must be a separate part of the name.
+_SHORT_STEMS = "pw psk mdp jwt sid seed dsn pat otp wif".split()
+_MAX_NAME_CHARACTERS = 80
+_NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
+_PASSWORD_WORDS = frozenset(
+    """password passwd passphrase passcode pwd pw pass psk bindpw rootpw requirepass masterauth storepass keypass
+    passwort kennwort contrasena senha wachtwoord mdp pgpass userpass adminpass dbpass sshpass passin passout
+    pswd pword""".split()
+)
+# Names may contain accented letters, as in `contraseña`.
+_NAME_END = re.compile(r"[^A-Za-z0-9_\u00c0-\u024f\u0300-\u036f-]")
+_WITHOUT_TILDE = str.maketrans({"ñ": "n", "Ñ": "N", "\u0303": None})
+_FRENCH_PREFIXES = ("mot de ", "mots de ")  # before `passe`, which is a verb on its own
+_PASSWORD_ENDS = ("password", "passwd", "passphrase", "passcode")
+_SECRET_WORDS = frozenset(
+    """secret secrets token tokens credential credentials creds cred apikey authkey accesskey privatekey secretkey
+    authtoken accesstoken apitoken jwt mnemonic signing authorization auth clientsecret appsecret apisecret
+    secrettoken pat presharedkey sharedkey accountkey licensekey wif samlresponse samlrequest dockerconfigjson
+    otp totp seed""".split()
+)
+# Words that make a `key` a secret key.
+_KEY_QUALIFIERS = frozenset(
+    """api access secret private auth account encryption signing master service client shared license app storage deploy
+    ssh admin subscription functions session cookie hmac aes rsa jwt registration preshared crypto cipher webhook server
+    fernet sharedaccess decryption host tls ssl gpg pgp apns integration ingest write merchant""".split()
+)
+_WEAK_WORDS = frozenset(
+    "key salt signature sig sid session cookie dsn webhook certificate hash code nonce sign seed auth bearer".split()
+)
+_SECRET_WORD_ENDINGS = (*_PASSWORD_ENDS, "secret", "token", "key", "sessid", "session")
+# Words that may follow the word for the secret: `password_prod`, `secret_key_base`, `token2`.
+_QUALIFIERS = frozenset(
+    """base value val prod production dev development staging stage test testing live old new current previous data raw
+    plain text b64 base64 enc encrypted default primary secondary main backup local remote eu us id param string str env
+    header first second literal hash""".split()
+)
+_SEPARATORS = ("=>", ":=", "===", "==", "=", "?=", "::", ":", "->", "→", ">", ",", "|")
+_VERBS = frozenset("is was were be to are as of now = ist war lautet lautete es era est était é è e' →".split())
+_ADVERBS = frozenset("now currently still just simply again jetzt ahora".split())  # between a verb and the value
+# After a name, these introduce its owner ("password of the box: …"); a later `:` or `=` precedes the value.
+_PREPOSITIONS = frozenset(
+    """of for to on in at from vom von des der für zu zum zur im del de do da du della dello di para por pour per van
+    voor""".split()
+)
+_SENTENCE_STOP = re.compile(r"[\n;=|<>{}()\"`]|\.(?!\w)|(?<!\w)'|'(?!\w)")
+_MAX_PHRASE_CHARACTERS = 64
+_MAX_USER_DISTANCE = 80
+_USER_WORDS = ("user", "login", "account", "mail", "benutzer", "nutzer", "usuario", "usuário", "utilisateur", "utente")
+_PASS_VERBS = frozenset(["", "is", "is now", "was", "ist", "es", "est", "é", "è"])
+_VALUE_STOP = re.compile(r"[\s\"'`<>,;&()\[\]{}|]")
+_ANNOTATION = re.compile(r"[\w.\[\], |?&<>]*+")
+_LINE_MARKERS = frozenset(["", "+", "-", ">", "#", "*", "|", "//", "export", "set", "ENV", "ARG"])
+_CLOSERS = frozenset("\\\"'`])")
+
+
+def find_named(text: str, lowered: str) -> Iterator[SecretSpan]:
+    """Yield values whose names indicate a secret."""
+    seen: set[int] = set()
+    for stem in (*_STEMS, *_SHORT_STEMS):
+        done = 0  # skips names inside the value of an earlier name, which keeps the search linear
+        for at in offsets(lowered, stem):
+            if at < done or (len(stem) < 5 and stem in _SHORT_STEMS and _is_inside_a_word(text, at, len(stem))):
+                continue
+            start, end = _name_around(text, lowered, at, len(stem))
+            if end in seen:
+                continue
+            seen.add(end)
+            strength = strength_of(text[start:end].strip("-."))
+            for value in _values_after(text, start, end) if strength else ():
+                is_secret = _is_secret(text, start, value, strength)
+                if is_secret or value.lead not in ("is", " "):
+                    done = 0 if value.quoted else value.end
+                if is_secret:
+                    yield SecretSpan(value.start, value.end, "password" if strength > Strength.SECRET else "secret")
+                    break
+
+
+def _is_inside_a_word(text: str, at: int, size: int) -> bool:
+    """Whether a short stem is only part of a longer word."""
+    before, after = text[at - 1 : at], text[at + size : at + size + 1]
+    return after.islower() or (before.isalpha() and text[at].islower()) or (before.isupper() and text[at].isupper())
+
+
+def _name_around(text: str, lowered: str, at: int, size: int) -> tuple[int, int]:
+    """Return the span of the whole name around a stem; `API key` and `access token` count as one name."""
+    start = at
+    while start > 0 and at - start < _MAX_NAME_CHARACTERS and text[start - 1] in _NAME_LETTERS:
+        start -= 1
+    end = run_end(text, at + size, _NAME_END, max_characters=_MAX_NAME_CHARACTERS)
+    while end < len(text) - 1 and text[end] == "." and text[end + 1].isalnum() and end - at < _MAX_NAME_CHARACTERS:
+        end = run_end(text, end + 1, _NAME_END, max_characters=_MAX_NAME_CHARACTERS)
+    if lowered[start:end] == "passe" and (
+        lead := next(filter(lowered[max(0, start - 8) : start].endswith, _FRENCH_PREFIXES), "")
+    ):
+        return start - len(lead), end
+    word_before = lowered[max(0, start - 14) : start].rpartition(" ")[0].rpartition(" ")[2]
+    if text[start - 1 : start] == " " and text[start] != "-" and word_before in _KEY_QUALIFIERS:
+        start -= len(word_before) + 1
+    return start, end
+
+
+@lru_cache(2048)
+def strength_of(name: str) -> Strength:
+    """Return how strongly a name indicates a secret, decided by its last significant word."""
+    words = [word.lower() for word in ASCII_PART.findall(name.translate(_WITHOUT_TILDE))]
+    if words[-1:] == ["passe"]:
+        return Strength.PASSWORD if words[-2:-1] == ["de"] else Strength.NONE
+    if not any(map(_is_secret_word, words)):
+        return Strength.NONE
+    while len(words) > 1 and (words[-1] in _QUALIFIERS or words[-1].isdigit()):
+        words.pop()
+    last, joined = words[-1], "".join(words[-2:])
+    if last in _PASSWORD_WORDS or last.endswith(_PASSWORD_ENDS):
+        return Strength.PASSWORD if last != "pass" or len(words) > 1 or name == "PASS" else Strength.AMBIGUOUS
+    if last in _SECRET_WORDS or joined in _SECRET_WORDS or _is_secret_key(words):
+        return Strength.SECRET
+    return Strength.WEAK
+
+
+def _is_secret_key(words: list[str]) -> bool:
+    last = words[-1]
+    return (last == "key" and len(words) > 1 and words[-2] in _KEY_QUALIFIERS) or (
+        last.endswith("key") and last[:-3] in _KEY_QUALIFIERS
+    )
+
+
+def _is_secret_word(word: str) -> bool:
+    return (
+        word in _PASSWORD_WORDS or word in _SECRET_WORDS or word in _WEAK_WORDS or word.endswith(_SECRET_WORD_ENDINGS)
+    )
+
+
+def _values_after(text: str, start: int, end: int) -> Iterator[NamedValue]:
+    """Yield the possible values of the name at [start, end), most probable first."""
+    for place, lead in _places_after(text, start, end):
+        if value := _value_at(text, place, lead):
+            yield value
+
+
+def _places_after(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    """Yield offsets where the value of the name at [start, end) may begin, with the separator before them."""
+    closed = end
+    while closed < len(text) and closed - end < 6 and text[closed] in _CLOSERS:
+        closed += 1
+    at = past_blanks(text, closed)
+    sign = next((sign for sign in _SEPARATORS if text.startswith(sign, at)), "")
+    if sign and _may_separate(sign, text, start, closed=closed > end):
+        yield _past_annotation(text, at + len(sign), sign), sign
+    elif text.startswith("-", start):
+        if at > end:
+            yield at, "flag"
+    elif closed > end and (attribute := _attribute_value(text, at)):
+        yield attribute, "="
+    else:
+        yield from ((place, "is") for place in _past_verbs(text, end))
+        if at > end:
+            yield at, " "
+
+
+def _may_separate(sign: str, text: str, start: int, *, closed: bool) -> bool:
+    """Whether a sign after a name separates it from a value."""
+    if sign == ">":
+        return start > 0 and text[start - 1] in "<:"
+    return sign != "," or (closed and text[max(0, start - 4) : start].rstrip(" \"'`").endswith("("))
+
+
+def _past_annotation(text: str, at: int, sign: str) -> int:
+    """Return the start of the value: in `password: str = "…"`, after the second sign."""
+    second = text.find("=", at, at + 48) if sign == ":" else -1
+    if second < 0 or not _ANNOTATION.fullmatch(text, at, second):
+        return at
+    return second + 1 if text[past_blanks(text, second + 1) :][:1] in ('"', "'", "`") else at
+
+
+def _attribute_value(text: str, at: int) -> int:
+    """Return the offset after `value=` in the same tag, as in `<input name="token" value="…">`; 0 if there is none."""
+    found = text.find("value=", at, at + 90)
+    return found + 6 if found >= 0 and not any(sign in text[at:found] for sign in "<>\n") else 0
+
+
+def _past_verbs(text: str, at: int) -> Iterator[int]:
+    """Yield the offsets after verbs, as in `password of the staging box is …`, and after the sign in `password of it:
+    …`."""
+    stop = run_end(text, at, _SENTENCE_STOP, max_characters=_MAX_PHRASE_CHARACTERS)
+    phrase = text[at:stop]
+    place = 0
+    is_of_something = phrase[1:].partition(" ")[0].lower() in _PREPOSITIONS
+    for word in phrase.split(" "):
+        place += len(word) + 1
+        is_verb = word.rstrip(":").lower() in _VERBS and place > 2
+        if word.endswith(":") and (is_verb or is_of_something):
+            yield at + place - 1
+        elif is_verb:
+            following = phrase[place:].partition(" ")[0]
+            skipped = len(following) + 1 if following in _ADVERBS and phrase[place + len(following) :].strip() else 0
+            yield at + place + skipped
+    if is_of_something and text.startswith("=", stop):
+        yield stop + 1
+
+
+def _value_at(text: str, at: int, lead: str) -> NamedValue | None:
+    """Return the value at an offset: on the next line, in quotes or plain; None if there is none."""
+    at = past_blanks(text, at)
+    if lead not in (" ", "flag") and (line := _next_line(text, at)):
+        return _value_on_line(text, line)
+    quote = at
+    while quote < len(text) and quote - at < 6 and text[quote] in "bBfFrRuU@$\\":
+        quote += 1
+    if text[quote : quote + 1] in ('"', "'", "`"):
+        return _quoted_value(text, quote, lead)
+    end = _plain_end(text, at)
+    plain = text[at:end].rstrip(".:!?\\" if lead in ("is", " ") else "\\")
+    return NamedValue(at, at + len(plain), plain, quoted=False, lead=lead) if plain else None
+
+
+def _plain_end(text: str, at: int) -> int:
+    """Return the end of an unquoted value; `&` belongs to it unless another pair follows, as in a URL."""
+    end = run_end(text, at, _VALUE_STOP)
+    while text[end : end + 1] == "&":
+        further = run_end(text, end + 1, _VALUE_STOP)
+        if further == end + 1 or "=" in text[end + 1 : further]:
+            break
+        end = further
+    return end
+
+
+def _next_line(text: str, at: int) -> int:
+    """Return the start of the next non-empty line if the rest of this line is empty or a YAML or shell continuation
+    mark; otherwise 0."""
+    mark = text[at : at + 2]
+    at = past_blanks(text, at + (2 if mark in (">-", "|-", ">+", "|+") else 1 if mark[:1] in (">", "|", "\\") else 0))
+    found = 0
+    for _ in range(3):
+        if text[at : at + 1] == "\r":
+            at += 1
+        if text[at : at + 1] != "\n":
+            break
+        at = found = past_blanks(text, at + 1)
+    if found and text[found : found + 1] in ("+", ">", "#", "|", "*", "-"):
+        found = past_blanks(text, found + 1)
+    return found
+
+
+def _value_on_line(text: str, at: int) -> NamedValue | None:
+    """Return the value that occupies the whole line after its name; None if the line has several words."""
+    line = text[at : line_around(text, at)[1]].rstrip().rstrip(",;")
+    plain = line.strip("\"'`")
+    if not plain or any(letter.isspace() for letter in plain):
+        return None
+    start = at + line.find(plain)
+    return NamedValue(start, start + len(plain), plain, quoted=plain != line, lead="line")
+
+
+def _quoted_value(text: str, at: int, lead: str) -> NamedValue | None:
+    """Return the value in quotes; up to the end of the line if they are not closed."""
+    start, limit = at + 1, line_around(text, at)[1]
+    escaped = text[at - 1 : at] == "\\"
+    end = text.find(text[at], start, limit)
+    while end > start and text[end - 1] == "\\" and not escaped:
+        end = text.find(text[at], end + 1, limit)
+    end = end if end >= 0 else limit
+    plain = text[start:end].rstrip("\\") if escaped else text[start:end]
+    return NamedValue(start, start + len(plain), plain, quoted=True, lead=lead) if plain else None
+
+
+def _is_secret(text: str, start: int, value: NamedValue, strength: Strength) -> bool:
+    """Whether the value of a name with this strength is a secret."""
+    plain = value.text
+    if is_placeholder(plain) or (value.lead in ("is", " ", "line") and is_type_name(plain)):
+        return False
+    if value.lead == " " and plain.startswith("-") and plain[1:].isalpha():
+        return False  # the options of a command: `htpasswd -nbB`
+    if strength is Strength.WEAK:
+        return _is_random_value(value)
+    if value.lead == ",":
+        return value.quoted and (is_secret_like(plain) or (strength is Strength.PASSWORD and is_human_password(plain)))
+    if not value.quoted and text[value.end : value.end + 1] in ("(", "["):
+        return False  # a call
+    if strength is Strength.PASSWORD:
+        return _is_password(text, start, value)
+    if strength is Strength.AMBIGUOUS:
+        return _is_random_value(value) or _is_pass(text, start, value)
+    if value.lead == " " and not has_digit_and_letter(plain):
+        return False
+    return is_secret_like(plain) or _is_assigned(text, start, value)
+
+
+def _is_random_value(value: NamedValue) -> bool:
+    plain = value.text
+    return is_random(plain) or (value.lead != " " and is_weakly_random(plain)) or is_printable_random(plain)
+
+
+def _is_assigned(text: str, start: int, value: NamedValue) -> bool:
+    """Whether the value is assigned as in shells and .env files (`API_TOKEN=abcd`), or looks like a password with a
+    special character."""
+    if (
+        value.lead not in ("=", "line", ":" if value.quoted else "=")
+        or len(value.text) < 4
+        or is_code(value.text)
+        or is_number(value.text)
+    ):
+        return False
+    name = text[start : value.start].rstrip("\"'").removesuffix("=")
+    return (value.lead == "=" and name.isupper() and " " not in name) or (
+        is_human_password(value.text) and not value.text.isalnum()
+    )
+
+
+def _is_password(text: str, start: int, value: NamedValue) -> bool:
+    """Whether the value of a name for a password is one."""
+    plain = value.text
+    if value.lead in (" ", "is", "line", "flag"):
+        if is_secret_like(plain) or (is_human_password(plain) and not is_code(plain)):
+            return True
+        return value.lead == "is" and is_word_with_digits(plain)
+    if len(plain) < 4 or is_type_name(plain):
+        return False
+    if value.quoted:
+        return not any(letter.isspace() for letter in plain)
+    if is_code(plain) or is_number(plain):
+        return False
+    return not is_word_like(plain) or has_digit_and_letter(plain) or _is_plain_word(text, start, value)
+
+
+def _is_pass(text: str, start: int, value: NamedValue) -> bool:
+    """Whether the value after `pass` is a password: one that looks like it, or any quoted value after a user name."""
+    plain = value.text
+    before = text[max(0, start - _MAX_USER_DISTANCE) : start].lower()
+    has_user = any(word in before for word in _USER_WORDS)
+    if value.lead in (":", "=", "=>") and value.quoted and has_user:
+        return _is_password(text, start, value)
+    if not has_digit_and_letter(plain):
+        return False
+    if value.lead == " " and not has_user:
+        return False
+    if value.lead == "is" and text[start + len("pass") : value.start].strip(" :\"'`") not in _PASS_VERBS:
+        return False  # `pass the file to …`
+    if is_secret_like(plain):
+        return True
+    is_alone = value.quoted or has_user or _begins_line(text, start)
+    return is_alone and not is_code(plain) and (is_human_password(plain) or is_word_with_digits(plain))
+
+
+def _begins_line(text: str, start: int) -> bool:
+    """Whether only a list or diff mark, a line number or a quote precedes a name."""
+    before = text[line_around(text, start)[0] : start].strip().rstrip("\"'").strip()
+    return before in _LINE_MARKERS or before.rstrip(".:→").isdigit()
+
+
+def _is_plain_word(text: str, start: int, value: NamedValue) -> bool:
+    """Whether the value is in a configuration, not in code: `password: word` on its own line, or `password=word` in a
+    list of pairs."""
+    after = text[value.end : value.end + 1]
+    if value.lead == ":":
+        return after in ("", "\n", "\r") and _begins_line(text, start)
+    return value.lead == "=" and text[value.start - 1] == "=" and after in ("", "\n", "\r", " ", "&", ";")

@@ -1,0 +1,235 @@
+"""Tests of single values: whether a value is random, a placeholder, a word or code.
+
+Rarely used patterns are strings instead of compiled patterns: compiling all of them would cost a hook 10 ms.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from deltos.text.identifiers import ASCII_PART
+
+_SWITCH = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
+_PIECE = re.compile(r"[A-Za-z0-9]++")
+_DIGIT = re.compile(r"[0-9]")
+_UPPER = re.compile(r"[A-Z]")
+_LOWER = re.compile(r"[a-z]")
+_LETTER = re.compile(r"[A-Za-z]")
+_SIGN = r"[!@#$%^&*+~?]"
+_SIGN_BETWEEN_LETTERS = r"[A-Za-z][!#$%^~][A-Za-z]"
+_HEX = re.compile(r"(?:0x)?[0-9a-fA-F]+")
+_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_NUMBER = r"[-+]?[0-9][0-9_.,:/ -]*[a-zA-Z%]{0,3}"
+_WORDS_AND_NUMBER = r"[a-z_-]++[0-9]{0,3}"
+_CONSTANT = r"[A-Z]{2,}(?:_[A-Z0-9]+)+"
+# Names with digits that are not secrets.
+_KNOWN_NAMES = (
+    r"(?i)(?:sha|md|utf|aes|rsa|http|oauth|base|argon|pbkdf|ed|curve|ecdsa|x|ipv|ec|win|int|uint|float|str|v|i18n|l10n|k8s|s3)"
+    r"[0-9]{0,5}"
+)
+_ATTRIBUTE = r"[A-Za-z_$@:][\w$]*+(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*+)+"
+_CALL = r"[A-Za-z_$][\w.$:]*+(?:[(\[]|\.\.\.)"
+_TEMPLATES = ("$", "{", "%s", "%(", "#{", "<", "@@", "((", "&", "*", "•", "…", "...")
+_MIN_RANDOM_CHARACTERS = 20
+_MIN_SINGLE_CASE_CHARACTERS = 30
+_MIN_NAMED_CHARACTERS = 16
+_MAX_LIST_PIECE_CHARACTERS = 14
+_DIGEST_LENGTHS = (32, 37, 40, 48, 64, 128)
+
+_TYPE_NAMES = frozenset(
+    """string str text bool boolean int integer number float bytes byte char varchar object any unknown never void
+    none null nil undefined true false yes no on off required optional default hidden input readonly self this new
+    function lambda async await return if else and or not in is are was the a an of for to from with by as at
+    enabled disabled invalid valid missing empty unset set given provided needed mandatory""".split()
+)
+# Values that are placeholders for a secret in examples, tests and templates.
+_PLACEHOLDERS = frozenset(
+    """secret secrets password passwords passwd passphrase pass pwd pw token tokens key keys credential credentials
+    user username login admin root test tests testing tester testpw foo bar baz qux foobar spam eggs bacon ham
+    example examples sample dummy fake mock stub placeholder changeme changeit change replace replaceme
+    redacted removed hidden masked value string abc abcd abcdef xyz none null invalid something here todo
+    fixme yes no default nopasswd nopassword notsecret insecure unknown empty blank current confirm
+    confirmation postgres mysql guest django rails mypass badpass""".split()
+)
+# Values that consist only of these words are placeholders, too.
+_PLACEHOLDER_PARTS = frozenset(
+    """password passwords passwd passphrase pass pwd pw secret secrets token tokens key keys test tests testing example
+    sample dummy fake mock my your our the a an some any this that new old current first second other another wrong
+    correct invalid valid bad good not is no default raw plain clear user users username admin root name here goes put
+    replace change me with in for of and to from real super very top only insert enter value string access api auth
+    client server app service private public db database session id x xx xxx xxxx foo bar baz generated random long hash
+    hashed encoded encrypted salt base option setting settings cmd field input form confirm confirmation
+    reset""".split()
+)
+_SEQUENCES = "1234567890" * 8 + "abcdefghijklmnopqrstuvwxyz" + "0123456789abcdef" * 8
+
+
+@lru_cache(4096)
+def is_placeholder(value: str) -> bool:
+    """Whether a value is a placeholder for a secret: `changeme`, `<password>`, `your-api-key`, `xxx`, `${TOKEN}`."""
+    plain = value.strip().strip("\"'`")
+    if not plain or "[redacted" in plain or plain.endswith("..."):
+        return True
+    if plain.startswith(_TEMPLATES):
+        return not _is_scrambled(plain)
+    if (plain[0] == "[" and plain[-1] == "]") or plain.count("\\x") > 1 or re.fullmatch(_CONSTANT, plain):
+        return True
+    lowered = plain.lower()
+    if lowered in _PLACEHOLDERS or lowered in _SEQUENCES:
+        return True
+    return _contains_secret_word(lowered) or _is_repeated(lowered) or _has_only_placeholder_words(plain)
+
+
+def _contains_secret_word(value: str) -> bool:
+    """Whether a value is a word that contains `password` or `secret`: `mypassword2`, `not_a_secret`."""
+    named = any(word in value for word in ("password", "passwd", "secret"))
+    return named and re.fullmatch(_WORDS_AND_NUMBER, value) is not None
+
+
+def _is_repeated(value: str) -> bool:
+    """Whether a value repeats one character: `xxxxxxxx`, `aaaa-aaaa`, `00000000`."""
+    letters = {letter for letter in value if letter.isalnum()}
+    return len(letters) == 1 and len(value) > 2
+
+
+def _has_only_placeholder_words(value: str) -> bool:
+    """Whether a value consists only of words that are typical for placeholders."""
+    if len(value) > 12 and _DIGIT.search(value):
+        return False
+    parts = [part.lower() for part in ASCII_PART.findall(value)]
+    words = [part for part in parts if len(part) > 1]
+    return bool(words) and all(word in _PLACEHOLDER_PARTS for word in words) and len(parts) < 3 * len(words)
+
+
+@lru_cache(4096)
+def is_word_like(value: str) -> bool:
+    """Whether a value consists of words, as names, paths and prose do; random text changes between letters, cases and
+    digits more often."""
+    return all(map(_is_word, _PIECE.findall(value)))
+
+
+def _is_word(piece: str) -> bool:
+    """Whether a piece consists of words, possibly with a short number at the end."""
+    if re.fullmatch(_KNOWN_NAMES, piece):
+        return True
+    parts = ASCII_PART.findall(piece)
+    numbers = [part for part in parts if part.isdigit()]
+    letters = [part for part in parts if not part.isdigit()]
+    if not letters:
+        return len(piece) < 9
+    if len(numbers) > 1 or (numbers and (len(numbers[0]) > 4 or not piece.endswith(numbers[0]))):
+        return False
+    short = sum(len(part) < 3 for part in letters)
+    return len(letters) == 1 or (short <= 1 + len(letters) // 4 and sum(map(len, letters)) >= 3 * len(letters))
+
+
+def is_code(value: str) -> bool:
+    """Whether a value is an expression: an attribute, a call or an index."""
+    return is_word_like(value) and (re.fullmatch(_ATTRIBUTE, value) is not None or re.match(_CALL, value) is not None)
+
+
+def is_human_password(value: str) -> bool:
+    """Whether a value looks like a password chosen by a person: letters with two digits or more, a digit and a special
+    character, or a special character between letters of both cases."""
+    if len(value) < 6 or is_number(value) or not _LETTER.search(value) or re.fullmatch(_KNOWN_NAMES, value):
+        return False
+    digits = len(_DIGIT.findall(value))
+    if digits >= 2 or (digits and re.search(_SIGN, value)):
+        return True
+    return len(value) > 7 and not value.islower() and re.search(_SIGN_BETWEEN_LETTERS, value) is not None
+
+
+def is_word_with_digits(value: str) -> bool:
+    """Whether a value is a word followed by digits, such as `hunter2`, and not the name of a method or encoding."""
+    word = value.rstrip("0123456789")
+    return (
+        len(value) >= 6
+        and len(word) >= 4
+        and word != value
+        and word.isalpha()
+        and not re.fullmatch(_KNOWN_NAMES, value)
+    )
+
+
+def is_mixed_case(value: str) -> bool:
+    """Whether letters change their case as often as in random text; camelCase words rarely do."""
+    return len(value) >= 8 and len(_UPPER.findall(value)) >= 3 and len(_LOWER.findall(value)) >= 3 and value.isalpha()
+
+
+def is_printable_random(value: str) -> bool:
+    """Whether a value is random text of all printable characters, such as the salts of WordPress."""
+    signs = sum(not letter.isalnum() and letter != " " for letter in value)
+    is_mixed = len(_DIGIT.findall(value)) >= 2 and len(_UPPER.findall(value)) >= 3
+    return len(value) >= 32 and signs >= 0.2 * len(value) and is_mixed
+
+
+def _is_scrambled(value: str) -> bool:
+    """Whether a value has too many different special characters to be a template or format string."""
+    if len(value) < 32 or len(_DIGIT.findall(value)) < 2:
+        return False
+    signs = {letter for letter in value if not letter.isalnum() and letter != " "}
+    return len(signs) > 4 and max(map(len, re.findall(r"[A-Za-z]++", value)), default=0) < 8
+
+
+def is_type_name(value: str) -> bool:
+    """Whether a value is a type, a constant or a function word, and not a password."""
+    return value.lower().strip("?!.*|") in _TYPE_NAMES
+
+
+def is_number(value: str) -> bool:
+    """Whether a value is a number, a time or a size."""
+    return re.fullmatch(_NUMBER, value) is not None and not (len(value) > 15 and value.isdigit())
+
+
+def has_digit_and_letter(value: str) -> bool:
+    """Whether a value has both digits and letters."""
+    return _DIGIT.search(value) is not None and _LETTER.search(value) is not None
+
+
+def is_secret_like(value: str) -> bool:
+    """Whether the value of a secret's name is a secret: not a word, name, code, number or placeholder."""
+    if len(value) < 4 or is_placeholder(value) or is_code(value) or is_number(value):
+        return False
+    if len(value) >= _MIN_NAMED_CHARACTERS and is_hexadecimal(value):
+        return True
+    return not is_word_like(value)
+
+
+@lru_cache(4096)
+def is_random(value: str) -> bool:
+    """Whether a value is random, regardless of its context; hexadecimal digests and UUIDs do not count."""
+    if len(value) < _MIN_RANDOM_CHARACTERS or len(_DIGIT.findall(value)) < 2:
+        return False
+    pieces = [piece for piece in _PIECE.findall(value) if not _is_digest(piece)]
+    if "/" in value and max(map(len, pieces), default=0) < _MAX_LIST_PIECE_CHARACTERS:
+        return False
+    letters = sum(map(len, pieces))
+    if letters < _MIN_RANDOM_CHARACTERS - 2 or letters < 0.75 * len(value):
+        return False
+    plain = " ".join(pieces)
+    switches, digits = len(_SWITCH.findall(plain)), len(_DIGIT.findall(plain))
+    if digits >= 2 and len(_UPPER.findall(plain)) >= 3 and len(_LOWER.findall(plain)) >= 3:
+        return switches >= 0.27 * letters  # random text has about 0.45, camelCase 0.2
+    return letters >= _MIN_SINGLE_CASE_CHARACTERS and digits >= 5 and switches >= 0.25 * letters
+
+
+def _is_digest(piece: str) -> bool:
+    """Whether a piece is a digest, part of a UUID or a number, which are usually public."""
+    return len(piece) > 3 and _HEX.fullmatch(piece) is not None
+
+
+def is_weakly_random(value: str) -> bool:
+    """Whether a value is random enough to be a secret if its line mentions keys or passwords."""
+    if len(value) < _MIN_NAMED_CHARACTERS or is_number(value) or is_placeholder(value):
+        return False
+    digits = len(_DIGIT.findall(value))
+    if _HEX.fullmatch(value):
+        return len(value) in _DIGEST_LENGTHS and digits > 0
+    letters = len(_LETTER.findall(value))
+    return digits >= 2 and letters >= 4 and len(_SWITCH.findall(value)) >= 0.25 * (letters + digits)
+
+
+def is_hexadecimal(value: str) -> bool:
+    """Whether a value is a digest, an address or an id: hexadecimal digits, or a UUID."""
+    return _HEX.fullmatch(value) is not None or re.fullmatch(_UUID, value) is not None

@@ -1,0 +1,84 @@
+"""Distilled encoder for operations and code: a two-layer transformer over word vectors.
+
+Trained to reproduce the vectors of the bundled encoder at a tenth of the cost or less, because there are thousands of
+operations and chunks.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deltos.embed.identity import APIS_FOLDER, CODE_FOLDER, DISTILLED_WEIGHTS_FILE
+from deltos.embed.static import StaticModel, api_model, shared_model
+from deltos.embed.transformer import Shape, Transformer, read_weights, unit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from deltos.embed.protocol import TextToEmbed, Vectors
+
+
+class _WordRows:
+    """Word vectors by number, scaled to about unit length."""
+
+    def __init__(self, table: StaticModel, mean_length: float) -> None:
+        self._table = table
+        self._scale = np.float32(1 / mean_length)
+
+    def __getitem__(self, numbers: npt.NDArray[np.intp], /) -> Vectors:
+        vectors: Vectors = self._table.vectors(numbers.reshape(-1)).reshape(*numbers.shape, -1) * self._scale
+        return vectors
+
+
+class DistilledEncoder:
+    """Embeds texts of one kind as unit vectors comparable with those of the bundled encoder."""
+
+    def __init__(self, table: StaticModel, transformer: Transformer, heads: dict[str, Vectors]) -> None:
+        self._table = table
+        self._transformer = transformer
+        self._heads = heads
+
+    @classmethod
+    def load(cls, table: StaticModel, folder: Path) -> DistilledEncoder:
+        """Load the files written by training."""
+        about = json.loads((folder / "model.json").read_text("utf-8"))["reader"]
+        weights = read_weights(folder / DISTILLED_WEIGHTS_FILE)
+        heads = {name: weights.pop(name) for name in ("sum", "sum.bias", "read", "read.bias")}
+        shape = Shape(about["layers"], about["attention_heads"], about["epsilon"], len(weights["places"]))
+        return cls(table, Transformer(shape, _WordRows(table, about["usual_length"]), weights), heads)
+
+    @property
+    def dimensions(self) -> int:
+        """Number of dimensions."""
+        return int(self._heads["read"].shape[1])
+
+    def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
+        """Return unit vectors of texts; zeros for texts without a known word."""
+        max_words = self._transformer.shape.positions  # only the first distinct words are used
+        rows = [self._table.word_numbers(passage.words)[:max_words] for passage in passages]
+        found = np.zeros((len(rows), self.dimensions), np.float32)
+        if known := [place for place, row in enumerate(rows) if row]:
+            sums = self._table.texts([passages[place] for place in known])
+            read = self._transformer.encoded_all([rows[place] for place in known])
+            heads = self._heads
+            found[known] = unit(sums @ heads["sum"] + heads["sum.bias"] + read @ heads["read"] + heads["read.bias"])
+        return found
+
+
+@cache
+def api_distilled_encoder() -> DistilledEncoder:
+    """Return the encoder of operations and schemas of APIs, loaded once per process."""
+    return DistilledEncoder.load(api_model(), APIS_FOLDER)
+
+
+@cache
+def code_distilled_encoder() -> DistilledEncoder:
+    """Return the encoder of chunks of code, loaded once per process."""
+    return DistilledEncoder.load(shared_model(), CODE_FOLDER)

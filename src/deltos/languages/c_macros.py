@@ -1,0 +1,174 @@
+"""Mask the macros that a C or C++ grammar cannot parse. Works on their syntax; macros are not expanded."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_WORD = rb"[A-Z][A-Z0-9_]{3,}+"
+_ARGUMENTS = rb'\((?:"[^"\n]*+"|[^()"\n])*+\)'  # DEPRECATED("use f(int)")
+_CALL = _WORD + rb"(?:" + _ARGUMENTS + rb")?+"
+_STARTS = (
+    rb"static|inline|constexpr|virtual|explicit|template|class|struct|void|bool|int|const|auto|friend|using|typename"
+    rb"|extern|unsigned|enum|namespace"
+)
+# A line that begins with a macro, or with the keyword of a class followed by a macro.
+_LINE = re.compile(rb"^(?:([ \t]*+)(" + _CALL + rb")[ \t\r]*+|[ \t]*+(?:class|struct|union|enum)[ \t]++)", re.MULTILINE)
+_ALONE = re.compile(_WORD)
+_DECLARATION = re.compile(rb"\n[ \t]*+[A-Za-z_~]|(?:" + _STARTS + rb")\b")
+_FUNCTION = re.compile(rb"[A-Za-z_]\w*+[ \t*&]++[A-Za-z_]\w*+[ \t]*+\(")  # LUA_API lua_Integer lua_len (
+_CALL_BEFORE_NAME = re.compile(rb"(?<![A-Z0-9_])" + _CALL + rb"[ \t]++")
+_CLASS_NAME = re.compile(rb"\w++")
+_CLASS_BODY = re.compile(rb"\s*+(?:final\s*+)?(?:\{|:[^:])")
+_BASES_AFTER_ARGUMENTS = re.compile(rb">\s*+(?:final\s*+)?:[^:]")
+_BODY_AFTER_ARGUMENTS = re.compile(rb">\s*(?:final\s*)?\{")
+# A definition whose last line continues in an empty one: the grammar would include a word of the next declaration.
+_LAST_CONTINUATION = re.compile(rb"\\(?=\r?+\n\r?+\n)")
+_STRUCT_WORDS = (b"struct ", b"union ", b"class ")
+_STOP = re.compile(rb"[;{}]")
+# After a declarator: int count GUARDED_BY(mutex); void run() REQUIRES(mutex) {
+_AFTER_WORD = re.compile(rb"(?<=[\w)])\s++(" + _WORD + _ARGUMENTS + rb")")
+_FUNCTION_CONTINUATIONS = (b"{", b"override", b"final", b"const", b"noexcept")
+_MACRO_CALL = re.compile(_CALL)
+_VARIABLE = re.compile(rb"[\w:<>,*& \t]++")
+_STATEMENT = re.compile(
+    rb"(?:#|(?:[{}]\s*+)*+(?:else\b\s*+)?(?:if|for|while|switch|catch|do|return|case|throw|goto|new|delete)\b)"
+)
+_TYPE_WORDS = frozenset(
+    b"int char short long float double bool void unsigned signed auto static inline const extern virtual explicit else "
+    b"return typedef struct union enum class constexpr volatile register do".split()
+)
+_MAX_HEAD_BYTES = 300  # of the line before a macro that are examined
+_MAX_BLANK_BYTES = 200  # between the name of a class and its body, and after a macro
+_MAX_ARGUMENT_BYTES = 2_000  # between `<` and `>` after the name of a class
+
+
+def mask_macros(data: bytes) -> bytes:
+    """Return the source with these macros replaced by spaces; every other byte keeps its position."""
+    out: list[bytes] = []
+    at = 0
+    ends = [found.span() for found in _LAST_CONTINUATION.finditer(data)]
+    for start, end in sorted({*_macros(data), *_macros_after_declarators(data), *ends}):
+        if start < at:
+            continue
+        out += (data[at:start], b" " * (end - start))
+        at = end
+    return b"".join([*out, data[at:]]) if out else data
+
+
+def _macros(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the positions of macros before declarations, in order."""
+    last = -1  # end of the previous macro
+    for line in _LINE.finditer(data):
+        if line[2] is None:
+            # before the name of a class: class EXPORT Queue {
+            end = _macros_before_name(data, line.end())
+            if end > line.end():
+                yield line.end(), end
+        # alone at the start of a line: NAMESPACE_BEGIN
+        # alone in place of fields: struct handle { HANDLE_FIELDS
+        # before a declaration, on its line or above it: ALWAYS_INLINE void f()
+        elif _is_alone(data, line) or _is_field(data, line, last) or _is_declaration(data, line.end()):
+            yield line.span(2)
+            last = line.end(2)
+
+
+def _macros_after_declarators(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the positions of macros after a declarator, which the grammar would parse as its name."""
+    for found in _AFTER_WORD.finditer(data):
+        if data[found.start(1) - 1 : found.start(1)] == b"\n":
+            continue  # it begins a line: TEST_CASE(one) { is a definition
+        head = _head(data, found.start())
+        if _is_comment(head) or _STATEMENT.match(head) or _MACRO_CALL.fullmatch(head):
+            continue
+        after = data[found.end() : found.end() + _MAX_BLANK_BYTES].lstrip()
+        if (
+            _continues_function(after)
+            if head.endswith(b")")
+            else _continues_variable(after) and _declares_variable(head)
+        ):
+            yield found.span(1)
+
+
+def _head(data: bytes, end: int) -> bytes:
+    """Return the line up to a position, at most `_MAX_HEAD_BYTES`."""
+    first = max(0, end - _MAX_HEAD_BYTES)
+    return data[max(first, data.rfind(b"\n", first, end) + 1) : end].strip()
+
+
+def _is_comment(head: bytes) -> bool:
+    """Whether a line up to a position ends inside a comment; lines of a block comment begin with `*`."""
+    return b"//" in head or head.startswith(b"*") or head.rfind(b"/*") > head.rfind(b"*/")
+
+
+def _continues_function(after: bytes) -> bool:
+    is_pure = after.startswith(b"=") and after[1:].lstrip().startswith(b"0")
+    return is_pure or after.startswith(_FUNCTION_CONTINUATIONS)
+
+
+def _continues_variable(after: bytes) -> bool:
+    return after.startswith((b";", b"=")) and not after.startswith(b"==")
+
+
+def _declares_variable(head: bytes) -> bool:
+    """Whether a line up to a position is a type and a name."""
+    words = head.replace(b"*", b" ").replace(b"&", b" ").replace(b">", b"> ").split()
+    if len(words) < 2 or _VARIABLE.fullmatch(head) is None:
+        return False
+    return words[-1] not in _TYPE_WORDS and not words[-1].endswith(b"_t") and words[-1][:1].islower()
+
+
+def _is_declaration(data: bytes, start: int) -> bool:
+    return bool(_DECLARATION.match(data, start) or _FUNCTION.match(data[start : start + _MAX_HEAD_BYTES]))
+
+
+def _is_alone(data: bytes, line: re.Match[bytes]) -> bool:
+    return not line[1] and _ALONE.fullmatch(line[2]) is not None and data[line.end() : line.end() + 1] in (b"", b"\n")
+
+
+def _is_field(data: bytes, line: re.Match[bytes], last: int) -> bool:
+    """Whether a macro is alone on its line where fields of a struct are declared."""
+    if not line[1] or data[line.end() : line.end() + 1] not in (b"", b"\n"):
+        return False
+    first = max(0, line.start() - _MAX_HEAD_BYTES)
+    before = data[first : line.start()].rstrip()
+    if before.endswith(b"*/"):
+        before = before[: max(0, before.rfind(b"/*"))].rstrip()
+    if before.endswith(b";") or first + len(before) == last:
+        return True
+    head = before[max(map(before.rfind, _STRUCT_WORDS)) :]
+    return head.endswith(b"{") and head.startswith(_STRUCT_WORDS) and not any(sign in head[:-1] for sign in b"(){}=;")
+
+
+def _macros_before_name(data: bytes, start: int) -> int:
+    """Return the end of the macros before the name of a class, or `start` if there are none."""
+    ends = []
+    at = start
+    while call := _CALL_BEFORE_NAME.match(data, at):
+        at = call.end()
+        ends.append(at)
+    # The last word in capitals may be the name itself.
+    return next((end for end in reversed(ends) if _is_class_head(data, end)), start)
+
+
+def _is_class_head(data: bytes, start: int) -> bool:
+    """Whether the name of a class is at this position, followed by its arguments, bases or body."""
+    name = _CLASS_NAME.match(data, start)
+    if name is None:
+        return False
+    if data[name.end() : name.end() + 1] == b";" and name[0][:1].isupper():
+        return _head(data, start).startswith(b"class")  # class EXPORT Queue; but struct LIST Head;
+    if _CLASS_BODY.match(data[name.end() : name.end() + _MAX_BLANK_BYTES]):
+        return True
+    if data[name.end() : name.end() + 1] != b"<":
+        return False
+    arguments = data[name.end() : name.end() + _MAX_ARGUMENT_BYTES]
+    stop = _STOP.search(arguments)
+    head = arguments[: stop.end()] if stop else arguments
+    if _BASES_AFTER_ARGUMENTS.search(head):
+        return True
+    last = head.rfind(b">")
+    return last >= 0 and _BODY_AFTER_ARGUMENTS.fullmatch(head[last:]) is not None

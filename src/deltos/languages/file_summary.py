@@ -1,0 +1,126 @@
+"""Summary of a file: the first sentence of its docstring or header comment.
+
+Licences, shebangs, editor settings and mandatory first statements are skipped.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.languages.table import PROSE_LANGUAGES, detect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_MAX_LINES = 80  # a licence may come first
+_MAX_LINE_CHARACTERS = 400
+_MIN_PROSE_WORDS = 5  # a line with fewer words is a heading, not a sentence
+_MIN_LETTER_SHARE = 0.6  # of the characters; a line with fewer letters is a drawing
+_DOC_QUOTES = ('"""', "'''")
+_BLOCKS = (("/*", "*/"), ("<!--", "-->"), ("{-", "-}"), ("(*", "*)"), ("=begin", "=end"), ("--[[", "]]"))
+_LINE_MARKS = ("//", "#", "--", ";", "%", "*")
+_STRIPPED = "/*#!-;%=~_+<>|{}()[]\"' \t"
+_LEGAL = ("copyright", "license", "licence", "spdx", "all rights reserved", "redistribut", "warrant", "maintainer ")
+_SETTINGS = (
+    "-*-", "vim:", "eslint", "prettier", "@ts-", "noqa", "type: ignore", "pylint:", "frozen_string_literal", "go:build",
+    "+build", "istanbul", "jshint", "@flow", "@generated", "shellcheck", "coding:", "#region", "@format", "rubocop:",
+    "{-#", ":markup:", "this file is part of",
+)  # fmt: skip
+# Statements that may precede the comment that describes the file.
+_PREAMBLE = (
+    "<?php", "'use strict'", '"use strict"', "'use client'", '"use client"', "#ifndef", "#define", "#pragma", "#ifdef",
+    "package ", "from __future__", "declare(strict_types", "namespace ", "<?xml", "defmodule ",
+)  # fmt: skip
+
+
+def summarise_file(path: str, head: str) -> str:
+    """Return the first sentence that describes a file, given its beginning; empty if there is none."""
+    lines = [line[:_MAX_LINE_CHARACTERS] for line in head.split("\n", _MAX_LINES)[:_MAX_LINES]]
+    language = detect(path, head[:200].encode())
+    if language is not None and language.name in PROSE_LANGUAGES:
+        return _title(lines)
+    marks = (language.line_comments if language else ()) or _LINE_MARKS
+    for comment in _comments(lines, marks):
+        for paragraph in comment:
+            text = " ".join(paragraph)
+            if _is_legal(text):
+                break  # the rest of the comment is legal text too
+            return _sentence(text)
+    return ""
+
+
+def _is_legal(text: str) -> bool:
+    lowered = text.lower()
+    return any(word in lowered for word in _LEGAL)
+
+
+def _title(lines: Sequence[str]) -> str:
+    """Return the first sentence of a prose file that is not a heading, badge or link, otherwise its first heading."""
+    line_text = [line.strip() for line in lines]
+    prose = (
+        text
+        for text in line_text
+        if len(text.split()) >= _MIN_PROSE_WORDS and text[0].isalnum() and "](" not in text[:40]
+    )
+    heading = (text.strip(_STRIPPED) for text in line_text if any(char.isalpha() for char in text))
+    return _sentence(next(prose, "")) or next(heading, "")
+
+
+def _comments(lines: Sequence[str], marks: Sequence[str]) -> Iterator[list[list[str]]]:
+    """Yield the comments and docstrings before the first statement, each as paragraphs of lines."""
+    comment: list[list[str]] = [[]]
+    end = ""  # closing mark of the open block
+    for number, line in enumerate(lines):
+        text = line.strip().lstrip("\ufeff")
+        if not end:
+            opened = _opened_block(text)
+            if opened is not None or not text.startswith(tuple(marks)):
+                yield [paragraph for paragraph in comment if paragraph]
+                comment = [[]]
+            if opened is not None:
+                start, end = opened
+                text = text.partition(start)[2]
+            elif not text or text.startswith(_PREAMBLE):
+                continue
+            elif not text.startswith(tuple(marks)):
+                return
+        is_last = bool(end) and end in text
+        line_text = _line_text(text.partition(end)[0] if is_last else text, number)
+        if line_text:
+            comment[-1].append(line_text)
+        else:
+            comment.append([])
+        if is_last:
+            end = ""
+            yield [paragraph for paragraph in comment if paragraph]
+            comment = [[]]
+    yield [paragraph for paragraph in comment if paragraph]
+
+
+def _opened_block(text: str) -> tuple[str, str] | None:
+    """Return the opening and closing marks of the block comment or docstring that begins on a line."""
+    bare = text.removeprefix("@moduledoc ").lstrip("rRuUsS~") if not text.startswith("/") else text
+    for quote in _DOC_QUOTES:
+        if bare.startswith(quote):
+            return quote, quote
+    if bare[:1] in ("'", '"') and bare.count(bare[0]) >= 2 and not bare.startswith(("'use", '"use')):
+        return bare[0], bare[0]
+    return next(((start, end) for start, end in _BLOCKS if text.startswith(start)), None)
+
+
+def _line_text(text: str, number: int) -> str:
+    """Return the words of a comment line; empty for directives and drawings."""
+    lowered = text.lower()
+    if (number == 0 and text.startswith("#!")) or any(mark in lowered for mark in _SETTINGS):
+        return ""
+    if "(c)" in lowered:
+        return "copyright"
+    line_text = text.strip(_STRIPPED)
+    letters = sum(char.isalpha() for char in line_text)
+    is_drawing = letters < _MIN_LETTER_SHARE * sum(not char.isspace() for char in line_text)
+    return "" if is_drawing or line_text.startswith(("@", "\\")) else line_text
+
+
+def _sentence(text: str) -> str:
+    end = text.find(". ")
+    return text if end < 0 else text[: end + 1]

@@ -1,0 +1,56 @@
+"""Runs tool calls one at a time. Threads that compete for the GIL need twice the CPU time for the same answers, and all
+answers are late."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_EXCLUSIVE_SECONDS = 0.25  # a longer call waits for I/O or computes for long, so the next call may start
+
+
+class CallQueue:
+    """A first-in, first-out queue of calls. A call starts when the previous one ended or exceeded
+    `max_exclusive_seconds`."""
+
+    def __init__(self, max_exclusive_seconds: float = MAX_EXCLUSIVE_SECONDS) -> None:
+        self._max_exclusive_seconds = max_exclusive_seconds
+        self._changed = threading.Condition()
+        self._waiting: deque[object] = deque()
+        self._running_ticket: object | None = None
+        self._running_since = 0.0
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait until the call may start; end the turn on exit."""
+        ticket = object()
+        with self._changed:
+            self._waiting.append(ticket)
+            try:
+                while self._waiting[0] is not ticket or self._remaining_seconds() > 0:
+                    self._changed.wait(self._remaining_seconds() if self._waiting[0] is ticket else None)
+                self._running_ticket, self._running_since = ticket, time.monotonic()
+            finally:
+                self._waiting.remove(ticket)
+                self._changed.notify_all()  # the new first ticket must compute its waiting time
+        try:
+            yield
+        finally:
+            with self._changed:
+                if self._running_ticket is ticket:
+                    self._running_ticket = None
+                    self._changed.notify_all()
+
+    def _remaining_seconds(self) -> float:
+        """Return how long the running call may still keep others from starting."""
+        return (
+            self._running_since + self._max_exclusive_seconds - time.monotonic()
+            if self._running_ticket is not None
+            else 0.0
+        )

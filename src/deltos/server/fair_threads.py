@@ -1,0 +1,40 @@
+"""A thread pool that several callers share fairly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakValueDictionary
+
+import anyio
+import anyio.to_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deltos.server.caller import Caller
+
+_T = TypeVar("_T")
+_MAX_CALLER_SHARE = 0.75  # of the threads for one caller; the others stay free for other callers
+
+
+class FairThreadPool:
+    """Runs work in at most `max_threads` threads. Belongs to one event loop."""
+
+    def __init__(self, max_threads: int) -> None:
+        self._max_threads = max_threads
+        self._limiter = anyio.CapacityLimiter(max_threads)
+        self._limiters: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
+
+    async def run(self, caller: Caller, work: Callable[[], _T]) -> _T:
+        """Return the result of `work`. If the caller cancels, the work is abandoned and its thread counts as free."""
+        async with self._limiter_for(caller):
+            return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
+
+    def _limiter_for(self, caller: Caller) -> anyio.CapacityLimiter:
+        limiter = self._limiters.get(caller.name)
+        if limiter is None:
+            limiter = anyio.CapacityLimiter(
+                int(self._max_threads * _MAX_CALLER_SHARE) if caller.name else self._max_threads
+            )
+            self._limiters[caller.name] = limiter
+        return limiter

@@ -1,0 +1,36 @@
+"""Rate limit per caller, as a token bucket."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BURST_SECONDS = 4.0
+_MAX_CALLERS = 10_000  # number of stored buckets, which limits the memory that many addresses can use
+
+
+class RateLimit:
+    """Allows `per_second` requests of each caller on average, with bursts of four seconds. 0 means no limit."""
+
+    def __init__(self, per_second: float, clock: Callable[[], float]) -> None:
+        self._per_second = per_second
+        self._burst = max(1.0, per_second * BURST_SECONDS)
+        self._clock = clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait_seconds(self, caller: str) -> int:
+        """Count a request and return 0, or return the seconds until the caller may send one."""
+        if self._per_second <= 0:
+            return 0
+        now = self._clock()
+        left, then = self._buckets.pop(caller, (self._burst, now))
+        left = min(self._burst, left + (now - then) * self._per_second)
+        allowed = left >= 1
+        self._buckets[caller] = (left - 1 if allowed else left, now)
+        if len(self._buckets) > _MAX_CALLERS:
+            self._buckets.popitem(last=False)  # the least recently used bucket, which is full again by now
+        return 0 if allowed else math.ceil((1 - left) / self._per_second)

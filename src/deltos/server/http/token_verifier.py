@@ -1,0 +1,125 @@
+"""Verifies bearer tokens for the SDK: tokens of Deltos and of an OAuth issuer."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+import jwt
+
+from deltos.errors import DeltosError
+from deltos.fetch.configured_endpoint import ask
+from deltos.server.access import TOKEN_PREFIX, Level
+from deltos.server.http.callers import VerifiedToken
+
+if TYPE_CHECKING:
+    from deltos.server.access import Tokens
+    from deltos.server.http.options import OAuthSettings
+
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+KEYS_TIMEOUT_SECONDS = 10
+_LEEWAY_SECONDS = 30  # the issuer's clock may differ from ours
+_MAX_CONCURRENT_CHECKS = 8
+# After a failure, do not ask the issuer again for this long: invalid tokens must not occupy every thread.
+_RETRY_SECONDS = 5.0
+
+
+class Verifier:
+    """Verifies tokens of Deltos and, if an issuer is configured, its access tokens."""
+
+    def __init__(self, tokens: Tokens, issued: OAuthTokens | None) -> None:
+        self._tokens = tokens
+        self._oauth = issued
+        # Separate threads, so that a slow issuer does not delay the verification of other tokens.
+        self._own_limiter = anyio.CapacityLimiter(_MAX_CONCURRENT_CHECKS)
+        self._oauth_limiter = anyio.CapacityLimiter(_MAX_CONCURRENT_CHECKS)
+
+    async def verify_token(self, token: str) -> VerifiedToken | None:
+        """Return the verified token, or None if it is not valid."""
+        if token.startswith(f"{TOKEN_PREFIX}_"):
+            return await anyio.to_thread.run_sync(self._verify_own, token, limiter=self._own_limiter)
+        if self._oauth is None:
+            return None
+        return await anyio.to_thread.run_sync(self._oauth.verify, token, limiter=self._oauth_limiter)
+
+    def _verify_own(self, token: str) -> VerifiedToken | None:
+        grant = self._tokens.verify(token)
+        if grant is None:
+            return None
+        return VerifiedToken(
+            token="",  # not needed after verification
+            client_id=grant.token_id,
+            scopes=scopes_of(grant.level),
+            expires_at=grant.expires_at,
+            level=grant.level,
+            projects=grant.projects,
+            missing_workspaces=grant.missing_workspaces,
+        )
+
+
+class OAuthTokens:
+    """Verifies access tokens (JWT) that an OAuth issuer made for this server."""
+
+    def __init__(self, settings: OAuthSettings) -> None:
+        self._settings = settings
+        self._keys = _Keys(settings.jwks_url, cache_keys=True)
+
+    def verify(self, token: str) -> VerifiedToken | None:
+        """Return the verified token; None if it is not valid or the issuer's keys are not available."""
+        try:
+            key = self._keys.get_signing_key_from_jwt(token)
+            claims = jwt.decode(
+                token,
+                key,
+                algorithms=list(ALGORITHMS),
+                audience=self._settings.resource,
+                issuer=self._settings.issuer,
+                leeway=_LEEWAY_SECONDS,
+                options={"require": ["exp", "iss", "aud"]},
+            )
+        except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
+            return None
+        return _verified(claims)
+
+
+class _Keys(jwt.PyJWKClient):
+    """The issuer's keys, fetched with the rules for configured addresses."""
+
+    _retry_at = 0.0
+
+    def fetch_data(self) -> Any:
+        """Fetch the current key set."""
+        if time.monotonic() < self._retry_at:
+            raise jwt.PyJWKClientConnectionError("a recent request to the issuer failed")
+        try:
+            keys = json.loads(ask(self.uri, None, {"Accept": "application/json"}, KEYS_TIMEOUT_SECONDS))
+        except (DeltosError, ValueError, RecursionError) as exc:
+            self._retry_at = time.monotonic() + _RETRY_SECONDS
+            raise jwt.PyJWKClientConnectionError(f"Cannot fetch the keys at {self.uri} ({exc})") from exc
+        self._last_successful_fetch = time.monotonic()  # starts the pause before the next fetch for an unknown key
+        return keys
+
+
+def scopes_of(level: Level) -> list[str]:
+    """Return the scopes that a level includes."""
+    return [other.scope for other in Level if other <= level]
+
+
+def _verified(claims: dict[str, Any]) -> VerifiedToken | None:
+    words = claims.get("scope") or claims.get("scp") or ()
+    given = set(words.split() if isinstance(words, str) else map(str, words) if isinstance(words, list) else ())
+    levels = [level for level in Level if {level.scope, f"deltos:{level.scope}"} & given]
+    if not levels:
+        return None
+    subject = str(claims.get("sub") or "")
+    return VerifiedToken(
+        token="",
+        client_id=str(claims.get("client_id") or claims.get("azp") or subject or "oauth"),
+        subject=subject or None,
+        scopes=scopes_of(max(levels)),
+        expires_at=int(claims["exp"]),
+        claims={"iss": claims["iss"]},
+        level=max(levels),
+    )

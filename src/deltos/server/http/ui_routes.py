@@ -1,0 +1,355 @@
+"""HTTP routes of the web UI: its files, sign-in and data requests. `deltos.ui` provides the data."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+import anyio
+import msgspec
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from deltos.budget import estimate_tokens
+from deltos.progress import Silent
+from deltos.server.access import Level
+from deltos.server.fair_threads import FairThreadPool
+from deltos.server.http.caller_id import caller_id
+from deltos.server.http.ui_session_store import LocalUiSessions
+from deltos.server.http.ui_sessions import SESSION_SECONDS, is_equal_secret
+from deltos.server.tool_runner import FailedCall
+from deltos.ui import structs
+from deltos.ui.views import TOKENS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
+
+    from deltos.server.caller import Caller
+    from deltos.server.http.rate_limit import RateLimit
+    from deltos.server.http.ui_session_store import UiSessionStore
+    from deltos.server.http.ui_sessions import UiSession, UiSessions
+    from deltos.server.tool_runner import ToolRunner
+    from deltos.tool import Toolbox
+
+    Handler = Callable[[Request], Awaitable[Response]]
+    Authenticate = Callable[[str], Awaitable[Caller | None]]
+
+CSRF_HEADER = "x-deltos-csrf"
+MAX_BODY_BYTES = 256 * 1024
+MAX_PARAMETER_CHARACTERS = 4_000
+MAX_CONCURRENT_VIEWS = 8
+MAX_STREAMS = 32
+MAX_STREAMS_PER_CALLER = 24  # the others stay free for other callers
+STREAM_SECONDS = 1.0  # polling interval of the sources
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types deltos-worker"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+}
+_DIGEST_LETTERS = 8  # the build appends a hyphen and a content digest to file names
+_MEDIA_TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html", "svg": "image/svg+xml"}
+_CHANGE_LEVEL = Level.ADMIN  # the level of the tool `forget`
+
+
+@dataclass(frozen=True, slots=True)
+class UiRouteOptions:
+    """How users sign in.
+
+    `authenticate` returns the caller of a token ("" for none), or None; `asks_token` shows a sign-in form.
+    """
+
+    sessions: UiSessions
+    authenticate: Authenticate
+    asks_token: bool
+    is_open: bool  # no sign-in, because only this machine can connect
+    is_secure: bool
+    rate: RateLimit
+    body_seconds: float  # timeout for receiving a request
+    session_store: UiSessionStore | None = None  # set if several servers share sessions
+
+
+class UiRoutes:
+    """The routes of the web UI."""
+
+    def __init__(self, tool_runner: ToolRunner, options: UiRouteOptions) -> None:
+        self._tool_runner = tool_runner
+        self._options = options
+        self._session_store = options.session_store or LocalUiSessions(options.sessions)
+        self._threads = FairThreadPool(MAX_CONCURRENT_VIEWS)
+        self._streams: Counter[str] = Counter()
+
+    def routes(self) -> list[Route]:
+        """Return all routes."""
+        return [
+            Route("/", self.index, methods=["GET"]),
+            Route("/enter", self.enter, methods=["GET"]),
+            Route("/enter", self.sign_in, methods=["POST"]),
+            Route("/static/{name}", self.static, methods=["GET"]),
+            Route("/api/view/{name}", self._with_session(self.view), methods=["GET"]),
+            Route("/api/events", self._with_session(self.events), methods=["GET"]),
+            Route("/api/tool/{name}", self._with_json_body(self.tool), methods=["POST"]),
+            Route("/api/change/{name}", self._with_json_body(self.change), methods=["POST"]),
+            Route("/api/leave", self._with_json_body(self.leave), methods=["POST"]),
+        ]
+
+    async def index(self, request: Request) -> Response:
+        """Return the page, or the sign-in form."""
+        if await self._session(request):
+            return _file("index.html")
+        if self._options.is_open and (caller := await self._options.authenticate("")):
+            return await self._begin_session(request, caller, "", _file("index.html"))
+        return _file("sign-in.html" if self._options.asks_token else "closed.html", status=401)
+
+    async def enter(self, request: Request) -> Response:
+        """Begin a session with the single-use key of the opening link."""
+        if not self._options.sessions.redeem(request.query_params.get("key", "")):
+            return _file("closed.html", status=401)
+        caller = await self._options.authenticate("")
+        if caller is None:
+            return _file("closed.html", status=401)
+        return await self._begin_session(request, caller, "", _file("entered.html"))
+
+    async def sign_in(self, request: Request) -> Response:
+        """Begin a session with the token of the sign-in form."""
+        if not _is_own_origin(request):
+            return _problem(403, "This request did not come from the page")
+        if wait_seconds := self._options.rate.wait_seconds(caller_id(request.scope)):
+            return _problem(429, f"Too many requests; try again in {wait_seconds} s")
+        body = await self._body(request)
+        if isinstance(body, Response):
+            return body
+        token = parse_qs(body.decode("utf-8", "replace")).get("token", [""])[0].strip()
+        caller = await self._options.authenticate(token) if self._options.asks_token and token else None
+        if caller is None:
+            return _file("sign-in.html", status=401)
+        return await self._begin_session(request, caller, token, _file("entered.html"))
+
+    async def static(self, request: Request) -> Response:
+        """Return a file of the bundle. Needs no session, because the files are public."""
+        name = request.path_params["name"]
+        if name not in _bundle() or name.endswith(".html"):
+            return _problem(404, "File not found")
+        if request.headers.get("if-none-match") == _etag(name):
+            return Response(status_code=304, headers=HEADERS | {"ETag": _etag(name)})
+        return _file(name)
+
+    async def view(self, request: Request, session: UiSession) -> Response:
+        """Return the data of a view."""
+        name, given = request.path_params["name"], dict(request.query_params)
+        if name == TOKENS and session.caller.level < _CHANGE_LEVEL:
+            return _problem(403, f"This requires the scope '{_CHANGE_LEVEL.scope}'")
+        if any(len(value) > MAX_PARAMETER_CHARACTERS for value in given.values()):
+            return _problem(414, "A parameter is too long")
+        result = await self._in_thread(_show, name, given, session.caller)
+        if name == "state" and isinstance(result, bytes):
+            state = msgspec.json.decode(result, type=structs.PageState)
+            level = session.caller.level.scope
+            result = msgspec.json.encode(msgspec.structs.replace(state, csrf=session.csrf, level=level))
+        return _json(result)
+
+    async def change(self, request: Request, session: UiSession, given: dict[str, Any]) -> Response:
+        """Apply a change."""
+        if session.caller.level < _CHANGE_LEVEL:
+            return _problem(403, f"This requires the scope '{_CHANGE_LEVEL.scope}'")
+        texts = {str(name): str(value) for name, value in given.items()}
+        result = await self._in_thread(_change, request.path_params["name"], texts, session.caller)
+        await self._session_store.keep(_cookie(request), session)
+        return _json(result)
+
+    async def tool(self, request: Request, session: UiSession, given: dict[str, Any]) -> Response:
+        """Call a tool with the same checks as for agents."""
+        name = request.path_params["name"]
+        run = partial(self._tool_runner.run, name, given, session.caller, Silent())
+        outcome = await self._threads.run(session.caller, run)
+        await self._session_store.keep(_cookie(request), session)
+        text = structs.ToolText(outcome.text, outcome.is_error, outcome.truncated, estimate_tokens(outcome.text))
+        return _json(msgspec.json.encode(text))
+
+    async def leave(self, request: Request, _session: UiSession, _given: dict[str, Any]) -> Response:
+        """End the session."""
+        await self._session_store.end(_cookie(request))
+        response = _json(msgspec.json.encode(structs.Changed("You are signed out.")))
+        response.delete_cookie(_cookie_name(request), path="/")
+        return response
+
+    async def events(self, request: Request, session: UiSession) -> Response:
+        """Stream the state of the sources whenever it changes."""
+        name = session.caller.name
+        if self._streams.total() >= MAX_STREAMS or self._streams[name] >= MAX_STREAMS_PER_CALLER:
+            return _problem(503, f"Too many open pages: at most {MAX_STREAMS} can receive changes")
+        self._streams[name] += 1
+        headers = HEADERS | {"Cache-Control": "no-store"}
+        stream = _Stream(self._source_events(request), media_type="text/event-stream", headers=headers)
+        stream.ended = partial(self._streams.subtract, (name,))
+        return stream
+
+    async def _source_events(self, request: Request) -> AsyncIterator[bytes]:
+        last = b""
+        while not await request.is_disconnected() and (session := await self._session(request)):
+            result = await self._in_thread(_show, "sources", {}, session.caller)
+            if isinstance(result, bytes) and result != last:
+                last = result
+                yield b"event: sources\ndata: " + result + b"\n\n"
+            await anyio.sleep(STREAM_SECONDS)
+
+    def _with_session(self, handle: Callable[[Request, UiSession], Awaitable[Response]]) -> Handler:
+        """Wrap `handle` to require a session and a request from the same origin."""
+
+        async def guarded(request: Request) -> Response:
+            session = await self._session(request)
+            if session is None:
+                return _problem(401, "There is no valid session. Open the link that `deltos ui` prints")
+            if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
+                return _problem(403, "This request did not come from the page")
+            if wait_seconds := self._options.rate.wait_seconds(session.caller.name):
+                return _problem(429, f"Too many requests; try again in {wait_seconds} s")
+            return await handle(request, session)
+
+        return guarded
+
+    def _with_json_body(self, handle: Callable[[Request, UiSession, dict[str, Any]], Awaitable[Response]]) -> Handler:
+        """Wrap `handle` to also require the session's CSRF token and a JSON object as body."""
+
+        async def guarded(request: Request, session: UiSession) -> Response:
+            if not is_equal_secret(request.headers.get(CSRF_HEADER, ""), session.csrf) or not _is_own_origin(request):
+                return _problem(403, "This request did not come from the page")
+            body = await self._body(request)
+            if isinstance(body, Response):
+                return body
+            try:
+                given = msgspec.json.decode(body, type=dict[str, Any])
+            except (msgspec.DecodeError, RecursionError):
+                return _problem(400, "The body is not a JSON object")
+            return await handle(request, session, given)
+
+        return self._with_session(guarded)
+
+    async def _session(self, request: Request) -> UiSession | None:
+        return await self._session_store.find(_cookie(request), self._options.authenticate)
+
+    async def _begin_session(self, request: Request, caller: Caller, token: str, response: Response) -> Response:
+        response.set_cookie(
+            _cookie_name(request),
+            await self._session_store.begin(caller, token),
+            max_age=SESSION_SECONDS,
+            httponly=True,
+            samesite="strict",
+            secure=self._options.is_secure,
+            path="/",
+        )
+        return response
+
+    async def _body(self, request: Request) -> bytes | Response:
+        """Return the body, or an error response if it is too large or too slow."""
+        parts = bytearray()
+        try:
+            with anyio.fail_after(self._options.body_seconds):
+                async for piece in request.stream():
+                    parts += piece
+                    if len(parts) > MAX_BODY_BYTES:
+                        return _problem(413, f"The request is larger than {MAX_BODY_BYTES:,} bytes")
+        except TimeoutError:
+            return _problem(408, "The request took too long to arrive", {"Connection": "close"})
+        return bytes(parts)
+
+    async def _in_thread(
+        self, work: Callable[..., bytes | FailedCall], name: str, given: dict[str, str], caller: Caller
+    ) -> bytes | FailedCall:
+        return await self._threads.run(caller, partial(work, name, given, caller, self._tool_runner))
+
+
+class _Stream(StreamingResponse):
+    """A streaming response that calls `ended` at its end, even if nothing was read."""
+
+    ended: Callable[[], None]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self.ended()
+
+
+def _show(name: str, given: dict[str, str], caller: Caller, tool_runner: ToolRunner) -> bytes | FailedCall:
+    def work(toolbox: Toolbox) -> bytes:
+        return b"" if toolbox.open_pages is None else toolbox.open_pages().show(name, given, caller.conversation)
+
+    return tool_runner.run_guarded(work, caller)
+
+
+def _change(name: str, given: dict[str, str], caller: Caller, tool_runner: ToolRunner) -> bytes | FailedCall:
+    def work(toolbox: Toolbox) -> bytes:
+        return b"" if toolbox.open_pages is None else toolbox.open_pages().change(name, given, caller.conversation)
+
+    return tool_runner.run_guarded(work, caller)
+
+
+def _cookie(request: Request) -> str:
+    return request.cookies.get(_cookie_name(request), "")
+
+
+def _cookie_name(request: Request) -> str:
+    """Return the cookie name of this port: cookies ignore ports, and servers on one host must not share them."""
+    return f"deltos_page_{request.url.port or 0}"
+
+
+def _is_own_origin(request: Request) -> bool:
+    """Whether the request comes from this server's page; requests without an `Origin` do not come from a browser."""
+    origin = request.headers.get("origin")
+    return origin is None or origin.lower().rpartition("://")[2] == request.headers.get("host", "").lower()
+
+
+def _json(result: bytes | FailedCall) -> Response:
+    if isinstance(result, FailedCall):
+        return _problem(400 if result.failure.is_bad_request else 500, result.failure.text.removeprefix("Error: "))
+    return Response(result, headers=HEADERS | {"Cache-Control": "no-store"}, media_type="application/json")
+
+
+def _problem(status: int, message: str, more: dict[str, str] | None = None) -> Response:
+    body = msgspec.json.encode(structs.Problem(message))
+    headers = HEADERS | {"Cache-Control": "no-store"} | (more or {})
+    return Response(body, status, headers, media_type="application/json")
+
+
+def _file(name: str, status: int = 200) -> Response:
+    headers = HEADERS | {"ETag": _etag(name), "Cache-Control": _cache_control(name)}
+    return Response(_bundle()[name], status, headers, media_type=_MEDIA_TYPES[name.rpartition(".")[2]])
+
+
+def _cache_control(name: str) -> str:
+    """Return the cache lifetime of a file; a file with a content digest in its name never changes."""
+    if name.endswith(".html"):
+        return "no-store"
+    digest = name.rpartition(".")[0].rpartition("-")[2]
+    is_named_after_content = len(digest) == _DIGEST_LETTERS and digest == digest.upper()
+    return "public, max-age=31536000, immutable" if is_named_after_content else "no-cache"
+
+
+@cache
+def _bundle() -> dict[str, bytes]:
+    """Return the contents of the web UI's files by name."""
+    folder = resources.files("deltos.ui") / "static"
+    names = [entry.name for entry in folder.iterdir() if entry.name.rpartition(".")[2] in _MEDIA_TYPES]
+    return {name: (folder / name).read_bytes() for name in names}
+
+
+@cache
+def _etag(name: str) -> str:
+    return f'"{hashlib.sha256(_bundle()[name]).hexdigest()[:32]}"'

@@ -1,0 +1,84 @@
+"""The pipes to an MCP client, taken from descriptors 0 and 1 so that no other code can write to them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+_KEPT_BYTES = 1024  # length to which an overlong line is truncated; it is then refused as invalid JSON
+
+
+class ClientPipes:
+    """Reads lines from the client and writes lines to it."""
+
+    def __init__(self, incoming: BinaryIO, outgoing: BinaryIO, max_line_bytes: int = MAX_LINE_BYTES) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._max_line_bytes = max_line_bytes
+        self._writing = threading.Lock()
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the client's lines until it disconnects. An overlong line is truncated."""
+        while line := self._incoming.readline(self._max_line_bytes):
+            if len(line) == self._max_line_bytes and not line.endswith(b"\n"):
+                self._skip_line()
+                line = line[:_KEPT_BYTES]
+            if line.strip():
+                yield line
+
+    def write(self, message: bytes) -> None:
+        """Send one message. Raises OSError if the client has disconnected."""
+        with self._writing:
+            self._outgoing.write(message + b"\n")
+            self._outgoing.flush()
+
+    def _skip_line(self) -> None:
+        while (part := self._incoming.readline(self._max_line_bytes)) and not part.endswith(b"\n"):
+            pass
+
+
+def claim_stdio() -> ClientPipes:
+    """Take over stdin and stdout. Later prints, also of C code and child processes, go to stderr.
+
+    Raises OSError if the process was started without stdin or stdout.
+    """
+    for descriptor in (0, 1):
+        os.fstat(descriptor)  # raises if closed; otherwise os.dup below would reuse the number
+    _ensure_stderr()
+    incoming, outgoing = os.dup(0), os.dup(1)  # not inherited by child processes
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lambda: _close(incoming, outgoing))
+    _redirect(os.open(os.devnull, os.O_RDONLY), 0)
+    _redirect(os.dup(2), 1)
+    sys.stdout = sys.stderr
+    return ClientPipes(os.fdopen(incoming, "rb"), os.fdopen(outgoing, "wb"))
+
+
+def _ensure_stderr() -> None:
+    """Open the null device as stderr if there is none; otherwise os.dup would reuse descriptor 2 for the client."""
+    try:
+        os.fstat(2)
+    except OSError:
+        _redirect(os.open(os.devnull, os.O_WRONLY), 2)
+        sys.stderr = os.fdopen(2, "w", closefd=False)
+
+
+def _redirect(source: int, target: int) -> None:
+    if source == target:
+        os.set_inheritable(target, True)
+    else:
+        os.dup2(source, target)
+        os.close(source)
+
+
+def _close(*descriptors: int) -> None:
+    for descriptor in descriptors:
+        with suppress(OSError):
+            os.close(descriptor)

@@ -1,0 +1,51 @@
+"""Applies changes of the user's toolset choice while a server runs, and notifies its clients."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import anyio
+
+from deltos.config import chosen_toolsets
+from deltos.errors import BadArgument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deltos.config import Config
+    from deltos.server.manifest import Manifest
+    from deltos.server.protocol import McpHandlers
+    from deltos.server.tool_runner import ToolRunner
+    from deltos.tool import Toolbox
+
+POLL_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsetWatcher:
+    """Reopens the toolbox when the user chooses other toolsets."""
+
+    config: Config
+    manifest: Manifest
+    tool_runner: ToolRunner
+    open_toolbox: Callable[[Config], Toolbox]
+
+    async def watch(self, surface: McpHandlers) -> None:
+        """Check the chosen toolsets once a second until cancelled; return at once if a flag or the environment fixes
+        them."""
+        served = self.config.toolsets
+        while self.config.toolsets_may_change:
+            await anyio.sleep(POLL_SECONDS)
+            with suppress(BadArgument):  # the file was edited by hand and is invalid: keep the current toolsets
+                chosen = chosen_toolsets(self.config.home)
+                if chosen != served:
+                    served = chosen
+                    await self._serve(served, surface)
+
+    async def _serve(self, toolsets: tuple[str, ...], surface: McpHandlers) -> None:
+        config = replace(self.config, toolsets=toolsets)
+        self.manifest.offer(toolsets)
+        self.tool_runner.reopen(lambda: self.open_toolbox(config))
+        await surface.announce_changed_tools()

@@ -1,0 +1,27 @@
+"""Compression of stored file contents."""
+
+from __future__ import annotations
+
+from deltos.errors import StoreError
+
+MAX_CONTENT_BYTES = 32_000_000  # of a file as UTF-8; larger files are not indexed
+_LEVEL = 6  # higher levels take much longer for source code and save little
+
+
+def pack(data: bytes) -> bytes:
+    """Return the compressed content of a file."""
+    import zstandard  # deferred: installed with the PostgreSQL extra only
+
+    return zstandard.ZstdCompressor(level=_LEVEL).compress(data)
+
+
+def unpack(packed: bytes) -> bytes:
+    """Return the decompressed content of a file; raise StoreError if it is damaged or too large."""
+    import zstandard
+
+    try:
+        if zstandard.get_frame_parameters(packed).content_size > MAX_CONTENT_BYTES:
+            raise StoreError("The stored content of a file exceeds the size limit", hint="Index the project again.")
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=MAX_CONTENT_BYTES)
+    except zstandard.ZstdError as exc:
+        raise StoreError(f"The stored content of a file is damaged ({exc})", hint="Index the project again.") from exc

@@ -1,0 +1,77 @@
+"""Health of a database for its administrator: record counts, and server settings that risk data loss."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import NamedTuple
+
+from deltos.errors import StoreError
+from deltos.store.postgres.database import PostgresDatabase
+from deltos.store.postgres.errors import place_of
+from deltos.store.postgres.migrations import SCHEMA_STEPS
+
+_WAIT_SECONDS = 2.0
+
+_RISKY_SETTINGS = {
+    "fsync": ("off", "a crash of the machine may damage everything"),
+    "full_page_writes": ("off", "a crash of the machine may damage pages"),
+    "synchronous_commit": (
+        "off",
+        "a crash may lose the last indexed files and pages, but no observations",
+    ),
+}
+_NO_ROW_SECURITY = (
+    "row-level security does not apply to this role: servers for other users should connect as a role created by"
+    " `deltos db init --role NAME`"
+)
+_COUNTS = {
+    "documentation sources": "SELECT count(*) FROM docs_source",
+    "passages": "SELECT coalesce(sum(items), 0)::bigint FROM docs_chunk_total",
+    "APIs": "SELECT count(*) FROM api",
+    "observations": "SELECT count(*) FROM observation_place",
+    "tokens": "SELECT count(*) FROM access_token",
+    "projects with an index": "SELECT count(*) FROM project",
+    "jobs that wait or run": "SELECT count(*) FROM procrastinate_jobs WHERE status IN ('todo', 'doing')",
+}
+
+
+class Health(NamedTuple):
+    """Record counts by name, and descriptions of risky settings."""
+
+    counts: dict[str, int]
+    risks: tuple[str, ...]
+
+
+def schema_problem(database: PostgresDatabase) -> str:
+    """Return why the tables cannot be used; empty if their schema is current or newer."""
+    known = [step.name for step in SCHEMA_STEPS]
+    applied = [row[0] for row in database.query("SELECT name FROM migration ORDER BY position")]
+    return "" if applied[: len(known)] == known else "the tables of the database are older than this server"
+
+
+def standby_state(url: str) -> str:
+    """Return the address of a standby and how far it lags behind, for the user."""
+    place = place_of(url)
+    try:
+        with closing(PostgresDatabase(url, migrations=None, wait_seconds=_WAIT_SECONDS)) as standby:
+            ((follows, seconds),) = standby.query(
+                """SELECT pg_is_in_recovery(), CASE WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0
+                   ELSE extract(epoch FROM now() - pg_last_xact_replay_timestamp()) END::double precision"""
+            )
+    except StoreError as error:
+        return f"{place}: {error.message}"
+    if not follows:
+        return f"{place}: no standby (it does not replicate any server)"
+    return f"{place}: replicating, {seconds or 0:.0f} s behind the log that it received"
+
+
+def examine(database: PostgresDatabase) -> Health:
+    """Count the records and check the server settings. Changes nothing."""
+    with database.snapshot():
+        counts = {name: int(database.query(sql)[0][0]) for name, sql in _COUNTS.items()}
+        settings = {name: str(database.query(f"SHOW {name}")[0][0]) for name in _RISKY_SETTINGS}
+        has_row_security = database.has_row_security
+    risks = [f"{name} is off: {why}" for name, (bad, why) in _RISKY_SETTINGS.items() if settings[name] == bad]
+    if not has_row_security:
+        risks.append(_NO_ROW_SECURITY)
+    return Health(counts, tuple(risks))

@@ -1,0 +1,280 @@
+"""Access to the rows of one project in the shared tables, identified by the project's key."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from deltos.errors import StoreError
+from deltos.store.postgres.database import PostgresMigration
+from deltos.store.postgres.replicas import VERSION
+from deltos.store.postgres.rights import Rights, current_rights
+from deltos.store.postgres.row_cache import SHARED_BUDGET, ProjectRowCache
+from deltos.store.project import SeenStamp, StoredFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from deltos.store.postgres.database import Connection, PostgresDatabase
+    from deltos.store.postgres.replicas import Replicas
+    from deltos.store.postgres.row_cache import CachedState
+    from deltos.store.version import Version
+
+REGISTRY_001 = PostgresMigration(
+    "registry-001-projects",
+    """
+    CREATE TABLE project (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        name text COLLATE "C" NOT NULL UNIQUE
+    );
+    CREATE SEQUENCE vector_number;
+    """,
+)
+_REGISTERED = "SELECT id, root FROM project WHERE name = %s"
+_ALL_REGISTERED = "SELECT name, id, root, version FROM project WHERE name = ANY(%s)"
+_VERSIONS = "SELECT id, version FROM project WHERE id = ANY(%s)"
+# Prefetched versions are valid for this time, and for two uses: the check before a query and the query itself.
+_PREFETCH_SECONDS = 0.5
+_PREFETCH_USES = 2
+# Within this time, versions of all projects that were prefetched together are read in one query.
+_GROUP_SECONDS = 10.0
+STORED_FILE = "stored file"  # cache kind of `StoredFile` rows
+_Key = TypeVar("_Key", bound="Hashable")
+_Row = TypeVar("_Row")
+
+
+def project_name(root: Path) -> str:
+    """Return a unique name for the project at a folder that a person recognises."""
+    digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    name = re.sub(r"[^\w.-]+", "-", root.name)[:40] or "root"
+    return f"{name.encode('utf-8', 'replace').decode()}-{digest}"
+
+
+def stored_file(file_id: int, path: str, digest: bytes, size: int, mtime_ns: int, seen_at_ns: int) -> StoredFile:
+    """Build a StoredFile from its columns."""
+    return StoredFile(file_id, path, digest, SeenStamp(size, mtime_ns, seen_at_ns))
+
+
+@dataclass(slots=True)
+class _Prefetched:
+    """State of a project that was read together with other projects, for a caller with these rights."""
+
+    rights: Rights
+    key: int
+    root: str
+    version: int
+    read_at: float
+    group_keys: tuple[int, ...]
+    uses_left: int = _PREFETCH_USES
+    is_registered: bool = False
+
+
+class ProjectTables:
+    """Queries on the rows of one project. A thread sees its own uncommitted writes."""
+
+    def __init__(self, database: PostgresDatabase, name: str, root: str = "", replicas: Replicas | None = None) -> None:
+        self.database = database
+        self.replicas = replicas
+        self.name = name
+        self._root = root
+        self._local = threading.local()
+        self._cache = ProjectRowCache(SHARED_BUDGET)
+        self.key = 0
+        self.register_if_gone()
+
+    def register_if_gone(self) -> None:
+        """Look up the key of the project, and register it if it is new or was deleted meanwhile."""
+        prefetched = self._prefetched()
+        if prefetched is not None and not prefetched.is_registered:
+            prefetched.is_registered = True
+            self._register(prefetched.key, prefetched.root)
+            return
+        rows = self.database.query(_REGISTERED, (self.name,))
+        if not rows:
+            with self.database.write() as connection:
+                connection.execute(
+                    "INSERT INTO project (name, root) VALUES (%s, %s) ON CONFLICT DO NOTHING", (self.name, self._root)
+                )
+            rows = self.database.query(_REGISTERED, (self.name,))
+        if not rows:
+            raise StoreError(
+                f"{self.name} was indexed by an earlier version, which did not record its folder",
+                hint="Run `deltos index` for it with the table owner's address in DELTOS_DATABASE.",
+            )
+        self._register(*rows[0])
+        self.database.note_projects([self.key])
+
+    def _register(self, key: int, root: str) -> None:
+        if key != self.key:
+            self._cache.forget()
+            self.key = key
+        if self._root and not root:  # indexed by an earlier version
+            with self.database.write() as connection:
+                connection.execute("UPDATE project SET root = %s WHERE id = %s", (self._root, self.key))
+
+    @staticmethod
+    def prefetch(projects: Sequence[ProjectTables]) -> None:
+        """Read keys and versions of several projects in one query, before this thread queries them in turn."""
+        database = projects[0].database
+        rows = database.query(_ALL_REGISTERED, ([tables.name for tables in projects],))
+        found = {row[0]: row[1:] for row in rows}
+        keys = tuple(row[1] for row in rows)
+        database.note_projects(keys)
+        now, rights = time.monotonic(), current_rights()
+        for tables in projects:
+            row = found.get(tables.name)
+            prefetched = _Prefetched(rights, row[0], row[1], row[2], now, keys) if row else None
+            tables._local.prefetched = prefetched  # noqa: SLF001 (one of us)
+
+    def _prefetched(self, seconds: float = _PREFETCH_SECONDS) -> _Prefetched | None:
+        """Return the prefetched state of this thread if it is recent and has the rights of the present caller."""
+        prefetched: _Prefetched | None = getattr(self._local, "ahead", None)
+        if (
+            prefetched is None
+            or time.monotonic() > prefetched.read_at + seconds
+            or prefetched.rights != current_rights()
+        ):
+            return None
+        return prefetched
+
+    def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of one query."""
+        self._flush()
+        return self._active_database().query(sql, values)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Run the block in a snapshot, on a standby if one has all writes to the project."""
+        self._flush()
+        with ExitStack() as opened:
+            if self._active_database() is self.database and (standby := self._find_standby(opened)):
+                self._local.reading = standby
+                opened.callback(setattr, self._local, "reading", None)
+            with self._active_database().snapshot() as connection:
+                yield connection
+
+    def version(self) -> Version:
+        """Return a value that identifies the visible state of the project; None while this thread writes."""
+        if self._is_writing():
+            return None
+        version = self._version()
+        return None if version is None else (self.key, version)
+
+    def state(self) -> CachedState | None:
+        """Return the row cache of this thread's snapshot; None outside a snapshot."""
+        reading = self._active_database()
+        if self._is_writing() or reading.snapshot_versions() is None:
+            return None
+        version = self._version()
+        return None if version is None else self._cache.at(version)
+
+    def cached_rows(
+        self,
+        kind: str,
+        keys: Iterable[_Key],
+        read: Callable[[list[_Key]], Mapping[_Key, _Row]],
+        text_bytes: Callable[[_Row], int] = lambda _: 0,
+    ) -> dict[_Key, _Row]:
+        """Return the rows of some keys from the cache; `read` is called with the missing ones."""
+        state = self.state()
+        if state is not None:
+            return state.rows(kind, keys, read, text_bytes)
+        requested_keys = list(keys)
+        return dict(read(requested_keys)) if requested_keys else {}
+
+    def cached_value(self, kind: str, read: Callable[[list[str]], Mapping[str, _Row]]) -> _Row:
+        """Return a value that exists once per state, for this thread's snapshot or the newest state."""
+        if self._is_writing() or self._active_database().snapshot_versions() is not None:
+            return self.cached_rows(kind, [""], read)[""]
+        version = self._newest_version()
+        state = None if version is None else self._cache.at(version)
+        if state is not None and (found := state.known(kind, [""])):
+            row: _Row = found[""]
+            return row
+        with self.snapshot():
+            return self.cached_rows(kind, [""], read)[""]
+
+    def clear_cache(self) -> None:
+        """Drop all cached rows."""
+        self._cache.forget()
+
+    def _newest_version(self) -> int | None:
+        """Return the committed version of the project, outside any snapshot."""
+        prefetched = self._prefetched()
+        if prefetched is not None and prefetched.uses_left and prefetched.key == self.key:
+            prefetched.uses_left -= 1
+            return prefetched.version
+        return self._version()
+
+    def _version(self) -> int | None:
+        """Return the visible version, read once per snapshot; None if row-level security hides the project or parts of
+        it."""
+        reading = self._active_database()
+        seen = reading.snapshot_versions()
+        if seen is None:
+            rows = reading.query(VERSION, (self.key,))
+            return rows[0][0] if rows else None
+        if self.key not in seen:
+            prefetched = self._prefetched(_GROUP_SECONDS)
+            keys = [self.key, *(prefetched.group_keys if prefetched else ())]
+            found = dict(reading.query(_VERSIONS, (keys,)))
+            visible = reading.visible_keys(found)
+            seen.update({key: found[key] if key in visible else None for key in keys})
+        return seen[self.key]
+
+    def _is_writing(self) -> bool:
+        return getattr(self._local, "flush", None) is not None
+
+    def _active_database(self) -> PostgresDatabase:
+        """Return the standby of this thread's snapshot, or the primary."""
+        return getattr(self._local, "reading", None) or self.database
+
+    def _find_standby(self, opened: ExitStack) -> PostgresDatabase | None:
+        if not self.replicas or self.database.is_in_transaction:
+            return None
+        rows = self.database.query(VERSION, (self.key,))
+        return self.replicas.snapshot_with_version(opened, self.key, rows[0][0]) if rows else None
+
+    @contextmanager
+    def writing(self, flush: Callable[[], None]) -> Iterator[None]:
+        """During the block, call `flush` to write buffered rows before anything is read."""
+        self._local.flush = flush
+        self._local.prefetched = None
+        try:
+            yield
+        finally:
+            self._local.flush = None
+
+    def _flush(self) -> None:
+        flush: Callable[[], None] | None = getattr(self._local, "flush", None)
+        if flush is not None:
+            flush()
+
+
+class IdAllocator:
+    """Allocates ids of a project's rows in memory; only one process at a time writes to a project."""
+
+    def __init__(self, connection: Connection, key: int) -> None:
+        self._connection = connection
+        self._key = key
+        self._next: dict[str, int] = {}
+
+    def take(self, table: str, count: int = 1) -> int:
+        """Reserve `count` successive ids of a table, and return the first."""
+        first = self._next.get(table)
+        if first is None:
+            sql = f"SELECT COALESCE(MAX(id), 0) + 1 FROM {table} WHERE project = %s"
+            row = self._connection.execute(sql.encode(), (self._key,)).fetchone()
+            first = row[0] if row else 1
+        self._next[table] = first + count
+        return first
+
+    def forget(self) -> None:
+        """Read the highest ids again, because another process may write from now on."""
+        self._next.clear()

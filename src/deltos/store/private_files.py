@@ -1,0 +1,129 @@
+"""Create folders and files that only their owner can access, independent of the umask, and restrict older ones."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+_OTHERS_MODE = 0o077
+_OWN_NAMES = frozenset({"projects", "locks", "clones", "toolsets", "memory-off", ".writable"})
+
+
+def make_private_folder(folder: Path) -> None:
+    """Create the folder with missing parents, or restrict an existing folder that others can access."""
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    for path in reversed(missing):
+        with suppress(FileExistsError):  # another process created it first
+            path.mkdir(FOLDER_MODE)
+            path.chmod(FOLDER_MODE)
+    if not missing:
+        restrict_folder(folder)
+
+
+def restrict_folder(folder: Path) -> None:
+    """Restrict our own files in a folder that others can access, and the folder itself unless it has other uses."""
+    if not is_open_to_others(folder):
+        return
+    with suppress(OSError):  # for example a read-only file system, which `deltos doctor` reports
+        entries = list(folder.iterdir())
+        own_entries = [entry for entry in entries if _is_own_file(entry)]
+        if len(own_entries) == len(entries) and _may_restrict(folder):
+            _restrict(folder)
+        for entry in own_entries:
+            _restrict(entry)
+            if entry.is_dir():
+                for inner in entry.iterdir():
+                    _restrict(inner)
+
+
+def is_open_to_others(path: Path) -> bool:
+    """Whether other users of this machine can access a folder or file; False if it does not exist."""
+    try:
+        return sys.platform != "win32" and bool(path.stat().st_mode & _OTHERS_MODE)
+    except OSError:
+        return False
+
+
+def open_private(path: Path, flags: int = os.O_RDWR) -> int:
+    """Return a descriptor of the file, which is created if needed."""
+    descriptor = os.open(path, flags | os.O_CREAT, FILE_MODE)
+    _restrict_descriptor(descriptor)
+    return descriptor
+
+
+def make_private_file(path: Path) -> None:
+    """Create the file if needed, restrict it to its owner, and raise OSError if it is not writable.
+
+    An existing file is not opened: POSIX drops all locks of a process on a file when any descriptor of it is closed.
+    """
+    real = Path(os.path.realpath(path))
+    try:
+        descriptor = os.open(real, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE)
+    except FileExistsError:
+        restrict_file(real)
+        _require_writable(real)
+        return
+    try:
+        _restrict_descriptor(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a small private file."""
+    with os.fdopen(open_private(path, os.O_WRONLY | os.O_TRUNC), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def restrict_file(path: Path) -> None:
+    """Restrict a file that others can access."""
+    if is_open_to_others(path):
+        _restrict(path)
+
+
+def _restrict_descriptor(descriptor: int) -> None:
+    if sys.platform != "win32":
+        status = os.fstat(descriptor)
+        if stat.S_IMODE(status.st_mode) != FILE_MODE and status.st_uid == os.geteuid():
+            os.fchmod(descriptor, FILE_MODE)
+
+
+def _require_writable(path: Path) -> None:
+    if os.access(path, os.R_OK | os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        return
+    is_read_only = sys.platform != "win32" and bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    code = errno.EROFS if is_read_only else errno.EACCES
+    raise OSError(code, os.strerror(code), str(path))
+
+
+def _restrict(path: Path) -> None:
+    with suppress(OSError):  # deleted meanwhile, or owned by another user
+        status = path.lstat()
+        if status.st_mode & _OTHERS_MODE and not stat.S_ISLNK(status.st_mode):
+            path.chmod(stat.S_IMODE(status.st_mode) & ~_OTHERS_MODE)
+
+
+def _is_own_file(entry: Path) -> bool:
+    """Whether an entry of a data folder was created by Deltos."""
+    return entry.name in _OWN_NAMES or ".db" in entry.name or entry.suffix == ".lock"
+
+
+def _may_restrict(folder: Path) -> bool:
+    """Whether a folder can be made private: not shared like `/tmp`, no parent of the home folder, and owned by this
+    user."""
+    status = folder.stat()
+    try:
+        home = Path.home()
+    except RuntimeError:
+        home = Path(folder.anchor)
+    shared = bool(status.st_mode & stat.S_ISVTX) or home.is_relative_to(folder.resolve())
+    return status.st_uid == os.geteuid() and not shared

@@ -1,0 +1,71 @@
+"""Names similar to a misspelt or partly remembered one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.text.identifiers import split_identifier
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Minimum similarity of letters in %, for a misspelt name and for a misspelt word of it.
+_MIN_LETTER_SIMILARITY = 75
+# Minimum share of the letters of both names that are in common words.
+_MIN_SHARED_WORDS = 0.6
+_MAX_COMPARED = 50  # best names by each of two measures
+
+
+def similar_names(wanted: str, names: Sequence[str], *, limit: int) -> list[str]:
+    """Return the names similar to `wanted` by letters or by words, most similar first.
+
+    Special names of Python (`__and__`) are returned only if `wanted` is one.
+    """
+    from rapidfuzz import fuzz, process  # deferred: only needed when nothing was found
+
+    if not _last_part(wanted).startswith("__"):
+        names = [name for name in names if not _is_special(name)]
+    lowered = wanted.lower()
+    candidates = dict.fromkeys(
+        name
+        for scorer in (fuzz.ratio, fuzz.WRatio)
+        for name, _, _ in process.extract(lowered, names, scorer=scorer, processor=str.lower, limit=_MAX_COMPARED)
+    )
+    words = _words(wanted)
+    scores = {
+        name: max(
+            letters / 100 if (letters := fuzz.ratio(lowered, name.lower())) >= _MIN_LETTER_SIMILARITY else 0.0,
+            shared if (shared := _shared(words, _words(name))) >= _MIN_SHARED_WORDS else 0.0,
+        )
+        for name in candidates
+    }
+    ranked = sorted((name for name, value in scores.items() if value), key=lambda name: -scores[name])
+    return ranked[:limit]
+
+
+def _is_special(name: str) -> bool:
+    """Whether a name is a special method of Python."""
+    last = _last_part(name)
+    return last.startswith("__") and last.endswith("__")
+
+
+def _last_part(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in split_identifier(name)]
+
+
+def _shared(ours: Sequence[str], theirs: Sequence[str]) -> float:
+    """Return the share of the letters of both names in words that the other contains too, perhaps misspelt."""
+    total = sum(map(len, ours)) + sum(map(len, theirs))
+    common = sum(len(word) for word in ours if _is_among(word, theirs))
+    common += sum(len(word) for word in theirs if _is_among(word, ours))
+    return common / total if total else 0.0
+
+
+def _is_among(word: str, others: Sequence[str]) -> bool:
+    from rapidfuzz import fuzz  # deferred, as above
+
+    return word in others or any(fuzz.ratio(word, other) >= _MIN_LETTER_SIMILARITY for other in others)

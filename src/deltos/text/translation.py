@@ -1,0 +1,340 @@
+"""Translate texts of other languages to English word by word, for models that support only English and for code.
+
+Each line of a glossary has an English word and its forms in the other language. Names and unknown words stay as they
+are.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.text.unspaced_scripts import UNSPACED
+from deltos.text.words import stemmer
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from deltos.text.words import Stemmer
+
+_FOLDER = Path(__file__).with_name("glossaries")
+_LATIN = {"de": "german", "es": "spanish", "fr": "french", "pt": "portuguese"}
+_CYRILLIC = {"ru": "russian"}
+# Endings of cognates; the result must be an English word.
+_COGNATES = {
+    "de": (
+        ("isierung", "ization"), ("isieren", "ize"), ("isiert", "ized"), ("ierung", "ation"), ("ierung", "ization"),
+        ("ieren", "ate"), ("ieren", "e"), ("iert", "ated"), ("ität", "ity"), ("isch", "ic"), ("isch", "ical"),
+        ("ion", "ion"), ("iv", "ive"), ("enz", "ency"), ("enz", "ence"),
+    ),
+    "es": (
+        ("ización", "ization"), ("izar", "ize"), ("ción", "tion"), ("sión", "sion"), ("dad", "ty"), ("ncia", "nce"),
+        ("ncia", "ncy"), ("ico", "ic"), ("ica", "ic"), ("ico", "ical"), ("ivo", "ive"), ("iva", "ive"), ("ar", "ate"),
+        ("ente", "ent"), ("ista", "ist"), ("ía", "y"),
+    ),
+    "fr": (
+        ("isation", "ization"), ("iser", "ize"), ("tion", "tion"), ("sion", "sion"), ("té", "ty"), ("nce", "nce"),
+        ("nce", "ncy"), ("ique", "ic"), ("ique", "ical"), ("if", "ive"), ("ive", "ive"), ("er", "ate"), ("ent", "ent"),
+        ("iste", "ist"), ("ie", "y"), ("eur", "or"), ("eur", "er"),
+    ),
+    "pt": (
+        ("ização", "ization"), ("izar", "ize"), ("ção", "tion"), ("são", "sion"), ("dade", "ty"), ("ncia", "nce"),
+        ("ncia", "ncy"), ("ico", "ic"), ("ica", "ic"), ("ico", "ical"), ("ivo", "ive"), ("iva", "ive"), ("ar", "ate"),
+        ("ente", "ent"), ("ista", "ist"), ("ia", "y"),
+    ),
+}  # fmt: skip
+_WORD = re.compile(r"[^\W\d_]+")
+_PIECE = re.compile(r"\w+(?:['’./-]+\w+)*")
+_BETWEEN = re.compile(r"['’/-]+")
+_IN_PATH = re.compile(r"/[^/]*/|^/")
+_CYRILLIC_LETTER = re.compile("[\u0400-\u04ff]")
+_KANA = re.compile("[\u3041-\u30fa]")
+_HANGUL = re.compile("[\uac00-\ud7af]")
+_MAX_PHRASE_WORDS = 4
+_MAX_PART_CHARACTERS = 12
+_MIN_FIRST_PART_CHARACTERS = 3  # of a compound word
+_MIN_PART_CHARACTERS = 4
+_MAX_COMPOUND_CHARACTERS = 40
+_MAX_PARTS = 3
+_VERB_ENDINGS = ("t", "st", "e", "te", "test", "ten", "tet")
+_LINKS = ("", "s", "es", "n", "en", "er", "e")
+_DETECTION_CHARACTERS = 600  # the language is detected from the beginning of a text
+_MIN_FOREIGN_LETTERS = 6  # a word with this many letters is unlikely to exist in two languages
+_MIN_SINGLE_WORD_LETTERS = 10  # minimum for a text of a single word
+_MIN_FOREIGN_SHARE = 0.2  # of non-English words, for a text in another language
+_MAX_ENGLISH_FACTOR = 0.6  # words of the other language must exceed this multiple of the English words
+_MAX_TRANSLATED_CHARACTERS = 4_000  # more than models use of a text
+_CACHED_TEXTS = 64
+
+
+@lru_cache(maxsize=_CACHED_TEXTS)
+def translate_to_english(text: str) -> str | None:
+    """Translate a text of a supported language word by word; None for any other text."""
+    beginning = text[:_DETECTION_CHARACTERS]
+    glossary: _UnspacedGlossary | _SpacedGlossary | None
+    if language := _unspaced_language(beginning):
+        glossary = _unspaced_glossary(language)
+    else:
+        glossary = _detect_by_words(beginning)
+    return " ".join(glossary.words_of(text[:_MAX_TRANSLATED_CHARACTERS])) if glossary else None
+
+
+def should_keep_original_words(original: Iterable[str], english: Iterable[str], frequencies: Mapping[str, int]) -> bool:
+    """Whether the original words of a translated query should be searched as well, given document frequencies.
+
+    Chinese, Japanese and Korean words are unambiguous. Words of other languages are kept if they occur in more texts
+    than their English translations, so that a few files with translations are not enough.
+    """
+    original, english = set(original), set(english)
+    if any(map(UNSPACED.search, original)):
+        return True
+    return sum(frequencies.get(word, 0) for word in original - english) > sum(
+        frequencies.get(word, 0) for word in english
+    )
+
+
+def foreign_words(text: str) -> list[str]:
+    """Return the long words of a text that English lacks, and which are therefore unambiguous."""
+    pieces = [part for piece in _PIECE.findall(text[:_DETECTION_CHARACTERS]) for part in _parts(piece)]
+    return [
+        each
+        for each in pieces
+        if len(each) >= _MIN_FOREIGN_LETTERS and _is_prose(each) and not _is_english(each.lower())
+    ]
+
+
+def _unspaced_language(text: str) -> str | None:
+    """Return "zh", "ja" or "ko" if at least a fifth of the letters are of that script."""
+    if text.isascii():
+        return None
+    letters = sum(map(len, UNSPACED.findall(text)))
+    if letters < _MIN_FOREIGN_SHARE * sum(map(len, _WORD.findall(text))):
+        return None
+    if _HANGUL.search(text):
+        return "ko"
+    return "ja" if _KANA.search(text) else "zh"
+
+
+def _detect_by_words(text: str) -> _SpacedGlossary | None:
+    """Return the glossary of the language with most of the non-English words; None if the text is English."""
+    pieces = (part for piece in _PIECE.findall(text) for part in _parts(piece))
+    words = {piece.lower() for piece in pieces if _is_prose(piece)}
+    english = {word for word in words if _is_english(word)}
+    other = words - english
+    if len(other) < _MIN_FOREIGN_SHARE * len(words):
+        return None
+    languages = _CYRILLIC if any(map(_CYRILLIC_LETTER.search, other)) else _LATIN
+    found = [_Support.of(_spaced_glossary(each), other, english) for each in languages]
+    best = max(found, key=lambda each: (each.confidence, each.foreign_count))
+    if (
+        len(words) == 1
+        and best.confidence < 1
+        and all(len(word) < _MIN_SINGLE_WORD_LETTERS and word.isascii() for word in words)
+    ):
+        return None  # "redeem" has the ending of a German word
+    # "die", "in" and "global" are words of two languages.
+    support = best.foreign_count + best.shared_count / 2
+    is_enough = (
+        best.foreign_count
+        and support > _MAX_ENGLISH_FACTOR * (len(english) - best.shared_count)
+        and support >= min(2, len(words) / 2)
+    )
+    return best.glossary if is_enough else None
+
+
+def _parts(piece: str) -> list[str]:
+    """Split a token such as l'utilisateur and E-Mail-Adresse into words; paths are not split."""
+    parts = _BETWEEN.split(piece)
+    return parts if all(part.isalpha() for part in parts) and not _IN_PATH.search(piece) else [piece]
+
+
+def _is_prose(word: str) -> bool:
+    """Whether a word is neither an identifier nor a part of a path."""
+    return len(word) > 1 and word.isalpha() and (word[1:].islower() or word.isupper())
+
+
+class _Support(NamedTuple):
+    """Evidence for a language: numbers of words that English lacks and shares, and the total confidence."""
+
+    glossary: _SpacedGlossary
+    foreign_count: int
+    shared_count: int
+    confidence: float
+
+    @classmethod
+    def of(cls, glossary: _SpacedGlossary, other: Collection[str], english: Collection[str]) -> _Support:
+        """Compute the support of a glossary for the words of a text."""
+        foreign_count, both = [*map(glossary.confidence, other)], [*map(glossary.confidence, english)]
+        return cls(glossary, sum(map(bool, foreign_count)), sum(map(bool, both)), sum(foreign_count) + sum(both) / 2)
+
+
+def _is_english(word: str) -> bool:
+    return word in _english_words() or stemmer("english").stemWords([word])[0] in _english_words()
+
+
+@cache
+def _english_words() -> frozenset[str]:
+    """Return the English words and stems."""
+    return frozenset((_FOLDER / "en.txt").read_text("utf-8").split())
+
+
+@cache
+def _spaced_glossary(language: str) -> _SpacedGlossary:
+    of_language = stemmer({**_LATIN, **_CYRILLIC}[language])
+    english = _forms(language)
+    known = dict(english)
+    for stem, word in zip(of_language.stemWords(list(english)), english.values(), strict=True):
+        if word:
+            known.setdefault(stem, word)
+    return _SpacedGlossary(
+        known, english.keys(), of_language, _COGNATES.get(language, ()), splits_words=language == "de"
+    )
+
+
+@cache
+def _unspaced_glossary(language: str) -> _UnspacedGlossary:
+    return _UnspacedGlossary(_forms(language))
+
+
+def _forms(language: str) -> dict[str, str]:
+    """Return the English word of each form, most frequent words first; empty for articles and the like."""
+    lines = (_FOLDER / f"{language}.txt").read_text("utf-8").splitlines()
+    forms: dict[str, str] = {}
+    for word, _, others in (line.partition(" = ") for line in lines):
+        for form in others.split(", "):
+            forms.setdefault(form, word)
+    return forms
+
+
+def _without_accents(word: str) -> str:
+    return "".join(letter for letter in unicodedata.normalize("NFD", word) if not unicodedata.combining(letter))
+
+
+@dataclass(frozen=True, slots=True)
+class _SpacedGlossary:
+    """Glossary of a language with spaces between words, by forms and stems; German compounds are split."""
+
+    english: Mapping[str, str]
+    forms: Collection[str]
+    stemmer: Stemmer
+    cognates: Sequence[tuple[str, str]]
+    splits_words: bool
+
+    def confidence(self, word: str) -> float:
+        """Return the confidence that a word is of the language: 1 if it is in the glossary, 0.5 if derived from it."""
+        if word in self.forms:
+            return 1.0
+        return 0.5 if self._simple(word) is not None or self._split_compound(word, with_english=False) else 0.0
+
+    def words_of(self, text: str) -> Iterator[str]:
+        """Yield the words of a text in English, longest phrases first; unknown words as they are."""
+        pieces = [part for piece in _PIECE.findall(text) for part in _parts(piece)]
+        at = 0
+        while at < len(pieces):
+            length, english = self._phrase(pieces, at)
+            if english:
+                yield english
+            at += length
+
+    def _phrase(self, pieces: Sequence[str], at: int) -> tuple[int, str]:
+        for length in range(min(_MAX_PHRASE_WORDS, len(pieces) - at), 1, -1):
+            phrase = " ".join(pieces[at : at + length]).lower()
+            if phrase in self.english:
+                return length, self.english[phrase]
+        piece = pieces[at]
+        word = piece.lower()
+        is_known = word in self.forms or not _is_english(word)
+        english = self._of_word(word) if is_known else None
+        return 1, piece if english is None else english
+
+    def _of_word(self, word: str) -> str | None:
+        known = self._simple(word)
+        return self._split_compound(word) if known is None else known
+
+    def _simple(self, word: str) -> str | None:
+        """Return the translation of a word that is not a compound, in any of its forms."""
+        spellings = (word, self.stemmer.stemWords([word])[0], word.removesuffix("s"), *self._infinitives(word))
+        known = next((self.english[each] for each in spellings if each in self.english), None)
+        return self._cognate(word) if known is None else known
+
+    def _infinitives(self, word: str) -> list[str]:
+        """Return possible infinitives of a German form that stemming does not find: liegt, geprüft."""
+        if not self.splits_words:
+            return []
+        bare = word.removeprefix("ge")
+        return [f"{each.removesuffix(end)}en" for each in (word, bare) for end in _VERB_ENDINGS if each.endswith(end)]
+
+    def _cognate(self, word: str) -> str | None:
+        """Return the English word that differs only in its ending, or in a k: Kollision, collision."""
+        bare = _without_accents(word)
+        changed = (
+            bare.removesuffix(_without_accents(end)) + other for end, other in self.cognates if word.endswith(end)
+        )
+        spellings = (each for found in changed for each in (found, found.replace("k", "c").replace("z", "c")))
+        return next((each for each in spellings if each in _english_words()), None)
+
+    def _split_compound(self, word: str, *, with_english: bool = True, parts: int = _MAX_PARTS) -> str | None:
+        """Translate the parts of a German compound, with the longest possible last part: Schwundquote, loss rate."""
+        if (
+            not self.splits_words
+            or not _MIN_FIRST_PART_CHARACTERS + _MIN_PART_CHARACTERS <= len(word) <= _MAX_COMPOUND_CHARACTERS
+            or parts < 2
+        ):
+            return None
+        splits = [
+            (first, word[end:])
+            for end in range(_MIN_FIRST_PART_CHARACTERS, len(word) - _MIN_PART_CHARACTERS + 1)
+            if (first := self._first_part(word[:end], with_english=with_english))
+        ]
+        for first, last in splits:
+            if rest := self._simple(last) or self._english(last, is_allowed=with_english):
+                return f"{first} {rest}"
+        for first, last in splits:
+            if rest := self._split_compound(last, with_english=with_english, parts=parts - 1):
+                return f"{first} {rest}"
+        return None
+
+    def _first_part(self, part: str, *, with_english: bool) -> str | None:
+        bare = (part.removesuffix(link) for link in _LINKS if part.endswith(link))
+        long = [each for each in bare if len(each) >= _MIN_FIRST_PART_CHARACTERS]
+        found = (
+            self.english.get(each) or self._cognate(each) or self._english(each, is_allowed=with_english)
+            for each in long
+        )
+        return next(filter(None, found), None)
+
+    def _english(self, part: str, *, is_allowed: bool) -> str | None:
+        """Return a part that is an English word: Statusbericht, status report."""
+        return part if is_allowed and part in _english_words() else None
+
+
+@dataclass(frozen=True, slots=True)
+class _UnspacedGlossary:
+    """Glossary of a language without spaces between words."""
+
+    english: Mapping[str, str]
+
+    def words_of(self, text: str) -> Iterator[str]:
+        """Yield the words of a text in English, longest first; parts in scripts with spaces as they are."""
+        for piece in _PIECE.findall(text):
+            at = 0
+            for run in UNSPACED.finditer(piece):
+                if other := piece[at : run.start()].strip("._-"):
+                    yield other
+                yield from self._of_run(run.group())
+                at = run.end()
+            if other := piece[at:].strip("._-"):
+                yield other
+
+    def _of_run(self, run: str) -> Iterator[str]:
+        at = 0
+        while at < len(run):
+            for length in range(min(_MAX_PART_CHARACTERS, len(run) - at), 0, -1):
+                if english := self.english.get(run[at : at + length]):
+                    yield english
+                    break
+            at += length

@@ -1,0 +1,57 @@
+"""Standard wording of the notes that several tools print, so that all of them say the same thing the same way.
+
+A note says what happened, why, and what to do next, in at most two short sentences.
+"""
+
+from __future__ import annotations
+
+
+def truncated(shown: int, total: int, noun: str, how: str, *, is_at_least: bool = False) -> str:
+    """First line of a truncated answer: how much is shown of how much, and `how` to get the rest."""
+    return f"Showing {shown:,} of {'at least ' if is_at_least else ''}{total:,} {noun} ({how})."
+
+
+def weak_match(confidence: float, advice: str = "Try other words or a name.") -> str:
+    """Note that the best result probably does not answer the query."""
+    return f"Note: weak match (confidence {confidence:.2f}); the results may not answer the query. {advice}"
+
+
+def first_index_running(files: str) -> str:
+    """Note that the project is being indexed for the first time; `files` is a count such as `12 files`."""
+    return f"Note: the project is being indexed for the first time; this answer covers {files}. Ask again for the rest."
+
+
+def stale_files(files: str) -> str:
+    """Note that changed files are being indexed in the background; `files` is a count such as `12 changed files`."""
+    return f"Note: {files} are being re-indexed; this answer may miss their latest changes."
+
+
+def stale_index(reason: str) -> str:
+    """Note that the index could not be updated."""
+    return f"Note: the index could not be updated ({reason}); recent changes may be missing."
+
+
+def parse_error(line: int, last_line: int) -> str:
+    """Reason why the end of a file is not indexed."""
+    return f"Parse error at line {line:,}; lines {line + 1:,}–{last_line:,} are not indexed."
+
+
+def not_embedded(embedded: int, total: int, noun: str) -> str:
+    """Progress of embedding; results by meaning are less accurate until it is complete."""
+    return f"{embedded:,} of {total:,} {noun} are embedded."
+
+
+def more(count: int, where: str, how: str) -> str:
+    """Line for results that were left out on purpose, with `how` to list them."""
+    return f"{count:,} more {where} ({how})."
+
+
+def complete_references(scope: str, where: str = "code") -> str:
+    """Statement that all references in `where` are listed; `scope` says what the list was checked against."""
+    return f"No other uses in {where} ({scope})." if scope else f"No other uses in {where}."
+
+
+def possible_references(count: int, reason: str = "same name, receiver type unknown") -> str:
+    """Heading of references that are not certain, with the reason."""
+    noun = "reference" if count == 1 else "references"
+    return f"{count:,} possible {noun} ({reason})"

@@ -1,0 +1,57 @@
+"""Messages about files that could not be read: paths, indexers and reasons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from deltos.store.project import FailedFile
+
+_MAX_NAMED_FILES = 3
+_REASON_CHARACTERS = 80
+# Failures by indexer.
+_FAILURE_PHRASES = {
+    "": "could not be read",
+    "code": "could not be read by code search",
+    "graph": "could not be read by the graph",
+    "graph/edges": "could not be resolved by the graph and have no outgoing edges",
+}
+
+
+def describe_failure(failure: FailedFile) -> str:
+    """Return one failure on one line."""
+    return f"{failure.path}: {f'{_failure_phrase(failure.indexer)}: ' if failure.indexer else ''}{failure.reason}"
+
+
+def failure_notes(failures: Iterable[FailedFile], indexer: str = "") -> tuple[str, ...]:
+    """Return notes on files that an indexer could not read, including files that no indexer could read.
+
+    With an empty `indexer`, failures of all indexers are included.
+    """
+    relevant = [failure for failure in failures if not indexer or failure.indexer.split("/")[0] in ("", indexer)]
+    return tuple(f"Note: {summary}." for summary in summaries(relevant))
+
+
+def summaries(failures: Iterable[FailedFile]) -> list[str]:
+    """Return one line per indexer: how many files failed, and the first of them."""
+    by_indexer: dict[str, list[FailedFile]] = {}
+    for failure in failures:
+        by_indexer.setdefault(failure.indexer, []).append(failure)
+    return [_summary(indexer, group) for indexer, group in by_indexer.items()]
+
+
+def _summary(indexer: str, failures: Sequence[FailedFile]) -> str:
+    named = ", ".join(f"{failure.path} ({_shortened(failure.reason)})" for failure in failures[:_MAX_NAMED_FILES])
+    count = len(failures)
+    more = f" and {count - _MAX_NAMED_FILES} more" if count > _MAX_NAMED_FILES else ""
+    return f"{count} {'file' if count == 1 else 'files'} {_failure_phrase(indexer)}: {named}{more}"
+
+
+def _failure_phrase(indexer: str) -> str:
+    return _FAILURE_PHRASES.get(indexer, f"could not be read by {indexer}")
+
+
+def _shortened(reason: str) -> str:
+    return reason if len(reason) <= _REASON_CHARACTERS else reason[: _REASON_CHARACTERS - 1] + "…"

@@ -1,0 +1,134 @@
+"""Translate git's glob patterns to regular expressions for RE2, as bytes."""
+
+from __future__ import annotations
+
+import string
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import re
+
+_SLASH = ord("/")
+# Names contain no zero byte, so lists of names are searched with a zero byte on both sides of each name.
+_CHARACTER = b"[^/\\x00]"
+_ANYTHING = b"[^\\x00]*"
+_SPECIAL = frozenset(b"*?[\\")
+_REGEX_SPECIAL = frozenset(b".^$*+?{}[]\\|()")
+_CLASSES = {
+    "alnum": string.ascii_letters + string.digits,
+    "alpha": string.ascii_letters,
+    "blank": " \t",
+    "cntrl": "".join(map(chr, (*range(32), 127))),
+    "digit": string.digits,
+    "graph": "".join(map(chr, range(33, 127))),
+    "lower": string.ascii_lowercase,
+    "print": "".join(map(chr, range(32, 127))),
+    "punct": string.punctuation,
+    "space": string.whitespace,
+    "upper": string.ascii_uppercase,
+    "xdigit": string.hexdigits,
+}
+
+
+def compile_globs(regex: bytes) -> re.Pattern[bytes]:
+    """Compile a regular expression made of results of `translate`."""
+    import re2  # deferred: a compiled library that few ignore files need
+
+    options = re2.Options()
+    options.log_errors = False
+    options.encoding = re2.Options.Encoding.LATIN1
+    found: re.Pattern[bytes] = re2.compile(regex, options)
+    return found
+
+
+def translate(glob: bytes, *, is_path: bool) -> bytes | None:
+    """Return a glob as a regular expression, or None if it cannot match. `**` spans folders only in paths."""
+    pieces: list[bytes] = []
+    at = 0
+    while at < len(glob):
+        match glob[at : at + 1]:
+            case b"*":
+                piece, at = _stars(glob, at, is_path=is_path)
+            case b"?":
+                piece, at = _CHARACTER, at + 1
+            case b"[":
+                found = _bracket(glob, at + 1)
+                if found is None:
+                    return None
+                piece, at = found
+            case b"\\":
+                if at + 1 == len(glob):
+                    return None
+                piece, at = _literal(glob[at + 1]), at + 2
+            case _:
+                piece, at = _literal(glob[at]), at + 1
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _stars(glob: bytes, at: int, *, is_path: bool) -> tuple[bytes, int]:
+    """Translate one star, or two stars between slashes, which match any folders."""
+    end = at
+    while glob[end : end + 1] == b"*":
+        end += 1
+    # git compares the literal prefix separately, so two stars directly after it match folders as well.
+    opens = glob[at - 1 : at] == b"/" or _SPECIAL.isdisjoint(glob[:at])
+    if is_path and end - at > 1 and opens:
+        if end == len(glob) or glob[end : end + 2] == b"\\/":
+            return _ANYTHING, end
+        if glob[end : end + 1] == b"/":
+            return b"(?:" + _ANYTHING + b"/)?", end + 1
+    return _CHARACTER + b"*", end
+
+
+def _bracket(glob: bytes, at: int) -> tuple[bytes, int] | None:
+    """Translate a set such as `[a-z]`, which never contains the slash, and return its end; None if it is invalid."""
+    is_negated = glob[at : at + 1] in (b"!", b"^")
+    at += is_negated
+    members: set[int] = set()
+    first = at
+    while at == first or glob[at : at + 1] != b"]":
+        named = _named_class(glob, at)
+        found = _range(glob, at) if named is None else named
+        if not found:
+            return None
+        added, at = found
+        members |= added
+    if is_negated:
+        members = set(range(1, 256)) - members
+    return _set(members - {_SLASH}), at + 1
+
+
+def _named_class(glob: bytes, at: int) -> tuple[set[int], int] | tuple[()] | None:
+    """Return the members and end of a class such as `[:alpha:]`; None if there is none, empty if it is unknown."""
+    end = glob.find(b"]", at + 2)
+    if glob[at : at + 2] != b"[:" or end < at + 3 or glob[end - 1 : end] != b":":
+        return None
+    characters = _CLASSES.get(glob[at + 2 : end - 1].decode("latin-1"))
+    return () if characters is None else (set(characters.encode("ascii")), end + 1)
+
+
+def _range(glob: bytes, at: int) -> tuple[set[int], int] | tuple[()]:
+    """Return one character or a range and its end; empty at the end of the glob."""
+    low, at = _member(glob, at)
+    if low is None:
+        return ()
+    if glob[at : at + 1] != b"-" or glob[at + 1 : at + 2] in (b"]", b""):
+        return {low}, at
+    high, at = _member(glob, at + 1)
+    return () if high is None else ({low, *range(low, high + 1)}, at)
+
+
+def _member(glob: bytes, at: int) -> tuple[int | None, int]:
+    at += glob[at : at + 1] == b"\\"
+    return (glob[at], at + 1) if at < len(glob) else (None, at)
+
+
+def _set(members: set[int]) -> bytes:
+    if not members:
+        return b"[^\\x00-\\xff]"
+    return b"[" + b"".join(b"\\x%02x" % member for member in sorted(members)) + b"]"
+
+
+def _literal(byte: int) -> bytes:
+    return b"\\" + bytes((byte,)) if byte in _REGEX_SPECIAL else bytes((byte,))

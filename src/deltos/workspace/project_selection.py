@@ -1,0 +1,339 @@
+"""Select the projects of a call (one, several, a workspace, or all) and update several of them.
+
+Projects that the call may not read are neither named nor counted. Missing or failing projects are named, and the others
+answer.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.confinement import may_read
+from deltos.errors import BadArgument, Cancelled, DeltosError, Forbidden, NoSuchFolder, NotFound, StoreError
+from deltos.files import given_path
+from deltos.workspace.project_index import FIRST_INDEX_SECONDS
+from deltos.workspace.project_lookup import find_project_root
+from deltos.workspace.project_names import shortest_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from deltos.progress import Progress
+    from deltos.store.workspaces import StoredWorkspace
+    from deltos.workspace.project_index import Freshness, ProjectIndex
+    from deltos.workspace.projects import Projects
+
+EVERYTHING = "*"
+WORKSPACE_PREFIX = "workspace:"
+_MAX_NAMED = 10
+_SHOWN_CHARACTERS = 200
+# New commits are checked for this many projects per answer, in rotation: for 100 projects the check took a seventh of
+# the time of an answer.
+_FOLLOWERS_PER_ANSWER = 10
+_ANSWER_COUNTER = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedProject:
+    """A project selected by a call, with its name in the answer; empty if it is the only one."""
+
+    index: ProjectIndex
+    name: str = ""
+
+
+class UnavailableProject(NamedTuple):
+    """A project that is not part of an answer, with the reason."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The projects selected by a call, at least one, and the unavailable ones; `name` is a workspace or `*`."""
+
+    repositories: tuple[SelectedProject, ...]
+    unavailable: tuple[UnavailableProject, ...] = ()
+    name: str = ""
+
+    @property
+    def alone(self) -> ProjectIndex | None:
+        """The project if it is the only one, otherwise None."""
+        return self.repositories[0].index if len(self.repositories) == 1 and not self.unavailable else None
+
+
+def select(projects: Projects, text: str, defaults: Sequence[Path], *, folders_first: bool = False) -> Selection:
+    """Return the projects selected by `text`: comma-separated ids, names, folders or workspaces, or `*`.
+
+    Without text, the session's projects. With `folders_first`, a folder takes precedence over a name.
+    """
+    words = _words(text, defaults[0], folders_first=folders_first)
+    if not words:
+        return _open_projects(projects, defaults, "", is_explicit=len(defaults) == 1)
+    reader = _SelectionParser(projects, defaults, folders_first=folders_first)
+    roots = [root for word in words for root in reader.roots(word)]
+    name = words[0] if len(words) == 1 and reader.has_group else ""
+    return _open_projects(projects, roots, name, is_explicit=not reader.has_group)
+
+
+def _words(text: str, default: Path, *, folders_first: bool) -> list[str]:
+    """Split at commas, unless the text is a folder whose name contains a comma."""
+    if folders_first and "," in text and is_readable_folder(default, text):
+        return [text]
+    return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+
+
+class _SelectionParser:
+    """Resolves single words of a selection."""
+
+    def __init__(self, projects: Projects, defaults: Sequence[Path], *, folders_first: bool) -> None:
+        self._projects = projects
+        self._defaults = defaults
+        self._folders_first = folders_first
+        self.has_group = False
+
+    def roots(self, word: str) -> Sequence[Path]:
+        """Return the folders that a word selects."""
+        if word == EVERYTHING:
+            self.has_group = True
+            return self._all_projects()
+        if own := self._session_project(word):
+            return [own]
+        if workspace := visible_workspace(self._projects, word.removeprefix(WORKSPACE_PREFIX)):
+            self.has_group = True
+            return [Path(root) for root in workspace.roots]
+        return [self._project(word)]
+
+    def _all_projects(self) -> Sequence[Path]:
+        """Return every indexed project that is available; the session's if there is none."""
+        known = [index.root for index in self._projects.stores.known()]
+        return [root for root in known if may_read(root) and self._projects.is_there(root)] or self._defaults
+
+    def _session_project(self, word: str) -> Path | None:
+        """Return the folder of a word that is a folder or the id of one of the session's projects, otherwise None."""
+        if (self._folders_first or Path(word).is_absolute()) and is_readable_folder(self._defaults[0], word):
+            return self._defaults[0] / given_path(word)
+        return next((root for root in self._defaults if self._projects.has_id(root, word)), None)
+
+    def _project(self, word: str) -> Path:
+        """Return the folder of an indexed project by its id or name, or a folder."""
+        try:
+            return find_project_root(self._projects.stores.known(), word, self._projects.is_there)
+        except NotFound as problem:
+            if self._folders_first or is_readable_folder(self._defaults[0], word):
+                # Errors for a folder are the same whether it exists or not, so that they reveal nothing.
+                return self._folder(word)
+            others = _workspaces_hint(self._projects)
+            raise NotFound(problem.message, hint=f"{problem.hint} {others}".strip()) from None
+
+    def _folder(self, word: str) -> Path:
+        """Return a folder; the error for a missing one lists workspaces if the word may be the name of one."""
+        folder = self._defaults[0] / given_path(word)
+        try:
+            self._projects.at(folder)
+        except NoSuchFolder as missing:
+            if len(Path(word.removeprefix(WORKSPACE_PREFIX)).parts) != 1 or not (
+                others := _workspaces_hint(self._projects)
+            ):
+                raise
+            raise NoSuchFolder(missing.message, hint=f"{missing.hint} {others}") from None
+        return folder
+
+
+def is_readable_folder(default: Path, word: str) -> bool:
+    """Whether a word is a folder that the call may read."""
+    try:
+        folder = default / given_path(word)
+        return may_read(folder) and folder.is_dir()
+    except (OSError, RuntimeError, ValueError, BadArgument):  # too long, a loop of links, a zero byte
+        return False
+
+
+def visible_workspace(projects: Projects, name: str) -> StoredWorkspace | None:
+    """Return a workspace with the folders that the call may read; None if there are none."""
+    found = projects.workspaces.get(name) if projects.workspaces else None
+    return _visible(found) if found else None
+
+
+def visible_workspaces(projects: Projects) -> list[StoredWorkspace]:
+    """Return the workspaces with at least one folder that the call may read, with these folders."""
+    every = projects.workspaces.all() if projects.workspaces else []
+    return [seen for each in every if (seen := _visible(each))]
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedProject:
+    """An indexed project outside a call; `shared_workspace` is its common workspace, empty if only the session is
+    shared."""
+
+    index: ProjectIndex
+    name: str
+    shared_workspace: str
+
+
+def related_projects(
+    projects: Projects, requested: AbstractSet[Path], session_roots: Sequence[Path] = ()
+) -> list[RelatedProject]:
+    """Return the indexed, readable projects of the same workspaces and session that a call does not include."""
+    workspace_by_root: dict[Path, str] = {}
+    for workspace in visible_workspaces(projects):
+        roots = [Path(root) for root in workspace.roots]
+        if not requested.isdisjoint(roots):
+            workspace_by_root = {**dict.fromkeys(roots, workspace.name), **workspace_by_root}
+    if len(session_roots) > 1:
+        own = [root.resolve() for root in session_roots if may_read(root)]
+        if not requested.isdisjoint(own):
+            workspace_by_root = {**dict.fromkeys(own, ""), **workspace_by_root}
+    others = [root for root in workspace_by_root if root not in requested]
+    known = projects.stores.roots_with_store(others) if others else set()
+    names = shortest_names([*requested, *others])
+    found = []
+    for root in others:
+        if root in known and projects.is_there(root):
+            with suppress(DeltosError):  # a call that selects it reports the error
+                index = projects.at(root)
+                if index.is_complete:
+                    found.append(RelatedProject(index, names[root], workspace_by_root[root]))
+    return found
+
+
+def _visible(workspace: StoredWorkspace) -> StoredWorkspace | None:
+    from deltos.store.workspaces import StoredWorkspace  # deferred: most calls name no workspace
+
+    roots = tuple(root for root in workspace.roots if may_read(Path(root)))
+    return StoredWorkspace(workspace.name, roots) if roots else None
+
+
+def _workspaces_hint(projects: Projects) -> str:
+    names = [workspace.name for workspace in visible_workspaces(projects)]
+    return f"Workspaces: {', '.join(names[:_MAX_NAMED])}." if names else ""
+
+
+def _open_projects(projects: Projects, roots: Sequence[Path], name: str, *, is_explicit: bool) -> Selection:
+    """Open the indexes of folders, each once; a folder that the caller named explicitly must exist."""
+    found: dict[Path, ProjectIndex] = {}
+    problems: dict[Path, DeltosError] = {}
+    for root in roots:
+        try:
+            index = projects.at(root)
+        except Forbidden:
+            if is_explicit:
+                raise
+        except DeltosError as problem:
+            if is_explicit:
+                raise
+            problems[root] = problem
+        else:
+            found.setdefault(index.project.root, index)
+    if not found:
+        raise next(iter(problems.values()), None) or NotFound("None of these projects can be read")
+    names = shortest_names([*found, *problems])
+    is_several = len(names) > 1
+    return Selection(
+        tuple(SelectedProject(index, names[root] if is_several else "") for root, index in found.items()),
+        tuple(UnavailableProject(names[root], problem.message) for root, problem in problems.items()),
+        name,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FreshProject:
+    """A selected project after its update, with its freshness."""
+
+    repository: SelectedProject
+    freshness: Freshness
+
+    @property
+    def index(self) -> ProjectIndex:
+        """The index of the project."""
+        return self.repository.index
+
+    @property
+    def name(self) -> str:
+        """The name of the project in the answer."""
+        return self.repository.name
+
+
+@dataclass(frozen=True, slots=True)
+class FreshSelection:
+    """The updated projects, and the unavailable ones."""
+
+    ready: tuple[FreshProject, ...]
+    unavailable: tuple[UnavailableProject, ...]
+
+    def notes_about(self, indexer: str) -> tuple[str, ...]:
+        """Return the notes of each project, prefixed with its name."""
+        notes = [f"[{each.name}] {note}" for each in self.ready for note in each.freshness.notes_about(indexer)]
+        return (*notes, *unavailable_notes(self.unavailable))
+
+
+def unavailable_notes(unavailable: Sequence[UnavailableProject]) -> Iterator[str]:
+    """Yield one note per reason with the projects that are not part of the answer."""
+    reasons: dict[str, list[str]] = {}
+    for each in unavailable:
+        reasons.setdefault(each.reason, []).append(each.name)
+    for reason, names in reasons.items():
+        more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+        yield f"Note: not searched: {', '.join(names[:_MAX_NAMED])}{more}: {reason}"
+
+
+NOT_INDEXED = "not indexed yet, ask again in a moment"
+
+
+def freshen_all(
+    selection: Selection,
+    progress: Progress,
+    *,
+    wait_seconds: float = FIRST_INDEX_SECONDS,
+    files_only: bool = False,
+) -> FreshSelection:
+    """Update all selected projects, indexed ones first.
+
+    First indexes share `wait_seconds`; projects without indexed files by then are unavailable.
+    """
+    ready: dict[Path, FreshProject] = {}
+    unavailable = [*selection.unavailable]
+    deadline = time.monotonic() + wait_seconds
+    stores = [repository.index.store for repository in selection.repositories]
+    if len(stores) > 1:
+        with suppress(StoreError):  # reported below for each project
+            stores[0].prefetch(stores[1:])
+    is_complete_by_root = {
+        repository.index.project.root: repository.index.is_complete for repository in selection.repositories
+    }
+    round_count = -(-len(is_complete_by_root) // _FOLLOWERS_PER_ANSWER)
+    round_number = next(_ANSWER_COUNTER) % round_count
+    sorted_projects = sorted(selection.repositories, key=lambda each: not is_complete_by_root[each.index.project.root])
+    for number, repository in enumerate(sorted_projects):
+        index = repository.index
+        remaining = deadline - time.monotonic()
+        if not is_complete_by_root[index.project.root] and remaining <= 0:
+            unavailable.append(UnavailableProject(repository.name, NOT_INDEXED))
+            continue
+        try:
+            freshness = index.answer(
+                lambda freshness: freshness,
+                progress=progress,
+                wait_seconds=max(0.0, remaining),
+                files_only=files_only,
+                follows=number % round_count == round_number,
+            )
+        except Cancelled:
+            raise
+        except DeltosError as problem:
+            unavailable.append(UnavailableProject(repository.name, problem.message))
+            continue
+        if freshness.complete or index.store.file_count():
+            ready[index.project.root] = FreshProject(repository, freshness)
+        else:
+            unavailable.append(UnavailableProject(repository.name, NOT_INDEXED))
+    if not ready:
+        raise NotFound("None of the projects could be searched", hint=" ".join(unavailable_notes(unavailable)))
+    order = [each.index.project.root for each in selection.repositories]
+    return FreshSelection(tuple(ready[root] for root in order if root in ready), tuple(unavailable))

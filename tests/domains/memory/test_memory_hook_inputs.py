@@ -1,0 +1,47 @@
+"""Hook inputs of every agent and event; each example names the file and version from which its format was learned."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from deltos.domains.memory.capture import capture
+from deltos.domains.memory.hook_events import EVENT_TYPES
+from deltos.domains.memory.tool_use import normalize_name
+
+if TYPE_CHECKING:
+    from deltos.domains.memory.memory import Memory
+
+FOLDER = Path(__file__).parent / "hook_inputs"
+EXAMPLES = [
+    (file.stem, number, row)
+    for file in sorted(FOLDER.glob("*.json"))
+    for number, row in enumerate(json.loads(file.read_text()))
+]
+
+
+def example_name(item: object) -> str:
+    return item["event"] if isinstance(item, dict) else str(item)
+
+
+@pytest.mark.parametrize(("agent", "number", "row"), EXAMPLES, ids=example_name)
+def test_an_example_produces_the_expected_observation(
+    agent: str, number: int, row: dict[str, Any], memory: Memory, tmp_path: Path
+) -> None:
+    root = tmp_path / "app"
+    (root / "src").mkdir(parents=True)
+    raw = json.dumps(row["payload"]).replace("ROOT", str(root)).encode()
+    capture(memory, row["event"], raw, folder=tmp_path, identify=lambda root: f"id:{root.name}")
+    stored = [[found.kind, found.text] for found in memory.store.all()]
+    assert stored == ([row["kept"]] if row["kept"] else [])
+    assert [session.agent for session in memory.store.sessions()] in ([], [agent])
+    assert row["learned_from"], f"{agent} {number} names no source"
+
+
+def test_every_supported_event_has_an_example() -> None:
+    learned = {normalize_name(row["event"]) for _, _, row in EXAMPLES}
+    windsurf = {"preuserprompt", "postwritecode", "postruncommand", "postcascaderesponse"}
+    assert set(EVENT_TYPES) - learned == windsurf | {"agentturncomplete"}, "these have tests elsewhere"

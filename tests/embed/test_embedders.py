@@ -1,0 +1,162 @@
+"""The encoder in the wheel: texts and the questions about them are put in one place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from deltos.embed.bundled_encoder import shared_encoder
+from deltos.embed.embedders import (
+    CombinedEmbedder,
+    api_embedder,
+    code_embedder,
+    docs_embedder,
+    memory_embedder,
+)
+from deltos.embed.identity import (
+    ADAPTER_FILE,
+    APIS_FOLDER,
+    CODE_FOLDER,
+    DISTILLED_WEIGHTS_FILE,
+    DOCS_FOLDER,
+    ENCODER_FOLDER,
+    MEMORY_FOLDER,
+    MODEL_FOLDER,
+)
+from deltos.embed.protocol import TextToEmbed
+from deltos.text.words import Words, query_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+OPERATIONS = (
+    "Create a refund /v1/refunds",
+    "Cancel a payment intent /v1/payment_intents/{intent}/cancel",
+    "List all disputes /v1/disputes",
+    "Update a customer /v1/customers/{customer}",
+    "Retrieve balance /v1/balance",
+)
+OBSERVATIONS = (
+    "Amounts are bigint cents; floats were rejected after the drift in the interest run",
+    "`cargo test` failed: thread 'main' panicked at src/ring.rs:40: index out of bounds",
+    "We only deploy on Tuesdays and Thursdays, the on-call rota is thin on the other days",
+    "The thumbnail worker was killed because ffmpeg decodes the whole cover picture",
+)
+SECTIONS = (
+    "Backups > Restoring\nGive the name of a snapshot and a folder that is empty. Files are written there with their owners.",
+    "Backups > Speed\nUploads share one connection; --limit-upload sets how many KiB go out a second.",
+    "Backups > Forgetting\nSnapshots that no rule keeps are let go of; what only they referred to is removed by prune.",
+)
+MODELS = pytest.mark.parametrize("model", [api_embedder, docs_embedder, memory_embedder])
+
+
+def passage(text: str) -> TextToEmbed:
+    """A text as it is put to a model."""
+    return TextToEmbed(text, Words().of(text))
+
+
+def asked(question: str) -> TextToEmbed:
+    """A question as it is put to a model."""
+    return TextToEmbed(question, query_words(question))
+
+
+def nearest(model: CombinedEmbedder, question: str, texts: tuple[str, ...]) -> str:
+    """The text that is nearest to a question."""
+    vectors = model.texts([passage(text) for text in texts])
+    return texts[int(np.argmax(vectors @ model.question(asked(question))))]
+
+
+@pytest.mark.parametrize(
+    ("question", "operation"),
+    [
+        ("give somebody their money back", OPERATIONS[0]),
+        ("how much do we have left in our account", OPERATIONS[4]),
+        ("who has complained to their bank about being charged", OPERATIONS[2]),
+    ],
+)
+def test_an_api_question_without_common_words_is_answered(question: str, operation: str) -> None:
+    assert nearest(api_embedder(), question, OPERATIONS) == operation
+
+
+@pytest.mark.parametrize(
+    ("question", "observation"),
+    [
+        ("how do we keep money exact without rounding surprises", OBSERVATIONS[0]),
+        ("can I roll something out at the end of the week", OBSERVATIONS[2]),
+        ("what ate all the memory when converting videos", OBSERVATIONS[3]),
+    ],
+)
+def test_a_memory_question_without_common_words_is_answered(question: str, observation: str) -> None:
+    assert nearest(memory_embedder(), question, OBSERVATIONS) == observation
+
+
+@pytest.mark.parametrize("question", ["give somebody their money back", "stop a charge that is not complete"])
+def test_texts_that_are_not_encoded_yet_are_compared_by_words(question: str) -> None:
+    model = api_embedder()
+    texts = [passage(text) for text in OPERATIONS]
+    of_words = (model.words_only.texts(texts) @ model.words_only.question(asked(question))).tolist()
+    read = (model.texts(texts) @ model.question(asked(question))).tolist()
+    assert of_words.index(max(of_words)) == read.index(max(read))
+    assert max(of_words) == pytest.approx(max(read), abs=0.25)  # they stand side by side for a while
+
+
+@MODELS
+def test_unsupported_text_is_embedded_by_its_words(model: Callable[[], CombinedEmbedder]) -> None:
+    text = "退款 refund 如何 操作"
+    assert shared_encoder().question(text) is None
+    opened = model()
+    question, expected = opened.question(asked(text)), opened.table.question(asked(text))
+    assert question[: -len(expected)].tolist() == [0.0] * (len(question) - len(expected))
+    assert question[-len(expected) :] == pytest.approx(expected, abs=1e-6)
+    assert not shared_encoder().texts([passage("夜間にメモリが増える原因は、終了しないプロセスです")]).any()
+
+
+@MODELS
+@pytest.mark.parametrize("question", ["", "?", "qzxv"])
+def test_empty_text_becomes_zeros(model: Callable[[], CombinedEmbedder], question: str) -> None:
+    assert not model().question(asked(question)).any()
+    assert not api_embedder().texts([passage("")]).any()
+
+
+@pytest.mark.parametrize(
+    ("question", "section"),
+    [
+        ("my nightly copy eats all the bandwidth of the office", SECTIONS[1]),
+        ("get my files back", SECTIONS[0]),
+        ("free the disk from old versions", SECTIONS[2]),
+    ],
+)
+def test_a_passage_is_found_without_its_terms(question: str, section: str) -> None:
+    assert nearest(docs_embedder(), question, SECTIONS) == section
+
+
+def test_the_end_of_a_passage_is_encoded_too() -> None:
+    opening = "Settings > Files\n" + "The file is read when the program starts, and whatever is unknown is told. " * 5
+    late = opening + "Passwords of the registry are asked from the keyring of the desktop."
+    question = docs_embedder().question(asked("where do the credentials come from"))
+    of_late, of_opening = docs_embedder().texts([passage(late), passage(opening)]) @ question
+    assert of_late > of_opening + 0.05
+
+
+@MODELS
+def test_vectors_have_unit_length_for_any_text_length(model: Callable[[], CombinedEmbedder]) -> None:
+    texts = ["cancel", "cancel the order " * 500]
+    for vector in (*(model().question(asked(text)) for text in texts), *model().texts([*map(passage, texts)])):
+        assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_text_has_the_same_vector_alone_and_in_a_batch() -> None:
+    texts = [*map(passage, (*OPERATIONS, *OBSERVATIONS))]
+    for model in (api_embedder(), code_embedder(), docs_embedder(), memory_embedder()):
+        alone = np.vstack([model.texts([text]) for text in texts])
+        assert model.texts(texts) == pytest.approx(alone, abs=1e-4)
+
+
+def test_the_bundled_encoder_is_small() -> None:
+    files = (*ENCODER_FOLDER.iterdir(), APIS_FOLDER / DISTILLED_WEIGHTS_FILE)
+    assert sum(file.stat().st_size for file in files) <= 24_000_000
+    assert (CODE_FOLDER / DISTILLED_WEIGHTS_FILE).stat().st_size <= 2_000_000
+    assert all((folder / ADAPTER_FILE).stat().st_size <= 1_000_000 for folder in (DOCS_FOLDER, MEMORY_FOLDER))
+    assert ENCODER_FOLDER.is_relative_to(MODEL_FOLDER)

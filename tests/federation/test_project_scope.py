@@ -1,0 +1,138 @@
+"""Sources of other projects are searched only if they were added here or all projects are selected."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from deltos.app import App
+from deltos.config import Config
+from deltos.domains.docs.library import NewSource
+from deltos.errors import NotFound
+from tests.calling import Desk
+from tests.repositories import make_repository, write_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from deltos.isolated.process import Workers
+    from deltos.tool import JsonObject
+
+API = """openapi: 3.0.0
+info: {title: Till, version: "1"}
+paths:
+  /limits: {get: {summary: List rate limits, operationId: listLimits, responses: {"200": {description: ok}}}}
+"""
+SHOP = {"shop.py": 'def too_many(calls):\n    """Whether the rate limit is reached."""\n    return calls > 9\n'}
+TILL = {"docs/limits.md": "# Rate limit\n\nThe rate limit of the till; see `too_many`.\n", "openapi.yaml": API}
+
+
+class Place(NamedTuple):
+    """The application, and the folder that contains all projects."""
+
+    app: App
+    folder: Path
+
+    def add(self, path: str, added_in: str) -> None:
+        """Add documentation or an API from within a project."""
+        root, library = self.folder / added_in, self.app.domains.docs.library
+        new = NewSource(str(self.folder / path), "", root, (self.folder,))
+        for source in library.add(new).sources:
+            library.crawls.start(source.id)
+            library.crawls.wait(source.id)
+
+    def kinds(self, project: str, **arguments: str) -> list[str]:
+        """Return the kinds of results about rate limits in a project."""
+        results = self._search(project, **arguments)["results"]
+        return sorted({result["id"].partition(":")[0] for result in results} - {"commit"})
+
+    def install(self, project: str, version: str = "1.0") -> None:
+        """Install the package gadget in a project."""
+        write_files(
+            self.folder / project / ".venv/lib/python3.11/site-packages",
+            {
+                f"gadget-{version}.dist-info/METADATA": f"Name: gadget\nVersion: {version}\n\nA gadget.\n",
+                f"gadget-{version}.dist-info/RECORD": "gadget.py,,\n",
+                "gadget.py": 'def rate_limit(calls):\n    """The rate limit of the gadget."""\n    return calls\n',
+            },
+        )
+
+    def notes(self, project: str) -> str:
+        """Return the notes of a search in a project."""
+        found = self._search(project)
+        return f"{found.get('notes', '')} {found['note']}"
+
+    def _search(self, project: str, **arguments: str) -> JsonObject:
+        desk = Desk(self.app.tools(), self.folder / project)
+        return desk.data("search", query="rate limit", **arguments)
+
+
+@pytest.fixture
+def place(tmp_path: Path, workers: Workers) -> Iterator[Place]:
+    folder = tmp_path / "code"
+    make_repository(folder / "shop", SHOP)
+    make_repository(folder / "till", TILL)
+    write_files(folder / "handbook", {"limits.md": "# Rate limit\n\nWhat we say of the rate limit.\n"})
+    (folder / "empty").mkdir()
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
+        yield Place(app, folder)
+
+
+def test_sources_of_another_project_are_skipped_and_named(place: Place) -> None:
+    place.add("till/docs", "till")
+    place.add("till/openapi.yaml", "till")
+    assert place.kinds("till") == ["api", "doc"]
+    assert place.kinds("shop") == ["code"]
+    assert place.kinds("empty") == []
+    assert "Not searched, as of other projects: docs, openapi.yaml (project_id=* does)" in place.notes("empty")
+    assert "Not searched" not in place.notes("shop")  # another source answers well there
+    assert "Not searched" not in place.notes("till")
+    desk = Desk(place.app.tools(), place.folder / "shop")
+    assert "The rate limit of the till" not in desk.call("get_context", symbol="too_many").text
+    assert "The rate limit of the till" in desk.call("search_docs", query="rate limit").text
+
+
+def test_sources_are_searched_where_added_or_with_all_projects(place: Place) -> None:
+    place.add("till/docs", "shop")
+    assert place.kinds("shop") == ["code", "doc"]
+    assert place.kinds("empty") == []
+    assert "doc" in place.kinds("empty", project_id="*")
+    desk = Desk(place.app.tools(), place.folder / "shop")
+    assert "The rate limit of the till" in desk.call("get_context", symbol="too_many").text
+
+
+def test_package_is_searched_where_installed_required_or_named(place: Place) -> None:
+    place.install("till")
+    till, shop = (Desk(place.app.tools(), place.folder / name) for name in ("till", "shop"))
+    assert "The rate limit of the gadget" in till.call("search_docs", query="rate limit", source="pypi:gadget").text
+    assert place.kinds("till") == ["code", "doc"]
+    assert place.kinds("shop") == ["code"]
+    assert place.kinds("empty") == []
+    assert "doc" in place.kinds("empty", project_id="*")
+    nothing = shop.call("search_docs", query="rate limit").text
+    assert nothing.endswith("Note: not searched, as of other projects: gadget (source=NAME asks one).")
+    assert "The rate limit of the gadget" in shop.call("search_docs", query="rate limit", source="gadget").text
+    assert "gadget" not in shop.call("get_context", symbol="too_many").text
+    with pytest.raises(NotFound):
+        shop.call("find_references", symbol="gadget.rate_limit")
+    assert "in an installed package" in till.call("find_references", symbol="gadget.rate_limit").text
+    write_files(place.folder / "shop", {"requirements.txt": "gadget>=1\n"})
+    assert place.kinds("shop") == ["code", "doc"]
+    place.install("shop", "2.0")  # the result belongs to another version
+    assert place.kinds("shop") == ["code"]
+
+
+def test_folder_outside_projects_is_searched_everywhere(place: Place) -> None:
+    place.add("handbook", "till")
+    assert place.kinds("shop") == ["code", "doc"]
+    Desk(place.app.tools(), place.folder / "handbook").call("index_repository")
+    assert place.kinds("shop") == ["code"]  # the folder has become a project
+
+
+def test_subfolder_project_sees_documentation_of_its_repository(place: Place) -> None:
+    write_files(place.folder / "till" / "web", {"a.py": "x = 1\n"})
+    place.add("till/docs", "till")
+    assert place.kinds("till/web") == ["doc"]

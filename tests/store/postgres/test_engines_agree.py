@@ -1,0 +1,152 @@
+"""Both engines give the same answers: our own documentation, tools and history of changes, kept in each and asked alike."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from fuzz.here import Here
+
+from deltos.domains.apis.domain import open_apis
+from deltos.domains.docs.domain import open_docs
+from deltos.domains.docs.library import NewSource
+from deltos.domains.docs.search import DocsRequest
+from deltos.domains.memory.memory import Memory
+from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.guarded import GuardedParser
+from tests.store.engines import PostgresEngine, SqliteEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deltos.domains.apis.domain import Apis
+    from deltos.domains.docs.domain import Docs
+    from deltos.isolated.process import Workers
+    from deltos.store.library import LibraryStore
+
+REPOSITORY = Path(__file__).parents[3]
+NOW = datetime(2025, 5, 14, 12, 0, tzinfo=UTC)
+QUESTIONS = 50
+
+
+@pytest.fixture
+def engines(tmp_path: Path) -> tuple[SqliteEngine, PostgresEngine]:
+    return SqliteEngine(tmp_path / "home"), PostgresEngine(tmp_path)
+
+
+@pytest.fixture
+def libraries(engines: tuple[SqliteEngine, PostgresEngine]) -> Iterator[list[LibraryStore]]:
+    with ExitStack() as opened:
+        yield [opened.enter_context(closing(engine.library())) for engine in engines]
+
+
+def rounded(found: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+    return [(name, round(score, 6)) for name, score in found]
+
+
+def paragraphs() -> list[str]:
+    """What our documentation says, piece by piece."""
+    texts = [path.read_text("utf-8") for path in sorted((REPOSITORY / "docs").glob("*.md"))]
+    found = [" ".join(piece.split()) for text in texts for piece in text.split("\n\n")]
+    return list(dict.fromkeys(piece[:400] for piece in found if len(piece) > 60))[::3]
+
+
+def questions() -> list[str]:
+    """Beginnings of sentences from all over the changelog: long and short, common words and rare ones."""
+    lines = [line.strip("-* #`") for line in (REPOSITORY / "CHANGELOG.md").read_text("utf-8").splitlines()]
+    long = [line for line in lines if len(line) > 40]
+    step = max(1, len(long) // QUESTIONS)
+    return [" ".join(line.split()[: 3 + at % 9]) for at, line in enumerate(long[::step][:QUESTIONS])]
+
+
+def asked_docs(docs: Docs, question: str) -> list[tuple[str, float]]:
+    found = docs.search.search(DocsRequest(question, 10)).passages
+    return rounded([(f"{passage.citation} {passage.section}", passage.score) for passage in found])
+
+
+def test_documentation_search_is_the_same(libraries: list[LibraryStore], workers: Workers) -> None:
+    opened = [open_docs(library, parser=GuardedParser(workers, library.unreadable_content)) for library in libraries]
+    for docs in opened:
+        for name, folder in (("guide", "docs"), ("sources", "training")):
+            added = docs.library.add(NewSource(str(REPOSITORY / folder), name, REPOSITORY, (REPOSITORY,)))
+            assert docs.library.crawls.run(added.sources[0].id)
+    sqlite, postgres = opened
+    answers = {question: asked_docs(sqlite, question) for question in questions()}
+    assert {question: asked_docs(postgres, question) for question in answers} == answers
+    assert sum(map(len, answers.values())) > 5 * QUESTIONS, "hardly anything was found"
+    for words in (("search", "memory"), ("token", "answer", "project")):
+        scores = [library.passages.page_scores(words, _source_ids(library), limit=999) for library in libraries]
+        assert _titles(libraries[0], scores[0]) == _titles(libraries[1], scores[1])
+
+
+def _source_ids(library: LibraryStore) -> list[str]:
+    return [source.id for source in library.sources.sources()]
+
+
+def _titles(library: LibraryStore, scores: dict[int, float]) -> list[tuple[str, float]]:
+    pages = {page.id: page.url for source in _source_ids(library) for page in library.pages.next_pages(source)}
+    found = rounded([(pages[page_id], score) for page_id, score in scores.items()])
+    return sorted(found, key=lambda each: (-each[1], each[0]))  # equal ones in any order: a limit would cut among them
+
+
+def test_api_search_is_the_same(libraries: list[LibraryStore], tmp_path: Path) -> None:
+    tools = json.loads((REPOSITORY / "src/deltos/server/manifest.json").read_text("utf-8"))["tools"]
+    tools = [tool["listing"] for tool in tools]
+    described = tmp_path / "tools.json"
+    described.write_text(json.dumps(_as_api(tools)), "utf-8")
+    opened = [open_apis(library, network=None, parser=Here(), clock=NOW.timestamp) for library in libraries]
+    for apis in opened:
+        apis.indexer.add(str(described), "tools")
+    sqlite, postgres = opened
+    answers = {question: asked_apis(sqlite, question) for question in questions()}
+    assert {question: asked_apis(postgres, question) for question in answers} == answers
+    assert sum(map(len, answers.values())) > 5 * QUESTIONS, "hardly anything was found"
+
+
+def _as_api(tools: list[dict[str, object]]) -> dict[str, object]:
+    """Our tools as an API description with an operation for each."""
+    operations = {
+        f"/{tool['name']}": {
+            "post": {
+                "operationId": tool["name"],
+                "summary": str(tool["description"]).partition(".")[0],
+                "description": tool["description"],
+                "requestBody": {"content": {"application/json": {"schema": tool["inputSchema"]}}},
+                "responses": {"200": {"description": "The answer"}},
+            }
+        }
+        for tool in tools
+    }
+    return {"openapi": "3.1.0", "info": {"title": "Tools", "version": "1"}, "paths": operations}
+
+
+def asked_apis(apis: Apis, question: str) -> list[tuple[str, float]]:
+    found = apis.searcher.search(question, limit=10)
+    return rounded([(hit.citation, hit.score) for hit in found])
+
+
+def test_memory_search_is_the_same(engines: tuple[SqliteEngine, PostgresEngine]) -> None:
+    memories: list[Memory] = []
+    with ExitStack() as opened:
+        for engine in engines:
+            clock = iter(NOW + timedelta(minutes=minute) for minute in range(100_000))
+            store = opened.enter_context(closing(engine.observations()))
+            memory = Memory(store, clock=lambda clock=clock: next(clock))  # type: ignore[misc]
+            for at, text in enumerate(paragraphs()):
+                origin = ObservationOrigin(f"project-{at % 3}", None, f"session-{at // 20}")
+                memory.remember(Draft(text, "finding"), origin)
+            memories.append(Memory(store, clock=lambda: NOW + timedelta(days=90)))
+        sqlite, postgres = memories
+        for project in ("project-1", "all"):
+            answers = {question: asked_memory(sqlite, question, project) for question in questions()}
+            assert {question: asked_memory(postgres, question, project) for question in answers} == answers
+            assert sum(map(len, answers.values())) > 5 * QUESTIONS, "hardly anything was found"
+
+
+def asked_memory(memory: Memory, question: str, project: str) -> list[tuple[str, float]]:
+    hits = memory.search(question, project, limit=10).hits
+    return rounded([(hit.observation.text, hit.score) for hit in hits])

@@ -1,0 +1,192 @@
+"""Rows that are kept in memory: of one state, within bounds, and only for whom the database shows the project."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.confinement import Confinement, confined
+from deltos.store.code import FileScope
+from deltos.store.postgres.database import PostgresDatabase
+from deltos.store.postgres.projects import PostgresProjects
+from deltos.store.postgres.row_cache import CacheBudget, CachedState, ProjectRowCache
+from tests.postgres_server import empty_database, role_url
+from tests.store.test_project import add_code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deltos.store.project import ProjectStore
+
+OURS, THEIRS = Path("/src/ours"), Path("/src/theirs")
+
+
+@pytest.fixture
+def database() -> Iterator[PostgresDatabase]:
+    """As the role of servers, which row-level security holds."""
+    empty_database()
+    with closing(PostgresDatabase(role_url(), migrations=None)) as opened:
+        yield opened
+
+
+def _with_code(database: PostgresDatabase, root: Path, words: str) -> ProjectStore:
+    store = PostgresProjects(lambda: database).store_of(root)
+    with store.writing() as writer:
+        add_code(writer, "a.py", "Walrus", words)
+        writer.set_meta({"complete": "1"})
+    return store
+
+
+def _bodies(store: ProjectStore, words: Sequence[str]) -> list[str]:
+    with store.code.snapshot():
+        found = store.code.match_chunks(words, [], FileScope(), limit=5)
+        return [each.body for each in store.code.chunk_words([match.chunk_id for match in found]).values()]
+
+
+def _statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    statements: list[str] = []
+    real = PostgresDatabase.query
+
+    def query(self: PostgresDatabase, sql: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
+        statements.append(sql)
+        return real(self, sql, values)
+
+    monkeypatch.setattr(PostgresDatabase, "query", query)
+    return statements
+
+
+def test_a_second_query_reads_only_the_version(database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = _with_code(database, OURS, "tusk")
+    assert _bodies(store, ["tusk"]) == ["tusk"]
+    statements = _statements(monkeypatch)
+    assert _bodies(store, ["tusk"]) == ["tusk"]
+    assert ["version" in sql for sql in statements] == [True]  # nothing else
+
+
+def test_rows_of_an_earlier_version_are_not_returned(database: PostgresDatabase) -> None:
+    store = _with_code(database, OURS, "tusk")
+    assert _bodies(store, ["tusk"]) == ["tusk"]
+    assert _bodies(store, ["flipper"]) == []  # that there is none is kept too
+    with store.writing() as writer:
+        add_code(writer, "b.py", "Seal", "flipper tusk")
+    assert sorted(_bodies(store, ["tusk"])) == ["flipper tusk", "tusk"]
+    assert _bodies(store, ["flipper"]) == ["flipper tusk"]
+
+
+def test_a_snapshot_of_an_earlier_version_keeps_seeing_it(database: PostgresDatabase) -> None:
+    store = _with_code(database, OURS, "tusk")
+
+    def write_and_ask() -> list[str]:
+        with store.writing() as writer:
+            add_code(writer, "b.py", "Seal", "flipper")
+        return _bodies(store, ["flipper"])
+
+    with ThreadPoolExecutor(1) as other_thread, store.code.snapshot():
+        assert store.code.file_count(FileScope()) == 1
+        assert other_thread.submit(write_and_ask).result() == ["flipper"]
+        assert store.code.file_count(FileScope()) == 1
+        assert _bodies(store, ["flipper"]) == []
+    assert store.code.file_count(FileScope()) == 2
+    assert _bodies(store, ["flipper"]) == ["flipper"]
+
+
+def test_cached_rows_are_not_returned_to_a_caller_without_rights(database: PostgresDatabase) -> None:
+    ours, theirs = _with_code(database, OURS, "tusk"), _with_code(database, THEIRS, "secret")
+    assert _bodies(theirs, ["secret"]) == ["secret"]
+    assert theirs.facts().is_complete
+    with confined(Confinement((OURS,))):  # the application's checks would not let him come so far
+        assert _bodies(ours, ["tusk"]) == ["tusk"]
+        assert _bodies(theirs, ["secret"]) == []
+        assert not theirs.facts().is_complete
+        ours.prefetch([theirs])
+        assert not theirs.facts().is_complete
+        with ours.code.snapshot(), theirs.code.snapshot():
+            assert theirs.code.chunk_count() == 0
+            assert theirs.code.document_frequencies(["secret"]) == {}
+    with confined(Confinement((THEIRS,))):
+        assert _bodies(theirs, ["secret"]) == ["secret"]
+    assert _bodies(theirs, ["secret"]) == ["secret"]
+
+
+def test_a_prefetch_for_one_caller_is_not_used_for_another(database: PostgresDatabase) -> None:
+    ours, theirs = _with_code(database, OURS, "tusk"), _with_code(database, THEIRS, "secret")
+    assert theirs.facts().is_complete
+    ours.prefetch([theirs])
+    with confined(Confinement((OURS,))):
+        assert not theirs.facts().is_complete
+
+
+def test_a_prefetch_of_several_projects_respects_the_rights_of_the_caller(
+    database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = _with_code(database, OURS, "tusk secret"), _with_code(database, THEIRS, "secret")
+
+    def prefetched_counts() -> list[list[int]]:
+        with ours.code.snapshot(), theirs.code.snapshot():
+            ours.code.prefetch([theirs.code], ["secret"], ["walrus"], limit=5)
+            statements = _statements(monkeypatch)
+            found = [
+                [
+                    len(store.code.match_chunks(["secret"], [], FileScope(), limit=5)),
+                    len(store.code.definitions_named(["walrus"], FileScope(), limit=5)),
+                ]
+                for store in (ours, theirs)
+            ]
+            assert not [sql for sql in statements if "FROM definition" in sql or "FROM word " in sql] or found[1] == [0, 0]
+            return found
+
+    with confined(Confinement((OURS,))):
+        assert prefetched_counts() == [[1, 1], [0, 0]]
+    assert prefetched_counts() == [[1, 1], [1, 1]]
+    with confined(Confinement((OURS,))):
+        assert prefetched_counts() == [[1, 1], [0, 0]]
+
+
+def test_a_prefetch_is_not_used_after_a_write(database: PostgresDatabase) -> None:
+    ours, theirs = _with_code(database, OURS, "tusk"), _with_code(database, THEIRS, "secret")
+    ours.prefetch([theirs])
+    with theirs.writing() as writer:
+        writer.set_meta({"complete": ""})
+    assert not theirs.facts().is_complete
+    assert ours.facts().is_complete
+
+
+def test_the_cache_stays_within_its_budget() -> None:
+    budget = CacheBudget(max_bytes=100_000)
+    states = [CachedState(version, budget) for version in range(10)]
+    for state in states:
+        for first in range(0, 100, 10):
+            state.rows("text", range(first, first + 10), lambda keys: dict.fromkeys(keys, "x" * 500), len)
+            assert budget.used_bytes <= 100_000
+    assert states[-1].has("text", 99)
+    assert not states[0].has("text", 0)
+    for state in states:
+        budget.forget(state)
+    assert budget.used_bytes == 0
+
+
+def test_rows_larger_than_the_budget_are_returned_but_not_cached() -> None:
+    budget = CacheBudget(max_bytes=1_000)
+    state = CachedState(1, budget)
+    assert state.rows("text", [1], lambda _: {1: "x" * 5_000}, len) == {1: "x" * 5_000}
+    assert not state.has("text", 1)
+    assert budget.used_bytes == 0
+
+
+def test_a_newer_version_replaces_an_older_one_but_not_vice_versa() -> None:
+    budget = CacheBudget()
+    cache = ProjectRowCache(budget)
+    first = cache.at(1)
+    assert first is not None
+    assert cache.at(1) is first
+    first.put("text", {1: "a"}, len)
+    used = budget.used_bytes
+    first.put("text", {1: "a"}, len)
+    assert budget.used_bytes == used  # known already
+    assert cache.at(2) is not first
+    assert budget.used_bytes == 0
+    assert cache.at(1) is None

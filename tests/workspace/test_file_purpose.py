@@ -1,0 +1,19 @@
+"""What a file is for, as far as its path tells."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltos.workspace.file_purpose import is_test
+
+
+@pytest.mark.parametrize(
+    "path", ["tests/a.py", "a/test_b.py", "a/b_test.go", "a/b.spec.ts", "FooTest.java", "conftest.py"]
+)
+def test_tests_are_recognised_by_path(path: str) -> None:
+    assert is_test(path)
+
+
+@pytest.mark.parametrize("path", ["src/attest.py", "contest/a.py", "latest.ts", "src/testament.c"])
+def test_other_files_are_not_tests(path: str) -> None:
+    assert not is_test(path)
