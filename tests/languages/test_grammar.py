@@ -1,13 +1,15 @@
-"""Grammars load, parse, and do not hang."""
+"""Grammars load and parse, and do not hang."""
 
 from __future__ import annotations
 
 import dataclasses
 
 import pytest
+import tree_sitter
 from fuzz.corpus import REGRESSIONS
 
 from deltos.languages import grammar
+from deltos.languages.c_macros import mask_macros
 from deltos.languages.outline import outline
 from deltos.languages.table import LANGUAGES, Language, language
 
@@ -26,7 +28,7 @@ def test_the_self_test_reports_problems(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(grammar, "LANGUAGES", (missing, broken, Language("lines only")))
     assert grammar.self_test() == ["broken: the sample does not parse"]
     assert grammar.missing_grammars() == ["missing"]
-    assert grammar.parse(missing, b"func f() {}") is None, "it is read by lines"
+    assert grammar.parse(missing, b"func f() {}") is None, "it has no grammar"
 
 
 def test_a_language_without_a_grammar_has_no_tree() -> None:
@@ -39,6 +41,19 @@ def test_ten_thousand_brackets_can_be_parsed(chosen: Language, source: bytes) ->
     tree = grammar.parse(chosen, source, limit_seconds=0.05)
     assert tree is not None
     outline(chosen, tree, source)
+
+
+@pytest.mark.parametrize("chosen", PARSED, ids=lambda language: language.name)
+def test_reading_in_pieces_gives_the_tree_of_the_whole_file_wherever_a_character_lies(chosen: Language) -> None:
+    parser = tree_sitter.Parser(grammar._grammar(chosen.grammar))
+    word = "é✗🙂"
+    for shift in range(len(word.encode())):
+        source = (
+            f'{" " * shift}"{word * 30}" {word * 30}\n{word * 30}: "{word * 30}"\n'.encode() + chosen.sample.encode()
+        )
+        read = mask_macros(source) if chosen.macros else source
+        tree, whole = parser.parse(grammar._Source(read, 60).read), parser.parse(read)
+        assert str(tree.root_node) == str(whole.root_node), shift
 
 
 def test_after_the_time_limit_the_rest_is_not_parsed() -> None:

@@ -26,6 +26,8 @@ READ_BYTES = 512  # small, so that a slow parse is noticed soon
 READ_BYTES_LATER = 64  # predicates of queries read short names only
 _FILLER = b"\x01" * READ_BYTES  # not a token of any grammar, and not white space, which a scanner would skip repeatedly
 _CELL_BYTES = 128  # repeated reads end at a multiple of this
+_MAX_CONTINUATION_BYTES = 3  # of one character in UTF-8
+_CONTINUATION = bytes(range(0x80, 0xC0))
 LIMIT_SECONDS = 0.04
 LIMIT_SECONDS_PER_BYTE = 1e-5  # 30 times the time of an ordinary file
 _MAX_STRAY_TOKENS = 1000  # in one run, see `stray_token_runs`
@@ -191,7 +193,7 @@ class _Source:
             return _FILLER[: max(0, min(READ_BYTES, self._end - offset))]
         if offset < self._read_to:
             return self._read_again(offset)
-        piece = self._data[offset : min(offset + READ_BYTES, self._end)]
+        piece = self._data[offset : self._character_end(min(offset + READ_BYTES, self._end))]
         self._read_to = max(self._read_to, offset + len(piece))
         return piece
 
@@ -199,8 +201,13 @@ class _Source:
         piece = self._again.get(offset)
         if piece is None:
             cell_end = offset - offset % _CELL_BYTES + _CELL_BYTES
-            piece = self._again[offset] = self._data[offset : min(cell_end, self._read_to)]
+            piece = self._again[offset] = self._data[offset : self._character_end(min(cell_end, self._read_to))]
         return piece
+
+    def _character_end(self, offset: int) -> int:
+        """Return the end of the character that an offset is in: the parser does not join the parts of a split one."""
+        rest = self._data[offset : min(offset + _MAX_CONTINUATION_BYTES, self._end)]
+        return offset + len(rest) - len(rest.lstrip(_CONTINUATION))
 
 
 @cache

@@ -11,6 +11,7 @@ import pytest
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph import resolution_process
 from deltos.domains.graph.index import GraphIndexer
+from deltos.domains.graph.search import GraphSearch
 from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.projects import Projects
 from tests.files_of import project_database
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.workspace.project_index import ProjectIndex
 
-PATIENCE_SECONDS = 60
+TIMEOUT_SECONDS = 60
 SOON_SECONDS = 0.5  # of CPU time: ten times what the good files take
 # Each type is twice as large as the previous one.
 ENDLESS = (
@@ -47,7 +48,7 @@ GOOD: dict[str, str | bytes] = {
 
 
 @pytest.fixture
-def index(tmp_path: Path, workers: Workers) -> Iterator[ProjectIndex]:
+def index(tmp_path: Path, workers: ProcessPool) -> Iterator[ProjectIndex]:
     """Yield the index of a project with good files."""
     root = write_files(tmp_path / "root", GOOD)
     indexers = (CodeIndexer(), GraphIndexer())
@@ -85,7 +86,7 @@ def test_a_file_that_takes_too_long_is_stopped_and_reported_and_the_others_are_r
     write_files(index.project.root, {"other.ts": "import { good } from './good';\ngood();\n"})
     again = threading.Thread(target=index.index, daemon=True)
     again.start()
-    again.join(PATIENCE_SECONDS)
+    again.join(TIMEOUT_SECONDS)
     assert not again.is_alive()
     assert index.index().errors == [error]
     assert ("other.ts", 2) in edges(index)
@@ -101,6 +102,9 @@ def test_a_file_that_breaks_the_resolver_is_reported_and_the_others_are_resolved
     assert error.startswith("m_deep.py: could not be resolved by the graph")
     assert "RecursionError" in error
     assert edges(index) >= GOOD_EDGES
+    search = GraphSearch(index.store, index.project.root)
+    unread = {name: search.references(search.targets(name)[0]).unread_files for name in ("wrap", "called")}
+    assert unread == {"wrap": ("m_deep.py (not resolved)",), "called": ()}
     write_files(index.project.root, {"m_deep.py": "from good import called\n\ncalled()\n"})
     assert index.index().errors == []
     assert edges(index) == {*GOOD_EDGES, ("m_deep.py", 3)}
@@ -110,7 +114,7 @@ def test_after_too_many_failures_the_remaining_files_of_the_languages_are_skippe
     index: ProjectIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resolution_process, "CPU_SECONDS", SOON_SECONDS)
-    monkeypatch.setattr(resolution_process, "MOST_STOPPED", 1)
+    monkeypatch.setattr(resolution_process, "MAX_STOPPED_FILES", 1)
     write_files(index.project.root, {"m_endless.ts": ENDLESS})
     errors = index.index().errors
     assert [error.partition(":")[0] for error in errors] == ["m_endless.ts", "zoo.ts"]
@@ -122,7 +126,7 @@ def test_skipped_files_are_resolved_once_the_failing_files_are_deleted(
     index: ProjectIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resolution_process, "CPU_SECONDS", SOON_SECONDS)
-    monkeypatch.setattr(resolution_process, "MOST_STOPPED", 1)
+    monkeypatch.setattr(resolution_process, "MAX_STOPPED_FILES", 1)
     write_files(index.project.root, {"m_endless.ts": ENDLESS})
     index.index()
     assert ("zoo.ts", 2) not in edges(index)
@@ -153,7 +157,7 @@ def index_or_give_up(index: ProjectIndex) -> list[str]:
     errors: list[list[str]] = []
     thread = threading.Thread(target=lambda: errors.append(index.index().errors), daemon=True)
     thread.start()
-    thread.join(PATIENCE_SECONDS)
+    thread.join(TIMEOUT_SECONDS)
     (found,) = errors
     return found
 
@@ -197,7 +201,7 @@ def test_skipped_files_are_resolved_once_a_dependency_of_the_failing_file_is_fix
     index: ProjectIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resolution_process, "CPU_SECONDS", SOON_SECONDS)
-    monkeypatch.setattr(resolution_process, "MOST_STOPPED", 1)
+    monkeypatch.setattr(resolution_process, "MAX_STOPPED_FILES", 1)
     doubling = "export function pair<T>(x: T): [T, T] { return [x, x] }\n"
     write_files(index.project.root, {"dependency.ts": doubling, "user.ts": PAIRS})
     assert [error.partition(":")[0] for error in index.index().errors] == ["user.ts", "zoo.ts"]

@@ -57,6 +57,7 @@ _MAX_NAMED_LINES = 8
 _MAX_MENTIONS_READ = 500  # mentions whose lines are read to count arguments; with more, the count is not compared
 _MAX_OTHER_USES = 5_000  # uses of other definitions of a name; with more, the text is not compared
 _UNREAD_REASONS = frozenset({"too large", "unreadable", "failed"})  # why a skipped file may still contain code
+_GRAPH_FAILURES = frozenset({"", "graph", "graph/edges"})  # indexers without which edges of a file are missing
 _CALLABLE = frozenset({"function", "method", "component"})
 _C_SUFFIXES = (".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh")
 _SEPARATE_NAME_SUFFIXES = (".java", ".php")  # languages in which a field, a method and a type may share a name
@@ -598,13 +599,18 @@ class GraphSearch:
         return dict(Counter("." + path.rpartition(".")[2] for path in hiding).most_common())
 
     def _unread_files(self, target: Target) -> tuple[str, ...]:
-        """Return the files that may use a target but were not indexed completely, each with the reason."""
+        """Return the files that contain a target's name but were not indexed completely, each with the reason."""
         skipped = [
             (each.path, each.reason) for each in self._files.skipped().values() if each.reason in _UNREAD_REASONS
         ]
-        failed = [(each.path, "indexing failed") for each in self._files.failures() if each.indexer == "graph"]
-        found = {path: reason for path, reason in (*failed, *skipped) if _is_code_of(path, target.first.path)}
-        return tuple(f"{path} ({reason})" for path, reason in sorted(found.items()))
+        failed = [
+            (each.path, "not resolved" if each.indexer == "graph/edges" else "indexing failed")
+            for each in self._files.failures()
+            if each.indexer in _GRAPH_FAILURES
+        ]
+        code = {path: reason for path, reason in (*failed, *skipped) if _is_code_of(path, target.first.path)}
+        found = self.source.files_with(target.first.name, code)
+        return tuple(f"{path} ({code[path]})" for path in sorted(found))
 
     def _decorators(self, target: Target) -> tuple[Decorator, ...]:
         """Return the decorators of a target that may register it with a framework."""

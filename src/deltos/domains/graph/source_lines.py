@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from deltos.errors import FileRefused
-from deltos.workspace.admission import admit, read_source, to_utf8
+from deltos.workspace.admission import MAX_CODE_BYTES, admit, read_source, to_utf8
 from deltos.workspace.source_tree import source_tree
 from deltos.workspace.sync import is_stale
 from deltos.workspace.walk import stamp
@@ -77,6 +77,17 @@ class SourceLines:
                 if data:
                     found[path] = data.decode("utf-8", "replace")
         return found
+
+    def files_with(self, name: str, paths: Iterable[str]) -> list[str]:
+        """Return the files that contain a name, and those that cannot be read to their end, changed or not."""
+        wanted = name.encode("utf-8")
+        with source_tree(self._root, self._files) as tree:
+            contents = {path: read_source(tree, path) for path in paths}
+        return [
+            path
+            for path, data in contents.items()
+            if data is None or len(data) > MAX_CODE_BYTES or wanted in to_utf8(data)
+        ]
 
     def _current(self, tree: SourceTree, path: str) -> bytes:
         """Return the content of a file if it equals the indexed one, judged by its stamp or, in doubt, by its hash."""

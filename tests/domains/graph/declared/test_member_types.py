@@ -905,3 +905,45 @@ TEST_F(Fix, Set) { // -> Fix
 """,
         }
     )
+
+
+def test_calling_a_go_function_value_gives_the_result_of_its_type() -> None:
+    check_files(
+        {
+            "a.go": """package a
+
+type Matcher struct{}
+
+func (m Matcher) Match() {} // -> Matcher
+
+type Factory func(int) (Matcher, error) // -> Matcher
+
+func use(fac any, make func() Matcher) { // -> Matcher
+	f, ok := fac.(Factory) // -> Factory
+	m, err := f(1)
+	m.Match() // -> Matcher.Match
+	made := make()
+	made.Match() // -> Matcher.Match
+}
+"""
+        }
+    )
+
+
+def test_calling_a_rust_tuple_field_leaves_the_file_resolved() -> None:
+    check_files(
+        {
+            "src/lib.rs": """pub struct Store;
+
+impl Store { // -> Store
+    pub fn open(&self) {}
+}
+
+fn use_it(pair: (fn() -> Store, Store)) { // -> Store
+    pair.1.open(); // -> Store.open
+    (pair.0)().open(); // -> Store.open
+    trace!(pair.0().x);
+}
+"""
+        }
+    )

@@ -21,6 +21,7 @@ from deltos.domains.graph.declared.facts import (
     SourceBody,
     SourceInterface,
     TopDefinition,
+    called,
 )
 from deltos.domains.graph.declared.grammars import GRAMMARS, GrammarTable
 from deltos.domains.graph.declared.imports import read_import, read_package
@@ -343,7 +344,7 @@ class _SourceReader:
         key = self._spans.key_at(line)
         if name is None or key.rpartition(".")[2] != self._node_text.text(name):
             return
-        if node.type == "type_alias" or text.startswith(("[]", "{}", "chan")):
+        if node.type == "type_alias" or text.startswith(("[]", "{}", "chan", "fn")):
             self._scope(key).returns = text
 
     def _read_tuple_fields(self, node: tree_sitter.Node) -> None:
@@ -759,7 +760,7 @@ class _SourceReader:
                 name = self._node_text.text(token)
                 start = (name,) if joined else self._environment.value(name) or (name,)
                 path = (*path, *start) if joined else start
-                path = (*path[:-1], f"{path[-1]}()") if is_call else path
+                path = called(path) if is_call else path
             elif token.type == "integer_literal" and path:
                 path = (*path, self._node_text.text(token))
             elif token.type not in (".", "::"):

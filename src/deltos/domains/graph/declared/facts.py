@@ -18,6 +18,8 @@ KEY = "[k]"
 """The step from a map to its keys."""
 UNWRAPPED = "unwrap()"
 """The step of Rust's `?` operator and of the patterns `Some(x)` and `Ok(x)`."""
+CALLED = "()"
+"""The step from a function value to its result."""
 TYPE_SIGN = ":"
 """Prefix of a first step that is a written type and not a name."""
 
@@ -36,6 +38,13 @@ AccessPath: TypeAlias = tuple[str, ...]
 Calls end in parentheses; `#0` is the first of several results. Variables are replaced by the paths of their values, so
 a path starts at a name that no local scope binds.
 """
+
+
+def called(path: AccessPath) -> AccessPath:
+    """Return the path of the result of a call of a value: a member is called by its name, any other value as such."""
+    last = path[-1]
+    is_member = last[:1] in "_$@" or last[:1].isalpha()
+    return (*path[:-1], f"{last}()") if is_member and not last.endswith("()") else (*path, CALLED)
 
 
 class TopDefinition(Node, frozen=True):

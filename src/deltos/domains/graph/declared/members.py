@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.declared.facts import (
     ANONYMOUS_STRUCT,
     CALLABLE,
+    CALLED,
     DOCUMENTED,
     ELEMENT,
     KEY,
@@ -306,7 +307,7 @@ class Members:
         """Return the type of a step from a type of the project."""
         if step == "#0":
             return found
-        if step in (ELEMENT, KEY, UNWRAPPED) or step.startswith("#"):
+        if step in (ELEMENT, KEY, UNWRAPPED, CALLED) or step.startswith("#"):
             return self._held_type(found, owner, step, depth)
         member = self._type_of_member(found, step, depth)
         if member.owner is None and not member.name and step.removesuffix("()") in UNWRAPPING_METHODS:

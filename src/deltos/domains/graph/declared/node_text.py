@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.declared.facts import ANONYMOUS_STRUCT, ELEMENT, TYPE_SIGN, UNKNOWN, UNWRAPPED
+from deltos.domains.graph.declared.facts import ANONYMOUS_STRUCT, ELEMENT, TYPE_SIGN, UNKNOWN, UNWRAPPED, called
 from deltos.domains.graph.declared.grammars import GRAMMARS
 from deltos.domains.graph.declared.phpdoc import SCALARS
 
@@ -219,8 +219,9 @@ class NodeText:
                 return [self._last(first) + suffix], None
             return [self._last(parts[-1]) + suffix, *map(self._last, reversed(parts[:-1]))], first
         receiver, name = self.member_parts(node, kind)
-        is_called = self._grammar.calls.get(kind) in ("name", "method")
-        return [self._last(name) + ("()" if is_called else suffix)], receiver
+        last = (self._last(name),)
+        is_called = suffix or self._grammar.calls.get(kind) in ("name", "method")
+        return [*reversed(called(last) if is_called else last)], receiver
 
     def _from_type(self, node: tree_sitter.Node | None, steps: list[str]) -> AccessPath:
         """Return the path that begins with a written type."""
@@ -236,7 +237,7 @@ class NodeText:
         if bound is None or (suffix and self._grammar.has_function_names):
             return (name + suffix, *reversed(steps))
         if suffix:
-            bound = (*bound[:-1], bound[-1] + "()") if not bound[-1].endswith(("()", ">")) else (UNKNOWN,)
+            bound = called(bound)
         if len(bound) + len(steps) > _MAX_PATH_STEPS:
             return (UNKNOWN, *reversed(steps))
         return (*bound, *reversed(steps))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.graph.declared.facts import ANONYMOUS_STRUCT, ELEMENT, KEY, UNKNOWN
+from deltos.domains.graph.declared.facts import ANONYMOUS_STRUCT, CALLED, ELEMENT, KEY, UNKNOWN
 
 if TYPE_CHECKING:
     from deltos.domains.graph.declared.source_files import DefinedSymbol, SourceFile
@@ -84,13 +84,15 @@ def external_step_type(found: ResolvedType, step: str) -> str:
         return next((each.partition("=")[2] for each in arguments if each.startswith(f"{step}=")), UNKNOWN)
     if step == KEY:
         return arguments[0] if name in ("{}", "chan") else UNKNOWN
+    if step == CALLED:
+        return arguments[0] if name == "fn" else UNKNOWN
+    if name == "()":
+        position = step.removeprefix("#")
+        return arguments[int(position)] if position.isdecimal() and int(position) < len(arguments) else UNKNOWN
+    if name == "fn" or (name == "chan" and step != ELEMENT) or step.startswith("#"):
+        return UNKNOWN
     if step == ELEMENT:
-        return _content_type(name, arguments) if name not in ("()", "fn") else UNKNOWN
-    if step.startswith("#"):
-        position = int(step[1:])
-        return arguments[position] if name == "()" and position < len(arguments) else UNKNOWN
-    if name in ("()", "fn", "chan"):
-        return arguments[int(step)] if name == "()" and step.isdigit() and int(step) < len(arguments) else UNKNOWN
+        return _content_type(name, arguments)
     method = step.removesuffix("()")
     if method in ("getKey", "first") and _is_keyed(name):
         return arguments[0]
