@@ -113,6 +113,13 @@ wheels: venv
 bench: venv
 	$(BIN)/python -m benchmarks
 
+# make sweep FOLDER=/var/tmp/sweep LIMIT=50: downloads source packages, checks invariants on them, prints the table.
+FOLDER ?= .sweep
+LIMIT ?= 0
+sweep: venv
+	$(BIN)/python -m benchmarks.sweep $(FOLDER) --limit $(LIMIT)
+	$(BIN)/python -m benchmarks.sweep $(FOLDER) --table
+
 # make fuzz MINUTES=2 TARGET='graph-*': minutes of CPU for each target that fits; fuzz/findings has what broke.
 fuzz: venv
 	$(BIN)/python -m fuzz --minutes $(or $(MINUTES),2) $(if $(TARGET),--target '$(TARGET)')

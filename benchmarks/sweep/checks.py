@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.sweep.names import Definition, definitions
 from deltos.languages.grammar import parse
 from deltos.languages.table import detect
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from benchmarks.sweep.client import Server
+    from benchmarks.sweep.names import Definition
 
 NAMES_PER_LANGUAGE = 40
 FILES_PARSED = 60
@@ -26,6 +26,7 @@ MAX_PARSED_BYTES = 200_000
 _LINE_OF_DEFINITION = re.compile(r"^def (\S+) (.+?):(\d+)-(\d+) ")
 _LINE_OF_USE = re.compile(r"^ ([\d,]+) (\S+) (.*)$")
 _OUTLINE_ENTRY = re.compile(r"^\s+(\d+)-(\d+)(?: (.*))?$")
+_RECEIVER = re.compile(r"(\w*)[)\]]*\s*(?:\.|->)\s*$")
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _KEYWORDS = frozenset(
     "class struct interface enum type func function def fn method trait impl union object namespace module public"
@@ -119,11 +120,11 @@ def _shape(tree: Any) -> list[tuple[str, int, int]]:
             return nodes
 
 
-def sampled(root: Path, seed: int) -> tuple[list[Definition], Counter[str]]:
+def sampled(every: list[Definition], seed: int) -> tuple[list[Definition], Counter[str]]:
     """A sample of ctags' definitions, the same number of each language, and how often each name is defined."""
     by_language: dict[str, list[Definition]] = defaultdict(list)
     counts: Counter[str] = Counter()
-    for definition in definitions(root):
+    for definition in every:
         by_language[definition.language].append(definition)
         counts[definition.simple] += 1
     chosen: list[Definition] = []
@@ -182,14 +183,14 @@ def check_references(
                     shown.add((path, number))
                     holds = _is_line(root, path, number, match[2], match[3])
                     result.check("shown lines", f"{path}:{number}", line, holds=holds)
-            elif (root / line.partition(" (")[0].strip()).is_file():
+            elif len(line) < 250 and (root / line.partition(" (")[0].strip()).is_file():
                 path = line.partition(" (")[0].strip()
         claims = [line for line in text.splitlines()[:6] if "No other uses" in line or "; complete" in line]
         place = f" {each.path}:{each.line}-"
         is_asked = any(line.startswith("def ") and place in line for line in text.splitlines()[:3])
         is_only_one = counts[each.simple] == 1  # else lines with the name may be uses of another definition
         if claims and is_asked and is_only_one and "howing" not in text[:40]:
-            for place in _unlisted(root, each, shown):
+            for place in _missing_lines(root, each, shown):
                 result.check("complete", place, f"{each.simple} of {each.path}:{each.line}", holds=False)
             result.checked["complete"] += 1
 
@@ -208,7 +209,7 @@ def _is_line(root: Path, path: str, number: int, kind: str, shown: str) -> bool:
     return any(actual.startswith(" ".join(form.partition("…")[0].split())) for form in forms if form.strip())
 
 
-def _unlisted(root: Path, each: Definition, shown: set[tuple[str, int]]) -> Iterator[str]:
+def _missing_lines(root: Path, each: Definition, shown: set[tuple[str, int]]) -> Iterator[str]:
     """Lines of code in the same language that have the name and were not listed."""
     pattern = re.compile(rf"(?<![\w$]){re.escape(each.simple)}(?![\w$])")
     language = detect(each.path)
@@ -219,10 +220,20 @@ def _unlisted(root: Path, each: Definition, shown: set[tuple[str, int]]) -> Iter
         data = path.read_bytes()
         if each.simple.encode() not in data:
             continue
-        code = _code_lines(language, data)
-        for number, line in enumerate(code, 1):
-            if pattern.search(line) and (name, number) not in shown and not (name == each.path and number == each.line):
+        for number, line in enumerate(_code_lines(language, data), 1):
+            is_own = (name, number) in shown or (name == each.path and number == each.line)
+            if not is_own and any(_may_refer(each, line[: found.start()]) for found in pattern.finditer(line)):
                 yield f"{name}:{number}"
+
+
+def _may_refer(each: Definition, before: str) -> bool:
+    """Whether a name may refer to a definition, given the text before it.
+
+    `client.close` does not refer to a function `close` outside of classes, unless `client` is its module.
+    """
+    receiver = _RECEIVER.search(before)
+    stem = each.path.rpartition("/")[2].partition(".")[0]
+    return each.is_member or receiver is None or receiver[1] in {stem, *each.path.split("/")[-2:-1]}
 
 
 def _code_lines(language: Any, data: bytes) -> list[str]:
@@ -238,11 +249,21 @@ def _code_lines(language: Any, data: bytes) -> list[str]:
     pending = [tree.root_node]
     while pending:
         node = pending.pop()
-        if "comment" in node.type or ("string" in node.type and not node.named_children):
+        if "comment" in node.type or _is_text(node):
             out[node.start_byte : node.end_byte] = re.sub(rb"[^\n]", b" ", data[node.start_byte : node.end_byte])
         else:
             pending += node.children
     return out.decode("utf-8", "replace").split("\n")
+
+
+def _is_text(node: Any) -> bool:
+    """Whether a node is a string without code in it."""
+    is_string = any(word in node.type for word in ("string", "heredoc", "char_literal", "regex"))
+    return is_string and not any(
+        word in child.type
+        for child in node.named_children
+        for word in ("interpol", "substitution", "expression", "expansion")
+    )
 
 
 def check_hits(result: Result, server: Server, root: Path, sample: list[Definition]) -> None:

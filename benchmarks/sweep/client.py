@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-CALL_SECONDS = 120
+CALL_SECONDS = 600
 
 
 class ServerFailed(Exception):

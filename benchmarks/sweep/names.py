@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,6 +43,15 @@ KINDS = {
     "Erlang": "function",
 }
 _SEPARATORS = {"C++": "::", "Rust": "::", "PHP": "\\", "Ruby": "::", "Perl": "::"}
+_SCRIPTS = frozenset({"JavaScript", "TypeScript"})
+_MODIFIERS = (
+    r"(?:(?:public|private|protected|static|declare|abstract|async|export|default|override|readonly|get|set)\s+|\*\s*)*"
+)
+_WRITTEN = (
+    rf"(?:^|[;}}])\s*{_MODIFIERS}(?:class|function\*?|interface|enum|type)\s+NAME(?![\w$])",
+    r"(?<![\w$])NAME\s*[:=]\s*(?:async\s*)?(?:function(?![\w$])|class(?![\w$])|\([^()]*\)\s*=>|[\w$]+\s*=>)",
+    rf"^\s*{_MODIFIERS}NAME\s*(?:<[^(]*>)?\([^()]*\)[^;=]*\{{\s*$",
+)
 _ANONYMOUS = re.compile(r"(?i)__anon|anonymous|^\W|[<>(){}\s\"'`$*&,|@]")
 
 
@@ -56,6 +65,7 @@ class Definition:
     qualified: str
     path: str
     line: int
+    is_member: bool = False  # of a class, not only of a package or module
 
 
 def definitions(root: Path) -> Iterator[Definition]:
@@ -86,17 +96,35 @@ def _definition(root: Path, tag: dict[str, object]) -> Definition | None:
     if scope and (is_local or _ANONYMOUS.search(scope)):
         return None
     path = str(tag["path"]).removeprefix("./")
-    qualified = _qualified(root, language, kind, name, scope, path)
-    return Definition(language, kind, name, qualified, path, int(str(tag["line"])))
+    is_member = bool(scope) and str(tag.get("scopeKind")) not in {"package", "namespace", "module"}
+    qualified = _qualified(root, language, kind, name, scope, path, is_member=is_member)
+    definition = Definition(language, kind, name, qualified, path, int(str(tag["line"])), is_member)
+    return definition if language not in _SCRIPTS or _is_written(root, definition) else None
 
 
-def _qualified(root: Path, language: str, kind: str, name: str, scope: str, path: str) -> str:
+def _is_written(root: Path, definition: Definition) -> bool:
+    """Whether a line of JavaScript defines the name as a class, a function or a method.
+
+    ctags also reports objects as classes, properties with any value as methods, and named function expressions, whose
+    names exist only within themselves.
+    """
+    lines = _lines_of(root / definition.path)
+    text = lines[definition.line - 1] if definition.line <= len(lines) else ""
+    return any(re.search(form.replace("NAME", re.escape(definition.simple)), text) for form in _WRITTEN)
+
+
+@lru_cache(maxsize=64)
+def _lines_of(path: Path) -> list[str]:
+    return path.read_text("utf-8", "replace").split("\n")
+
+
+def _qualified(root: Path, language: str, kind: str, name: str, scope: str, path: str, *, is_member: bool) -> str:
     """The name as the language writes it."""
     separator = _SEPARATORS.get(language, ".")
     parts = [part for part in re.split(r"::|\\|\.|/", scope) if part]
     prefix = _container(root, language, path)
-    if language == "PHP" and kind == "function" and scope:
-        return f"{separator.join(parts)}::{name}" if len(parts) > 1 else f"{parts[0]}::{name}"
+    if language == "PHP" and is_member:
+        return f"{separator.join(parts)}::{name}"
     if language == "Ruby" and scope and kind in {"method", "singletonMethod"}:
         return f"{separator.join(parts)}{'#' if kind == 'method' else '.'}{name}"
     return separator.join((*prefix, *parts, name))

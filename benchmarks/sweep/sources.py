@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import lzma
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -49,7 +50,7 @@ def is_held_out(name: str) -> bool:
     return int(hashlib.sha256(name.encode()).hexdigest(), 16) % HELD_OUT_SHARE == 0
 
 
-def repositories(folder: Path, *, limit: int = 0) -> Iterator[Repository]:
+def repositories(folder: Path, *, limit: int = 0, download: bool = True) -> Iterator[Repository]:
     """Yield the packages, unpacked below `folder`; one that cannot be downloaded is reported and skipped."""
     listed = tomllib.loads(PACKAGES.read_text("utf-8"))
     names = [(registry, name) for registry, packages in listed.items() for name in packages]
@@ -58,6 +59,8 @@ def repositories(folder: Path, *, limit: int = 0) -> Iterator[Repository]:
     for registry, name in names[: limit or None]:
         root = folder / registry / name.replace("/", "+")
         if not (root / ".complete").exists():
+            if not download:
+                continue
             try:
                 _download(registry, name, root, folder / "cache")
             except (OSError, subprocess.SubprocessError, tarfile.TarError, lzma.LZMAError, ValueError) as exc:
@@ -86,23 +89,35 @@ def _download(registry: str, name: str, root: Path, cache: Path) -> None:
 
 
 def _from_debian(name: str, archives: Path, cache: Path) -> None:
+    """Fetch the original source in the newest version that the mirror serves.
+
+    Mirrors drop files of a suite that their lists still name, so each version of each suite is tried.
+    """
     options = _apt_options(cache)
-    printed = _run(["apt-get", *options, "source", "--print-uris", "--only-source", name], archives)
-    wanted = [line.split()[:2] for line in printed.splitlines() if line.startswith("'")]
-    for _, file in wanted:
-        if file.endswith((".tar.xz", ".tar.gz", ".tar.bz2")) and ".debian." not in file:
-            _run(["apt-get", *options, "source", "--download-only", "--only-source", name], archives)
+    failure: Exception = ValueError("no such source package")
+    for version in _debian_versions(_run(["apt-cache", *options, "showsrc", "--only-source", name], archives), name):
+        command = ["apt-get", *options, "source", "--download-only", "--tar-only", "--only-source", f"{name}={version}"]
+        try:
+            _run(command, archives)
             break
+        except subprocess.SubprocessError as exc:
+            failure = exc
     else:
-        raise ValueError(f"no original source among {len(wanted)} files")
+        raise failure
     for path in archives.iterdir():
-        if ".debian." in path.name or not path.name.endswith((".tar.xz", ".tar.gz", ".tar.bz2", ".tar.zst")):
+        if not path.name.endswith((".tar.xz", ".tar.gz", ".tar.bz2", ".tar.zst")):
             path.unlink()
+
+
+def _debian_versions(printed: str, name: str) -> list[str]:
+    """Versions of a package in the order of `apt-cache showsrc`, without repeats."""
+    stanzas = [dict(re.findall(r"^(Package|Version): (.*)$", each, re.MULTILINE)) for each in printed.split("\n\n")]
+    return list(dict.fromkeys(each["Version"] for each in stanzas if each.get("Package") == name))
 
 
 def _apt_options(cache: Path) -> list[str]:
     """Options for an apt with source lists of its own, so that the machine's lists stay as they are."""
-    state = cache / "apt"
+    state = cache.resolve() / "apt"
     lists = state / "sources.list"
     options = [
         f"-oDir::Etc::SourceList={lists}",
@@ -114,21 +129,22 @@ def _apt_options(cache: Path) -> list[str]:
     if not lists.exists():
         (state / "lists" / "partial").mkdir(parents=True, exist_ok=True)
         (state / "cache" / "archives" / "partial").mkdir(parents=True, exist_ok=True)
-        lists.write_text("\n".join(_source_lines()) + "\n", "utf-8")
+        lists.write_text("\n".join(dict.fromkeys(_source_lines())) + "\n", "utf-8")
         _run(["apt-get", *options, "update", "--quiet"], state)
     return options
 
 
 def _source_lines() -> Iterator[str]:
-    """The machine's Debian archive, as `deb-src` lines."""
+    """The machine's Debian archive, as `deb-src` lines, in its own suite and in the newer ones."""
     for path in (Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("debian*"))):
         text = path.read_text("utf-8") if path.is_file() else ""
         yield from (f"deb-src{line[3:]}" for line in text.splitlines() if line.startswith("deb "))
         for stanza in text.split("\n\n"):
             fields = dict(line.split(": ", 1) for line in stanza.splitlines() if ": " in line and line[0] != "#")
-            for suite in fields.get("Suites", "").split():
-                if "-" not in suite:
-                    yield f"deb-src [signed-by={fields['Signed-By']}] {fields['URIs']} {suite} main"
+            if "Suites" in fields and not fields["URIs"].rstrip("/").endswith("-security"):
+                suite = fields["Suites"].split()[0]
+                for each in (suite, "stable", "testing", "unstable"):
+                    yield f"deb-src [signed-by={fields['Signed-By']}] {fields['URIs']} {each} main"
 
 
 def _from_pypi(name: str, archives: Path, cache: Path) -> None:
