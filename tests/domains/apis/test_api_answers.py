@@ -268,7 +268,7 @@ def test_filters_api_list_by_words(apis: Apis, add: Add, shop: dict[str, Any]) -
     assert listed.startswith("1 of 2 APIs with 'RAIN sun'.")
     assert "- second" in listed
     assert "- first" not in listed
-    with pytest.raises(NotFound, match="None of 2 APIs has 'snow'"):
+    with pytest.raises(NotFound, match="None of 2 APIs contains 'snow'"):
         call(apis, "list_apis", filter="snow")
 
 

@@ -102,9 +102,9 @@ def test_example_query_selects_scalar_fields(apis: Apis, add: Add) -> None:
     assert "| id* | argument | ID |" in shown
     assert "friends(first: Int)*: array of User" in shown
     assert 'curl "$BASE_URL" -H' in shown
-    assert 'query { user(id: \\"ID\\") { id name role } }' in shown
+    assert 'query { user(id: \\"string\\") { id name role } }' in shown
     removed = show_endpoints(apis.library, "graph", Filter(path="removeUser"), page=1, token_budget=5_000).text
-    assert 'removeUser(id: \\"ID\\") }' in removed
+    assert 'removeUser(id: \\"string\\") }' in removed
 
 
 def test_warns_about_words_outside_definitions() -> None:
@@ -314,4 +314,6 @@ def test_warns_about_duplicate_definitions_but_not_extensions() -> None:
         "'Query.a' is defined twice; both definitions were used.",
     )
     many = "\n".join(f"enum E{number} {{ A A }}" for number in range(12))
-    assert read(f"type Query {{ a: Int }}\n{many}").warnings[-1] == "2 more are defined twice; all were read."
+    assert (
+        read(f"type Query {{ a: Int }}\n{many}").warnings[-1] == "2 more are defined twice; all definitions were used."
+    )

@@ -63,7 +63,7 @@ def test_same_title_gives_two_names_and_a_warning(add: Add) -> None:
 
 def test_refuses_a_used_name(add: Add) -> None:
     add(minimal("One"), "mine", "one.yaml")
-    with pytest.raises(BadArgument, match="already an API called 'Mine'"):
+    with pytest.raises(BadArgument, match="An API with the name 'Mine' already exists"):
         add(minimal("Two"), "Mine", "two.yaml")
 
 
@@ -138,7 +138,7 @@ def test_other_files_give_a_clear_error(apis: Apis, tmp_path: Path, content: str
 
 
 def test_refuses_missing_files_and_unsupported_addresses(apis: Apis, tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="no file or folder"):
+    with pytest.raises(NotFound, match="No such file or folder"):
         apis.indexer.add(str(tmp_path / "gone.yaml"))
     with pytest.raises(SourceError, match="no network"):
         apis.indexer.add("https://x.example/openapi.json")

@@ -15,7 +15,7 @@ from deltos.domains.apis.prepare import PreparedDocuments, RawDocument, StoredAp
 from deltos.domains.apis.source import MAX_FILES
 from deltos.domains.apis.tools import render_list
 from deltos.errors import NothingToIndex, ReadingStopped, SourceError
-from deltos.guarded import GuardedParser
+from deltos.isolated_parser import IsolatedParser
 from deltos.store.apis import UnreadRow
 from deltos.store.sqlite.apis import read_unread
 from deltos.store.sqlite.library import SqliteLibrary
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 DEEP = 100_000
 NOT_AGAIN = "It is not tried again until it changes."
@@ -67,7 +67,7 @@ def long_package(parts: int) -> str:
 
 
 @pytest.fixture
-def parser(tmp_path: Path, workers: Workers) -> Iterator[PoisonedParser]:
+def parser(tmp_path: Path, workers: ProcessPool) -> Iterator[PoisonedParser]:
     with closing(SqliteLibrary(tmp_path / "home" / "library.db")) as database:
         parser = PoisonedParser(workers, database.unreadable_content, limits=short_limits)
         parser.log = tmp_path / "hostile.log"
@@ -243,16 +243,16 @@ READ = {
 
 
 @pytest.fixture
-def short(tmp_path: Path, workers: Workers) -> Iterator[Apis]:
+def short(tmp_path: Path, workers: ProcessPool) -> Iterator[Apis]:
     with closing(SqliteLibrary(tmp_path / "short.db")) as database:
-        parser = GuardedParser(workers, database.unreadable_content, limits=short_limits)
+        parser = IsolatedParser(workers, database.unreadable_content, limits=short_limits)
         yield open_apis(database, network=None, parser=parser, clock=lambda: 0.0)
 
 
 @pytest.fixture
-def roomy(tmp_path: Path, workers: Workers) -> Iterator[Apis]:
+def roomy(tmp_path: Path, workers: ProcessPool) -> Iterator[Apis]:
     with closing(SqliteLibrary(tmp_path / "roomy.db")) as database:
-        parser = GuardedParser(workers, database.unreadable_content)
+        parser = IsolatedParser(workers, database.unreadable_content)
         yield open_apis(database, network=None, parser=parser, clock=lambda: 0.0)
 
 

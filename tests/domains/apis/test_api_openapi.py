@@ -119,7 +119,7 @@ def test_ignores_invalid_parts_of_a_document() -> None:
 
 def test_warns_about_unknown_and_missing_versions() -> None:
     assert "OpenAPI 4.0.0 is not a known version" in read("openapi: 4.0.0\npaths: {/a: {get: {}}}\n").warnings[0]
-    assert "names no version" in read("paths: {/a: {get: {}}}\n").warnings[0]
+    assert "has no version" in read("paths: {/a: {get: {}}}\n").warnings[0]
     assert "Swagger 1.2 is not a known version" in read("swagger: 1.2\npaths: {/a: {get: {}}}\n").warnings[0]
 
 
@@ -131,7 +131,7 @@ def test_warns_about_description_without_operations() -> None:
 def test_keeps_equivalent_paths_with_a_warning() -> None:
     description = read("openapi: 3.0.0\npaths:\n  /a/{id}: {get: {}}\n  /a/{name}: {get: {}}\n")
     assert len(description.operations) == 2
-    assert description.warnings == ("1 operation with the method and path shape of another, such as GET /a/{name}.",)
+    assert description.warnings == ("1 operation with the method and path pattern of another, such as GET /a/{name}.",)
 
 
 def test_warns_about_mistakes_in_paths_and_security() -> None:

@@ -151,7 +151,7 @@ def test_truncates_many_alternatives() -> None:
 def test_schema_is_rendered_within_its_budget() -> None:
     schema = {"properties": {f"field_{n}": {"type": "string", "description": "words " * 50} for n in range(300)}}
     text = render_schema("Wide", schema, TARGETS.get, description="About it. " * 500, characters=900)
-    assert len(text) <= 900 + len("\n… (cut)")
+    assert len(text) <= 900 + len("\n… (truncated)")
     assert render_schema("Cat", TARGETS["#/Cat"], TARGETS.get, description="Purrs").splitlines()[0] == "Purrs"
 
 

@@ -220,7 +220,10 @@ def test_warns_about_imports_beyond_the_limit() -> None:
     def read_next(name: str) -> str:
         return f'import "{int(name) + 1}";'
 
-    assert "More than 10,000 imported files; the others were not read." in parse_protobuf('import "1";', read_next).warnings
+    assert (
+        "More than 10,000 imported files; the others were not read."
+        in parse_protobuf('import "1";', read_next).warnings
+    )
 
 
 def test_imports_within_a_folder_match_path_suffixes(apis: Apis, tmp_path: Path) -> None:

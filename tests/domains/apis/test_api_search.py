@@ -20,8 +20,8 @@ from deltos.domains.apis.query import parse_query, strip_opening, synonyms_in_in
 from deltos.domains.apis.render import render_changes
 from deltos.embed.embedders import api_embedder
 from deltos.errors import NotFound
-from deltos.meaning import Meaning
 from deltos.progress import Silent
+from deltos.semantic_index import SemanticIndex
 from deltos.store.sqlite.library import SqliteLibrary
 from deltos.text.words import shared_words
 
@@ -123,7 +123,7 @@ def test_hit_has_citation_and_text(apis: Apis, add: Add) -> None:
     add(PAYMENTS, file_name="pay.yaml")
     hit = apis.searcher.search("create a refund", api_name="payments", types=["endpoint"])[0]
     path, pointer = hit.citation.split("#")
-    assert Path(path).is_file(), "whichever project asks, the citation leads to the file"
+    assert Path(path).is_file(), "the citation leads to the file from every project"
     assert (Path(path).name, pointer) == ("pay.yaml", "/paths/~1v1~1refunds/post")
     assert hit.section.startswith("Payments > refunds > Create a refund")
     assert (hit.type, hit.api_version) == ("endpoint", "7")
@@ -162,7 +162,7 @@ def test_fetches_a_hit_by_its_id(apis: Apis, add: Add) -> None:
     add(PAYMENTS)
     for hit in apis.searcher.search("refund money", limit=20):
         assert apis.searcher.fetch(hit.id).title == hit.title
-    with pytest.raises(NotFound, match="no API part"):
+    with pytest.raises(NotFound, match="No operation or schema"):
         apis.searcher.fetch("api:payments:GET /gone")
     with pytest.raises(NotFound):
         apis.searcher.fetch("api:gone:GET /v1/refunds")
@@ -232,8 +232,8 @@ def test_concurrent_reader_never_sees_a_partial_replacement(apis: Apis, add: Add
 def semantic_apis(tmp_path: Path) -> Iterator[Apis]:
     """The API domain with an embedding model."""
     database = SqliteLibrary(tmp_path / "home" / "library.db")
-    meaning = Meaning(api_embedder(), database.api_vectors)
-    yield open_apis(database, network=None, parser=Here(), clock=lambda: 1.0, meaning=lambda: meaning)
+    semantic_index = SemanticIndex(api_embedder(), database.api_vectors)
+    yield open_apis(database, network=None, parser=Here(), clock=lambda: 1.0, semantic_index=lambda: semantic_index)
     database.close()
 
 

@@ -14,14 +14,14 @@ import pytest
 from deltos.domains.apis.domain import Apis, open_apis
 from deltos.domains.apis.source import Fetched
 from deltos.errors import SourceError
-from deltos.guarded import GuardedParser
+from deltos.isolated_parser import IsolatedParser
 from deltos.store.sqlite.library import SqliteLibrary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 SPEC = "openapi: 3.0.0\ninfo: {title: Remote}\npaths:\n  /a: {$ref: 'paths/a.yaml'}\n  /b: {$ref: 'moved.yaml'}\n"
 SPEC += "  /d: {$ref: '%2F%2F[x/d.yaml'}\n"  # not an address
@@ -93,9 +93,9 @@ def server() -> Iterator[str]:
 
 
 @pytest.fixture
-def online(tmp_path: Path, workers: Workers) -> Iterator[Apis]:
+def online(tmp_path: Path, workers: ProcessPool) -> Iterator[Apis]:
     database = SqliteLibrary(tmp_path / "library.db")
-    parser = GuardedParser(workers, database.unreadable_content)
+    parser = IsolatedParser(workers, database.unreadable_content)
     yield open_apis(database, network=_Loopback(), parser=parser, clock=lambda: 0.0)
     database.close()
 

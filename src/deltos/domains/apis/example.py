@@ -11,16 +11,15 @@ from urllib.parse import quote
 
 from deltos.domains.apis.graphql_call import graphql_document
 from deltos.domains.apis.refs import reference_name
-from deltos.domains.apis.sample import Sampler, kind_of_value
+from deltos.domains.apis.sample import Sampler, author_values, kind_of_value
 from deltos.domains.apis.shell_variable import shell_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from deltos.domains.apis.model import ApiParameter, Content, Json, Operation, Overview, SecurityScheme
     from deltos.domains.apis.outline import Resolve
 
-MAX_AUTHOR_BODY_CHARACTERS = 700  # longer author examples are replaced by a generated body with required fields only
 MAX_GENERATED_CHARACTERS = 6_000
 MAX_FORM_LEVELS = 6
 _NAME_SEPARATORS = str.maketrans("", "", "_- .")
@@ -37,18 +36,17 @@ def example_call(operation: Operation, overview: Overview, resolve: Resolve) -> 
     """Return a curl or grpcurl command for one operation; empty for webhooks and AsyncAPI."""
     if operation.webhook or overview.kind.startswith("AsyncAPI"):
         return ""
+    sampler = Sampler(resolve)
     if overview.kind.startswith("Protocol"):
-        sampler = Sampler(resolve, fills_empty=True)  # servers rarely accept messages without any field
-        message = _compact(sampler.sample_or_empty(operation.bodies[0].schema) if operation.bodies else {})
+        message = _compact(sampler.value(operation.bodies[0].schema) if operation.bodies else {})
         host = operation.server or "$API_HOST"
         host = host if ":" in host else f"{host}:443"
         return f"grpcurl -d {shlex.quote(message)} {host} {shlex.quote(operation.path)}"
     if overview.kind == "GraphQL":
-        query = json.dumps({"query": graphql_document(operation, resolve)})
+        query = json.dumps({"query": graphql_document(operation, sampler)})
         server, content_type = _server(operation, overview), "-H 'Content-Type: application/json'"
         return f'curl "{server}" {content_type} -d {shlex.quote(query)}'
     method = "" if operation.method == "GET" else f"-X {shlex.quote(operation.method)} "
-    sampler = Sampler(resolve)
     body = _body(operation, sampler)
     parts = [f"curl {method}{_url(operation, overview, sampler)}"]
     parts += _auth_headers(operation, overview)
@@ -104,34 +102,19 @@ def _value_or_variable(parameter: ApiParameter | None, name: str, sampler: Sampl
 def _author_value(parameter: ApiParameter, sampler: Sampler) -> str:
     """Return the parameter's example, default or first enum value; empty if there is none or it is a placeholder."""
     schema = sampler.merged(parameter.schema)
-    if kind_of_value(schema) == "array" and isinstance(schema.get("items"), dict):
-        schema = sampler.merged(schema["items"]) if not isinstance(schema.get("example"), str) else schema
-    for name in ("example", "x-example", "default", "const"):
-        if (text := _scalar_text(schema.get(name), schema, sampler)) != "" and not _is_placeholder(text):
-            return text
-    for name in ("examples", "enum"):
-        values = schema.get(name)
-        if isinstance(values, list) and values and (text := _scalar_text(values[0], schema, sampler)) != "":
-            return "" if _is_placeholder(text) else text
-    return ""
+    values: Iterable[Json] = sampler.fitting(author_values(schema), schema)
+    if kind_of_value(schema) == "array":
+        items = sampler.merged(schema.get("items"))
+        values = [each[0] for each in values if isinstance(each, list) and each]
+        values += sampler.fitting(author_values(items), items)
+    texts = (_form_text(each) for each in values if not isinstance(each, (dict, list)))
+    return next((text for text in texts if text and not _is_placeholder(text)), "")
 
 
 def _is_placeholder(text: str) -> bool:
     """Whether an example value is a placeholder for a real value: `{{PAGE_ID}}`, `{id}`, `<id>`."""
     inner = text[1:-1].translate(_NAME_SEPARATORS)
     return text.startswith("{{") or ((text[:1], text[-1:]) in (("{", "}"), ("<", ">")) and inner.isalnum())
-
-
-def _scalar_text(value: Json, schema: dict[str, Json], sampler: Sampler) -> str:
-    """Return a value as text if it is a scalar, or a list of scalars, that fits the schema; empty otherwise."""
-    if isinstance(value, list):
-        value = value[0] if value else None
-    if value is None or isinstance(value, dict):
-        return ""
-    fit_to_schema = sampler.fit_to_schema(value, schema)
-    if not sampler.conforms(fit_to_schema, schema) and kind_of_value(schema) != "array":
-        return ""
-    return _form_text(fit_to_schema)
 
 
 def _server(operation: Operation, overview: Overview) -> str:
@@ -178,7 +161,7 @@ def _body(operation: Operation, sampler: Sampler) -> list[str]:
         return []
     content = _preferred_content(operation.bodies)
     media_type = concrete_media_type(content.media_type, operation.method)
-    value = _body_value(content, Sampler(sampler.resolve, fills_empty="form" in media_type))
+    value = next(sampler.fitting(content.examples, content.schema), None) or sampler.value(content.schema)
     if "form" in media_type:
         is_multipart = "multipart" in media_type
         pairs = list(_form_pairs(value, sampler.merged(content.schema), content.deep, sampler)) if value else []
@@ -190,25 +173,6 @@ def _body(operation: Operation, sampler: Sampler) -> list[str]:
     if len(body) > MAX_GENERATED_CHARACTERS:
         return [header, "-d @body.json"]
     return [header, f"{'--data-raw' if body.startswith('@') else '-d'} {shlex.quote(body)}"]
-
-
-def _body_value(content: Content, sampler: Sampler) -> Json:
-    """Return the shortest suitable example of the author, or a generated value.
-
-    An example is suitable if it is short, fits the schema and is equivalent to the first one; empty examples are used
-    only if there is no other.
-    """
-    written = (sampler.fit_to_schema(example, content.schema) for example in content.examples if example is not None)
-    fitting = [
-        value
-        for value in written
-        if len(_compact(value)) <= MAX_AUTHOR_BODY_CHARACTERS and sampler.conforms(value, content.schema)
-    ]
-    if not fitting:
-        return sampler.sample_or_empty(content.schema)
-    first = next(filter(None, fitting), fitting[0])
-    alike = [value for value in fitting if value and sampler.is_equivalent(first, value, content.schema)]
-    return sampler.trim_to_required(min(alike, key=lambda value: len(_compact(value)), default=first), content.schema)
 
 
 def _encode_body(value: Json, content: Content, media_type: str) -> str:

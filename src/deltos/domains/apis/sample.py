@@ -1,56 +1,50 @@
-"""Sample values for schemas: the author's value if it fits, else a value made from types, formats and limits."""
+"""Sample values for schemas: the author's value if it fits, else required fields with placeholders of their types."""
 
 from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from deltos.domains.apis.pattern_sample import text_matching
 from deltos.domains.apis.refs import MAX_HOPS, reference_name
-from deltos.domains.apis.spec_text import is_true, text_of
+from deltos.domains.apis.spec_text import is_true, mapping, sequence, text_of
 from deltos.errors import BadArgument
-from deltos.pattern import compiled
+from deltos.linear_regex import compile_regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from re import Pattern
 
     from deltos.domains.apis.model import Json
     from deltos.domains.apis.outline import Resolve
 
-MAX_OPTIONAL_FIELDS = 3  # shown if no field is required
 MAX_OPTIONS = 12  # alternatives tried per schema
 MAX_LEVELS = 24
 MAX_STEPS = 4_000  # schema parts visited per sample
-_RESERVED_STEPS = MAX_STEPS // 2  # not available to the search for a smaller alternative
 MAX_AUTHOR_VALUE_CHARACTERS = 700
+MAX_PATTERN_CHARACTERS = 80  # a longer pattern is not shown as a placeholder
 MAX_ITEMS = 50
 MAX_LENGTH = 1_000
+# The first entry with which a format, or the name of a GraphQL scalar, ends.
 _TEXT_BY_FORMAT = {
-    "date-time": "2024-01-01T00:00:00Z",
-    "datetime": "2024-01-01T00:00:00Z",
+    **dict.fromkeys(("date-time", "datetime", "timestamp"), "2024-01-01T00:00:00Z"),
     "date": "2024-01-01",
+    "unix-time": "1704067200",
     "time": "12:00:00Z",
     "duration": "PT1H",
     "uuid": "00000000-0000-0000-0000-000000000000",
     "email": "user@example.com",
-    "uri": "https://example.com",
-    "url": "https://example.com",
+    **dict.fromkeys(("uri", "url"), "https://example.com"),
     "hostname": "example.com",
     "ipv4": "192.0.2.1",
     "ipv6": "2001:db8::1",
     "cidr": "192.0.2.0/24",
-    "byte": "c3RyaW5n",
-    "int64": "1",
-    "uint64": "1",
-    "int32": "1",
-    "unix-time": "1704067200",
+    **dict.fromkeys(("byte", "base64string"), "c3RyaW5n"),
+    **dict.fromkeys(("int32", "int64", "bigint", "decimal"), "1"),
 }
-_MERGED_TIGHTER = {
-    **dict.fromkeys(("minimum", "minLength", "minItems", "minProperties", "exclusiveMinimum"), max),
-    **dict.fromkeys(("maximum", "maxLength", "maxItems", "maxProperties", "exclusiveMaximum"), min),
-}
+# Texts tried for a pattern that the placeholder of the format does not match.
+_TEXTS = ("string", "a", "1", "A", "AA", "1.0", "#000000", "/a", *dict.fromkeys(_TEXT_BY_FORMAT.values()))
 _WELL_KNOWN_VALUES: dict[str, Json] = {
     "Timestamp": "2024-01-01T00:00:00Z",
     "Duration": "1s",
@@ -67,77 +61,63 @@ _WELL_KNOWN_VALUES: dict[str, Json] = {
 }
 _WELL_KNOWN_PREFIX = "#/google.protobuf."
 _CHOICES_KEY = "x-choices"  # key of a merged schema's `oneOf` and `anyOf` lists, each with its keyword
-_AUTHOR_VALUE_KEYS = ("example", "x-example", "default", "const")
-_JSON_TYPE_NAMES = {
-    "bool": "boolean",
-    "int": "integer",
-    "float": "number",
-    "str": "string",
-    "list": "array",
-    "dict": "object",
+_JSON_TYPES: dict[type, str] = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+    type(None): "null",
+}
+_KIND_BY_KEYWORD = {
+    **dict.fromkeys(("properties", "additionalProperties", "required", "minProperties"), "object"),
+    "items": "array",
+    **dict.fromkeys(("pattern", "minLength", "maxLength"), "string"),
+    **dict.fromkeys(("minimum", "maximum"), "number"),
 }
 
 
 def sample(schema: Json, resolve: Resolve) -> Json:
-    """Return a value that fits a schema, with required fields and few others."""
-    return Sampler(resolve).sample_or_empty(schema)
-
-
-class _NoValue:
-    """Marker for "no value": a recursive or read-only schema."""
-
-
-_NO_VALUE = _NoValue()
+    """Return a value that fits a schema, with its required fields or else the first one."""
+    return Sampler(resolve).value(schema)
 
 
 class Sampler:
-    """Generates values for the schemas of one API within a number of steps.
+    """Generates values for the schemas of one API, and checks values against them, within a number of steps."""
 
-    With `fills_empty`, objects get at least one field if possible, because forms cannot express an empty object and
-    protobuf servers rarely accept one.
-    """
-
-    def __init__(self, resolve: Resolve, *, fills_empty: bool = False) -> None:
+    def __init__(self, resolve: Resolve) -> None:
         self.resolve = resolve
-        self._fills_empty = fills_empty
         self._steps = MAX_STEPS
         self._patterns: dict[str, Pattern[bytes] | None] = {}
 
-    def sample_or_empty(self, schema: Json) -> Json:
-        """Return a value that fits a schema, or an empty object."""
-        value = self.value(schema)
-        return {} if value is _NO_VALUE else self.trim_to_required(value, schema)
-
-    def trim_to_required(self, value: Json, schema: Json) -> Json:
-        """Reduce an object of a schema with alternatives to the required fields of the first alternative it fits."""
-        flat = self.merged(schema)
-        if not flat.get(_CHOICES_KEY) or not isinstance(value, dict):
-            return value
-        for joined, _ in _merged_options(flat):
-            if self.conforms(value, joined):
-                required = _sequence(self.merged(joined).get("required"))
-                less = {name: part for name, part in value.items() if name in required}
-                return less if less and self.conforms(less, schema) and self._steps > 0 else value
-        return value
-
-    def value(self, schema: Json, seen: tuple[str, ...] = (), *, is_whole: bool = True) -> Json:
-        """Return a value that fits a schema; with `is_whole`, add optional fields if none is required."""
-        self._steps -= 1
+    def value(self, schema: Json, seen: tuple[str, ...] = ()) -> Json:
+        """Return a value that fits a schema; an empty object for a recursive schema."""
         target = schema.get("$ref") if isinstance(schema, dict) else None
         if isinstance(target, str):
             if target in seen or len(seen) >= MAX_LEVELS:
-                return _NO_VALUE
-            if target.startswith(_WELL_KNOWN_PREFIX) and target.removeprefix(_WELL_KNOWN_PREFIX) in _WELL_KNOWN_VALUES:
-                return _WELL_KNOWN_VALUES[target.removeprefix(_WELL_KNOWN_PREFIX)]
+                return {}
+            if (name := target.removeprefix(_WELL_KNOWN_PREFIX)) != target and name in _WELL_KNOWN_VALUES:
+                return _WELL_KNOWN_VALUES[name]
             seen = (*seen, target)
         flat = self.merged(schema)
-        for given in _author_values(flat):
-            fit_to_schema = self.fit_to_schema(given, flat)
-            if len(_compact(fit_to_schema)) <= MAX_AUTHOR_VALUE_CHARACTERS and self.conforms(fit_to_schema, schema):
-                return fit_to_schema
-        if flat.get(_CHOICES_KEY) and self._steps > 0:
-            return self._sample_alternative(schema, flat, seen, is_whole=is_whole)
-        return self._sample_by_type(flat, seen, is_whole=is_whole)
+        for given in self.fitting(author_values(flat), flat):
+            return given
+        if not flat.get(_CHOICES_KEY):
+            return self._by_type(flat, seen)
+        values = []
+        for value in self._option_values(flat, seen):
+            if self.conforms(value, flat):
+                return value
+            values.append(value)
+        return values[0] if values else {}
+
+    def fitting(self, values: Iterable[Json], schema: Json) -> Iterator[Json]:
+        """Yield those of the author's values that are short and fit the schema, with the types of the schema."""
+        for given in values:
+            value = self.with_types(given, schema)
+            if len(json.dumps(value, default=str)) <= MAX_AUTHOR_VALUE_CHARACTERS and self.conforms(value, schema):
+                yield value
 
     def merged(self, schema: Json) -> dict[str, Json]:
         """Return a schema with references resolved and `allOf` parts merged."""
@@ -154,205 +134,104 @@ class Sampler:
                 known.add(target)
                 pending.insert(0, self.resolve(target))
             _merge(found, part)
-            if isinstance(parts := part.get("allOf"), list):
-                pending.extend(parts[:MAX_ITEMS])
+            pending.extend(sequence(part.get("allOf"))[:MAX_ITEMS])
         return found
 
-    def fit_to_schema(self, value: Json, schema: Json, depth: int = 0) -> Json:
+    def with_types(self, value: Json, schema: Json, depth: int = 0) -> Json:
         """Convert an author's value to the types of its schema and drop read-only fields; YAML scalars are text."""
         flat = self.merged(schema)
         if isinstance(value, dict) and depth < MAX_LEVELS:
-            members = _mapping(flat.get("properties"))
-            members = members or self._members_of_options(flat)
+            members = mapping(flat.get("properties"))
+            for _, options in sequence(flat.get(_CHOICES_KEY)):
+                for option in options[:MAX_OPTIONS]:
+                    members = {**mapping(self.merged(option).get("properties")), **members}
             return {
-                name: self.fit_to_schema(part, members[name], depth + 1) if name in members else part
+                name: self.with_types(part, members[name], depth + 1) if name in members else part
                 for name, part in value.items()
                 if not self._is_read_only(members.get(name))
             }
         if isinstance(value, list) and depth < MAX_LEVELS:
-            return [self.fit_to_schema(part, flat.get("items"), depth + 1) for part in value[:MAX_ITEMS]]
+            return [self.with_types(part, flat.get("items"), depth + 1) for part in value[:MAX_ITEMS]]
         return coerce_to_type(value, flat)
-
-    def _members_of_options(self, flat: dict[str, Json]) -> dict[str, Json]:
-        members: dict[str, Json] = {}
-        for _, options in flat.get(_CHOICES_KEY, ()):
-            for option in options[:MAX_OPTIONS]:
-                members = {**_mapping(self.merged(option).get("properties")), **members}
-        return members
 
     def _is_read_only(self, schema: Json) -> bool:
         return isinstance(schema, dict) and is_true(self.merged(schema).get("readOnly"))
 
-    # ------------------------------------------------------------------ alternatives
+    def _option_values(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Iterator[Json]:
+        """Yield a value for each alternative of the first choice, with the first alternative of the other choices."""
+        base = {name: part for name, part in flat.items() if name != _CHOICES_KEY}
+        first, *others = [options for _, options in flat[_CHOICES_KEY]]
+        for option in sorted(first[:MAX_OPTIONS], key=lambda option: bool(option.get("type") == "null")):
+            target = text_of(option.get("$ref"))
+            if target in seen or self._steps <= 0:
+                continue
+            value = self.value({"allOf": [base, option, *(options[0] for options in others)]}, (*seen, target))
+            yield self._discriminated(value, flat, target)
 
-    def _sample_alternative(
-        self, schema: Json, flat: dict[str, Json], seen: tuple[str, ...], *, is_whole: bool
-    ) -> Json:
-        """Return a value of the first alternative that fits the whole schema, or an equivalent smaller object."""
-        first: Json = _NO_VALUE
-        values = self._option_values(schema, flat, seen, is_whole=is_whole)
-        for value, fits in values:
-            if fits:
-                return self._smallest(value, values, schema)
-            first = value if first is _NO_VALUE else first
-        return first
-
-    def _smallest(self, value: Json, others: Iterator[tuple[Json, bool]], schema: Json) -> Json:
-        """Return the object with the fewest values that is equivalent to the first one.
-
-        A value that is not an object is kept: an empty string or an id instead of an object is often a special case.
-        """
-        if not isinstance(value, dict) or self._steps <= _RESERVED_STEPS:
+    def _discriminated(self, value: Json, flat: dict[str, Json], target: str) -> Json:
+        """Set the discriminator field of a value to the name of its alternative."""
+        discriminator = mapping(flat.get("discriminator"))
+        name, keys = text_of(discriminator.get("propertyName")), mapping(discriminator.get("mapping"))
+        if not (name and target and isinstance(value, dict)):
             return value
-        self._steps -= _RESERVED_STEPS
-        for other, fits in others:
-            if fits and self._steps > 0 and isinstance(other, dict) and 0 < _size(other) < _size(value):
-                value = other if self.is_equivalent(value, other, schema) else value
-        self._steps += _RESERVED_STEPS
-        return value
+        key = next((key for key, mapped in keys.items() if mapped in (target, reference_name(target))), "")
+        return {**value, name: key or value.get(name, reference_name(target))}
 
-    def is_equivalent(self, one: Json, other: Json, schema: Json) -> bool:
-        """Whether two objects agree in all fields with a fixed set of values: `delete` does not replace `create`."""
-        if not isinstance(one, dict) or not isinstance(other, dict):
-            return False
-        flat = self.merged(schema)
-        members = {**self._members_of_options(flat), **_mapping(flat.get("properties"))}
-        differing = (name for name in one.keys() & other.keys() if one[name] != other[name])
-        return not any({"enum", "const", _CHOICES_KEY} & self.merged(members.get(name)).keys() for name in differing)
+    def _by_type(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
+        kind = kind_of_value(flat)
+        if kind == "object" or not (kind or flat.get("format")):
+            return self._object(flat, seen)
+        if kind == "array":
+            return self._array(flat, seen)
+        if kind in ("integer", "number"):
+            return _number(flat, kind)
+        return {"boolean": True, "null": None}[kind] if kind in ("boolean", "null") else self._text(flat)
 
-    def _option_values(
-        self, schema: Json, flat: dict[str, Json], seen: tuple[str, ...], *, is_whole: bool
-    ) -> Iterator[tuple[Json, bool]]:
-        """Yield values of each alternative, and whether they fit the whole schema; later values have more optional
-        fields."""
-        for joined, option in _merged_options(flat):
-            fits = False
-            for extra in (0, MAX_OPTIONAL_FIELDS, MAX_ITEMS):
-                optional = extra or (MAX_OPTIONAL_FIELDS if is_whole else 0)
-                value = _NO_VALUE if fits else self._option_value(joined, option, flat, seen, optional)
-                if value is _NO_VALUE:
-                    break
-                fits = self.conforms(value, schema)
-                yield value, fits
-            if self._steps <= 0:
-                break
-
-    def _option_value(
-        self, joined: Json, option: tuple[Json, ...], flat: dict[str, Json], seen: tuple[str, ...], optional: int
-    ) -> Json:
-        targets = [part["$ref"] for part in option if isinstance(part, dict) and isinstance(part.get("$ref"), str)]
-        if any(target in seen for target in targets):
-            return _NO_VALUE
-        inner = self.merged(joined)
-        if inner.get(_CHOICES_KEY):
-            return self.value(joined, (*seen, *targets), is_whole=False) if len(seen) < MAX_LEVELS else _NO_VALUE
-        for given in _author_values(inner):
-            fit_to_schema = self.fit_to_schema(given, inner)
-            if len(_compact(fit_to_schema)) <= MAX_AUTHOR_VALUE_CHARACTERS and self.conforms(fit_to_schema, inner):
-                return fit_to_schema
-        value = self._sample_by_type(inner, (*seen, *targets), is_whole=optional > 0, optional=optional)
-        return self._discriminated(value, flat, targets)
-
-    def _discriminated(self, value: Json, flat: dict[str, Json], targets: list[str]) -> Json:
-        """Set the discriminator field of a value."""
-        discriminator = _mapping(flat.get("discriminator"))
-        name = text_of(discriminator.get("propertyName"))
-        if not (name and targets and isinstance(value, dict)):
-            return value
-        mapping = _mapping(discriminator.get("mapping"))
-        mapped_keys = [
-            key for key, target in mapping.items() if target in targets or target == reference_name(targets[0])
-        ]
-        known = _mapping(self.merged({"$ref": targets[0]}).get("properties")).get(name)
-        key = mapped_keys[0] if mapped_keys else reference_name(targets[0])
-        return {**value, name: key} if mapped_keys or self.conforms(key, known) else value
-
-    # ------------------------------------------------------------------ values by type
-
-    def _sample_by_type(
-        self, flat: dict[str, Json], seen: tuple[str, ...], *, is_whole: bool, optional: int = MAX_OPTIONAL_FIELDS
-    ) -> Json:
-        match kind_of_value(flat):
-            case "object":
-                return self._object(flat, seen, optional if is_whole else 0)
-            case "array":
-                return self._array(flat, seen)
-            case "boolean":
-                return True
-            case "integer" | "number" as kind:
-                return _number(flat, kind)
-            case "null":
-                return None
-            case "file" | "string" | "bytes" | "ID" | "scalar":
-                return self._text(flat)
-            case _:
-                return {} if not flat.get("format") and is_whole else self._text(flat)
-
-    def _object(self, flat: dict[str, Json], seen: tuple[str, ...], optional: int) -> Json:
-        members = _mapping(flat.get("properties"))
-        required = [name for name in _sequence(flat.get("required")) if isinstance(name, str)]
-        writable = {name: part for name, part in members.items() if not self._is_read_only(part)}
-        chosen = [name for name in writable if name in required]
-        chosen += [name for name in required if name not in members]
+    def _object(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
+        members, extra = mapping(flat.get("properties")), flat.get("additionalProperties")
         minimum = int(_bound(flat, "minProperties") or 0)
-        optional = optional or int(self._fills_empty)
-        if (not chosen and optional) or optional > MAX_OPTIONAL_FIELDS or len(chosen) < minimum:
-            chosen += self._optional(writable, chosen, max(optional, minimum))
-        found: dict[str, Json] = {}
-        oneofs: set[str] = set()
-        for name in chosen[:MAX_LENGTH]:
-            part = members.get(name, flat.get("additionalProperties"))
-            if (group := text_of(_mapping(part).get("x-oneof"))) and group in oneofs:
-                continue  # protobuf: at most one of these
-            oneofs.add(group)
-            value = self.value(part, seen, is_whole=False) if self._steps > 0 else "string"
-            if value is not _NO_VALUE or name in required:
-                found[name] = {} if value is _NO_VALUE else value
+        writable = [name for name, part in members.items() if not self._is_read_only(part)]
+        required = [name for name in sequence(flat.get("required")) if isinstance(name, str)]
+        chosen = [name for name in writable if name in required] + [name for name in required if name not in members]
+        if max(minimum, 1) > len(chosen):
+            optional = sorted(
+                (each for each in writable if each not in chosen), key=lambda each: self._rank(members[each])
+            )
+            chosen += optional[: max(minimum, 1) - len(chosen)]
+        found = {name: self._inner(members.get(name, extra), seen) for name in chosen[:MAX_LENGTH]}
         while len(found) < min(minimum, MAX_ITEMS):
-            found[f"key{len(found) + 1}"] = self._sample_inner(flat.get("additionalProperties"), seen)
+            found[f"key{len(found) + 1}"] = self._inner(extra, seen)
         return found
 
-    def _optional(self, writable: dict[str, Json], chosen: list[str], count: int) -> Iterator[str]:
-        """Yield optional fields to add: deprecated ones last, and only scalar ones to fill an empty object."""
-        rest = [name for name in writable if name not in chosen]
-        if self._fills_empty:
-            rest = [name for name in rest if kind_of_value(self.merged(writable[name])) != "object"] or rest
-        rest.sort(key=lambda name: is_true(_mapping(writable[name]).get("deprecated")))
-        yield from rest[:count]
+    def _rank(self, schema: Json) -> int:
+        """Return the order of an optional field: scalars first, deprecated fields last."""
+        flat = self.merged(schema)
+        return 2 * is_true(flat.get("deprecated")) + (kind_of_value(flat) in ("object", "array", ""))
 
-    def _sample_inner(self, schema: Json, seen: tuple[str, ...]) -> Json:
-        value = self.value(schema, seen, is_whole=False) if isinstance(schema, dict) else "string"
-        return {} if value is _NO_VALUE else value
+    def _inner(self, schema: Json, seen: tuple[str, ...]) -> Json:
+        value = self.value(schema, seen) if isinstance(schema, dict) and self._steps > 0 else "string"
+        return value or ("string" if value == {} and not kind_of_value(self.merged(schema)) else value)
 
     def _array(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
         minimum = min(int(_bound(flat, "minItems") or 0), MAX_ITEMS)
-        maximum = _bound(flat, "maxItems")
-        if maximum == 0 or self._steps <= 0:
-            return []
         items = flat.get("items")
-        first = self.value(items, seen, is_whole=False) if isinstance(items, dict) else "string"
-        if first is _NO_VALUE:
-            return [{}] * minimum
-        if minimum < 2:
-            return [first]
-        return [_vary(first, position, self.merged(items)) for position in range(minimum)]
+        is_recursive = isinstance(items, dict) and items.get("$ref") in seen
+        if not minimum and (is_recursive or _bound(flat, "maxItems") == 0):
+            return []
+        first = self._inner(items, seen)
+        values = [coerce_to_type(each, self.merged(items)) for each in sequence(self.merged(items).get("enum"))]
+        return [first, *(each for each in values if each != first), *[first] * minimum][: max(minimum, 1)]
 
-    def _text(self, flat: dict[str, Json]) -> Json:
-        minimum, maximum = int(_bound(flat, "minLength") or 0), _bound(flat, "maxLength")
-        plain = (
-            "c3RyaW5n" if flat.get("type") == "bytes" else _TEXT_BY_FORMAT.get(text_of(flat.get("format")), "string")
-        )
+    def _text(self, flat: dict[str, Json]) -> str:
+        minimum, maximum = (_bound(flat, name) for name in ("minLength", "maxLength"))
+        length, most = int(min(minimum or 0, MAX_LENGTH)), int(min(maximum or MAX_LENGTH, MAX_LENGTH))
+        given = "byte" if flat.get("type") == "bytes" else text_of(flat.get("format"))
+        placeholder = next((text for name, text in _TEXT_BY_FORMAT.items() if given.lower().endswith(name)), "string")
+        repeated = (each * (1 if len(each) >= length else length // len(each) + 1) for each in (placeholder, *_TEXTS))
+        texts = [each[:most] for each in repeated]
         pattern = flat.get("pattern")
-        candidates = [plain, "string", "a", "1", "https://example.com", "2024-01-01T00:00:00Z", "user@example.com"]
-        if isinstance(pattern, str):
-            candidates += [text_matching(pattern, repeats=repeats) for repeats in (0, 1, 2, 4, 8, 16, minimum)]
-        for candidate in candidates:
-            text = (candidate * (minimum // max(1, len(candidate)) + 1) if len(candidate) < minimum else candidate)[
-                : int(min(maximum, MAX_LENGTH)) if maximum is not None else MAX_LENGTH
-            ]
-            if len(text) >= min(minimum, MAX_LENGTH) and self._matches(pattern, text):
-                return text
-        return text_matching(pattern) if isinstance(pattern, str) else plain
+        shown = f"<{pattern}>" if isinstance(pattern, str) and len(pattern) <= MAX_PATTERN_CHARACTERS else texts[0]
+        return next((each for each in texts if self._matches(pattern, each)), shown)
 
     def _matches(self, pattern: Json, text: str) -> bool:
         """Whether a text matches a pattern; an unsupported pattern matches everything."""
@@ -360,13 +239,11 @@ class Sampler:
             return True
         if pattern not in self._patterns:
             try:
-                self._patterns[pattern] = compiled(pattern)
+                self._patterns[pattern] = compile_regex(pattern)
             except BadArgument:
                 self._patterns[pattern] = None
         known = self._patterns[pattern]
         return known is None or bool(known.search(text.encode()))
-
-    # ------------------------------------------------------------------ validation
 
     def conforms(self, value: Json, schema: Json, depth: int = 0) -> bool:
         """Whether a value fits a schema according to the common keywords."""
@@ -374,57 +251,55 @@ class Sampler:
         if not isinstance(schema, dict) or depth > MAX_LEVELS or self._steps <= 0:
             return True
         flat = self.merged(schema)
-        if value is None:
-            return is_true(flat.get("nullable")) or "null" in _kinds(flat) or not _kinds(flat)
+        if value is None and is_true(flat.get("nullable")):
+            return True
         return (
-            self._fits_type(value, flat)
+            _fits_type(value, flat)
+            and self._fits_text(value, flat)
             and self._fits_members(value, flat, depth)
             and all(
-                self._fits_choice(value, keyword, options, depth) for keyword, options in flat.get(_CHOICES_KEY, ())
+                self._fits_choice(value, keyword, options, depth)
+                for keyword, options in sequence(flat.get(_CHOICES_KEY))
             )
         )
 
-    def _fits_type(self, value: Json, flat: dict[str, Json]) -> bool:
-        kinds, own = _kinds(flat), _JSON_TYPE_NAMES.get(type(value).__name__, "")
-        is_number = own == "integer" and "number" in kinds
-        is_other_text = own == "string" and not kinds & set(
-            _JSON_TYPE_NAMES.values()
-        )  # a format's own: `file`, `bytes`, `ID`
-        if kinds and own not in kinds and not is_number and not is_other_text:
-            return False
-        if (values := _sequence(flat.get("enum"))) and value not in [coerce_to_type(one, flat) for one in values]:
-            return False
-        if "const" in flat and value != coerce_to_type(flat["const"], flat):
-            return False
-        if isinstance(value, str):
-            return _is_within(len(value), flat, "Length") and self._matches(flat.get("pattern"), value)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return _is_number_within(value, flat)
-        return True
+    def _fits_text(self, value: Json, flat: dict[str, Json]) -> bool:
+        return not isinstance(value, str) or self._matches(flat.get("pattern"), value)
 
     def _fits_members(self, value: Json, flat: dict[str, Json], depth: int) -> bool:
         if isinstance(value, list):
-            items = flat.get("items")
-            fits = all(self.conforms(part, items, depth + 1) for part in value[:MAX_ITEMS])
-            return fits and _is_within(len(value), flat, "Items")
+            return all(self.conforms(part, flat.get("items"), depth + 1) for part in value[:MAX_ITEMS])
         if not isinstance(value, dict):
             return True
-        members = _mapping(flat.get("properties"))
-        for name in _sequence(flat.get("required")):
-            if name not in value and not self._is_read_only(members.get(name)):
-                return False
-        extra = flat.get("additionalProperties")
-        for name, part in value.items():
-            inner = members.get(name, extra)
-            if name not in members and (extra is False or extra == "false"):
-                return False
-            if not self.conforms(part, inner, depth + 1) or self._is_read_only(members.get(name)):
-                return False
-        return _is_within(len(value), flat, "Properties")
+        members, extra = mapping(flat.get("properties")), flat.get("additionalProperties")
+        missing = [name for name in sequence(flat.get("required")) if name not in value]
+        if any(not self._is_read_only(members.get(name)) for name in missing):
+            return False
+        if extra in (False, "false") and not value.keys() <= members.keys():
+            return False
+        return all(
+            self.conforms(part, members.get(name, extra), depth + 1) and not self._is_read_only(members.get(name))
+            for name, part in value.items()
+        )
 
     def _fits_choice(self, value: Json, keyword: str, options: list[Json], depth: int) -> bool:
         fitting = sum(self.conforms(value, option, depth + 1) for option in options[:MAX_ITEMS])
         return fitting == 1 if keyword == "oneOf" else fitting >= 1
+
+
+def _fits_type(value: Json, flat: dict[str, Json]) -> bool:
+    """Whether a value has the type, one of the fixed values and the size that a merged schema demands."""
+    kinds, own = _kinds(flat), _JSON_TYPES.get(type(value), "")
+    is_other_text = own == "string" and not kinds & set(_JSON_TYPES.values())  # `file`, `bytes`, `ID`
+    if kinds and own not in kinds and not is_other_text and not (own == "integer" and "number" in kinds):
+        return False
+    fixed = [*sequence(flat.get("enum")), *([flat["const"]] if "const" in flat else [])]
+    if fixed and value not in [coerce_to_type(each, flat) for each in fixed]:
+        return False
+    if isinstance(value, (int, float)):
+        return isinstance(value, bool) or _is_number_within(value, flat)
+    what = {"string": "Length", "array": "Items", "object": "Properties"}.get(own)
+    return what is None or (_bound(flat, f"min{what}") or 0) <= len(value) <= _or_infinite(_bound(flat, f"max{what}"))
 
 
 def coerce_to_type(value: Json, schema: dict[str, Json]) -> Json:
@@ -434,10 +309,8 @@ def coerce_to_type(value: Json, schema: dict[str, Json]) -> Json:
         return str(value).lower() if isinstance(value, bool) else str(value)
     if not isinstance(value, str) or not kinds or "string" in kinds:
         return value
-    if "boolean" in kinds and value.lower() in ("true", "false"):
-        return is_true(value.lower())
     try:
-        found = json.loads(value)
+        found = json.loads(value.lower() if "boolean" in kinds else value)
     except (ValueError, RecursionError):
         return value
     if isinstance(found, float) and "integer" in kinds and found.is_integer():
@@ -452,15 +325,7 @@ def kind_of_value(flat: dict[str, Json]) -> str:
         kind = next((one for one in kind if one != "null"), "null")
     if isinstance(kind, str) and kind != "any":
         return kind
-    if any(name in flat for name in ("properties", "additionalProperties", "required", "minProperties")):
-        return "object"
-    if "items" in flat:
-        return "array"
-    if any(name in flat for name in ("pattern", "minLength", "maxLength")):
-        return "string"
-    if any(name in flat for name in ("minimum", "maximum")):
-        return "number"
-    return ""
+    return next((kind for keyword, kind in _KIND_BY_KEYWORD.items() if keyword in flat), "")
 
 
 def _kinds(flat: dict[str, Json]) -> set[str]:
@@ -468,149 +333,83 @@ def _kinds(flat: dict[str, Json]) -> set[str]:
     return {one for one in (kind if isinstance(kind, list) else [kind]) if isinstance(one, str) and one != "any"}
 
 
-def _author_values(flat: dict[str, Json]) -> Iterator[Json]:
+def author_values(flat: dict[str, Json]) -> Iterator[Json]:
     """Yield the author's values for a schema, most specific first."""
-    for name in _AUTHOR_VALUE_KEYS:
+    for name in ("example", "x-example", "default", "const"):
         if flat.get(name) not in (None, ""):
             yield flat[name]
     for name in ("examples", "enum"):
-        given = flat.get(name)
-        if isinstance(given, list):
-            yield from (one for one in given[:3] if one is not None)
-
-
-def _merged_options(flat: dict[str, Json]) -> Iterator[tuple[Json, tuple[Json, ...]]]:
-    """Yield each alternative merged with the rest of the schema, and the alternative itself."""
-    base = {name: part for name, part in flat.items() if name != _CHOICES_KEY}
-    for option in _combinations(flat[_CHOICES_KEY]):
-        yield {"allOf": [base, *option]}, option
-
-
-def _combinations(choices: list[tuple[str, list[Json]]]) -> Iterator[tuple[Json, ...]]:
-    """Yield every alternative of the first choice, combined with the first alternative of the other choices."""
-    rest = tuple(options[0] for _, options in choices[1:] if options)
-    for option in sorted(choices[0][1][:MAX_OPTIONS], key=lambda option: bool(option.get("type") == "null")):
-        yield (option, *rest)
+        yield from (one for one in sequence(flat.get(name))[:3] if one is not None)
 
 
 def _merge(found: dict[str, Json], part: dict[str, Json]) -> None:
     """Merge one part of a schema into another; stricter limits win."""
     for name, value in part.items():
+        known = found.get(name)
         if name in ("oneOf", "anyOf"):
-            options = [one for one in _sequence(value) if isinstance(one, dict)]
-            if options:
-                found.setdefault(_CHOICES_KEY, [])
-                found[_CHOICES_KEY] = [*found[_CHOICES_KEY], (name, options)]
-        elif name == _CHOICES_KEY:
-            found[_CHOICES_KEY] = [*found.get(_CHOICES_KEY, ()), *value]
+            if options := [one for one in sequence(value) if isinstance(one, dict)]:
+                found[_CHOICES_KEY] = [*sequence(found.get(_CHOICES_KEY)), (name, options)]
+        elif name == _CHOICES_KEY or (name == "required" and isinstance(value, list)):
+            found[name] = [*sequence(known), *value]
         elif name == "properties":
-            found[name] = _merge_members(_mapping(found.get(name)), _mapping(value))
-        elif name == "required" and isinstance(value, list):
-            found[name] = [*_sequence(found.get(name)), *value]
-        elif name in _MERGED_TIGHTER and name in found:
-            one, two = as_number(found[name]), as_number(value)
-            if one is not None and two is not None:
-                found[name] = _MERGED_TIGHTER[name](one, two)
-        elif name == "enum" and isinstance(found.get(name), list) and isinstance(value, list):
-            found[name] = [one for one in found[name] if one in value] or found[name]
-        elif name == "type" and found.get("type") == "number" and value == "integer":
+            old, new = mapping(known), mapping(value)
+            both = {key: {"allOf": [old[key], new[key]]} for key in new if key in old}
+            found[name] = {**old, **new, **both}
+        elif known is not None and name.startswith(("min", "max")):
+            numbers = [number for number in map(as_number, (known, value)) if number is not None]
+            found[name] = (max if name.startswith("min") else min)(numbers, default=known)
+        elif name == "enum" and isinstance(known, list) and isinstance(value, list):
+            found[name] = [one for one in known if one in value] or known
+        elif name not in ("$ref", "allOf") and (known is None or (name == "type" and value == "integer")):
             found[name] = value
-        elif name not in ("$ref", "allOf"):
-            found.setdefault(name, value)
-
-
-def _merge_members(first: dict[str, Json], second: dict[str, Json]) -> dict[str, Json]:
-    both = {name: {"allOf": [first[name], part]} for name, part in second.items() if name in first}
-    return {**first, **second, **both}
-
-
-def _vary(value: Json, position: int, flat: dict[str, Json]) -> Json:
-    """Return a value for a later position of a list, different from the first if that is easy."""
-    values = _sequence(flat.get("enum"))
-    if position < len(values):
-        return coerce_to_type(values[position], flat)
-    if isinstance(value, int) and not isinstance(value, bool) and _is_number_within(value + position, flat):
-        return value + position
-    if isinstance(value, str) and position and "pattern" not in flat and "format" not in flat:
-        return f"{value}{position + 1}"
-    return value
 
 
 def as_number(value: Json) -> float | None:
     """Return a number, also if YAML parsed it as text."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, (int, float)):
-        return value
     try:
-        return float(value) if isinstance(value, str) and len(value) < 40 else None
-    except ValueError:
+        return None if isinstance(value, (bool, list, dict)) or len(str(value)) > 40 else float(value)
+    except (ValueError, TypeError):
         return None
 
 
 def _bound(flat: dict[str, Json], name: str) -> float | None:
     number = as_number(flat.get(name))
-    return number if number is None or (math.isfinite(number) and number >= 0) else None
+    return number if number is not None and math.isfinite(number) and number >= 0 else None
 
 
-def _is_within(size: int, flat: dict[str, Json], what: str) -> bool:
-    minimum, maximum = _bound(flat, f"min{what}"), _bound(flat, f"max{what}")
-    return (minimum is None or size >= minimum) and (maximum is None or size <= maximum)
-
-
-def _limits(flat: dict[str, Json]) -> tuple[float | None, bool, float | None, bool]:
-    """Return minimum, whether it is excluded, maximum, and whether it is excluded, for OpenAPI 3.0 and 3.1."""
-    low, high = as_number(flat.get("minimum")), as_number(flat.get("maximum"))
-    above, below = flat.get("exclusiveMinimum"), flat.get("exclusiveMaximum")
-    excludes_low, excludes_high = is_true(above), is_true(below)
-    if (number := as_number(above)) is not None and (low is None or number >= low):
-        low, excludes_low = number, True
-    if (number := as_number(below)) is not None and (high is None or number <= high):
-        high, excludes_high = number, True
-    return low, excludes_low, high, excludes_high
+def _or_infinite(number: float | None) -> float:
+    return math.inf if number is None else number
 
 
 def _is_number_within(value: float, flat: dict[str, Json]) -> bool:
-    low, excludes_low, high, excludes_high = _limits(flat)
-    if low is not None and (value < low or (excludes_low and value == low)):
-        return False
-    if high is not None and (value > high or (excludes_high and value == high)):
-        return False
+    """Whether a number is within its limits, which OpenAPI 3.0 and 3.1 exclude in different ways."""
+    for limit_name, exclusive_name, sign in (("minimum", "exclusiveMinimum", 1), ("maximum", "exclusiveMaximum", -1)):
+        limit, exclusive = as_number(flat.get(limit_name)), flat.get(exclusive_name)
+        number = as_number(exclusive)
+        if limit is not None and ((value - limit) * sign < 0 or (value == limit and is_true(exclusive))):
+            return False
+        if number is not None and (value - number) * sign <= 0:
+            return False
     step = as_number(flat.get("multipleOf"))
-    return not step or math.isclose(value / step, round(value / step)) if math.isfinite(value) else False
+    return not step or math.isclose(value / step, round(value / step))
 
 
 def _number(flat: dict[str, Json], kind: str) -> float:
     """Return a number within the limits of its schema."""
-    if kind == "integer" and flat.get("format") == "unix-time":
-        return 1704067200
-    low, _, high, _ = _limits(flat)
-    step = as_number(flat.get("multipleOf")) or 0
-    tried = [1 if kind == "integer" else 1.5, 1, 0, step]
-    tried += [edge + more for edge in (low, high) if edge is not None for more in (0, 1, -1, 0.5, -0.5, step)]
-    if low is not None and step:
-        tried.append(math.ceil(low / step) * step)
-    if low is not None and high is not None:
-        tried.append((low + high) / 2)
-    for number in tried:
-        if _is_number_within(number, flat) and (kind != "integer" or float(number).is_integer()):
-            return int(number) if float(number).is_integer() and kind == "integer" else number
-    return tried[0]
-
-
-def _size(value: Json) -> int:
-    """Return the number of scalars in a value."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return sum(map(_size, inner)) if inner else 1
-
-
-def _mapping(value: Json) -> dict[str, Json]:
-    return value if isinstance(value, dict) else {}
-
-
-def _sequence(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
-
-
-def _compact(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str)
+    names = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+    limits = [limit for limit in (as_number(flat.get(name)) for name in names) if limit is not None]
+    step = as_number(flat.get("multipleOf")) or 1
+    tried = [
+        1.5 if kind == "number" else 1,
+        1,
+        0,
+        step,
+        *(math.ceil(limit / step) * step for limit in limits if math.isfinite(limit / step)),
+    ]
+    tried += [limit + more for limit in limits for more in (0, 1, -1)]
+    tried += [(low + high) / 2 for low, high in pairwise(limits)]
+    if flat.get("format") == "unix-time":
+        tried.insert(0, 1704067200)
+    fitting = (each for each in tried if _is_number_within(each, flat))
+    number = next((each for each in fitting if kind == "number" or float(each).is_integer()), tried[0])
+    return int(number) if float(number).is_integer() else number
