@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.search import Target
 from deltos.errors import BadArgument
 from deltos.workspace.changes import changes_since
 from deltos.workspace.file_purpose import is_test
@@ -61,7 +60,7 @@ def analyse_change(search: GraphSearch, files: Sequence[ChangedFile]) -> ChangeI
     uses = search.reader.reference_counts(rows)
     ordered = sorted(rows.values(), key=lambda row: (is_test(row.path), -uses.get(row.node_id, 0)))
     chosen = ordered[:MAX_CHANGED_SYMBOLS]
-    impacts = tuple(search.impact(_target(row)) for row in chosen)
+    impacts = tuple(search.impact(search.target_of(row)) for row in chosen)
     return ChangeImpact(impacts, tuple(bare), len(rows) - len(chosen))
 
 
@@ -76,7 +75,3 @@ def _innermost(symbols: Sequence[Symbol], lines: frozenset[int] | None) -> list[
             inner = min(around, key=lambda row: row.end_line - row.line)
             found[inner.node_id] = inner
     return list(found.values())
-
-
-def _target(row: Symbol) -> Target:
-    return Target(row, (row.node_id,), frozenset({(row.path, row.line)}))

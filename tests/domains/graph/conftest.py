@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 
 @pytest.fixture
-def project(tmp_path: Path, workers: Workers) -> Iterator[SmallProject]:
+def project(tmp_path: Path, workers: ProcessPool) -> Iterator[SmallProject]:
     """Yield an empty project."""
     project = SmallProject(tmp_path, workers)
     yield project

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.graph.search import FoundReferences, GraphSearch
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.workspace.project_index import ProjectIndex
 
 _MARK = re.compile(r"#\s*(def|ref|maybe)\b")
@@ -21,7 +21,7 @@ _MARK = re.compile(r"#\s*(def|ref|maybe)\b")
 class SmallProject:
     """Files on disk with their own application and graph."""
 
-    def __init__(self, folder: Path, workers: Workers) -> None:
+    def __init__(self, folder: Path, workers: ProcessPool) -> None:
         self.root = folder / "project"
         self.root.mkdir(parents=True, exist_ok=True)
         self.app = App(Config(home=folder / "home"), workers=workers)

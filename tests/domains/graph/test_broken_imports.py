@@ -16,7 +16,7 @@ from tests.repositories import write_files
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from tests.domains.graph.small_project import SmallProject
 
 MOVED = "def apply_voucher(code):\n    return code\n"
@@ -154,7 +154,7 @@ def test_uses_are_certain_again_once_a_moved_module_is_restored(project: SmallPr
     assert {row.path for row in found.certain} >= {"a.py", "api/vouchers.py"}
 
 
-def test_no_answer_is_complete_while_an_import_of_the_name_is_broken(tmp_path: Path, workers: Workers) -> None:
+def test_no_answer_is_complete_while_an_import_of_the_name_is_broken(tmp_path: Path, workers: ProcessPool) -> None:
     broken = "from api.vouchers import apply_voucher\n\napply_voucher(1)\n"
     root = write_files(tmp_path / "shop", {"api/coupons.py": MOVED, "api/server.py": broken, "tests/test_a.py": broken})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:

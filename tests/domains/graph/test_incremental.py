@@ -16,7 +16,7 @@ from tests.files_of import project_database
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.workspace.project_index import ProjectIndex
 
 PACKAGE = Path(deltos.__file__).parent
@@ -40,32 +40,32 @@ def state(index: ProjectIndex) -> dict[str, list[tuple[object, ...]]]:
     return {name: sorted(connection.execute(sql).fetchall(), key=repr) for name, sql in _TABLES.items()}
 
 
-def add_function(root: Path, chance: random.Random) -> None:
-    file = chance.choice(sorted(root.rglob("*.py")))
-    file.write_text(f"{file.read_text()}\n\ndef added_{chance.randrange(9)}(x):\n    return x.read()\n")
+def add_function(root: Path, random_source: random.Random) -> None:
+    file = random_source.choice(sorted(root.rglob("*.py")))
+    file.write_text(f"{file.read_text()}\n\ndef added_{random_source.randrange(9)}(x):\n    return x.read()\n")
 
 
-def move_lines(root: Path, chance: random.Random) -> None:
-    file = chance.choice(sorted(root.rglob("*.py")))
-    file.write_text(f"# {chance.random()}\n\n{file.read_text()}")
+def move_lines(root: Path, random_source: random.Random) -> None:
+    file = random_source.choice(sorted(root.rglob("*.py")))
+    file.write_text(f"# {random_source.random()}\n\n{file.read_text()}")
 
 
-def rename_definition(root: Path, chance: random.Random) -> None:
-    file = chance.choice(sorted(root.rglob("*.py")))
+def rename_definition(root: Path, random_source: random.Random) -> None:
+    file = random_source.choice(sorted(root.rglob("*.py")))
     file.write_text(file.read_text().replace("class ", "class Renamed", 1))
 
 
-def delete_file(root: Path, chance: random.Random) -> None:
-    chance.choice(sorted(root.rglob("*.py"))).unlink()
+def delete_file(root: Path, random_source: random.Random) -> None:
+    random_source.choice(sorted(root.rglob("*.py"))).unlink()
 
 
-def rename_file(root: Path, chance: random.Random) -> None:
-    file = chance.choice(sorted(root.rglob("*.py")))
-    file.rename(file.with_name(f"moved_{chance.randrange(99)}.py"))
+def rename_file(root: Path, random_source: random.Random) -> None:
+    file = random_source.choice(sorted(root.rglob("*.py")))
+    file.rename(file.with_name(f"moved_{random_source.randrange(99)}.py"))
 
 
-def restore_file(root: Path, chance: random.Random) -> None:
-    file = chance.choice(sorted((PACKAGE / "store").glob("*.py")))
+def restore_file(root: Path, random_source: random.Random) -> None:
+    file = random_source.choice(sorted((PACKAGE / "store").glob("*.py")))
     shutil.copy(file, root / file.relative_to(PACKAGE))
 
 
@@ -75,16 +75,16 @@ EDITS: tuple[Callable[[Path, random.Random], None], ...] = (
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_graph_after_edits_equals_one_built_from_scratch(seed: int, tmp_path: Path, workers: Workers) -> None:
+def test_the_graph_after_edits_equals_one_built_from_scratch(seed: int, tmp_path: Path, workers: ProcessPool) -> None:
     project = SmallProject(tmp_path / "edited", workers)
     for name in ("store", "workspace"):
         shutil.copytree(PACKAGE / name, project.root / name, ignore=shutil.ignore_patterns("__pycache__", "sqlite"))
     for name in ("errors.py", "model.py", "progress.py"):
         shutil.copy(PACKAGE / name, project.root / name)
     project.index()
-    chance = random.Random(seed)
+    random_source = random.Random(seed)
     for step in range(5):
-        chance.choice(EDITS)(project.root, chance)
+        random_source.choice(EDITS)(project.root, random_source)
         edited = state(project.index())
         fresh = SmallProject(tmp_path / f"fresh{step}", workers)
         shutil.copytree(project.root, fresh.root, dirs_exist_ok=True)

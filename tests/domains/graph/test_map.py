@@ -19,7 +19,7 @@ from tests.repositories import write_files
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from tests.domains.graph.small_project import SmallProject
 
 FILES = {
@@ -88,7 +88,7 @@ def test_the_map_of_a_file_is_its_outline_with_importers_and_uses(desk: Desk, sy
     )
 
 
-def test_a_truncated_map_states_its_size_and_how_to_list_the_rest(tmp_path: Path, workers: Workers) -> None:
+def test_a_truncated_map_states_its_size_and_how_to_list_the_rest(tmp_path: Path, workers: ProcessPool) -> None:
     files = {f"pkg{n}/mod{m}.py": f'"""Part {m} of {n}: {"words " * 9}"""\n' for n in range(12) for m in range(20)}
     root = write_files(tmp_path / "large", files)
     with closing(App(Config(home=tmp_path / "home", token_budget=600), workers=workers)) as app:
@@ -106,7 +106,7 @@ def test_a_truncated_map_states_its_size_and_how_to_list_the_rest(tmp_path: Path
     assert inside.count(".py — Part") == 20
 
 
-def test_the_outline_of_a_long_file_drops_sentences_before_definitions(tmp_path: Path, workers: Workers) -> None:
+def test_the_outline_of_a_long_file_drops_sentences_before_definitions(tmp_path: Path, workers: ProcessPool) -> None:
     body = "".join(f'def name_{n}(a: int):\n    """Does {n} {"and more " * 8}."""\n\n\n' for n in range(60))
     root = write_files(tmp_path / "long", {"long.py": body})
     with closing(App(Config(home=tmp_path / "home", token_budget=700), workers=workers)) as app:

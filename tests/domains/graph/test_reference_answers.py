@@ -21,7 +21,7 @@ from tests.domains.graph.small_project import SmallProject
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.store.graph import Graph
 
 FAMILIES = {
@@ -90,7 +90,7 @@ SHARED_FILES = {
 
 
 @pytest.fixture(scope="module")
-def shared_project(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[SmallProject]:
+def shared_project(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[SmallProject]:
     """Yield a project that no test changes."""
     project = SmallProject(tmp_path_factory.mktemp("still"), workers).write(SHARED_FILES)
     project.index()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from tests.domains.graph.small_project import SmallProject
 
 STORE = '''"""Where things are kept."""
@@ -74,7 +74,7 @@ def desk(project: SmallProject) -> Desk:
 
 
 @pytest.fixture
-def tight(project: SmallProject, tmp_path: Path, workers: Workers) -> Iterator[Desk]:
+def tight(project: SmallProject, tmp_path: Path, workers: ProcessPool) -> Iterator[Desk]:
     """Yield the same tools with a budget of 500 tokens."""
     with closing(App(Config(home=tmp_path / "tight", token_budget=500), workers=workers)) as app:
         yield Desk([tool for tool in app.tools() if tool.toolset == "graph"], project.root)

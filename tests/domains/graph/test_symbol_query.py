@@ -7,15 +7,13 @@ from pathlib import Path
 import pytest
 
 from deltos.domains.graph.languages import FAMILIES, Family
+from deltos.domains.graph.qualified_names import ends_with, module_name, qualified_name
 from deltos.domains.graph.symbol_query import (
-    ends_with,
     is_of_kind,
     kinds_of,
-    module_name,
     parse_query,
     path_filter,
     pattern_matcher,
-    qualified_name,
 )
 from deltos.errors import BadArgument
 from deltos.store.symbols import Symbol

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from deltos.domains.graph.packages import Package, ProvidedPackages
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.store.graph import EdgeRecord, FactReader, FactSource, Graph
     from deltos.store.project import ProjectStore
 
@@ -41,11 +41,11 @@ class ProjectHandle:
 
     name: str
     store: ProjectStore
-    workers: Workers | None
+    workers: ProcessPool | None
     state: str  # changes with the index
 
     @classmethod
-    def of(cls, name: str, store: ProjectStore, workers: Workers | None) -> ProjectHandle:
+    def of(cls, name: str, store: ProjectStore, workers: ProcessPool | None) -> ProjectHandle:
         """Return a handle of a project with the current state of its index."""
         return cls(name, store, workers, f"{store.name} {store.facts().synced_at}")
 
@@ -275,7 +275,7 @@ def _session(
 
 
 def _resolutions(
-    session: ResolvingSession, workers: Workers | None
+    session: ResolvingSession, workers: ProcessPool | None
 ) -> Iterator[tuple[str, Sequence[EdgeRecord] | None]]:
     """Yield the edges of each file; None if it could not be resolved."""
     if workers is None:

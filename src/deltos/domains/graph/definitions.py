@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.declared.facts import SourceInterface
+from deltos.domains.graph.declared.imports import read_package
 from deltos.domains.graph.kernel.resolver import FileFacts
 from deltos.store.symbols import Symbol
 
@@ -23,7 +25,7 @@ class DefinitionsOnly:
 
     def extract(self, file: ParsedFile) -> FileFacts:
         """Return the symbols of a file; none if it is prose or data."""
-        return FileFacts(tuple(outlined(file)), None, None)
+        return FileFacts(tuple(outlined(file)), _package(file), None)
 
 
 def outlined(file: ParsedFile) -> list[Symbol]:
@@ -33,6 +35,17 @@ def outlined(file: ParsedFile) -> list[Symbol]:
     from deltos.languages.outline import outline  # deferred: needs the parser library
 
     return list(as_symbols(outline(file.language, file.tree, file.data)))
+
+
+def _package(file: ParsedFile) -> SourceInterface | None:
+    """Return the package that a file declares at its top level as its interface; None if it declares none."""
+    clause = file.language.package_clause if file.language is not None else ""
+    nodes = file.tree.root_node.named_children if clause and file.tree is not None else ()
+    node = next((node for node in nodes if node.type == clause), None)
+    if node is None:
+        return None
+    name = read_package(node, lambda name: file.data[name.start_byte : name.end_byte].decode("utf-8", "replace"))
+    return SourceInterface(name, (), {}, (), (), {})
 
 
 def as_symbols(definitions: Iterable[Definition]) -> Iterator[Symbol]:

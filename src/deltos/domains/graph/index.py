@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.graph.kernel.resolver import Resolution
     from deltos.domains.graph.languages import Family
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.store.graph import GraphWriter
     from deltos.store.project import ProjectWriter
     from deltos.store.symbols import Symbol
@@ -50,7 +50,7 @@ class GraphIndexer:
 
     name = "graph"
     reads_generated = True
-    version = 19
+    version = 20
 
     def extract(self, file: ParsedFile) -> GraphFacts:
         """Return the symbols and encoded facts of a file."""
@@ -71,7 +71,7 @@ class GraphIndexer:
     def remove(self, store: ProjectWriter, file_id: int) -> None:
         """Do nothing: `write` compares changed files, `finish` drops deleted ones."""
 
-    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: Workers | None) -> None:
+    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: ProcessPool | None) -> None:
         """Resolve changed files, and every file that depends on an interface that changed, appeared or disappeared."""
         writer = store.graph
         writer.load_places()

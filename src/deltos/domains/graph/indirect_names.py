@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.aliases import aliases_of, imported_as
 from deltos.domains.graph.declared.facts import SourceInterface
-from deltos.domains.graph.facts import StoredProjectFacts
-from deltos.domains.graph.symbol_query import ends_with, matches_name, module_name
+from deltos.domains.graph.qualified_names import ends_with
 from deltos.store.symbols import bare_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from deltos.domains.graph.facts import StoredProjectFacts
+    from deltos.domains.graph.qualified_names import QualifiedNames
     from deltos.domains.graph.source_lines import SourceLines
     from deltos.store.code import Code
     from deltos.store.graph import Graph, ReferenceRow
@@ -37,11 +38,14 @@ class IndirectName:
 class IndirectNameFinder:
     """Resolves names that no definition has."""
 
-    def __init__(self, reader: Graph, code: Code, source: SourceLines) -> None:
+    def __init__(
+        self, reader: Graph, code: Code, source: SourceLines, facts: StoredProjectFacts, names: QualifiedNames
+    ) -> None:
         self._reader = reader
         self._code = code
         self._source = source
-        self._facts = StoredProjectFacts(reader.facts(), reader.languages())
+        self._facts = facts
+        self._names = names
         self._aliases: dict[str, IndirectName] = {}
 
     def find(self, name: str) -> IndirectName:
@@ -76,7 +80,7 @@ class IndirectNameFinder:
     def _types(self, name: str) -> list[Symbol]:
         """Return the types that a name refers to, also indirectly."""
         rows = self._reader.symbols_named(name.rpartition(".")[2])
-        found = [row for row in rows if row.kind in _TYPES and matches_name(row, name)]
+        found = [row for row in rows if row.kind in _TYPES and self._names.matches(row, name)]
         return found or [row for row in self.find(name).symbols if row.kind in _TYPES]
 
     def _inherited(self, owner: str, last: str) -> IndirectName | None:
@@ -126,7 +130,8 @@ class IndirectNameFinder:
 
     def _modules(self, name: str) -> list[str]:
         """Return the files that a dotted name may refer to, shortest paths first."""
-        found = [path for path in self._reader.paths() if any(ends_with(each, name) for each in _module_names(path))]
+        paths = self._reader.paths()
+        found = [path for path in paths if any(ends_with(each, name) for each in self._names.modules(path))]
         return sorted(found, key=lambda path: (path.count("/"), path))[:_MAX_MODULES]
 
     def _imported_by(self, path: str, name: str) -> list[Symbol]:
@@ -166,14 +171,6 @@ def _is_member(row: Symbol, owner: Symbol) -> bool:
     if bare_key(row.key).rpartition(".")[0] != bare_key(owner.key):
         return False
     return row.path == owner.path or (row.path.endswith(".go") and _folder(row.path) == _folder(owner.path))
-
-
-def _module_names(path: str) -> list[str]:
-    """Return the dotted names of a file; a Rust file also has the name of its crate: `tokio/src/lib.rs` is `tokio`."""
-    name = module_name(path)
-    if not path.endswith(".rs"):
-        return [name]
-    return [name, f".{name}.".replace(".src.", ".", 1).removesuffix(".").removesuffix(".lib").removeprefix(".")]
 
 
 def _folder(path: str) -> str:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.importers import ImporterFinder
     from deltos.domains.graph.model import Surroundings
     from deltos.domains.graph.search import Impact, Target
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.store.graph import ReferenceRow
     from deltos.store.project import ProjectStore
     from deltos.store.symbols import Symbol
@@ -61,7 +61,7 @@ class OpenedProject:
     root: Path
     search: GraphSearch
     store: ProjectStore
-    workers: Workers | None
+    workers: ProcessPool | None
     is_complete: bool
     notes: tuple[str, ...] = ()
 
@@ -478,7 +478,7 @@ class MultiProjectGraph:
     ) -> Answer:
         """Answer for each target of `symbol`: `own` in its project, `across` in the others; or list the candidates."""
         every, counts, duplicate_notes = self._counted_targets(symbol)
-        if len(every) > 1 and not is_pattern(symbol) and len({bare_key(each.target.name) for each in every}) > 1:
+        if len(every) > 1 and not is_pattern(symbol) and len({bare_key(each.target.path_name) for each in every}) > 1:
             return self._candidates(symbol, every, counts)
         shown, rest = every[:_MAX_ANSWERED], every[_MAX_ANSWERED:]
         answering = {project_target.project for project_target in shown}

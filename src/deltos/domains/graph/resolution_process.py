@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from deltos.domains.graph.kernel.resolver import ProjectFacts
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.isolated.wire import Reply
     from deltos.store.graph import FactSource
 
@@ -138,7 +138,7 @@ def resolve_next(session: ResolvingSession, path: str) -> ResolvedFile:
     )
 
 
-def resolve_in_child(workers: Workers, session: ResolvingSession) -> Iterator[ResolutionRecord | Unresolved]:
+def resolve_in_child(workers: ProcessPool, session: ResolvingSession) -> Iterator[ResolutionRecord | Unresolved]:
     """Yield the resolution of each file of a session, or why there is none."""
     limits = _limits(CPU_SECONDS, session)
     spent = _Usage(ALL_CPU_SECONDS + ALL_CPU_SECONDS_PER_FILE * len(session.paths))
@@ -158,7 +158,9 @@ def _limits(cpu_seconds: float, session: ResolvingSession) -> TaskLimits:
     return TaskLimits(cpu_seconds, WALL_PER_CPU_SECOND * cpu_seconds, MEMORY_BYTES)
 
 
-def _second_try(workers: Workers, session: ResolvingSession, path: str, reason: str) -> ResolutionRecord | Unresolved:
+def _second_try(
+    workers: ProcessPool, session: ResolvingSession, path: str, reason: str
+) -> ResolutionRecord | Unresolved:
     """Resolve a failed file alone; if it fails again, record the names that it read as its dependencies."""
     with tempfile.TemporaryDirectory(prefix="deltos-notes-", ignore_cleanup_errors=True) as folder:
         notes = Path(folder, "notes")

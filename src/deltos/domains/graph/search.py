@@ -11,24 +11,22 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from deltos.domains.graph.arity import argument_count, parameter_count
 from deltos.domains.graph.decorators import Decorator, opaque_decorators
 from deltos.domains.graph.exports import dunder_all_places
+from deltos.domains.graph.facts import StoredProjectFacts
 from deltos.domains.graph.indirect_names import IndirectNameFinder
 from deltos.domains.graph.languages import can_refer_to, is_declared, is_resolved, unresolved_files
 from deltos.domains.graph.model import ALIAS, UNPARSED, UNPARSED_MACRO
 from deltos.domains.graph.overrides import OverrideFinder
+from deltos.domains.graph.qualified_names import QualifiedNames, ends_with, module_name, qualified_name
 from deltos.domains.graph.source_lines import SourceLines, occurrences
 from deltos.domains.graph.symbol_query import (
     SymbolLocation,
     SymbolQuery,
     case_note,
-    ends_with,
     is_of_kind,
-    matches_name,
-    module_name,
     parse_location,
     parse_query,
     path_filter,
     pattern_matcher,
-    qualified_name,
     relative_path,
 )  # fmt: skip
 from deltos.domains.graph.text_comparison import NOTHING_UNKNOWN, TextComparison, code_lines_with, compare_with_text
@@ -38,6 +36,7 @@ from deltos.languages.table import detect
 from deltos.store.graph import ReferenceRow
 from deltos.store.symbols import Symbol
 from deltos.text.counts import counted
+from deltos.text.identifiers import dotted
 from deltos.text.similar_names import similar_names
 from deltos.workspace.file_purpose import is_test
 from deltos.workspace.identity import folder_in_checkout
@@ -59,6 +58,7 @@ _MAX_OTHER_USES = 5_000  # uses of other definitions of a name; with more, the t
 _UNREAD_REASONS = frozenset({"too large", "unreadable", "failed"})  # why a skipped file may still contain code
 _GRAPH_FAILURES = frozenset({"", "graph", "graph/edges"})  # indexers without which edges of a file are missing
 _CALLABLE = frozenset({"function", "method", "component"})
+_SEPARATOR = re.compile(r"::|->|[.#\\]")
 _C_SUFFIXES = (".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh")
 _SEPARATE_NAME_SUFFIXES = (".java", ".php")  # languages in which a field, a method and a type may share a name
 _DEFINING_KINDS = frozenset({"inherit", "write", "import"})  # edges from a definition's own line to itself
@@ -72,10 +72,11 @@ class Target:
     first: Symbol
     node_ids: tuple[int, ...]
     places: frozenset[tuple[str, int]]
+    name: str  # qualified, as the language writes it
 
     @property
-    def name(self) -> str:
-        """The qualified name."""
+    def path_name(self) -> str:
+        """The name with the path of its file, which differs for definitions of one name in several files."""
         return qualified_name(self.first)
 
     @property
@@ -257,7 +258,7 @@ class GraphSearch:
     def _matching(self, query: SymbolQuery) -> list[Symbol]:
         """Return the definitions that match a parsed query, in any file."""
         if query.form == "pattern":
-            if literal := self.reader.symbols_named(query.text):  # `my-element`, `save!`, `operator==`
+            if literal := self._literal(query.text):
                 return literal
             matches = pattern_matcher(query.text)
             return [row for name in self.reader.names() if matches(name) for row in self.reader.symbols_named(name)]
@@ -268,16 +269,31 @@ class GraphSearch:
                 or self.reader.symbols_named(query.text, any_case=True)
             )
         candidates = self.reader.symbols_named(query.last)
-        named = [row for row in candidates if matches_name(row, query.text)]
-        parts = query.text.split(".")
-        while query.form == "namespaced" and not named and len(parts) > 1:  # folders rarely repeat the full namespace
-            parts = parts[1:]
-            named = [row for row in candidates if row.path.endswith(".php") and matches_name(row, ".".join(parts))]
+        named = [row for row in candidates if self.names.matches(row, query.text)]
         return named or list(self._indirect_names.find(query.text).symbols)
+
+    def _literal(self, text: str) -> list[Symbol]:
+        """Return the definitions of a name that is no identifier, maybe qualified: `save!`, `Cart#total?`,
+        `Cart::operator==`."""
+        found = self.reader.symbols_named(text)
+        for separator in () if found else _SEPARATOR.finditer(text):
+            owner, last = dotted(text[: separator.start()]), text[separator.end() :]
+            rows = self.reader.symbols_named(last) if owner and last else []
+            found += [row for row in rows if self.names.matches(row, f"{owner}.{last}")]
+        return found
+
+    @cached_property
+    def _facts(self) -> StoredProjectFacts:
+        return StoredProjectFacts(self.reader.facts(), self.reader.languages())
+
+    @cached_property
+    def names(self) -> QualifiedNames:
+        """The qualified names of the project."""
+        return QualifiedNames(self._facts)
 
     @cached_property
     def _indirect_names(self) -> IndirectNameFinder:
-        return IndirectNameFinder(self.reader, self._code, self.source)
+        return IndirectNameFinder(self.reader, self._code, self.source, self._facts, self.names)
 
     @_in_one_snapshot
     def name_note(self, symbol: str) -> str:
@@ -294,7 +310,7 @@ class GraphSearch:
             return case_note(symbol, [row.name for row in rows])
         if query.form != "dotted":
             return ""
-        if any(matches_name(row, query.text) for row in self.reader.symbols_named(query.last)):
+        if any(self.names.matches(row, query.text) for row in self.reader.symbols_named(query.last)):
             return ""
         through = self._indirect_names.find(query.text).through
         return f"Note: {symbol.strip()} is defined elsewhere: {through}." if through else ""
@@ -444,7 +460,7 @@ class GraphSearch:
         """Return a file as a target."""
         node_id = self.reader.module_node(path)
         row = Symbol("", module_name(path).rpartition(".")[2], "module", 1, 1, path=path, node_id=node_id or 0)
-        return Target(row, (node_id,) if node_id else (), frozenset())
+        return Target(row, (node_id,) if node_id else (), frozenset(), module_name(path))
 
     @_in_one_snapshot
     def at(self, place: str) -> Target:
@@ -460,7 +476,7 @@ class GraphSearch:
         others = [row for row in (*self._other_parts(best), *_overloads(best, symbols)) if row.node_id != best.node_id]
         places = {(best.path, int(line)), *[(row.path, row.line) for row in others if row.path == best.path]}
         ids = dict.fromkeys((best.node_id, *[row.node_id for row in others]))
-        return Target(replace(best, line=int(line)), tuple(ids), frozenset(places))
+        return Target(replace(best, line=int(line)), tuple(ids), frozenset(places), self.names.written(best))
 
     def _grouped(self, rows: Sequence[Symbol]) -> list[Target]:
         """Group definitions of the same name and place into targets: overloads, a getter and its setter, and parts in
@@ -473,10 +489,16 @@ class GraphSearch:
         for group in groups.values():
             first = next(iter(group.values()))
             group.update((row.node_id, row) for row in self._other_parts(first) if row.node_id not in group)
-        return [
-            Target(next(iter(group.values())), tuple(group), frozenset((row.path, row.line) for row in group.values()))
-            for group in groups.values()
-        ]
+        return [self._target(list(group.values())) for group in groups.values()]
+
+    def target_of(self, row: Symbol) -> Target:
+        """Return one definition as a target."""
+        return self._target([row])
+
+    def _target(self, rows: Sequence[Symbol]) -> Target:
+        """Return several definitions of one thing as a target."""
+        ids, places = tuple(row.node_id for row in rows), frozenset((row.path, row.line) for row in rows)
+        return Target(rows[0], ids, places, self.names.written(rows[0]))
 
     def _other_parts(self, symbol: Symbol) -> list[Symbol]:
         """Return the other definitions of the same thing, such as the parts of a partial class."""

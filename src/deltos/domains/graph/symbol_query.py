@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from deltos.errors import BadArgument
 from deltos.globs import matches_glob
-from deltos.pattern import compiled
+from deltos.linear_regex import compile_regex
 from deltos.text.identifiers import dotted
 
 if TYPE_CHECKING:
@@ -27,12 +27,14 @@ _NAME = re.compile(r"[\w$]++(?:-[\w$]++)*+")
 _DOTTED = re.compile(r"[\w$][\w$-]*+(?:(?:\.|::|#|/)[\w$-]++)+")
 # PHP names such as \Acme\Shop\Cart::add. A `\d` or `\b` of a regular expression is followed by no second letter.
 _NAMESPACED = re.compile(r"(?:\\[A-Z]\w++|[A-Za-z_]\w*+\\\w\w++)(?:\\\w\w++)*+(?:(?:::|->)\$?+\w++)?+")
-_ONLY_STEM = re.compile(r"(?:^|\.)(?:__init__|index|mod)$")
+# Objective-C's -[Cart addItem:count:] and Elixir's Cart.add/2
+_MESSAGE = re.compile(r"[-+]\[\s*+(\w++)(?:\(\w*+\))?+\s++([\w:]++)\s*+\]")
+_ARITY = re.compile(r"(.*[\w?!])/(\d{1,3})")
 
 
 @dataclass(frozen=True, slots=True)
 class SymbolQuery:
-    """A parsed symbol; `form` is name, dotted, namespaced (PHP) or pattern.
+    """A parsed symbol; `form` is name, dotted or pattern.
 
     `text` is normalised: dots separate the parts of a name, a pattern is unchanged.
     """
@@ -79,6 +81,10 @@ def _looks_like_file(path: str) -> bool:
 def parse_query(symbol: str) -> SymbolQuery:
     """Parse a symbol into its form and normalised text."""
     text = symbol.strip().removesuffix("()")
+    if message := _MESSAGE.fullmatch(text):
+        text = f"{message[1]}.{message[2]}"
+    if arity := _ARITY.fullmatch(text):
+        text = arity[1]
     if not text:
         raise BadArgument(
             "The symbol is empty", hint="Give a name, a dotted name such as Parser.feed, or a regular expression."
@@ -87,10 +93,10 @@ def parse_query(symbol: str) -> SymbolQuery:
         raise BadArgument("The symbol is too long", hint=f"Give at most {_MAX_SYMBOL_CHARACTERS} characters.")
     if _NAME.fullmatch(text):
         return SymbolQuery("name", text)
-    if _DOTTED.fullmatch(text):
-        return SymbolQuery("dotted", dotted(text))
+    if _DOTTED.fullmatch(text.removeprefix("::")):
+        return SymbolQuery("dotted", dotted(text.removeprefix("::")))
     if _NAMESPACED.fullmatch(text):
-        return SymbolQuery("namespaced", dotted(text.replace("->", ".").replace("$", "")).replace("\\", ".").strip("."))
+        return SymbolQuery("dotted", dotted(text.replace("->", ".").replace("$", "")).replace("\\", ".").strip("."))
     return SymbolQuery("pattern", text)
 
 
@@ -112,39 +118,8 @@ def case_note(symbol: str, names: Iterable[str]) -> str:
 
 def pattern_matcher(pattern: str) -> Callable[[str], bool]:
     """Return a test for names; it runs in linear time for any pattern."""
-    found = compiled(pattern)
+    found = compile_regex(pattern)
     return lambda name: found.search(name.encode("utf-8")) is not None
-
-
-def qualified_name(row: Symbol) -> str:
-    """Return the symbol's name with its module: `django.db.models.query.QuerySet.filter`."""
-    return ".".join(filter(None, (module_name(row.path), row.key)))
-
-
-def matches_name(row: Symbol, name: str) -> bool:
-    """Whether a dotted name ends the qualified name of a symbol.
-
-    If the file is named after the type that it defines, the type's name may be given once: `io.shop.Cart.add` for
-    `src/io/shop/Cart.java`.
-    """
-    if ends_with(qualified_name(row), name):
-        return True
-    folder, _, file = row.path.rpartition("/")
-    head = row.key.partition(".")[0].partition("#")[0]
-    return file.partition(".")[0] == head and ends_with(f"{folder.replace('/', '.')}.{row.key}", name)
-
-
-def module_name(path: str) -> str:
-    """Return a file's path as a dotted name: `a/b/__init__.py` is `a.b`."""
-    folder, _, name = path.rpartition("/")
-    stem = name.partition(".")[0]
-    return _ONLY_STEM.sub("", f"{folder}/{stem}".strip("/").replace("/", "."))
-
-
-def ends_with(name: str, suffix: str) -> bool:
-    """Whether a dotted name ends with whole parts of another; numbers of repeated definitions (`#2`) are ignored."""
-    bare = re.sub(r"#\d+", "", name)
-    return bare == suffix or bare.endswith(f".{suffix}")
 
 
 def kinds_of(text: str) -> frozenset[str]:

@@ -285,7 +285,7 @@ class _GraphTools:
         if len(targets) == 1:
             return answer(targets[0], page)
         counts = graph.search.reader.reference_counts(node_id for target in targets for node_id in target.node_ids)
-        if is_pattern(symbol) or len({bare_key(target.name) for target in targets}) == 1:
+        if is_pattern(symbol) or len({bare_key(target.path_name) for target in targets}) == 1:
             return render_each(targets, counts, symbol, answer, page=page)
         return render_candidates(targets, counts, symbol, page=page)
 

@@ -13,7 +13,7 @@ from tests.domains.graph.test_incremental import state
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 FILES = {
     "go.mod": "module example.com/shop\n",
@@ -44,7 +44,7 @@ EDITS = {
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
 def test_the_graph_after_an_edit_equals_one_built_from_nothing(
-    edit: dict[str, str], tmp_path: Path, workers: Workers
+    edit: dict[str, str], tmp_path: Path, workers: ProcessPool
 ) -> None:
     edited, fresh = SmallProject(tmp_path / "edited", workers), SmallProject(tmp_path / "fresh", workers)
     edited.write(FILES).index()

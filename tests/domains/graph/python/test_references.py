@@ -15,7 +15,7 @@ from tests.domains.graph.small_project import SmallProject, marked, places, poss
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 CASES: dict[str, dict[str, str]] = {
     "absolute import": {
@@ -200,7 +200,7 @@ CASES: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_references_are_exactly_the_marked_lines(name: str, tmp_path: Path, workers: Workers) -> None:
+def test_references_are_exactly_the_marked_lines(name: str, tmp_path: Path, workers: ProcessPool) -> None:
     files = CASES[name]
     project = SmallProject(tmp_path, workers).write(files)
     (definition,) = marked(files, "def")

@@ -75,13 +75,13 @@ TYPED = [
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("path", ["a.ts", "a.js"])
-def test_a_value_is_found_in(path: str, place: str) -> None:
+def test_a_use_of_a_value_is_found_in_every_construct(path: str, place: str) -> None:
     graph = resolve({path: f"let x;\n{place}\n"})
     assert graph.references(f"{path}#x") == [f"{path}:2"]
 
 
 @pytest.mark.parametrize("place", TYPED)
-def test_a_value_is_found_in_typescript(place: str) -> None:
+def test_a_use_of_a_value_is_found_in_typescript_constructs(place: str) -> None:
     graph = resolve({"a.ts": f"let x;\n{place}\n"})
     assert graph.references("a.ts#x") == ["a.ts:2"]
 
@@ -125,7 +125,7 @@ TYPE_PLACES = [
 
 
 @pytest.mark.parametrize("place", TYPE_PLACES)
-def test_a_type_is_found_in(place: str) -> None:
+def test_a_use_of_a_type_is_found_in_every_construct(place: str) -> None:
     graph = resolve({"a.ts": f"interface T {{}}\n{place}\n"})
     assert graph.references("a.ts#T") == ["a.ts:2"]
 

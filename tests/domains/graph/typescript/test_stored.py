@@ -13,7 +13,7 @@ from tests.domains.graph.typescript.test_incremental import FRAGMENTS, PROJECT
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 EDITS: list[dict[str, str]] = [
     {"src/shapes.ts": PROJECT["src/shapes.ts"].replace(*FRAGMENTS["a member is renamed"])},
@@ -28,7 +28,7 @@ EDITS: list[dict[str, str]] = [
 ]
 
 
-def test_the_stored_graph_after_edits_equals_one_built_from_nothing(tmp_path: Path, workers: Workers) -> None:
+def test_the_stored_graph_after_edits_equals_one_built_from_nothing(tmp_path: Path, workers: ProcessPool) -> None:
     files = dict(PROJECT)
     project = SmallProject(tmp_path / "edited", workers).write(files)
     project.index()
@@ -42,7 +42,7 @@ def test_the_stored_graph_after_edits_equals_one_built_from_nothing(tmp_path: Pa
 
 
 @pytest.mark.parametrize("place", ["src/shapes.ts:2", "src/shapes.ts:5"])
-def test_overriding_members_share_their_references(tmp_path: Path, place: str, workers: Workers) -> None:
+def test_overriding_members_share_their_references(tmp_path: Path, place: str, workers: ProcessPool) -> None:
     project = SmallProject(tmp_path, workers).write(
         {
             "src/shapes.ts": (

@@ -145,6 +145,7 @@ class _SourceReader:
         self._unparsed: list[Occurrence] = []
         self._imports: list[ImportClause] = []
         self._import_lines: list[int] = []
+        self._files_of_modules: set[tuple[int, str]] = set()  # Rust's `mod name;`: imports, and not scopes of this file
         self._package = ""
         self._implementing: dict[int, str] = {}
         self._assigned: dict[tuple[str, str], AccessPath] = {}
@@ -197,9 +198,10 @@ class _SourceReader:
             types = self._scope(owner).types
             if path != _UNKNOWN_PATH and types.get(name, _UNKNOWN_PATH) == _UNKNOWN_PATH:
                 types[name] = path
+        symbols = [each for each in self._symbols if (each.line, each.name) not in self._files_of_modules]
         top_level = [
             TopDefinition(symbol.name, symbol.key, symbol.kind)
-            for symbol in self._symbols
+            for symbol in symbols
             if not self._is_member(symbol) and ("#" not in symbol.key or self._is_in_other_c_namespace(symbol))
         ]
         interface = SourceInterface(
@@ -208,7 +210,7 @@ class _SourceReader:
             {key: s.frozen() for key, s in sorted(self._scopes.items()) if s.types or s.bases or s.returns},
             tuple(self._imports),
             tuple(sorted(type_keys)),
-            {symbol.key: symbol.kind for symbol in self._symbols},
+            {symbol.key: symbol.kind for symbol in symbols},
             tuple(sorted(symbol.key for symbol in self._symbols if self._is_file_local(symbol))),
             self._macros,
             tuple(sorted(self._prototypes)),
@@ -534,7 +536,10 @@ class _SourceReader:
             self._imports.append(replace(clause, within=within) if within else clause)
             self._import_lines.append(node_of_name.start_point[0] + 1)
         if kind == "mod_item":
-            return node.child_by_field_name("body") is None
+            is_elsewhere = node.child_by_field_name("body") is None
+            if is_elsewhere and found:
+                self._files_of_modules.add((node.start_point[0] + 1, found[0][0].alias))
+            return is_elsewhere
         if kind == "using_declaration":
             return bool(found)  # C++'s `using ns::f` is a use of it
         return bool(found) or kind != "call"  # in Ruby, imports are ordinary calls

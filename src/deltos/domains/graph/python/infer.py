@@ -646,8 +646,7 @@ _IMPLICIT = {
 
 
 def undecorated(function: FunctionInfo) -> FunctionShape:
-    """Return the shape of a function without decorators; some special methods are implicitly static or class methods.
-    """
+    """Return the shape of a function without decorators; some special methods are implicitly static or of the class."""
     return PLAIN if function.owner is None else _IMPLICIT.get(function.name, PLAIN)
 
 

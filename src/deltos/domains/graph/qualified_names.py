@@ -1,0 +1,102 @@
+"""Qualified names of definitions as their languages write them: by package clause, crate, namespace or module path."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.declared.facts import PackageDeclaration, SourceInterface
+from deltos.domains.graph.declared.imports import crate_of, file_package
+from deltos.languages.table import detect
+
+if TYPE_CHECKING:
+    from deltos.domains.graph.kernel.resolver import ProjectFacts
+    from deltos.store.symbols import Symbol
+
+_ONLY_STEM = re.compile(r"(?:^|\.)(?:__init__|index|mod)$")
+_MEMBERS = frozenset({"method", "property"})
+
+
+class QualifiedNames:
+    """Qualified names of the definitions of one project."""
+
+    def __init__(self, facts: ProjectFacts) -> None:
+        self._facts = facts
+        self.packages = cache(self._packages)
+
+    def matches(self, row: Symbol, name: str) -> bool:
+        """Whether a dotted name ends a qualified name of a symbol, by its path or by its package.
+
+        If the file is named after the type that it defines, the type's name may be given once: `shop.Cart.add` for
+        `shop/Cart.ts`.
+        """
+        if ends_with(qualified_name(row), name):
+            return True
+        folder, _, file = row.path.rpartition("/")
+        head = row.key.partition(".")[0].partition("#")[0]
+        if file.partition(".")[0] == head and ends_with(f"{folder.replace('/', '.')}.{row.key}", name):
+            return True
+        label = row.label
+        return name.endswith(f".{label}") and any(
+            f".{package}".endswith(f".{name[: -len(label) - 1]}") for package in self.packages(row.path)
+        )
+
+    def modules(self, path: str) -> tuple[str, ...]:
+        """Return the dotted names by which a file is known: its path, and its packages."""
+        return module_name(path), *self.packages(path)
+
+    def written(self, row: Symbol) -> str:
+        """Return the name of a symbol as its language writes it: `caddyhttp.MatchHost`, `crate::mod::f`, `A::B#m`."""
+        language = detect(row.path)
+        if language is None or not row.key:
+            return qualified_name(row)
+        label, packages = row.label, self.packages(row.path)
+        if packages and not label.startswith(f"{packages[0]}."):
+            label = f"{packages[0]}.{label}"
+        elif not packages and language.separator == ".":
+            return qualified_name(row)
+        *before, last = label.split(".")
+        joint = language.separator if before else ""
+        if row.kind in _MEMBERS and "." in row.key:
+            joint = language.member_separator or joint
+        if joint == "#" and row.signature.startswith("def self."):
+            joint = "."  # a class method in Ruby
+        elif joint == "#" and last[:1].isupper():
+            joint = "::"  # a constant in Ruby
+        return f"{language.root}{language.separator.join(before)}{joint}{last}"
+
+    def _packages(self, path: str) -> tuple[str, ...]:
+        """Return the dotted packages of a file; of a Rust file `crate…`, and the same with the name of the crate."""
+        if path.endswith(".rs"):
+            return self._rust_packages(path)
+        interface = self._facts.interface(path)
+        package = interface.package if isinstance(interface, SourceInterface) else ""
+        return (package,) if package else ()
+
+    def _rust_packages(self, path: str) -> tuple[str, ...]:
+        root = crate_of(path)
+        inner = file_package("rust", path, "").removeprefix(root).strip(".")
+        folder = posixpath.dirname(root.replace(".", "/"))
+        manifest = self._facts.interface(posixpath.join(folder, "Cargo.toml"))
+        crates = ("crate", manifest.name) if isinstance(manifest, PackageDeclaration) else ("crate",)
+        return tuple(f"{crate}.{inner}".strip(".") for crate in crates)
+
+
+def qualified_name(row: Symbol) -> str:
+    """Return the symbol's name with the path of its file: `django.db.models.query.QuerySet.filter`."""
+    return ".".join(filter(None, (module_name(row.path), row.key)))
+
+
+def module_name(path: str) -> str:
+    """Return a file's path as a dotted name: `a/b/__init__.py` is `a.b`."""
+    folder, _, name = path.rpartition("/")
+    stem = name.partition(".")[0]
+    return _ONLY_STEM.sub("", f"{folder}/{stem}".strip("/").replace("/", "."))
+
+
+def ends_with(name: str, suffix: str) -> bool:
+    """Whether a dotted name ends with whole parts of another; numbers of repeated definitions (`#2`) are ignored."""
+    bare = re.sub(r"#\d+", "", name)
+    return bare == suffix or bare.endswith(f".{suffix}")
