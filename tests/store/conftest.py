@@ -1,4 +1,4 @@
-"""Empty stores of every engine."""
+"""Fixtures: an empty store of each kind, for every engine."""
 
 from __future__ import annotations
 

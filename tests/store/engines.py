@@ -1,4 +1,4 @@
-"""The engines that keep our data. Each runs every test of this folder; what only one promises is in its own folder."""
+"""The storage engines. Every test in this folder runs against each of them; tests of one engine are in its subfolder."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Engine(Protocol):
-    """Opens stores; what was opened twice is the same store, as two processes have it."""
+    """Opens stores. Opening a store twice gives two connections to the same data, as in two processes."""
 
     def library(self) -> LibraryStore: ...
     def observations(self) -> Observations: ...
@@ -45,7 +45,7 @@ class Engine(Protocol):
 
 
 class SqliteEngine:
-    """Files in a folder."""
+    """SQLite files in a folder."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -73,7 +73,7 @@ _opened: list[PostgresDatabase] = []
 
 
 class PostgresEngine:
-    """An empty database of a real server; what is not kept there yet is not tested."""
+    """An empty database on a real PostgreSQL server."""
 
     def __init__(self, _home: Path) -> None:
         for database in _opened:

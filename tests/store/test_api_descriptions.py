@@ -1,4 +1,4 @@
-"""What is promised of API descriptions: replaced all at once, searched by words, gone when removed."""
+"""Stored API descriptions: replaced atomically, searched by words, and removed completely."""
 
 from __future__ import annotations
 

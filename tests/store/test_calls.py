@@ -1,4 +1,4 @@
-"""The ring of the last calls: as many as it holds, of all who write."""
+"""The ring of recent calls: a fixed number of calls from all writers."""
 
 from __future__ import annotations
 

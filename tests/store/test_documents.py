@@ -1,4 +1,4 @@
-"""What is promised of documentation: a generation is seen whole or not at all, and words, links and vectors go with it."""
+"""Stored documentation: a crawl becomes visible as a whole, and words, links and vectors belong to it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def page(name: str, text: str) -> PageRow:
 
 
 def crawl(library: LibraryStore, *pages: PageRow, publish: bool = True) -> None:
-    """One crawl that meets those pages."""
+    """Write pages in one crawl and optionally publish it."""
     if library.sources.source(SOURCE.id) is None:
         library.sources.add_source(SOURCE)
     library.sources.begin_crawl(SOURCE.id, is_full=False, now=1.0)

@@ -1,4 +1,4 @@
-"""What is promised of a project's history: commits in their order, words that find them, and what they say of files."""
+"""Stored history: commits in order, their words, and the history of each file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_commits_added_at_either_end_stay_in_order(project: ProjectStore) -> Non
         writer.history.add_older([record("c", 30, "three"), record("b", 20, "two")])
         writer.history.add_newer([record("e", 50, "five"), record("d", 40, "four")])
         writer.history.add_older([record("a", 10, "one")])
-        writer.history.add_newer([record("e", 50, "five")])  # known already
+        writer.history.add_newer([record("e", 50, "five")])  # a known commit is ignored
     assert [row.subject for row in project.history.commits_in([], limit=9)] == ["five", "four", "three", "two", "one"]
     assert [row.subject for row in project.history.commits_in([(20, 40)], limit=9)] == ["three", "two"]
     assert project.history.totals() == HistoryTotals(5, 10, 50, 0)
@@ -96,7 +96,7 @@ def test_a_file_has_the_words_of_its_commits_except_sweeping_ones(project: Proje
                 record("a", 10, "earli", "a.py"),
             ]
         )
-    assert project.history.of_files(["a.py"]) == {}  # nothing is told of a file before it is settled
+    assert project.history.of_files(["a.py"]) == {}  # files have no history before it is settled
     settle(project)
     assert project.history.of_files(["a.py", "x.py"]) == {"a.py": FileHistoryRow("late earli", 3, 30)}
     assert [path for path, _ in project.history.match_files(["late"], limit=5)] == ["a.py"]  # b.py is not indexed

@@ -1,4 +1,4 @@
-"""Only the owner can read the data folder, whatever the umask is and however it was left by older versions."""
+"""Only the owner can read the data folder, for any umask and for folders of older versions."""
 
 from __future__ import annotations
 

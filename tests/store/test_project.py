@@ -1,4 +1,4 @@
-"""What is promised of a project: one transaction for files, code and graph, seen whole or not at all."""
+"""Stored projects: files, code and graph change in one transaction and are visible as a whole."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_failures_are_listed_until_the_file_is_replaced(project: ProjectStore) -
     assert project.failures() == []
 
 
-def test_facts_are_those_of_the_last_write_of_any_store(engine: Engine, project: ProjectStore) -> None:
+def test_facts_include_the_last_write_of_another_store(engine: Engine, project: ProjectStore) -> None:
     assert project.facts() == IndexFacts()
     with closing(engine.projects().store_of(Path("/src/tool"))) as other:
         with other.writing() as writer:
@@ -227,7 +227,7 @@ class TestCode:
         assert filled.code.definitions_named(["acquire"], FileScope(folder="lib"), limit=9) == []
 
     def test_frequencies_count_chunks(self, filled: ProjectStore) -> None:
-        for _ in range(3):  # however often they are asked for
+        for _ in range(3):  # the count does not depend on the number of queries
             assert filled.code.document_frequencies(["wait", "lock", "none"]) == {"wait": 2, "lock": 1}
         assert filled.code.chunk_count() == 2
 
@@ -268,7 +268,7 @@ class TestCode:
 
 
 class Edge:
-    """A reference from the top of a file."""
+    """A reference from the top level of a file."""
 
     line, source_key, kind, origin, certain = 4, "", "calls", "name", True
 

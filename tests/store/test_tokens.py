@@ -1,4 +1,4 @@
-"""What is promised of tokens: kept until they are revoked, and revoked once."""
+"""Stored tokens: kept until they are revoked, and revoked once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is promised of workspaces: folders under a name, in the order in which they came."""
+"""Stored workspaces: named lists of folders in the order in which they were added."""
 
 from __future__ import annotations
 
@@ -78,9 +78,7 @@ def test_a_workspace_can_be_renamed_to_another_case(engine: Engine, workspaces: 
     assert workspaces.all() == [StoredWorkspace("Shop", ("/srv/api",))]
 
 
-def test_renaming_to_a_taken_name_is_refused(
-    engine: Engine, workspaces: WorkspaceRecords
-) -> None:
+def test_renaming_to_a_taken_name_is_refused(engine: Engine, workspaces: WorkspaceRecords) -> None:
     workspaces.add("shop", ["/srv/api"])
     workspaces.add("store", ["/srv/web"])
     with closing(engine.tokens()) as tokens:

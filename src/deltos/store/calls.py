@@ -10,8 +10,8 @@ MAX_CALLS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One call. `arguments` are redacted and shortened; `original_tokens` is the size of the answer before truncation.
-    """
+    """One call. `arguments` are redacted and shortened; `original_tokens` is the size of the answer before
+    truncation."""
 
     at: float
     tool: str

@@ -215,8 +215,8 @@ class Code(Protocol):
         """Return (file id, definition) of definitions with one of the names, compared case-insensitively."""
 
     def definitions_in(self, places: Sequence[tuple[int, int, int]]) -> list[list[DefinitionRecord]]:
-        """Return the definitions in each range (file id, first line, last line); inner definitions follow outer ones.
-        """
+        """Return the definitions in each range (file id, first line, last line); inner definitions follow
+        outer ones."""
 
     def paths(self, scope: FileScope) -> list[tuple[int, str]]:
         """Return id and path of all files in scope."""

@@ -33,21 +33,27 @@ class EdgeRecord(Protocol):
     @property
     def line(self) -> int:
         """Line of the reference."""
+
     @property
     def source_key(self) -> str:
         """Key of the definition that contains the reference; empty at module level."""
+
     @property
     def target_path(self) -> str:
         """File of the target; empty for a mention."""
+
     @property
     def target_key(self) -> str:
         """Key of the target, or the mentioned name."""
+
     @property
     def kind(self) -> str:
         """Kind of reference, such as call, import or inherit."""
+
     @property
     def origin(self) -> str:
         """Rule that resolved the reference."""
+
     @property
     def certain(self) -> bool:
         """Whether the target is certain."""

@@ -92,8 +92,8 @@ class ChangedTogether:
 
 @dataclass(frozen=True, slots=True)
 class HistoryTotals:
-    """Number of commits, time of the oldest and newest, and number of sweeping commits that are not counted for files.
-    """
+    """Number of commits, time of the oldest and newest, and number of sweeping commits that are not counted for
+    files."""
 
     commits: int = 0
     oldest: int = 0
@@ -147,8 +147,8 @@ class History(FileHistory, Protocol):
     def match_commits(
         self, terms: Sequence[str], spans: Sequence[tuple[int, int]] = (), authors: Sequence[str] = (), *, limit: int
     ) -> list[CommitMatch]:
-        """Return the commits that best match the terms, optionally within time spans (start, end) and by some authors.
-        """
+        """Return the commits that best match the terms, optionally within time spans (start, end) and by some
+        authors."""
 
     def commits_with_subject_terms(
         self,

@@ -93,8 +93,8 @@ class WorkerSettings:
 
     @property
     def silence_seconds(self) -> float:
-        """Seconds without a heartbeat after which a worker counts as dead or disconnected, and its jobs are requeued.
-        """
+        """Seconds without a heartbeat after which a worker counts as dead or disconnected, and its jobs are
+        requeued."""
         return 3 * self.heartbeat_seconds
 
 

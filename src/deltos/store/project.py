@@ -256,8 +256,8 @@ class ProjectStore(ProjectFiles, Protocol):
         """Return a context for one transaction, which takes the write lock at once."""
 
     def run_with_repair(self, work: Callable[[], _T]) -> _T:
-        """Run `work` and return its result; if the store is damaged, replace it by an empty one and run `work` again.
-        """
+        """Run `work` and return its result; if the store is damaged, replace it by an empty one and run
+        `work` again."""
 
     def prefetch(self, others: Sequence[ProjectStore]) -> None:
         """Read the versions of this and other stores in one round trip, before this thread queries them in turn.

@@ -35,8 +35,8 @@ class VectorRecords(Protocol):
         """Return records by key that have a vector neither of `model` nor of `instead`, starting after key `after`."""
 
     def try_lock(self) -> AbstractContextManager[bool]:
-        """Return a context that yields whether this process may embed now; the lock ends with the block or the process.
-        """
+        """Return a context that yields whether this process may embed now; the lock ends with the block or the
+        process."""
 
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:
         """Store vectors by key and replace older ones; keys of deleted records are ignored."""

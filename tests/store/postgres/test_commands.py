@@ -1,4 +1,4 @@
-"""The command line with a database: as with files, the same answers, and the password is never shown."""
+"""The command line gives the same answers with a database as with files, and never prints the password."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUESTIONS = (
 
 
 class CommandLine:
-    """Runs commands in a folder and keeps all that they show."""
+    """Runs commands in a folder and collects their output."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self._monkeypatch = monkeypatch

@@ -1,4 +1,4 @@
-"""What is promised of a PostgreSQL database: transactions, snapshots, claims, migrations, and errors that say what to do."""
+"""PostgreSQL databases: transactions, snapshots, locks, migrations, and errors with hints."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.errors import BadArgument, StoreBusy, StoreError, StoreTooNew
-from deltos.store.postgres.database import PostgresDatabase, PostgresMigration, savepoint
+from deltos.store.migration import Migration
+from deltos.store.postgres.database import PostgresDatabase, savepoint
 from deltos.store.postgres.errors import place_of
 from tests.postgres_server import PASSWORD, Server, server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-NOTES = PostgresMigration("notes", "CREATE TABLE note (text text NOT NULL); CREATE TABLE other (n integer)")
-MORE = PostgresMigration("more", "ALTER TABLE note ADD COLUMN extra integer")
+NOTES = Migration("notes", "CREATE TABLE note (text text NOT NULL); CREATE TABLE other (n integer)")
+MORE = Migration("more", "ALTER TABLE note ADD COLUMN extra integer")
 SCHEMA = "of_a_test"
 
 
@@ -34,14 +35,14 @@ def running() -> Iterator[Server]:
 
 
 @pytest.fixture
-def opened(running: Server) -> Iterator[Callable[..., PostgresDatabase]]:
+def open_database(running: Server) -> Iterator[Callable[..., PostgresDatabase]]:
     databases: list[PostgresDatabase] = []
 
-    def opened(migrations: Sequence[PostgresMigration] = (NOTES,), **settings: float) -> PostgresDatabase:
+    def open_database(migrations: Sequence[Migration] = (NOTES,), **settings: float) -> PostgresDatabase:
         databases.append(PostgresDatabase(running.url, migrations=migrations, schema=SCHEMA, **settings))  # type: ignore[arg-type]
         return databases[-1]
 
-    yield opened
+    yield open_database
     for database in databases:
         database.close()
 
@@ -55,8 +56,8 @@ def texts(database: PostgresDatabase) -> list[str]:
     return [row[0] for row in database.query("SELECT text FROM note ORDER BY text")]
 
 
-def test_a_failed_transaction_keeps_only_its_committed_steps(opened: Callable[..., PostgresDatabase]) -> None:
-    database = opened()
+def test_a_failed_transaction_keeps_only_its_committed_steps(open_database: Callable[..., PostgresDatabase]) -> None:
+    database = open_database()
 
     def fail() -> None:
         with database.write() as connection:
@@ -70,8 +71,10 @@ def test_a_failed_transaction_keeps_only_its_committed_steps(opened: Callable[..
     assert texts(database) == ["kept"]
 
 
-def test_a_failed_savepoint_is_rolled_back_without_its_transaction(opened: Callable[..., PostgresDatabase]) -> None:
-    database = opened()
+def test_a_failed_savepoint_is_rolled_back_without_its_transaction(
+    open_database: Callable[..., PostgresDatabase],
+) -> None:
+    database = open_database()
     with database.write() as connection:
         connection.execute("INSERT INTO note VALUES ('kept')")
         with pytest.raises(StoreError), database.errors, savepoint(connection):
@@ -80,8 +83,10 @@ def test_a_failed_savepoint_is_rolled_back_without_its_transaction(opened: Calla
     assert texts(database) == ["kept", "too"]
 
 
-def test_a_snapshot_sees_one_state_and_a_transaction_its_own_writes(opened: Callable[..., PostgresDatabase]) -> None:
-    database, other = opened(), opened()
+def test_a_snapshot_sees_one_state_and_a_transaction_its_own_writes(
+    open_database: Callable[..., PostgresDatabase],
+) -> None:
+    database, other = open_database(), open_database()
     with database.snapshot(), database.snapshot():
         assert texts(database) == []
         add(other, "meanwhile")
@@ -92,19 +97,21 @@ def test_a_snapshot_sees_one_state_and_a_transaction_its_own_writes(opened: Call
         assert texts(other) == ["meanwhile"]
 
 
-def test_an_advisory_lock_has_one_holder_and_ends_with_its_block(opened: Callable[..., PostgresDatabase]) -> None:
-    database, other = opened(), opened()
+def test_an_advisory_lock_has_one_holder_and_ends_with_its_block(
+    open_database: Callable[..., PostgresDatabase],
+) -> None:
+    database, other = open_database(), open_database()
     with database.try_lock("a") as first, other.try_lock("a") as second, other.try_lock("b") as other_key:
         assert (first, second, other_key) == (True, False, True)
     with other.try_lock("a") as third:
         assert third
 
 
-def test_a_process_that_lost_its_lock_cannot_write_under_it(opened: Callable[..., PostgresDatabase]) -> None:
-    database, other = opened(), opened()
+def test_a_process_that_lost_its_lock_cannot_write_under_it(open_database: Callable[..., PostgresDatabase]) -> None:
+    database, other = open_database(), open_database()
     add(database, "before")
     with database.try_lock("a"):
-        add(database, "under the claim")
+        add(database, "under the lock")
         other.query(
             """SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
                WHERE datname = current_database() AND query LIKE 'SELECT 1' AND pid <> pg_backend_pid()"""
@@ -114,11 +121,11 @@ def test_a_process_that_lost_its_lock_cannot_write_under_it(opened: Callable[...
             with pytest.raises(StoreError):
                 add(database, "too late")
     add(database, "after")
-    assert texts(database) == ["after", "before", "under the claim"]
+    assert texts(database) == ["after", "before", "under the lock"]
 
 
-def test_nul_in_text_is_replaced(opened: Callable[..., PostgresDatabase]) -> None:
-    database = opened()
+def test_nul_in_text_is_replaced(open_database: Callable[..., PostgresDatabase]) -> None:
+    database = open_database()
     add(database, "a\0b")
     with database.write() as connection:
         connection.execute("INSERT INTO note SELECT unnest(%s::text[])", (["c\0d"],))
@@ -128,33 +135,42 @@ def test_nul_in_text_is_replaced(opened: Callable[..., PostgresDatabase]) -> Non
     assert texts(database) == ["a\ufffdb", "c\ufffdd", "e\ufffdf"]
 
 
-def test_concurrent_opens_apply_migrations_once(opened: Callable[..., PostgresDatabase]) -> None:
+def test_concurrent_opens_apply_migrations_once(open_database: Callable[..., PostgresDatabase]) -> None:
     with ThreadPoolExecutor(4) as threads:
-        for opening in [threads.submit(opened) for _ in range(4)]:
+        for opening in [threads.submit(open_database) for _ in range(4)]:
             opening.result()
-    add(opened(), "kept")
-    database = opened((NOTES, MORE))
+    add(open_database(), "kept")
+    database = open_database((NOTES, MORE))
     assert database.query("SELECT text, extra FROM note") == [("kept", None)]
     assert [row[0] for row in database.query("SELECT name FROM migration ORDER BY position")] == ["notes", "more"]
 
 
-def test_a_failed_migration_is_rolled_back(opened: Callable[..., PostgresDatabase]) -> None:
-    opened()
+def test_a_failed_migration_is_rolled_back(open_database: Callable[..., PostgresDatabase]) -> None:
+    open_database()
     with pytest.raises(StoreError):
-        opened((NOTES, MORE, PostgresMigration("broken", "CREATE TABLE half (n integer); SELECT nothing")))
-    database = opened()
+        open_database((NOTES, MORE, Migration("broken", "CREATE TABLE half (n integer); SELECT nothing")))
+    database = open_database()
     assert database.query("SELECT to_regclass('half')") == [(None,)]
     assert len(database.query("SELECT * FROM migration")) == 1
 
 
-def test_a_newer_schema_is_refused(opened: Callable[..., PostgresDatabase]) -> None:
-    opened((NOTES, MORE))
+def test_a_step_inserted_before_applied_steps_is_added(open_database: Callable[..., PostgresDatabase]) -> None:
+    open_database((NOTES, MORE))
+    inserted = Migration("tags", "CREATE TABLE tag (name text)")
+    database = open_database((NOTES, inserted, MORE))
+    assert database.query("SELECT count(*) FROM tag") == [(0,)]
+    assert {row[0] for row in database.query("SELECT name FROM migration")} == {"notes", "tags", "more"}
+    assert open_database((NOTES, inserted, MORE)).query("SELECT count(*) FROM migration") == [(3,)]
+
+
+def test_a_newer_schema_is_refused(open_database: Callable[..., PostgresDatabase]) -> None:
+    open_database((NOTES, MORE))
     with pytest.raises(StoreTooNew, match="'more'"):
-        opened((NOTES,))
+        open_database((NOTES,))
 
 
-def test_the_error_names_a_pool_without_a_free_connection(opened: Callable[..., PostgresDatabase]) -> None:
-    database = opened(pool_size=1, wait_seconds=0.2)
+def test_the_error_names_a_pool_without_a_free_connection(open_database: Callable[..., PostgresDatabase]) -> None:
+    database = open_database(pool_size=1, wait_seconds=0.2)
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -173,8 +189,8 @@ def test_the_error_names_a_pool_without_a_free_connection(opened: Callable[..., 
         holder.join()
 
 
-def test_waiting_too_long_for_a_locked_row_raises_store_busy(opened: Callable[..., PostgresDatabase]) -> None:
-    database, other = opened(), opened(wait_seconds=0.2)
+def test_waiting_too_long_for_a_locked_row_raises_store_busy(open_database: Callable[..., PostgresDatabase]) -> None:
+    database, other = open_database(), open_database(wait_seconds=0.2)
     add(database, "one")
     with database.write() as connection:
         connection.execute("UPDATE note SET text = 'two'")
@@ -184,9 +200,9 @@ def test_waiting_too_long_for_a_locked_row_raises_store_busy(opened: Callable[..
 
 
 def test_a_crashed_server_is_reported_loses_only_uncommitted_writes_and_is_used_again(
-    running: Server, opened: Callable[..., PostgresDatabase]
+    running: Server, open_database: Callable[..., PostgresDatabase]
 ) -> None:
-    database = opened(wait_seconds=2.0)
+    database = open_database(wait_seconds=2.0)
     add(database, "before")
 
     def write_into_the_crash() -> None:
@@ -210,7 +226,7 @@ def test_a_crashed_server_is_reported_loses_only_uncommitted_writes_and_is_used_
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "hint"),
     [
         (lambda url: f"{url}2", "Create the database"),
         (lambda url: url.replace("p%40ss", "s3cret"), "Check the user and the password"),

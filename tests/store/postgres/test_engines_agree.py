@@ -1,4 +1,4 @@
-"""Both engines give the same answers: our own documentation, tools and history of changes, kept in each and asked alike."""
+"""Both engines give the same answers to the same queries about our own documentation, tools and changelog."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.search import DocsRequest
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.model import Draft, ObservationOrigin
-from deltos.guarded import GuardedParser
+from deltos.isolated_parser import IsolatedParser
 from tests.store.engines import PostgresEngine, SqliteEngine
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
     from deltos.domains.apis.domain import Apis
     from deltos.domains.docs.domain import Docs
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.store.library import LibraryStore
 
 REPOSITORY = Path(__file__).parents[3]
 NOW = datetime(2025, 5, 14, 12, 0, tzinfo=UTC)
-QUESTIONS = 50
+QUESTION_COUNT = 50
 
 
 @pytest.fixture
@@ -49,35 +49,35 @@ def rounded(found: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
 
 
 def paragraphs() -> list[str]:
-    """What our documentation says, piece by piece."""
+    """Return every third paragraph of our documentation."""
     texts = [path.read_text("utf-8") for path in sorted((REPOSITORY / "docs").glob("*.md"))]
     found = [" ".join(piece.split()) for text in texts for piece in text.split("\n\n")]
     return list(dict.fromkeys(piece[:400] for piece in found if len(piece) > 60))[::3]
 
 
 def questions() -> list[str]:
-    """Beginnings of sentences from all over the changelog: long and short, common words and rare ones."""
+    """Return the beginnings of sentences from the whole changelog, of different lengths, with common and rare words."""
     lines = [line.strip("-* #`") for line in (REPOSITORY / "CHANGELOG.md").read_text("utf-8").splitlines()]
     long = [line for line in lines if len(line) > 40]
-    step = max(1, len(long) // QUESTIONS)
-    return [" ".join(line.split()[: 3 + at % 9]) for at, line in enumerate(long[::step][:QUESTIONS])]
+    step = max(1, len(long) // QUESTION_COUNT)
+    return [" ".join(line.split()[: 3 + at % 9]) for at, line in enumerate(long[::step][:QUESTION_COUNT])]
 
 
-def asked_docs(docs: Docs, question: str) -> list[tuple[str, float]]:
+def search_docs(docs: Docs, question: str) -> list[tuple[str, float]]:
     found = docs.search.search(DocsRequest(question, 10)).passages
     return rounded([(f"{passage.citation} {passage.section}", passage.score) for passage in found])
 
 
-def test_documentation_search_is_the_same(libraries: list[LibraryStore], workers: Workers) -> None:
-    opened = [open_docs(library, parser=GuardedParser(workers, library.unreadable_content)) for library in libraries]
+def test_documentation_search_is_the_same(libraries: list[LibraryStore], workers: ProcessPool) -> None:
+    opened = [open_docs(library, parser=IsolatedParser(workers, library.unreadable_content)) for library in libraries]
     for docs in opened:
         for name, folder in (("guide", "docs"), ("sources", "training")):
             added = docs.library.add(NewSource(str(REPOSITORY / folder), name, REPOSITORY, (REPOSITORY,)))
             assert docs.library.crawls.run(added.sources[0].id)
     sqlite, postgres = opened
-    answers = {question: asked_docs(sqlite, question) for question in questions()}
-    assert {question: asked_docs(postgres, question) for question in answers} == answers
-    assert sum(map(len, answers.values())) > 5 * QUESTIONS, "hardly anything was found"
+    answers = {question: search_docs(sqlite, question) for question in questions()}
+    assert {question: search_docs(postgres, question) for question in answers} == answers
+    assert sum(map(len, answers.values())) > 5 * QUESTION_COUNT, "too few results"
     for words in (("search", "memory"), ("token", "answer", "project")):
         scores = [library.passages.page_scores(words, _source_ids(library), limit=999) for library in libraries]
         assert _titles(libraries[0], scores[0]) == _titles(libraries[1], scores[1])
@@ -90,7 +90,9 @@ def _source_ids(library: LibraryStore) -> list[str]:
 def _titles(library: LibraryStore, scores: dict[int, float]) -> list[tuple[str, float]]:
     pages = {page.id: page.url for source in _source_ids(library) for page in library.pages.next_pages(source)}
     found = rounded([(pages[page_id], score) for page_id, score in scores.items()])
-    return sorted(found, key=lambda each: (-each[1], each[0]))  # equal ones in any order: a limit would cut among them
+    return sorted(
+        found, key=lambda each: (-each[1], each[0])
+    )  # order equal scores by name; a limit would cut among them
 
 
 def test_api_search_is_the_same(libraries: list[LibraryStore], tmp_path: Path) -> None:
@@ -102,13 +104,13 @@ def test_api_search_is_the_same(libraries: list[LibraryStore], tmp_path: Path) -
     for apis in opened:
         apis.indexer.add(str(described), "tools")
     sqlite, postgres = opened
-    answers = {question: asked_apis(sqlite, question) for question in questions()}
-    assert {question: asked_apis(postgres, question) for question in answers} == answers
-    assert sum(map(len, answers.values())) > 5 * QUESTIONS, "hardly anything was found"
+    answers = {question: search_apis(sqlite, question) for question in questions()}
+    assert {question: search_apis(postgres, question) for question in answers} == answers
+    assert sum(map(len, answers.values())) > 5 * QUESTION_COUNT, "too few results"
 
 
 def _as_api(tools: list[dict[str, object]]) -> dict[str, object]:
-    """Our tools as an API description with an operation for each."""
+    """Return our tools as an API description with one operation per tool."""
     operations = {
         f"/{tool['name']}": {
             "post": {
@@ -124,7 +126,7 @@ def _as_api(tools: list[dict[str, object]]) -> dict[str, object]:
     return {"openapi": "3.1.0", "info": {"title": "Tools", "version": "1"}, "paths": operations}
 
 
-def asked_apis(apis: Apis, question: str) -> list[tuple[str, float]]:
+def search_apis(apis: Apis, question: str) -> list[tuple[str, float]]:
     found = apis.searcher.search(question, limit=10)
     return rounded([(hit.citation, hit.score) for hit in found])
 
@@ -142,11 +144,11 @@ def test_memory_search_is_the_same(engines: tuple[SqliteEngine, PostgresEngine])
             memories.append(Memory(store, clock=lambda: NOW + timedelta(days=90)))
         sqlite, postgres = memories
         for project in ("project-1", "all"):
-            answers = {question: asked_memory(sqlite, question, project) for question in questions()}
-            assert {question: asked_memory(postgres, question, project) for question in answers} == answers
-            assert sum(map(len, answers.values())) > 5 * QUESTIONS, "hardly anything was found"
+            answers = {question: search_memory(sqlite, question, project) for question in questions()}
+            assert {question: search_memory(postgres, question, project) for question in answers} == answers
+            assert sum(map(len, answers.values())) > 5 * QUESTION_COUNT, "too few results"
 
 
-def asked_memory(memory: Memory, question: str, project: str) -> list[tuple[str, float]]:
+def search_memory(memory: Memory, question: str, project: str) -> list[tuple[str, float]]:
     hits = memory.search(question, project, limit=10).hits
     return rounded([(hit.observation.text, hit.score) for hit in hits])

@@ -1,4 +1,4 @@
-"""What happens when something breaks: real servers of Deltos beside a real PostgreSQL that dies, fills up or changes."""
+"""Failures: running servers with a PostgreSQL database that crashes, runs out of connections or changes its schema."""
 
 from __future__ import annotations
 
@@ -21,27 +21,28 @@ from tests.postgres_server import Server, another_server, empty_database, role_u
 from tests.repositories import make_repository
 from tests.server.over_http.served import Served, tool_call
 from tests.server.raw import PATIENCE_SECONDS, environment
-from tests.store.postgres.test_database import MORE, NOTES, SCHEMA, add, opened, running, texts
+from tests.store.postgres.test_database import MORE, NOTES, SCHEMA, add, open_database, running, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.server.raw import JsonObject
 
-__all__ = ["opened", "running"]  # fixtures
+__all__ = ["open_database", "running"]  # fixtures
 
 _MIGRATION_TO_KILL = f"""
-from deltos.store.postgres.database import PostgresDatabase, PostgresMigration
+from deltos.store.postgres.database import PostgresDatabase
+from deltos.store.migration import Migration
 import sys
-notes = PostgresMigration("notes", "CREATE TABLE note (text text NOT NULL); CREATE TABLE other (n integer)")
-half = PostgresMigration("half", "CREATE TABLE half (n integer); SELECT pg_sleep(600) AS of_a_test")
+notes = Migration("notes", "CREATE TABLE note (text text NOT NULL); CREATE TABLE other (n integer)")
+half = Migration("half", "CREATE TABLE half (n integer); SELECT pg_sleep(600) AS of_a_test")
 PostgresDatabase(sys.stdin.readline().strip(), migrations=(notes, half), schema="{SCHEMA}")
 """
 
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
-    """A server of Deltos for one small project, which keeps everything in an empty database."""
+    """A server for one small project that stores everything in an empty database."""
     make_repository(tmp_path / "shop", {"pay.py": "def pay_invoice():\n    return 1\n"})
     command = [sys.executable, "-P", "-m", "deltos", "mcp", str(tmp_path / "shop"), "--http", "127.0.0.1:0"]
     started = Served(command, tmp_path / "home", DELTOS_DATABASE=empty_database(), DELTOS_EMBED="off")
@@ -76,7 +77,7 @@ def test_a_server_reports_a_dead_database_and_recovers(running: Server, served: 
             ("list_sources", {}),
         ):
             reply = served.post(tool_call(tool, **arguments), session)
-            assert reply.status == 503, tool  # servers share sessions by the database, so nobody is known without it
+            assert reply.status == 503, tool  # sessions are shared through the database, so every request fails
             assert reply.headers["retry-after"]
             assert b"database does not answer" in reply.body, tool
             assert b"p@ss" not in reply.body
@@ -93,7 +94,7 @@ def test_a_server_reports_a_dead_database_and_recovers(running: Server, served: 
 
 
 @pytest.mark.parametrize(
-    ("change", "undo", "told"),
+    ("change", "undo", "expected_status"),
     [
         (
             "DELETE FROM migration WHERE position = (SELECT max(position) FROM migration)",
@@ -107,9 +108,7 @@ def test_a_server_reports_a_dead_database_and_recovers(running: Server, served: 
         ),
     ],
 )
-def test_a_server_reports_older_or_newer_tables(
-    tmp_path: Path, change: str, undo: str, expected_status: str
-) -> None:
+def test_a_server_reports_older_or_newer_tables(tmp_path: Path, change: str, undo: str, expected_status: str) -> None:
     make_repository(tmp_path / "shop", {"pay.py": "def pay_invoice():\n    return 1\n"})
     command = [sys.executable, "-P", "-m", "deltos", "mcp", str(tmp_path / "shop"), "--http", "127.0.0.1:0"]
     with psycopg.connect(empty_database(), autocommit=True) as owner:
@@ -143,9 +142,9 @@ def test_a_database_without_free_connections_raises_store_busy(running: Server) 
 
 
 def test_a_killed_migration_is_rolled_back_and_the_next_one_succeeds(
-    running: Server, opened: Callable[..., PostgresDatabase], tmp_path: Path
+    running: Server, open_database: Callable[..., PostgresDatabase], tmp_path: Path
 ) -> None:
-    add(opened(), "kept")
+    add(open_database(), "kept")
     migrating = subprocess.Popen(
         [sys.executable, "-c", _MIGRATION_TO_KILL], stdin=subprocess.PIPE, env=environment(tmp_path), text=True
     )
@@ -158,17 +157,17 @@ def test_a_killed_migration_is_rolled_back_and_the_next_one_succeeds(
         migrating.kill()
         migrating.wait()
     migrating.stdin.close()
-    database = opened((NOTES, MORE))
+    database = open_database((NOTES, MORE))
     assert database.query("SELECT text, extra FROM note") == [("kept", None)]
     assert database.query("SELECT to_regclass('half')") == [(None,)]
 
 
 def test_a_running_older_server_continues_after_a_newer_migration(
-    opened: Callable[..., PostgresDatabase],
+    open_database: Callable[..., PostgresDatabase],
 ) -> None:
-    older = opened((NOTES,))
+    older = open_database((NOTES,))
     add(older, "before")
-    newer = opened((NOTES, MORE))
+    newer = open_database((NOTES, MORE))
     add(older, "after")
     assert texts(older) == texts(newer) == ["after", "before"]
 
@@ -182,11 +181,11 @@ def test_token_times_use_the_clock_of_the_server_process(tmp_path: Path) -> None
     assert tokens.verify(text)
     clock[0] = ahead + 61
     assert tokens.verify(text) is None
-    clock[0] = ahead - 172_800  # a clock that was set back
+    clock[0] = ahead - 172_800  # the clock was set back
     assert tokens.verify(text)
 
 
-# Their times are the database's alone: written by it, and compared there with what it says of the moment.
+# Files whose times are both written by the database and compared with its clock.
 DATABASE_CLOCK_FILES = frozenset(("jobs.py", "http_sessions.py", "check.py", "replicas.py"))
 
 
@@ -199,7 +198,7 @@ def test_no_statement_compares_process_time_with_database_time() -> None:
         for line in path.read_text("utf-8").splitlines()
         if asking.search(line) and "self._now()" not in line and path.name not in DATABASE_CLOCK_FILES
     }
-    assert len(found) == 1, found  # when a step of the schema was applied, for people to read
+    assert len(found) == 1, found  # the time at which a migration was applied, which is only displayed
     assert "INSERT INTO migration" in found.pop()
 
 

@@ -1,4 +1,4 @@
-"""What only PostgreSQL promises of the library: a question touches the partitions of what it is asked of, and no other."""
+"""Documentation in PostgreSQL: a query reads only the partitions of the searched sources."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PARTITION = re.compile(r"\bon (\w+?)_(\d+)\b")
 
 
 class WatchedDatabase(PostgresDatabase):
-    """Notes which partitions each query may touch, as PostgreSQL plans it."""
+    """Records which partitions each query may read, according to its query plan."""
 
     touched: set[tuple[str, str]]
 
@@ -33,7 +33,7 @@ class WatchedDatabase(PostgresDatabase):
         return super().query(sql, values)
 
     def partitions(self, *tables: str) -> dict[str, int]:
-        """How many partitions of each table were touched since the last time."""
+        """Return the number of partitions of each table that were read since the last call."""
         counts = {table: sum(found == table for found, _ in self.touched) for table in tables}
         self.touched = set()
         return counts
@@ -52,7 +52,7 @@ def library(database: WatchedDatabase) -> PostgresLibrary:
 
 
 def add_source(library: PostgresLibrary, source_id: str, *texts: str) -> list[int]:
-    """A published source with a page for each text; the ids of its chunks."""
+    """Publish a source with one page per text and return the ids of its chunks."""
     library.sources.add_source(SourceRow(source_id, source_id, "website", f"https://{source_id}.example/"))
     library.sources.begin_crawl(source_id, is_full=False, now=1.0)
     pages = tuple(
@@ -70,9 +70,7 @@ def add_source(library: PostgresLibrary, source_id: str, *texts: str) -> list[in
     return ids
 
 
-def test_a_query_on_one_source_reads_only_its_partition(
-    library: PostgresLibrary, database: WatchedDatabase
-) -> None:
+def test_a_query_on_one_source_reads_only_its_partition(library: PostgresLibrary, database: WatchedDatabase) -> None:
     for number in range(6):
         add_source(library, f"s{number}", f"quokka {number}")
     database.partitions()

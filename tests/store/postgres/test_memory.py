@@ -1,4 +1,4 @@
-"""What only PostgreSQL promises of memory: nothing is lost between processes and in a crash, and what is purged is gone."""
+"""Memory in PostgreSQL: concurrent writers and crashes lose nothing, and purged text is deleted."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def add(observations: PostgresObservations, text: str, *, project: str = "p", se
 
 
 def remember(url: str, name: str) -> None:
-    """What each of several processes does at the same time, all in one session of one project."""
+    """Add observations to one session of one project, as several processes do at the same time."""
     with closing(PostgresDatabase(url, migrations=SCHEMA_STEPS)) as database:
         for number in range(EACH):
             add(PostgresObservations(database), f"{name} {number}")
@@ -69,9 +69,7 @@ def test_a_query_on_one_project_reads_only_its_partition(
     assert observations.places_with(["quokka"], at_most=9) == places[::-1]
 
 
-def test_concurrent_writers_lose_no_observation(
-    observations: PostgresObservations, database: WatchedDatabase
-) -> None:
+def test_concurrent_writers_lose_no_observation(observations: PostgresObservations, database: WatchedDatabase) -> None:
     code = "import sys; from tests.store.postgres.test_memory import remember; remember(*sys.argv[1:])"
     url = server().url
     running = [
@@ -82,7 +80,7 @@ def test_concurrent_writers_lose_no_observation(
     texts = {row.text for row in observations.all()}
     assert texts == {f"writer{writer} {number}" for writer in range(WRITERS) for number in range(EACH)}
     places = [row.place for row in observations.all()]
-    assert places == list(range(places[0], places[0] + WRITERS * EACH)), "one session, side by side"
+    assert places == list(range(places[0], places[0] + WRITERS * EACH)), "one session, consecutive places"
     assert len(observations.places_with(["writer1"], at_most=1_000)) == EACH
     assert observations.repair().problems == ()
 
@@ -127,7 +125,9 @@ def test_purged_text_is_in_no_table_file_after_scrub(
         writer.mark_deleted(gone, 5)
         assert writer.purge(6) == 1
         assert writer.was_purged("hush4711secret")
-    assert server().files_with(b"hush4711secret", leaving_out=("pg_wal",)), "deleting alone leaves it in the files"
+    assert server().files_with(b"hush4711secret", leaving_out=("pg_wal",)), (
+        "deleting rows leaves their text in the files"
+    )
     assert observations.scrub()
     assert [row.place for row in observations.all()] == [kept]
     assert not server().files_with(b"hush4711secret", leaving_out=("pg_wal",))
@@ -143,7 +143,7 @@ def test_scrub_returns_false_while_another_process_reads(observations: PostgresO
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "message"),
     [
         ("DELETE FROM observation_posting WHERE term = 'quokka'", "word index"),
         ("DELETE FROM observation_place", "directory"),

@@ -1,4 +1,4 @@
-"""What is moved into a database and back is what it was."""
+"""Moving data into a database and back changes nothing."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def fill_library(library: LibraryStore) -> None:
 
 
 def memory_contents(observations: Observations) -> list[object]:
-    """All that a memory says of itself."""
+    """Return all data that a memory store can be queried for."""
     keys = [project.key for project in observations.projects()]
     places = [row.place for row in observations.all()]
     vectors = [(each.key, each.data) for each in observations.vectors.since(MODEL, 0)]
@@ -79,7 +79,7 @@ def memory_contents(observations: Observations) -> list[object]:
 
 
 def library_contents(library: LibraryStore) -> list[object]:
-    """All that a library says of itself, but for ids."""
+    """Return all data that a library can be queried for, without ids."""
     passages, [api] = library.passages, library.apis.apis()
     found = passages.candidates(["quokka", "wombat"], ["s1"], limit=9)
     units = library.apis.search(("quokka",), (1.0,) * 5, api_id=None, kinds=(), limit=9)

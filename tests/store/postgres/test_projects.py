@@ -1,4 +1,4 @@
-"""What only PostgreSQL promises of projects: the answers of SQLite, each project in its own part, text of any length."""
+"""Projects in PostgreSQL: the same answers as SQLite, one partition per project, text of any length."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.store.test_project import STAMP, facts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.store.postgres.project import PostgresProject
     from deltos.store.project import ProjectStore, ProjectWriter
     from deltos.workspace.project_index import ProjectIndex
@@ -65,8 +65,10 @@ def pair(project: PostgresProject, tmp_path: Path) -> Iterator[tuple[ProjectStor
 
 
 def some_words(random: Random, max_words: int) -> str:
-    # As in language, a few words are everywhere and most are rare.
-    return " ".join(WORDS[min(int(random.expovariate(0.4)), len(WORDS) - 1)] for _ in range(random.randrange(max_words)))
+    # As in natural language, a few words are frequent and most are rare.
+    return " ".join(
+        WORDS[min(int(random.expovariate(0.4)), len(WORDS) - 1)] for _ in range(random.randrange(max_words))
+    )
 
 
 def write_file(writer: ProjectWriter, random: Random, path: str) -> int:
@@ -78,9 +80,11 @@ def write_file(writer: ProjectWriter, random: Random, path: str) -> int:
 
 
 class TestEnginesAgree:
-    """On the same material, words alone: the same rows in the same order, with the same scores."""
+    """Random data gives the same rows in the same order with the same scores in both engines."""
 
-    def test_random_chunks_files_and_commits_rank_equally_after_changes(self, pair: tuple[ProjectStore, ProjectStore]) -> None:
+    def test_random_chunks_files_and_commits_rank_equally_after_changes(
+        self, pair: tuple[ProjectStore, ProjectStore]
+    ) -> None:
         for seed in range(4):
             files: list[list[int]] = []
             paths = [f"{word}/{seed}-{n}.py" for n, word in enumerate(WORDS[:9])]
@@ -108,16 +112,26 @@ class TestEnginesAgree:
         paths = [dict(store.code.paths(FileScope())) for store in (ours, theirs)]
         seen: Counter[str] = Counter()
         for _ in range(8):
-            single_terms, paired_terms = random.sample(terms, random.randint(1, 3)), random.sample(terms, random.randint(2, 4))
+            single_terms, paired_terms = (
+                random.sample(terms, random.randint(1, 3)),
+                random.sample(terms, random.randint(2, 4)),
+            )
             for scope in (FileScope(), FileScope("a"), FileScope("", (".PY",))):
-                chunks = [store.code.match_chunks(single_terms, paired_terms, scope, limit=10) for store in (ours, theirs)]
-                files = [store.code.match_files(single_terms, single_terms, paired_terms, scope, limit=10) for store in (ours, theirs)]
+                chunks = [
+                    store.code.match_chunks(single_terms, paired_terms, scope, limit=10) for store in (ours, theirs)
+                ]
+                files = [
+                    store.code.match_files(single_terms, single_terms, paired_terms, scope, limit=10)
+                    for store in (ours, theirs)
+                ]
                 self._same(seen, "chunks", [[(hit.file_id, hit.score) for hit in hits] for hits in chunks], paths)
                 self._same(seen, "files", files, paths)
             for spans in ((), [(0, 40), (60, 90)]):
                 commits = [store.history.match_commits(single_terms, spans, limit=10) for store in (ours, theirs)]
                 self._same(seen, "commits", [[(hit.commit.hash, hit.score) for hit in hits] for hits in commits])
-            self._same(seen, "past files", [store.history.match_files(single_terms, limit=10) for store in (ours, theirs)])
+            self._same(
+                seen, "past files", [store.history.match_files(single_terms, limit=10) for store in (ours, theirs)]
+            )
         assert min(seen[what] for what in ("chunks", "files", "commits", "past files")) > 0
 
     def _same(
@@ -127,14 +141,14 @@ class TestEnginesAgree:
         found: list[list[tuple[Any, float]]],
         names: list[dict[Any, str]] | None = None,
     ) -> None:
-        """Rows are compared by what they are called: an engine may number files as it likes."""
+        """Compare rows by name, because engines number files differently."""
         ours, theirs = (
             [(names[n][row] if names else row, round(score, 9)) for row, score in rows] for n, rows in enumerate(found)
         )
         assert ours == theirs
         seen[what] += len(ours)
 
-    def test_an_indexed_and_edited_project_gives_equal_results(self, tmp_path: Path, workers: Workers) -> None:
+    def test_an_indexed_and_edited_project_gives_equal_results(self, tmp_path: Path, workers: ProcessPool) -> None:
         root = unpack(RELEVANCE / "bookshop.txtar", tmp_path / "bookshop")
         no_embedding, url = Embedding("off"), empty_database()
         with (
@@ -176,7 +190,7 @@ def _commit(random: Random, name: str, paths: list[str]) -> CommitRecord:
 
 
 def fill(store: ProjectStore) -> None:
-    """Write to every table of a project, and read from it."""
+    """Write to every table of a project and read from it."""
     with store.writing() as writer:
         file_id = write_file(writer, Random(1), "a/b.py")
         writer.set_skipped(SkippedFile("c.bin", "binary", STAMP))
@@ -236,7 +250,7 @@ def test_a_project_uses_only_its_own_partition_of_every_table(stores: PostgresPr
 
 
 def test_a_project_added_after_analyze_is_read_through_indexes(stores: PostgresProjects) -> None:
-    """Without a look at all files for each of them: the server knows nothing of the project yet."""
+    """The query plan uses indexes although the server has no statistics about the new project."""
     known = stores.store_of(Path("/src/known"))
     number = 0
     while _partition_of(new := stores.store_of(Path(f"/src/new{number}"))) != _partition_of(known):
@@ -325,7 +339,9 @@ def test_names_and_paths_of_any_length_are_stored_and_found(project: PostgresPro
     assert len(project.code.match_chunks([long], [], FileScope(), limit=9)) == 1
 
 
-def test_a_removed_project_leaves_no_rows_and_can_be_indexed_again(stores: PostgresProjects, project: PostgresProject) -> None:
+def test_a_removed_project_leaves_no_rows_and_can_be_indexed_again(
+    stores: PostgresProjects, project: PostgresProject
+) -> None:
     fill(project)
     with closing(stores.store_of(Path("/src/other"))) as other:
         fill(other)
@@ -370,7 +386,7 @@ def test_a_rolled_back_savepoint_leaves_no_words(project: PostgresProject) -> No
     def fail(writer: ProjectWriter, file_id: int) -> None:
         with writer.savepoint():
             chunk = ChunkRecord(1, 1, "", "", "", "rare", "", "")
-            writer.code.add(file_id, FileWords("c", "", ""), [chunk], [])  # once more: its words are there already
+            writer.code.add(file_id, FileWords("c", "", ""), [chunk], [])  # these words are stored already
 
     with project.writing() as writer:
         known = write_file(writer, Random(2), "a.py")
@@ -383,7 +399,7 @@ def test_a_rolled_back_savepoint_leaves_no_words(project: PostgresProject) -> No
     assert project.code.chunk_count() == chunks
 
 
-def test_an_unreachable_database_is_not_reported_as_a_file_error(workers: Workers) -> None:
+def test_an_unreachable_database_is_not_reported_as_a_file_error(workers: ProcessPool) -> None:
     source = PostgresFactSource(("postgresql://ada:s3cret@127.0.0.1:1/deltos", "deltos"), 1)
     assert "s3cret" not in repr(source)
     number = next(n for n, family in enumerate(FAMILIES) if "python" in family.languages)
@@ -400,6 +416,6 @@ def test_a_query_over_many_projects_uses_one_connection_and_one_snapshot(stores:
         assert len(connections) == 1
         assert opened[-1].file_count() == 0
         with PostgresProjects(lambda: shared_database(server().url)).store_of(Path("/src", "p1")).writing() as writer:
-            write_file(writer, Random(1), "a.py")  # beside a snapshot, in a transaction of its own
+            write_file(writer, Random(1), "a.py")  # a separate transaction outside the snapshot
         assert opened[1].file_count() == 0
     assert opened[1].file_count() == 1

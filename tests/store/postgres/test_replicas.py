@@ -1,4 +1,4 @@
-"""Searches are read from a real streaming standby, never from one that lacks what was written, and go on without it."""
+"""Searches read from a streaming standby, never from a stale one, and continue without it."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
-PATIENCE_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 
 
-class HasSnapshot(Protocol):
-    """A store; its snapshots are connections here."""
+class StoreWithSnapshots(Protocol):
+    """A store whose snapshots are database connections."""
 
     def snapshot(self) -> AbstractContextManager[Any]: ...
 
 
 @pytest.fixture(scope="module")
 def standby() -> Iterator[Server]:
-    """A copy of the test server's data that follows it."""
+    """A standby that replicates the test server."""
     running = Server.standby_of(server())
     yield running
     running.stop()
@@ -49,7 +49,7 @@ def standby_url(standby: Server) -> str:
 
 
 def replaying(standby: Server, *, on: bool) -> None:
-    """Let the standby stop where it is, or go on and catch up."""
+    """Pause or resume replay on the standby; after resuming, wait until it has caught up."""
     with psycopg.connect(standby.url, autocommit=True) as connection:
         connection.execute("SELECT pg_wal_replay_resume()" if on else "SELECT pg_wal_replay_pause()")
     if on:
@@ -59,7 +59,7 @@ def replaying(standby: Server, *, on: bool) -> None:
 def catch_up(standby: Server) -> None:
     with psycopg.connect(server().url, autocommit=True) as primary, psycopg.connect(standby.url) as follower:
         row = primary.execute("SELECT pg_current_wal_lsn()").fetchone()
-        until = time.monotonic() + PATIENCE_SECONDS
+        until = time.monotonic() + TIMEOUT_SECONDS
         while follower.execute("SELECT pg_last_wal_replay_lsn() < %s", row).fetchone() == (True,):
             follower.rollback()
             assert time.monotonic() < until
@@ -67,8 +67,10 @@ def catch_up(standby: Server) -> None:
 
 
 def is_read_from(standby: Server, port: Callable[[], int]) -> bool:
-    """Whether the standby answers, once it has everything: the primary may write, or a connection be late, meanwhile."""
-    until = time.monotonic() + PATIENCE_SECONDS
+    """Whether searches read from the standby once it has caught up, retrying because writes and connections may delay
+    it.
+    """
+    until = time.monotonic() + TIMEOUT_SECONDS
     while port() != standby.port:
         if time.monotonic() > until:
             return False
@@ -77,26 +79,26 @@ def is_read_from(standby: Server, port: Callable[[], int]) -> bool:
     return True
 
 
-def answer_from(standby: Server, ask: Callable[[], str]) -> str:
-    """An answer for which the standby was asked, once it has everything."""
-    until = time.monotonic() + PATIENCE_SECONDS
+def answer_from(standby: Server, run_query: Callable[[], str]) -> str:
+    """Return an answer that was read from the standby after it caught up."""
+    until = time.monotonic() + TIMEOUT_SECONDS
     while True:
         catch_up(standby)
         before = last_read(standby)
-        answer = ask()
+        answer = run_query()
         if last_read(standby) > before:
             return answer
         assert time.monotonic() < until
         time.sleep(0.1)
 
 
-def port_of(store: HasSnapshot) -> int:
+def port_of(store: StoreWithSnapshots) -> int:
     with store.snapshot() as connection:
         return int(connection.info.port)
 
 
 def last_read(standby: Server) -> datetime:
-    """When a server of ours last asked the standby something."""
+    """Return the time of the last query of one of our servers on the standby."""
     sql = "SELECT max(query_start) FROM pg_stat_activity WHERE usename = %s"
     with psycopg.connect(standby.url, autocommit=True) as connection:
         row = connection.execute(sql, (ROLE,)).fetchone()
@@ -106,7 +108,7 @@ def last_read(standby: Server) -> datetime:
 
 
 def test_memory_and_documentation_are_read_from_an_up_to_date_standby(
-    standby: Server, tmp_path: Path, workers: Workers
+    standby: Server, tmp_path: Path, workers: ProcessPool
 ) -> None:
     empty_database()
     root = make_repository(tmp_path / "served" / "shop", {"walrus.py": "def of_walrus(): ...\n"})
@@ -120,7 +122,7 @@ def test_memory_and_documentation_are_read_from_an_up_to_date_standby(
             return desk.call("search", query=query, scope=["memory"]).text
 
         desk.call("remember", text="The walrus is fed at noon", kind="decision")
-        for _ in range(2):  # what was just written is in the answer, whoever gives it
+        for _ in range(2):  # a new observation is found, whether the primary or the standby answers
             assert "fed at noon" in found("walrus fed")
         assert "fed at noon" in answer_from(standby, lambda: found("walrus fed"))
         library = open_library(config.home, config.database, config.standbys)
@@ -139,7 +141,7 @@ def test_memory_and_documentation_are_read_from_an_up_to_date_standby(
 
 
 class SearchedProject:
-    """A project, and where its searches are read."""
+    """A project, and the port of the database that its searches read from."""
 
     def __init__(self, app: App, root: Path) -> None:
         self._desk = Desk(app.tools(), root)
@@ -156,7 +158,7 @@ class SearchedProject:
 
 
 def test_code_search_reads_from_the_standby_unless_it_lags_or_is_gone(
-    standby: Server, tmp_path: Path, workers: Workers
+    standby: Server, tmp_path: Path, workers: ProcessPool
 ) -> None:
     empty_database()
     url, root = role_url(), tmp_path / "served" / "shop"
@@ -174,7 +176,7 @@ def test_code_search_reads_from_the_standby_unless_it_lags_or_is_gone(
             symbol = "" if tool in ("get_stats", "detect_circular") else "of_walrus"
             answer = answer_from(standby, partial(searched.graph, tool, symbol))
             assert "walrus.py" in answer or "1 file" in answer
-        with confined(Confinement((root,), {})):  # the standby holds callers to their rights too
+        with confined(Confinement((root,), {})):  # row-level security also applies on the standby
             assert is_read_from(standby, searched.port)
             with searched.index.store.code.snapshot() as connection:
                 found = connection.execute("SELECT DISTINCT project FROM file").fetchall()  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Row-level security, seen by the role that servers connect as: a confined call reaches nothing of other projects."""
+"""Row-level security as the role of the servers sees it: a confined call cannot reach data of other projects."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from deltos.confinement import Confinement, confined, whole_store
 from deltos.domains.docs.library import NewSource
 from deltos.errors import BadArgument, StoreError
 from deltos.store.apis import ApiRow, NewUnit, UnitRow, WordsRow
+from deltos.store.migration import Migration
 from deltos.store.postgres.apis import PostgresApis
 from deltos.store.postgres.blobs import BLOB_RULE
-from deltos.store.postgres.database import SCHEMA, PostgresDatabase, PostgresMigration
+from deltos.store.postgres.database import SCHEMA, PostgresDatabase
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 from deltos.store.postgres.projects import PostgresProjects
 from deltos.store.postgres.rights import ALL_PROJECTS, BY_PROJECT, RULES, SERVER, SHARED, admit_role
@@ -31,14 +32,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 API = "openapi: 3.0.0\ninfo: {title: %s, version: '1'}\npaths:\n  /%s:\n    get: {summary: list %s}\n"
 TABLES = f"""SELECT relname FROM pg_class WHERE relnamespace = '{SCHEMA}'::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
              AND NOT relispartition ORDER BY relname"""
 
 
-LATER = {"blob": BLOB_RULE, "chunk_readings": BY_PROJECT}  # by the steps that made them
+RULES_OF_LATER_TABLES = {
+    "blob": BLOB_RULE,
+    "chunk_readings": BY_PROJECT,
+}  # tables that later migrations add, with their policies
 
 
 def files_of(word: str) -> dict[str, str]:
@@ -52,9 +56,9 @@ def files_of(word: str) -> dict[str, str]:
 
 
 class Team:
-    """Two projects in one database, filled by a server's role one after the other."""
+    """Two projects in one database, filled one at a time through the role of the servers."""
 
-    def __init__(self, folder: Path, workers: Workers) -> None:
+    def __init__(self, folder: Path, workers: ProcessPool) -> None:
         self.owner, self.role = empty_database(), ""
         self.role = role_url()
         self.app = App(Config(folder / "home", database=self.role), workers=workers)
@@ -79,9 +83,11 @@ class Team:
         domains.projects.workspaces.add(f"all-{word}", [str(root)])  # type: ignore[union-attr]
 
     def _fill_empty_tables(self, root: Path) -> None:
-        """A row of this project in every table that has none, whatever its columns mean."""
+        """Insert a row of this project into every table that is still empty."""
         with psycopg.connect(self.owner, options=f"-c search_path={SCHEMA}", autocommit=True) as connection:
-            connection.execute("SET session_replication_role TO replica")  # a row may refer to what is not there
+            connection.execute(
+                "SET session_replication_role TO replica"
+            )  # disable foreign keys, because the rows refer to missing rows
             named = (str(root),)
             (key,) = connection.execute("SELECT id FROM project WHERE root = %s", named).fetchone() or (0,)
             memory = "SELECT key FROM memory_project WHERE root = %s"
@@ -127,7 +133,7 @@ class Team:
 
 
 @pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[Team]:
+def team(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[Team]:
     made = Team(tmp_path_factory.mktemp("rights"), workers)
     yield made
     made.app.close()
@@ -160,13 +166,15 @@ def test_a_confined_call_sees_only_its_own_rows_of_every_table(team: Team) -> No
     first, second = team.rows
     rows = {"zeppelin": first, "walrus": {table: rows - first[table] for table, rows in second.items()}}
     protected_tables = [table for table in first if RULES.get(table) != SHARED]
-    assert all(rows["walrus"][table] for table in protected_tables if table != "application_role")  # else nothing would be shown
+    assert all(
+        rows["walrus"][table] for table in protected_tables if table != "application_role"
+    )  # otherwise the test would prove nothing
     for word, other in (("zeppelin", "walrus"), ("walrus", "zeppelin")):
         with reading(team.role) as database, confined(team.confinement(word)):
             seen = {table: rows_of(database, table) for table in protected_tables}
         for table in protected_tables:
             assert not seen[table] & (rows[other][table] - rows[word][table]), table
-            rule = {**RULES, **LATER}.get(table, SERVER)
+            rule = {**RULES, **RULES_OF_LATER_TABLES}.get(table, SERVER)
             is_keyed = " OR " in rule and rule != ALL_PROJECTS
             assert bool(seen[table]) == is_keyed, table
 
@@ -187,7 +195,7 @@ def test_a_connection_without_rights_sees_nothing(team: Team) -> None:
 
 
 def test_without_application_checks_the_database_still_hides_other_projects(
-    team: Team, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, workers: Workers
+    team: Team, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, workers: ProcessPool
 ) -> None:
     for name in ("admits", "admits_memory"):
         monkeypatch.setattr(Confinement, name, lambda *_: True)
@@ -310,7 +318,7 @@ def test_a_role_exempt_from_row_level_security_is_refused(team: Team) -> None:
 
 
 def test_a_role_without_owner_rights_gets_a_hint_about_the_owner(team: Team) -> None:
-    later = (*SCHEMA_STEPS, PostgresMigration("later", "CREATE TABLE later (x integer)"))
+    later = (*SCHEMA_STEPS, Migration("later", "CREATE TABLE later (x integer)"))
     with pytest.raises(StoreError, match="lacks the schema step 'later'") as raised:
         PostgresDatabase(team.role, migrations=later)
     assert "db migrate" in raised.value.hint

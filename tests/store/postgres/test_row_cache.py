@@ -1,4 +1,6 @@
-"""Rows that are kept in memory: of one state, within bounds, and only for whom the database shows the project."""
+"""Cached rows belong to one version, stay within the budget, and are returned only to callers with rights to the
+project.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,13 @@ OURS, THEIRS = Path("/src/ours"), Path("/src/theirs")
 
 @pytest.fixture
 def database() -> Iterator[PostgresDatabase]:
-    """As the role of servers, which row-level security holds."""
+    """A connection as the role of the servers, to which row-level security applies."""
     empty_database()
     with closing(PostgresDatabase(role_url(), migrations=None)) as opened:
         yield opened
 
 
-def _with_code(database: PostgresDatabase, root: Path, words: str) -> ProjectStore:
+def _store_with_code(database: PostgresDatabase, root: Path, words: str) -> ProjectStore:
     store = PostgresProjects(lambda: database).store_of(root)
     with store.writing() as writer:
         add_code(writer, "a.py", "Walrus", words)
@@ -47,7 +49,7 @@ def _bodies(store: ProjectStore, words: Sequence[str]) -> list[str]:
         return [each.body for each in store.code.chunk_words([match.chunk_id for match in found]).values()]
 
 
-def _statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def _record_statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     statements: list[str] = []
     real = PostgresDatabase.query
 
@@ -60,17 +62,17 @@ def _statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_second_query_reads_only_the_version(database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = _with_code(database, OURS, "tusk")
+    store = _store_with_code(database, OURS, "tusk")
     assert _bodies(store, ["tusk"]) == ["tusk"]
-    statements = _statements(monkeypatch)
+    statements = _record_statements(monkeypatch)
     assert _bodies(store, ["tusk"]) == ["tusk"]
-    assert ["version" in sql for sql in statements] == [True]  # nothing else
+    assert ["version" in sql for sql in statements] == [True]  # no other query
 
 
 def test_rows_of_an_earlier_version_are_not_returned(database: PostgresDatabase) -> None:
-    store = _with_code(database, OURS, "tusk")
+    store = _store_with_code(database, OURS, "tusk")
     assert _bodies(store, ["tusk"]) == ["tusk"]
-    assert _bodies(store, ["flipper"]) == []  # that there is none is kept too
+    assert _bodies(store, ["flipper"]) == []  # an empty result is cached too
     with store.writing() as writer:
         add_code(writer, "b.py", "Seal", "flipper tusk")
     assert sorted(_bodies(store, ["tusk"])) == ["flipper tusk", "tusk"]
@@ -78,7 +80,7 @@ def test_rows_of_an_earlier_version_are_not_returned(database: PostgresDatabase)
 
 
 def test_a_snapshot_of_an_earlier_version_keeps_seeing_it(database: PostgresDatabase) -> None:
-    store = _with_code(database, OURS, "tusk")
+    store = _store_with_code(database, OURS, "tusk")
 
     def write_and_ask() -> list[str]:
         with store.writing() as writer:
@@ -95,10 +97,10 @@ def test_a_snapshot_of_an_earlier_version_keeps_seeing_it(database: PostgresData
 
 
 def test_cached_rows_are_not_returned_to_a_caller_without_rights(database: PostgresDatabase) -> None:
-    ours, theirs = _with_code(database, OURS, "tusk"), _with_code(database, THEIRS, "secret")
+    ours, theirs = _store_with_code(database, OURS, "tusk"), _store_with_code(database, THEIRS, "secret")
     assert _bodies(theirs, ["secret"]) == ["secret"]
     assert theirs.facts().is_complete
-    with confined(Confinement((OURS,))):  # the application's checks would not let him come so far
+    with confined(Confinement((OURS,))):  # the application's own checks would reject this call earlier
         assert _bodies(ours, ["tusk"]) == ["tusk"]
         assert _bodies(theirs, ["secret"]) == []
         assert not theirs.facts().is_complete
@@ -113,7 +115,7 @@ def test_cached_rows_are_not_returned_to_a_caller_without_rights(database: Postg
 
 
 def test_a_prefetch_for_one_caller_is_not_used_for_another(database: PostgresDatabase) -> None:
-    ours, theirs = _with_code(database, OURS, "tusk"), _with_code(database, THEIRS, "secret")
+    ours, theirs = _store_with_code(database, OURS, "tusk"), _store_with_code(database, THEIRS, "secret")
     assert theirs.facts().is_complete
     ours.prefetch([theirs])
     with confined(Confinement((OURS,))):
@@ -123,12 +125,12 @@ def test_a_prefetch_for_one_caller_is_not_used_for_another(database: PostgresDat
 def test_a_prefetch_of_several_projects_respects_the_rights_of_the_caller(
     database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours, theirs = _with_code(database, OURS, "tusk secret"), _with_code(database, THEIRS, "secret")
+    ours, theirs = _store_with_code(database, OURS, "tusk secret"), _store_with_code(database, THEIRS, "secret")
 
     def prefetched_counts() -> list[list[int]]:
         with ours.code.snapshot(), theirs.code.snapshot():
             ours.code.prefetch([theirs.code], ["secret"], ["walrus"], limit=5)
-            statements = _statements(monkeypatch)
+            statements = _record_statements(monkeypatch)
             found = [
                 [
                     len(store.code.match_chunks(["secret"], [], FileScope(), limit=5)),
@@ -136,7 +138,10 @@ def test_a_prefetch_of_several_projects_respects_the_rights_of_the_caller(
                 ]
                 for store in (ours, theirs)
             ]
-            assert not [sql for sql in statements if "FROM definition" in sql or "FROM word " in sql] or found[1] == [0, 0]
+            assert not [sql for sql in statements if "FROM definition" in sql or "FROM word " in sql] or found[1] == [
+                0,
+                0,
+            ]
             return found
 
     with confined(Confinement((OURS,))):
@@ -147,7 +152,7 @@ def test_a_prefetch_of_several_projects_respects_the_rights_of_the_caller(
 
 
 def test_a_prefetch_is_not_used_after_a_write(database: PostgresDatabase) -> None:
-    ours, theirs = _with_code(database, OURS, "tusk"), _with_code(database, THEIRS, "secret")
+    ours, theirs = _store_with_code(database, OURS, "tusk"), _store_with_code(database, THEIRS, "secret")
     ours.prefetch([theirs])
     with theirs.writing() as writer:
         writer.set_meta({"complete": ""})
@@ -186,7 +191,7 @@ def test_a_newer_version_replaces_an_older_one_but_not_vice_versa() -> None:
     first.put("text", {1: "a"}, len)
     used = budget.used_bytes
     first.put("text", {1: "a"}, len)
-    assert budget.used_bytes == used  # known already
+    assert budget.used_bytes == used  # the same rows again
     assert cache.at(2) is not first
     assert budget.used_bytes == 0
     assert cache.at(1) is None

@@ -1,4 +1,4 @@
-"""One SQLite file: migrated, read, written, and replaced when damaged."""
+"""SQLite files: migrations, reading, writing, and replacement of damaged files."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
-from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration, check_file, move_aside, split_statements
+from deltos.store.migration import Migration
+from deltos.store.sqlite.database import SqliteDatabase, check_file, move_aside, split_statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NOTES = SqliteMigration("001-notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT);")
-TAGS = SqliteMigration("002-tags", "CREATE TABLE tag (name TEXT); INSERT INTO tag VALUES ('first');")
-BROKEN = SqliteMigration("002-broken", "CREATE TABLE other (name TEXT);\nSELECT * FROM nowhere;")
+NOTES = Migration("001-notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT);")
+TAGS = Migration("002-tags", "CREATE TABLE tag (name TEXT); INSERT INTO tag VALUES ('first');")
+BROKEN = Migration("002-broken", "CREATE TABLE other (name TEXT);\nSELECT * FROM nowhere;")
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def fill(database: SqliteDatabase, count: int = 5_000) -> None:
 
 
 def damage_the_middle(path: Path) -> None:
-    """Overwrite pages that hold rows, and leave the first page alone."""
+    """Overwrite pages that contain rows, but not the first page."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2 :] = b"\xa5" * (len(content) - len(content) // 2)
     path.write_bytes(content)
@@ -132,11 +133,11 @@ def test_scripts_are_split_into_statements() -> None:
 
 
 @pytest.mark.parametrize("known", [[], [NOTES], [NOTES, BROKEN]])
-def test_a_file_of_a_newer_version_is_refused_and_left_untouched(path: Path, known: list[SqliteMigration]) -> None:
+def test_a_file_of_a_newer_version_is_refused_and_left_untouched(path: Path, known: list[Migration]) -> None:
     newer = SqliteDatabase(path, [NOTES, TAGS])
     newer.close()
     before = path.read_bytes()
-    with pytest.raises(StoreTooNew, match=r"written by a newer version.*Upgrade deltos"):
+    with pytest.raises(StoreTooNew, match=r"migrated by a newer version.*Upgrade deltos"):
         SqliteDatabase(path, known)
     assert path.read_bytes() == before
     assert [entry.name for entry in path.parent.iterdir() if "corrupt" in entry.name] == []
@@ -236,7 +237,7 @@ def test_a_writer_that_waits_too_long_raises_store_busy(path: Path) -> None:
     assert notes(first) == ["in time"]
 
 
-def test_readers_are_not_blocked_by_a_writer_and_see_only_what_is_committed(path: Path) -> None:
+def test_readers_are_not_blocked_by_a_writer_and_see_only_committed_rows(path: Path) -> None:
     writer, reader = SqliteDatabase(path, [NOTES]), SqliteDatabase(path, [NOTES])
     add_note(writer, "old")
     with writer.write() as connection:
@@ -284,13 +285,13 @@ def test_closing_interrupts_running_queries_and_closes_idle_connections(database
     for thread in threads[:3]:
         thread.join()
     assert len(ended) == 3
-    gc.collect()  # errors hold on to their frames, and those to what they were reading
+    gc.collect()  # errors refer to their frames, and the frames to cursors
     assert not [name for name in open_files() if name.startswith(str(database.path))]
     may_end.set()
 
 
 def open_files() -> list[str]:
-    """The files that this process holds open, where the system tells."""
+    """Return the paths of this process's open files, where /proc lists them."""
     folder = Path("/proc/self/fd")
     return [str(entry.readlink()) for entry in folder.iterdir() if entry.is_symlink()] if folder.exists() else []
 
@@ -314,9 +315,10 @@ def test_each_thread_has_its_own_connection_and_can_release_it(database: SqliteD
 
 OPENER = """
 import pathlib, sys
-from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration
+from deltos.store.sqlite.database import SqliteDatabase
+from deltos.store.migration import Migration
 sys.stdin.readline()
-notes = SqliteMigration("001-notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT);")
+notes = Migration("001-notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT);")
 database = SqliteDatabase(pathlib.Path(sys.argv[1]), [notes])
 with database.write() as connection:
     connection.execute("INSERT INTO note (text) VALUES (?)", (sys.argv[2],))
@@ -344,7 +346,7 @@ def test_processes_can_open_the_same_file_at_once(path: Path, garbage: bool) -> 
 
 @contextmanager
 def read_only_folder() -> Iterator[Path]:
-    """A folder that this process may not write to, even when the tests run as root."""
+    """A folder that this process may not write to, even if the tests run as root."""
     folder = Path(tempfile.mkdtemp(prefix="read-only-"))
     is_root = os.geteuid() == 0
     try:

@@ -26,7 +26,7 @@ with hold_lock(pathlib.Path(sys.argv[1])):
 
 
 def start_holder(path: Path) -> subprocess.Popen[str]:
-    """Another process that holds the lock until its input ends."""
+    """Start another process that holds the lock until its input ends."""
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -82,8 +82,10 @@ def test_the_note_of_a_lock_survives_a_killed_holder(tmp_path: Path) -> None:
         assert lock.read_note() == "short"
 
 
-class TenTries:
-    """Windows' byte locks: `LK_LOCK` gives up after ten seconds, here at once; another holds the lock for a while."""
+class WindowsByteLocks:
+    """A fake `msvcrt` whose `LK_LOCK` gives up at once instead of after ten seconds, while the lock is held for some
+    tries.
+    """
 
     LK_LOCK, LK_NBLCK = 1, 2
 
@@ -100,7 +102,7 @@ class TenTries:
 def test_on_windows_waiting_continues_after_ten_seconds(tmp_path: Path) -> None:
     descriptor = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
     os.write(descriptor, b"a note")
-    system = TenTries(held_for_tries=3)
+    system = WindowsByteLocks(held_for_tries=3)
     assert not acquire_by_bytes(system, descriptor, wait=False)
     assert acquire_by_bytes(system, descriptor, wait=True)
     assert system.left == 0

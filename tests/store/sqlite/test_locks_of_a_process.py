@@ -1,5 +1,8 @@
-"""What a process has locked stays locked, whatever else it does with the file: POSIX ends all locks of a process on a
-file when it closes any descriptor of it, and SQLite then loses what was written."""
+"""A process keeps its locks on a database file while it uses the file in other ways.
+
+POSIX releases all locks of a process on a file when the process closes any descriptor of it. Other processes would then
+take the database for unused, and SQLite would lose writes.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,8 @@ import pytest
 
 from deltos.errors import FileRefused, StoreUnwritable
 from deltos.files import IN_USE, FileTree
-from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration, check_file
+from deltos.store.migration import Migration
+from deltos.store.sqlite.database import SqliteDatabase, check_file
 from deltos.store.sqlite.external_tables import open_external_tables
 from deltos.store.sqlite.memory.read_only import ReadableCopy
 from deltos.store.sqlite.memory.reader import SqliteObservations
@@ -21,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-NOTES = SqliteMigration("001-notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT);")
-# Another process comes and goes. Were it the last one that has the file open, it would remove the log.
-VISIT = """
+NOTES = Migration("001-notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT);")
+# Another process opens and closes the database. If it were the last process to do so, it would remove the log.
+READER_SCRIPT = """
 import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1])
 print(*(text for text, in connection.execute("SELECT text FROM note ORDER BY id")))
@@ -48,9 +52,9 @@ def add_note(database: SqliteDatabase, text: str) -> None:
         connection.execute("INSERT INTO note (text) VALUES (?)", (text,))
 
 
-def visit(path: Path) -> str:
-    """What another process reads."""
-    command = [sys.executable, "-I", "-c", VISIT, str(path)]
+def read_in_another_process(path: Path) -> str:
+    """Return the notes that another process reads."""
+    command = [sys.executable, "-I", "-c", READER_SCRIPT, str(path)]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
 
 
@@ -68,7 +72,7 @@ def read_its_shared_memory_as_a_file(path: Path) -> None:
         tree.read_head(f"{path.name}-shm", 100)
 
 
-def import_it(path: Path) -> None:
+def import_from_it(path: Path) -> None:
     with pytest.raises(FileRefused, match=IN_USE), open_external_tables(path):
         pass
 
@@ -78,17 +82,17 @@ def check_it(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "use", [open_a_second_time, read_as_a_file, read_its_shared_memory_as_a_file, import_it, check_it]
+    "use", [open_a_second_time, read_as_a_file, read_its_shared_memory_as_a_file, import_from_it, check_it]
 )
 def test_writes_after_another_use_of_the_file_are_not_lost(
     database: SqliteDatabase, path: Path, use: Callable[[Path], None]
 ) -> None:
     add_note(database, "one")
     use(path)
-    assert visit(path) == "one"
-    assert path.with_name(f"{path.name}-wal").exists(), "the other process took itself for the last one"
+    assert read_in_another_process(path) == "one"
+    assert path.with_name(f"{path.name}-wal").exists(), "the other process removed the log as if it were the last one"
     add_note(database, "two")
-    assert visit(path) == "one two"
+    assert read_in_another_process(path) == "one two"
 
 
 def test_a_writer_keeps_the_lock_when_the_file_is_opened_a_second_time(database: SqliteDatabase, path: Path) -> None:
@@ -105,7 +109,7 @@ def test_a_writer_keeps_the_lock_when_the_file_is_opened_a_second_time(database:
 def test_an_open_memory_file_is_copied_through_sqlite(tmp_path: Path) -> None:
     store = SqliteObservations(tmp_path / "memory.db")
     copy = ReadableCopy(tmp_path / "memory.db", StoreUnwritable("nothing can be written there"))
-    assert [path.name for path in copy.path.parent.iterdir()] == ["memory.db"]  # the log is in it
+    assert [path.name for path in copy.path.parent.iterdir()] == ["memory.db"]  # the log is merged into it
     assert check_file(copy.path) == []
     copy.remove()
     store.close()

@@ -1,4 +1,6 @@
-"""What `memory.db` promises: a private file, flushed, copied before it is migrated, with a word index that can be mended."""
+"""`memory.db`: a private file, flushed on every write, backed up before migrations, with a word index that can be
+rebuilt.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.errors import StoreBusy, StoreTooNew
-from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration
+from deltos.store.migration import Migration
+from deltos.store.sqlite.database import SqliteDatabase
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.memory.schema import MIGRATIONS
 from tests.store.test_observations import add
@@ -54,7 +57,7 @@ def test_the_file_is_backed_up_before_a_migration(tmp_path: Path) -> None:
     store = SqliteObservations(path)
     add(store, "kept from before")
     store.close()
-    later = (*MIGRATIONS, SqliteMigration("002-later", "ALTER TABLE session ADD COLUMN note TEXT;"))
+    later = (*MIGRATIONS, Migration("002-later", "ALTER TABLE session ADD COLUMN note TEXT;"))
     SqliteDatabase(path, later, durability="FULL", backup_before_migration=True).close()
     with closing(sqlite3.connect(tmp_path / "memory.db.before-002-later")) as copy:
         assert copy.execute("SELECT text FROM observation").fetchall() == [("kept from before",)]

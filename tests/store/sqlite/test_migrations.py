@@ -1,4 +1,4 @@
-"""Files of every published version can be opened: steps are appended, never moved."""
+"""Database files of every published version can be opened, because migration steps are only appended."""
 
 from __future__ import annotations
 
@@ -71,6 +71,6 @@ def test_a_library_from_an_old_schema_keeps_its_sources_crawls_and_pages(tmp_pat
     new = SourceRow("s2", "flask", "git", "https://y/", "3.2", folder="docs/[a]", reference="refs/tags/3.2")
     library.sources.add_source(new)
     assert library.pages.remove_source("s1") == 1
-    assert library.sources.crawl("s1") is None, "what refers to a source still goes with it"
+    assert library.sources.crawl("s1") is None, "rows that refer to a source are removed with it"
     assert library.sources.sources() == [new]
     library.close()

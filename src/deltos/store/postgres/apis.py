@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from deltos.store.apis import ApiRow, FoundUnit, NewUnit, UnitRow, UnreadRow, WordsRow
-from deltos.store.postgres.database import PostgresMigration
+from deltos.store.migration import Migration
 from deltos.store.postgres.posting_index import (
     ITEM_BITS,
     PostingIndex,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deltos.store.postgres.database import Connection, PostgresDatabase
 
 UNIT_WORDS = PostingIndex("api_unit", ("names", "title", "tags", "description", "details"), stemmed_terms)
-APIS_001 = PostgresMigration(
+APIS_001 = Migration(
     "apis-001",
     f"""
     CREATE TABLE api (
@@ -87,7 +87,7 @@ APIS_001 = PostgresMigration(
 )
 
 # Delete units of removed APIs: callers with few rights could remove an API without its units.
-APIS_002 = PostgresMigration(
+APIS_002 = Migration(
     "apis-002",
     "DELETE FROM api_unit WHERE api NOT IN (SELECT id FROM api);"
     " DELETE FROM api_unit_vector WHERE (key >> 32)::integer NOT IN (SELECT id FROM api);"

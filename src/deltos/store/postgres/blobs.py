@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from deltos.confinement import whole_store
 from deltos.store.content_compression import unpack
-from deltos.store.postgres.database import PostgresMigration
+from deltos.store.migration import Migration
 from deltos.store.postgres.rights import SERVER, protected
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from deltos.store.postgres.database import Connection, PostgresDatabase
 
-BLOBS_001 = PostgresMigration(
+BLOBS_001 = Migration(
     "blobs-001",
     """
     CREATE TABLE blob (digest bytea PRIMARY KEY, content bytea NOT NULL);
@@ -33,7 +33,7 @@ BLOBS_001 = PostgresMigration(
 BLOB_RULE = f"{SERVER} OR EXISTS (SELECT 1 FROM file WHERE file.hash = blob.digest)"
 """Policy: a caller that may read a file may read its content. Every caller may add contents."""
 
-BLOBS_002 = PostgresMigration("blobs-002-rights", protected("blob", BLOB_RULE, write_rule="true"))
+BLOBS_002 = Migration("blobs-002-rights", protected("blob", BLOB_RULE, write_rule="true"))
 _BATCH_SIZE = 500
 _TRIES, _PAUSE_SECONDS = 40, 0.25
 _LOCK = "blobs"

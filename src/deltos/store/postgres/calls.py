@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.store.calls import MAX_CALLS, CallRecord
-from deltos.store.postgres.database import PostgresMigration
+from deltos.store.migration import Migration
 
 if TYPE_CHECKING:
     from deltos.store.postgres.database import PostgresDatabase
 
 _COLUMNS = "at, tool, client, arguments, seconds, tokens, original_tokens, is_error"
-CALLS_001 = PostgresMigration(
+CALLS_001 = Migration(
     "calls-001",
     """
     CREATE TABLE tool_call (

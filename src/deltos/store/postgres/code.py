@@ -18,7 +18,7 @@ from deltos.store.code import (
     FileVectors,
     FileWords,
 )
-from deltos.store.postgres.database import PostgresMigration
+from deltos.store.migration import Migration
 from deltos.store.postgres.packed_word_index import PackedWordIndex, WordChanges, WordKind, prefetch_words
 from deltos.store.postgres.partitions import partitioned
 from deltos.store.postgres.project_tables import STORED_FILE, stored_file
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     _Lines = tuple[int, int, int]  # a file, its first line and its last
     _Names = tuple[tuple[str, ...], int]  # names, and how many definitions at most
 
-CODE_001 = PostgresMigration(
+CODE_001 = Migration(
     "code-001-chunks",
     partitioned(
         "chunk",
@@ -95,7 +95,7 @@ CODE_001 = PostgresMigration(
     )
     + "CREATE INDEX chunk_vectors_by_file ON chunk_vectors (project, file_id);",
 )
-CODE_002 = PostgresMigration(
+CODE_002 = Migration(
     "code-002-readings",
     partitioned("chunk_readings", "data bytea NOT NULL, PRIMARY KEY (project)")
     + "ALTER TABLE chunk_readings ALTER COLUMN data SET STORAGE EXTERNAL;"  # vectors cannot be compressed

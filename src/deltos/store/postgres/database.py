@@ -17,9 +17,9 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.string import StrBinaryDumper, StrDumperUnknown
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from deltos.errors import StoreBusy, StoreError, StoreTooNew, StoreTooOld
+from deltos.errors import StoreBusy, StoreError, StoreTooOld
+from deltos.store.migration import Migration, missing_migrations
 from deltos.store.postgres.errors import PostgresErrorTranslator, place_of
-from deltos.store.postgres.migration import PostgresMigration
 from deltos.store.postgres.rights import EVERYTHING, Rights, apply_rights, check_owner, current_rights, owns_tables
 from deltos.store.postgres.rows import mark_row_security
 
@@ -47,7 +47,7 @@ _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _MAX_CACHED_RIGHTS = 1_000
 _PREPARE_THRESHOLD = 2  # prepare a statement after this number of executions on a connection
 
-__all__ = ["PostgresDatabase", "PostgresMigration", "savepoint"]
+__all__ = ["Migration", "PostgresDatabase", "savepoint"]
 
 
 # PostgreSQL text cannot contain NUL; it is replaced by U+FFFD, like undecodable bytes.
@@ -109,7 +109,7 @@ class PostgresDatabase:
         self,
         url: str,
         *,
-        migrations: Sequence[PostgresMigration] | None,
+        migrations: Sequence[Migration] | None,
         schema: str = SCHEMA,
         pool_size: int = POOL_SIZE,
         wait_seconds: float = WAIT_SECONDS,
@@ -466,7 +466,7 @@ class PostgresDatabase:
 
     # --- schema
 
-    def _prepare(self, migrations: Sequence[PostgresMigration]) -> None:
+    def _prepare(self, migrations: Sequence[Migration]) -> None:
         """Migrate the schema; an up-to-date schema is not written to."""
         with closing(self._connect()) as connection:
             self._check_server(connection)
@@ -485,7 +485,7 @@ class PostgresDatabase:
             connection.execute("SELECT pg_advisory_lock(%s)", (self._lock_number("migration"),))
             with connection.transaction():
                 missing = self._missing_steps(connection, migrations)
-                self._migrate(connection, missing, first=len(migrations) - len(missing))
+                self._migrate(connection, missing, applied=len(migrations) - len(missing))
 
     def _check_server(self, connection: Connection) -> None:
         version = connection.info.server_version
@@ -498,29 +498,21 @@ class PostgresDatabase:
         if encoding != "UTF8":
             raise StoreError(f"{self.place} keeps text as {encoding}", hint="Create the database with ENCODING 'UTF8'.")
 
-    def _missing_steps(
-        self, connection: Connection, migrations: Sequence[PostgresMigration]
-    ) -> Sequence[PostgresMigration]:
+    def _missing_steps(self, connection: Connection, migrations: Sequence[Migration]) -> Sequence[Migration]:
         applied: list[str] = []
         found = connection.execute("SELECT to_regclass(%s)", (f'"{self.schema}".migration',)).fetchone()
         if found and found[0]:
             applied = [row[0] for row in connection.execute("SELECT name FROM migration ORDER BY position")]
-        known = [migration.name for migration in migrations]
-        if applied != known[: len(applied)]:
-            unknown = next((name for name in applied if name not in known), applied[-1])
-            raise StoreTooNew(
-                f"{self.place} was migrated by a newer version (unknown schema step '{unknown}')",
-                hint="Upgrade deltos, or set DELTOS_DATABASE to another database.",
-            )
-        return migrations[len(applied) :]
+        hint = "Upgrade deltos, or set DELTOS_DATABASE to another database."
+        return missing_migrations(migrations, applied, place=self.place, hint=hint)
 
-    def _migrate(self, connection: Connection, steps: Sequence[PostgresMigration], *, first: int) -> None:
-        if not first:
+    def _migrate(self, connection: Connection, steps: Sequence[Migration], *, applied: int) -> None:
+        if not applied:
             connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
             connection.execute(
                 "CREATE TABLE migration (position integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz)"
             )
-        for position, migration in enumerate(steps, start=first):
+        for position, migration in enumerate(steps, start=applied):
             connection.execute(migration.sql.encode())
             connection.execute("INSERT INTO migration VALUES (%s, %s, now())", (position, migration.name))
 

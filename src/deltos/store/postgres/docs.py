@@ -1,5 +1,5 @@
-"""Documentation sources in PostgreSQL: their crawls and the addresses of each crawl. `docs_index` has pages and chunks.
-"""
+"""Documentation sources in PostgreSQL: their crawls and the addresses of each crawl. `docs_index` has pages and
+chunks."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.digest import sha256
 from deltos.store.documents import CrawlAddress, CrawlRow, CrawlState, SkippedAddresses, SourceRow
-from deltos.store.postgres.database import PostgresDatabase, PostgresMigration
+from deltos.store.migration import Migration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from deltos.store.postgres.database import Connection
+    from deltos.store.postgres.database import Connection, PostgresDatabase
 
 # Pages and chunks refer to their source by `number`; their ids begin with it.
-DOCS_SOURCES_001 = PostgresMigration(
+DOCS_SOURCES_001 = Migration(
     "docs-sources-001",
     """
     CREATE TABLE docs_source (
@@ -67,7 +67,7 @@ DOCS_SOURCES_001 = PostgresMigration(
 )
 
 # HTTP validators, to ask whether a response that gave no page has changed.
-DOCS_SOURCES_002 = PostgresMigration(
+DOCS_SOURCES_002 = Migration(
     "docs-sources-002-validators",
     """
     ALTER TABLE docs_address ADD COLUMN etag text NOT NULL DEFAULT '';

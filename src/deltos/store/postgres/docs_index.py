@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.store.documents import Batch, DocsChunkWords, KnownPage, PageRow, PageWords, StoredChunk, StoredPage
-from deltos.store.postgres.database import PostgresDatabase, PostgresMigration
+from deltos.store.migration import Migration
 from deltos.store.postgres.docs import (
     close_crawl,
     crawl_is_open,
@@ -32,7 +32,7 @@ from deltos.store.postgres.posting_index import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from deltos.store.postgres.database import Connection
+    from deltos.store.postgres.database import Connection, PostgresDatabase
 
 # Anchors, links, trail and body of a chunk have the same weight, so they share one field.
 CHUNK_WORDS = PostingIndex("docs_chunk", ("heading", "rest"), ascii_terms)
@@ -41,7 +41,7 @@ _CHUNK_FIELDS = (0, 1, 1, 1, 1)
 _WORD_COLUMNS = "heading_words, trail_words, anchor_words, link_words, body_words"
 _ID = f"(%s::bigint << {ITEM_BITS}) + nextval('docs_item')"
 
-DOCS_INDEX_001 = PostgresMigration(
+DOCS_INDEX_001 = Migration(
     "docs-index-001",
     f"""
     CREATE SEQUENCE docs_item AS bigint MAXVALUE {2**ITEM_BITS - 1};
@@ -103,7 +103,7 @@ DOCS_INDEX_001 = PostgresMigration(
     """,
 )
 
-DOCS_INDEX_002 = PostgresMigration(
+DOCS_INDEX_002 = Migration(
     "docs-index-002-traits", "ALTER TABLE docs_chunk ADD COLUMN traits integer NOT NULL DEFAULT 0;"
 )
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.store.fact_states import checksum, encoded_dependencies, encoded_parts, new_state, only_added
 from deltos.store.graph import INTERFACE_CHANGED, FactRecord, PendingFacts, ResolutionRecord, Unsettled
-from deltos.store.postgres.database import PostgresDatabase, PostgresMigration
+from deltos.store.migration import Migration
+from deltos.store.postgres.database import PostgresDatabase
 from deltos.store.postgres.partitions import partitioned
 from deltos.store.postgres.rows import (
     check_text,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from deltos.store.postgres.project_tables import IdAllocator, ProjectTables
     from deltos.store.symbols import Symbol
 
-GRAPH_001 = PostgresMigration(
+GRAPH_001 = Migration(
     "graph-001-symbols-and-edges",
     partitioned("place", 'id bigint NOT NULL, path text COLLATE "C" NOT NULL, PRIMARY KEY (project, id)')
     + f"CREATE INDEX place_by_path ON place (project, {indexed_prefix('path')});"

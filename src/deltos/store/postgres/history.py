@@ -18,8 +18,8 @@ from deltos.store.history import (
     FileHistoryRow,
     HistoryTotals,
 )
+from deltos.store.migration import Migration
 from deltos.store.postgres.code import next_numbers
-from deltos.store.postgres.database import PostgresMigration
 from deltos.store.postgres.packed_word_index import PackedWordIndex, WordChanges, WordKind, remove_words
 from deltos.store.postgres.partitions import partitioned
 from deltos.store.postgres.rows import copy_rows, digest, indexed_prefix, is_one_of
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 # A higher id is a later commit. Vectors have one row per write: they are always read all together, and vectors of
 # removed commits are ignored by readers.
-HISTORY_001 = PostgresMigration(
+HISTORY_001 = Migration(
     "history-001-commits",
     partitioned(
         "past_commit",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deltos.digest import sha256
 from deltos.store.http_sessions import SessionUse, StoredSession
-from deltos.store.postgres.migration import PostgresMigration
+from deltos.store.migration import Migration
 from deltos.store.postgres.rights import SERVER, protected
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from deltos.store.postgres.database import PostgresDatabase
 
-HTTP_SESSIONS_001 = PostgresMigration(
+HTTP_SESSIONS_001 = Migration(
     "http-sessions-001",
     """
     CREATE TABLE http_session (

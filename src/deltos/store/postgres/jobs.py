@@ -14,7 +14,7 @@ from psycopg.conninfo import make_conninfo
 from deltos.confinement import whole_store
 from deltos.errors import NotFound, StoreBusy
 from deltos.store.jobs import RUNNING, SET_ASIDE, WAITING, JobRequest, JobRow, WorkerRow
-from deltos.store.postgres.database import PostgresMigration
+from deltos.store.migration import Migration
 from deltos.store.postgres.errors import place_of
 from deltos.store.postgres.rights import SERVER, protected
 from deltos.store.postgres.rows import check_text
@@ -33,10 +33,8 @@ _WORKER_ALIVE_SECONDS = 60.0
 _ATTEMPTS = 5
 
 # procrastinate's schema is one of our migrations: a release that changes its tables needs a new migration here.
-JOBS_001 = PostgresMigration(
-    "jobs-001-procrastinate-3.10", Path(__file__).with_name("procrastinate.sql").read_text("utf-8")
-)
-JOBS_002 = PostgresMigration(
+JOBS_001 = Migration("jobs-001-procrastinate-3.10", Path(__file__).with_name("procrastinate.sql").read_text("utf-8"))
+JOBS_002 = Migration(
     "jobs-002-failures",
     """
     CREATE TABLE job_failure (
@@ -52,7 +50,7 @@ JOBS_002 = PostgresMigration(
     """,
 )
 # Added after the policies of older tables. Jobs name folders of all projects, so callers cannot read them.
-JOBS_003 = PostgresMigration(
+JOBS_003 = Migration(
     "jobs-003-rights",
     "".join(protected(f"procrastinate_{name}", SERVER) for name in ("jobs", "workers", "events", "periodic_defers"))
     + protected("job_failure", SERVER)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from deltos.store.postgres.database import PostgresMigration
+from deltos.store.migration import Migration
 from deltos.store.postgres.partitions import partitioned
 from deltos.store.postgres.rows import copy_rows
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Numbers = npt.NDArray[Any]
 
-WORDS_001 = PostgresMigration(
+WORDS_001 = Migration(
     "words-001-packed",
     partitioned(
         "word",
@@ -130,8 +130,8 @@ class _Total(NamedTuple):
 
 
 class _StoredWord(NamedTuple):
-    """Stored postings of a word: number of rows, and (block, rows, postings) of each block; None if they were not read.
-    """
+    """Stored postings of a word: number of rows, and (block, rows, postings) of each block; None if they were not
+    read."""
 
     row_count: int
     blocks: tuple[tuple[int, int, bytes], ...] | None

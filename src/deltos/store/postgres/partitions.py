@@ -7,14 +7,14 @@ project are in the partitions with the same number of all tables.
 
 from __future__ import annotations
 
-from deltos.store.postgres.migration import PostgresMigration
+from deltos.store.migration import Migration
 
 PARTITIONS = 8
 
 # With statistics on `project`, the planner assumes that a project added since the last ANALYZE has no rows, and joins
 # all its files with all its symbols in nested loops. Without them it assumes 1/200 of the table, and uses the other
 # columns of an index.
-PARTITIONS_001 = PostgresMigration(
+PARTITIONS_001 = Migration(
     "partitions-001-statistics",
     """
     DO $$

@@ -7,9 +7,10 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from deltos.errors import StoreError
+from deltos.store.migration import Migration
 from deltos.store.postgres.blobs import add_blobs, drop_unused, protect_blobs, read_blobs
 from deltos.store.postgres.code import PostgresCode, PostgresCodeWriter
-from deltos.store.postgres.database import PostgresMigration, savepoint
+from deltos.store.postgres.database import savepoint
 from deltos.store.postgres.graph import GraphChanges, PostgresGraphWriter
 from deltos.store.postgres.graph_read import PostgresGraph
 from deltos.store.postgres.history import PostgresHistory, PostgresHistoryWriter
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     Query = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
 
 _STAMP = "size bigint NOT NULL, mtime_ns bigint NOT NULL, seen_at_ns bigint NOT NULL"
-PROJECT_001 = PostgresMigration(
+PROJECT_001 = Migration(
     "project-001-files",
     partitioned("meta", 'key text COLLATE "C" NOT NULL, value text NOT NULL, PRIMARY KEY (project, key)')
     + partitioned(
@@ -71,7 +72,7 @@ PROJECT_001 = PostgresMigration(
         PRIMARY KEY (project, file_id, indexer)""",
     ),
 )
-PROJECT_002 = PostgresMigration(
+PROJECT_002 = Migration(
     "project-002-generated", "ALTER TABLE file ADD COLUMN generated boolean NOT NULL DEFAULT false;"
 )
 _FAILURES = """SELECT failure.project, path, indexer, failure.reason FROM failure

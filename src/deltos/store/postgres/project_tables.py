@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from deltos.errors import StoreError
-from deltos.store.postgres.database import PostgresMigration
+from deltos.store.migration import Migration
 from deltos.store.postgres.replicas import VERSION
 from deltos.store.postgres.rights import Rights, current_rights
 from deltos.store.postgres.row_cache import SHARED_BUDGET, ProjectRowCache
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deltos.store.postgres.row_cache import CachedState
     from deltos.store.version import Version
 
-REGISTRY_001 = PostgresMigration(
+REGISTRY_001 = Migration(
     "registry-001-projects",
     """
     CREATE TABLE project (

@@ -15,14 +15,14 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from deltos.errors import StoreError
+from deltos.store.migration import Migration
 from deltos.store.postgres.database import PostgresDatabase
 from deltos.store.postgres.errors import place_of
-from deltos.store.postgres.migration import PostgresMigration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-REPLICAS_001 = PostgresMigration("replicas-001", "ALTER TABLE project ADD COLUMN version bigint NOT NULL DEFAULT 0;")
+REPLICAS_001 = Migration("replicas-001", "ALTER TABLE project ADD COLUMN version bigint NOT NULL DEFAULT 0;")
 VERSION = "SELECT version FROM project WHERE id = %s"
 # pg_last_wal_replay_lsn() is NULL on a server that is no standby.
 _REPLAYED = "SELECT coalesce(pg_last_wal_replay_lsn() >= %s::text::pg_lsn, false)"

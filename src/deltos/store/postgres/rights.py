@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from deltos.confinement import current
 from deltos.errors import BadArgument, StoreError
-from deltos.store.postgres.migration import PostgresMigration
+from deltos.store.migration import Migration
 from deltos.store.postgres.rows import digest, folded, folded_column
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ def _policy(table: str, rule: str, write_rule: str = "") -> str:
     )
 
 
-RIGHTS_001 = PostgresMigration(
+RIGHTS_001 = Migration(
     "rights-001",
     """ALTER TABLE project ADD COLUMN root text COLLATE "C" NOT NULL DEFAULT '';
        UPDATE project SET root = coalesce(

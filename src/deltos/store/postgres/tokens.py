@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from deltos.store.postgres.database import PostgresMigration
+from deltos.store.migration import Migration
 from deltos.store.tokens import StoredToken, with_renamed_workspace
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deltos.store.postgres.database import PostgresDatabase
 
 _COLUMNS = "id, name, secret_hash, level, projects, created_at, expires_at, revoked_at"
-TOKENS_001 = PostgresMigration(
+TOKENS_001 = Migration(
     "tokens-001",
     """
     CREATE TABLE access_token (

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.store.postgres.database import PostgresDatabase, PostgresMigration
+from deltos.store.migration import Migration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-STOPPED_001 = PostgresMigration(
+    from deltos.store.postgres.database import PostgresDatabase
+
+STOPPED_001 = Migration(
     "stopped-001",
     """
     CREATE TABLE stopped_reading (

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.confinement import whole_store
-from deltos.store.postgres.database import PostgresMigration
+from deltos.store.migration import Migration
 from deltos.store.postgres.memory.rows import projects_of
 from deltos.store.postgres.posting_index import owners_of
 from deltos.store.vectors import StoredVector, Unembedded
@@ -90,7 +90,7 @@ OBSERVATIONS = PostgresVectorOwner(
     "SELECT t.place, t.text, '' FROM observation t WHERE t.deleted_at IS NULL",
     is_awaited=True,
 )
-LIBRARY_VECTORS_001 = PostgresMigration("library-vectors-001", DOCS_CHUNKS.sql + API_UNITS.sql)
+LIBRARY_VECTORS_001 = Migration("library-vectors-001", DOCS_CHUNKS.sql + API_UNITS.sql)
 
 
 class PostgresVectors:

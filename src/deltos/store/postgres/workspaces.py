@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.store.postgres.database import PostgresMigration
+from deltos.store.migration import Migration
 from deltos.store.postgres.tokens import rename_in_tokens
 from deltos.store.workspaces import StoredWorkspace, check_rename
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from deltos.store.postgres.database import PostgresDatabase
 
-WORKSPACES_001 = PostgresMigration(
+WORKSPACES_001 = Migration(
     "workspaces-001",
     """
     CREATE TABLE workspace_member (

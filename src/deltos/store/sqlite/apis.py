@@ -8,7 +8,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from deltos.store.apis import ApiRow, FoundUnit, NewUnit, UnitRow, UnreadRow, WordsRow
-from deltos.store.sqlite.database import SqliteMigration, connect_read_only
+from deltos.store.migration import Migration
+from deltos.store.sqlite.database import connect_read_only
 from deltos.store.sqlite.fts_query import any_of
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from deltos.store.sqlite.database import SqliteDatabase
 
 MIGRATIONS = (
-    SqliteMigration(
+    Migration(
         "apis-1",
         """
         CREATE TABLE api (
@@ -58,7 +59,7 @@ MIGRATIONS = (
         """,
     ),
 )
-APIS_002 = SqliteMigration(
+APIS_002 = Migration(
     "apis-2",
     """
     CREATE TABLE api_unread (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.store.calls import MAX_CALLS, CallRecord
-from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration
+from deltos.store.migration import Migration
+from deltos.store.sqlite.database import SqliteDatabase
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +35,7 @@ class SqliteCalls:
 
     def __init__(self, home: Path) -> None:
         self._database = SqliteDatabase(
-            home / FILE_NAME, (SqliteMigration("calls_001", _SCHEMA),), busy_timeout_seconds=_BUSY_TIMEOUT_SECONDS
+            home / FILE_NAME, (Migration("calls_001", _SCHEMA),), busy_timeout_seconds=_BUSY_TIMEOUT_SECONDS
         )
 
     def add(self, record: CallRecord) -> None:

@@ -19,8 +19,8 @@ from deltos.store.code import (
     FileVectors,
     FileWords,
 )
+from deltos.store.migration import Migration
 from deltos.store.private_files import open_private
-from deltos.store.sqlite.database import SqliteDatabase, SqliteErrorTranslator, SqliteMigration
 from deltos.store.sqlite.fts_query import any_of, any_single_or_pair
 from deltos.store.sqlite.vocabulary import VocabularyCache
 
@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.store.code import Code
+    from deltos.store.sqlite.database import SqliteDatabase, SqliteErrorTranslator
     from deltos.store.version import Version
 
-CODE_001 = SqliteMigration(
+CODE_001 = Migration(
     "code-001-chunks",
     """
     CREATE TABLE chunk (
@@ -62,7 +63,7 @@ CODE_001 = SqliteMigration(
     CREATE TABLE common_word (word TEXT PRIMARY KEY, chunks INTEGER NOT NULL) WITHOUT ROWID;
     """,
 )
-CODE_002 = SqliteMigration(
+CODE_002 = Migration(
     "code-002-vectors",
     """
     DROP TABLE file_words;

@@ -1,5 +1,5 @@
-"""One SQLite file: open it safely, migrate it, read snapshots, write transactions. Independent of any domain's tables.
-"""
+"""One SQLite file: open it safely, migrate it, read snapshots, write transactions. Independent of any domain's
+tables."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import threading
 import time
 import weakref
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from deltos.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
+from deltos.errors import StoreBusy, StoreCorrupt, StoreError, StoreUnwritable
 from deltos.files import HELD_FILES
+from deltos.store.migration import missing_migrations
 from deltos.store.private_files import make_private_file, restrict_file
 from deltos.store.sqlite.lock import hold_lock
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from deltos.store.migration import Migration
     from deltos.store.version import Version
 
 DAMAGE_HINT = "Run `deltos doctor --fix` to rebuild the index."
@@ -38,13 +40,6 @@ _UNWRITABLE = frozenset(
     }
 )
 _T = TypeVar("_T")
-
-
-class SqliteMigration(NamedTuple):
-    """A named, ordered step of a schema, applied once and recorded in the same transaction."""
-
-    name: str
-    sql: str
 
 
 _execute = sqlite3.Connection.execute  # `super()` would add a microsecond to each statement
@@ -137,7 +132,7 @@ class SqliteDatabase:
     def __init__(
         self,
         path: Path,
-        migrations: Sequence[SqliteMigration],
+        migrations: Sequence[Migration],
         *,
         durability: Literal["NORMAL", "FULL"] = "NORMAL",
         busy_timeout_seconds: float = BUSY_TIMEOUT_SECONDS,
@@ -317,18 +312,11 @@ class SqliteDatabase:
                 _back_up(connection, self.path.with_name(f"{self.path.name}.before-{missing[0].name}"))
             if missing:
                 connection.execute("PRAGMA foreign_keys=OFF")  # a step may replace a referenced table
-                _migrate(connection, missing, first=len(self._migrations) - len(missing))
+                _migrate(connection, missing)
 
-    def _missing_steps(self, connection: sqlite3.Connection) -> tuple[SqliteMigration, ...]:
-        applied = _applied_steps(connection)
-        known = [migration.name for migration in self._migrations]
-        if applied != known[: len(applied)]:
-            unknown = next((name for name in applied if name not in known), applied[-1])
-            raise StoreTooNew(
-                f"{self.path.name} was written by a newer version (unknown schema step '{unknown}')",
-                hint="Upgrade deltos, or set DELTOS_HOME to another folder.",
-            )
-        return self._migrations[len(applied) :]
+    def _missing_steps(self, connection: sqlite3.Connection) -> tuple[Migration, ...]:
+        hint = "Upgrade deltos, or set DELTOS_HOME to another folder."
+        return missing_migrations(self._migrations, _applied_steps(connection), place=self.path.name, hint=hint)
 
 
 def describe_engine() -> tuple[str, bool]:
@@ -448,12 +436,13 @@ def _applied_steps(connection: sqlite3.Connection) -> list[str]:
     return [row[0] for row in connection.execute("SELECT name FROM migration ORDER BY position")]
 
 
-def _migrate(connection: sqlite3.Connection, steps: Sequence[SqliteMigration], *, first: int) -> None:
+def _migrate(connection: sqlite3.Connection, steps: Sequence[Migration]) -> None:
     connection.execute("BEGIN IMMEDIATE")
     connection.execute(
         "CREATE TABLE IF NOT EXISTS migration (position INTEGER PRIMARY KEY, name TEXT, applied_at REAL)"
     )
-    for position, migration in enumerate(steps, start=first):
+    applied = connection.execute("SELECT count(*) FROM migration").fetchone()[0]
+    for position, migration in enumerate(steps, start=applied):
         for statement in split_statements(migration.sql):
             connection.execute(statement)
         connection.execute("INSERT INTO migration VALUES (?, ?, ?)", (position, migration.name, time.time()))

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from deltos.store.documents import CrawlAddress, CrawlRow, CrawlState, SkippedAddresses, SourceRow
-from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration
+from deltos.store.migration import Migration
 from deltos.store.sqlite.lock import try_noted_lock
 
 if TYPE_CHECKING:
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
 
+    from deltos.store.sqlite.database import SqliteDatabase
     from deltos.store.sqlite.lock import HeldLock
 
-DOCS_001 = SqliteMigration(
+DOCS_001 = Migration(
     "docs-001-sources",
     """
     CREATE TABLE docs_source (
@@ -60,7 +61,7 @@ DOCS_001 = SqliteMigration(
 
 # Several versions may share one name. SQLite cannot drop a constraint, so the table is rebuilt; migrations run without
 # foreign keys, so that dropping the old table does not cascade.
-DOCS_003 = SqliteMigration(
+DOCS_003 = Migration(
     "docs-003-versions",
     """
     CREATE TABLE docs_source_of_any_version (
@@ -85,7 +86,7 @@ DOCS_003 = SqliteMigration(
 )
 
 # How a source is fetched: the name of a login, and whether a browser renders its pages.
-DOCS_004 = SqliteMigration(
+DOCS_004 = Migration(
     "docs-004-access",
     """
     ALTER TABLE docs_source ADD COLUMN auth TEXT NOT NULL DEFAULT '';
@@ -94,7 +95,7 @@ DOCS_004 = SqliteMigration(
 )
 
 # Part of a repository to read: a folder, and the full name of the branch or tag.
-DOCS_005 = SqliteMigration(
+DOCS_005 = Migration(
     "docs-005-repository",
     """
     ALTER TABLE docs_source ADD COLUMN folder TEXT NOT NULL DEFAULT '';
@@ -103,7 +104,7 @@ DOCS_005 = SqliteMigration(
 )
 
 # HTTP validators, to ask whether a response that gave no page has changed.
-DOCS_007 = SqliteMigration(
+DOCS_007 = Migration(
     "docs-007-validators",
     """
     ALTER TABLE docs_place ADD COLUMN etag TEXT NOT NULL DEFAULT '';

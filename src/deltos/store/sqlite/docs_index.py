@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.store.documents import Batch, DocsChunkWords, KnownPage, PageRow, PageWords, StoredChunk, StoredPage
-from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration
+from deltos.store.migration import Migration
 from deltos.store.sqlite.docs import close_crawl, crawl_is_open, insert_addresses, settle_addresses
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterator, Sequence
 
-DOCS_002 = SqliteMigration(
+    from deltos.store.sqlite.database import SqliteDatabase
+
+DOCS_002 = Migration(
     "docs-002-index",
     """
     CREATE TABLE docs_page (
@@ -50,7 +52,7 @@ DOCS_002 = SqliteMigration(
     """,
 )
 
-DOCS_006 = SqliteMigration("docs-006-traits", "ALTER TABLE docs_chunk ADD COLUMN traits INTEGER NOT NULL DEFAULT 0;")
+DOCS_006 = Migration("docs-006-traits", "ALTER TABLE docs_chunk ADD COLUMN traits INTEGER NOT NULL DEFAULT 0;")
 
 # A page is visible from the generation `added` up to, but not including, the generation `dropped`.
 _VISIBLE = "p.added <= s.generation AND (p.dropped IS NULL OR p.dropped > s.generation)"

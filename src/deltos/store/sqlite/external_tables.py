@@ -1,5 +1,5 @@
-"""Safe reading of another program's SQLite file: from a copy, without its views, triggers and functions, with limits.
-"""
+"""Safe reading of another program's SQLite file: from a copy, without its views, triggers and functions, with
+limits."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from deltos.store.fact_states import checksum, encoded_dependencies, encoded_parts, new_state, only_added
 from deltos.store.graph import INTERFACE_CHANGED, FactRecord, PendingFacts, ResolutionRecord, Unsettled
-from deltos.store.sqlite.database import SqliteErrorTranslator, SqliteMigration, connect_read_only
+from deltos.store.migration import Migration
+from deltos.store.sqlite.database import SqliteErrorTranslator, connect_read_only
 
 if TYPE_CHECKING:
     import sqlite3
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from deltos.store.symbols import Symbol
 
-GRAPH_001 = SqliteMigration(
+GRAPH_001 = Migration(
     "graph-001-symbols-and-edges",
     """
     CREATE TABLE place (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
@@ -84,7 +85,7 @@ GRAPH_001 = SqliteMigration(
 
 # An edge is four numbers: its file is that of its source, and all edges share few rules. The mentions of a name in a
 # file are one row: a JSON list of [source, rule, line, …]. The former tables are dropped; everything is indexed again.
-GRAPH_002 = SqliteMigration(
+GRAPH_002 = Migration(
     "graph-002-compact",
     """
     DROP TABLE edge;

@@ -19,7 +19,7 @@ from deltos.store.history import (
     FileHistoryRow,
     HistoryTotals,
 )
-from deltos.store.sqlite.database import SqliteDatabase, SqliteErrorTranslator, SqliteMigration
+from deltos.store.migration import Migration
 from deltos.store.sqlite.fts_query import any_of
 
 if TYPE_CHECKING:
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from contextlib import AbstractContextManager
 
+    from deltos.store.sqlite.database import SqliteDatabase, SqliteErrorTranslator
     from deltos.store.version import Version
 
 # A higher id is a later commit. Words of commits are only in their index; words of files are in `past_file`, too.
-HISTORY_001 = SqliteMigration(
+HISTORY_001 = Migration(
     "history-001-commits",
     """
     CREATE TABLE past_commit (
@@ -68,7 +69,7 @@ HISTORY_001 = SqliteMigration(
     """,
 )
 # One row per write: vectors are always read all together, and vectors of removed commits are ignored by readers.
-HISTORY_002 = SqliteMigration(
+HISTORY_002 = Migration(
     "history-002-vectors",
     """
     CREATE TABLE past_vectors (

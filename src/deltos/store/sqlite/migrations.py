@@ -1,5 +1,5 @@
-"""Schemas of the project and the library file as ordered lists of migrations. New migrations are appended at the end.
-"""
+"""Schemas of the project and the library file as ordered lists of migrations. New migrations are appended at
+the end."""
 
 from __future__ import annotations
 

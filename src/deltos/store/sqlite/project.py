@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from deltos.errors import StoreCorrupt
+from deltos.store.migration import Migration
 from deltos.store.project import (
     FailedFile,
     FileRecord,
@@ -19,13 +20,7 @@ from deltos.store.project import (
     StoredFile,
 )
 from deltos.store.sqlite.code import SqliteCode, SqliteCodeWriter
-from deltos.store.sqlite.database import (
-    BUSY_TIMEOUT_SECONDS,
-    SqliteDatabase,
-    SqliteMigration,
-    connect_read_only,
-    savepoint,
-)
+from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS, SqliteDatabase, connect_read_only, savepoint
 from deltos.store.sqlite.graph import SqliteGraphWriter
 from deltos.store.sqlite.graph_read import SqliteGraph
 from deltos.store.sqlite.history import SqliteHistory, SqliteHistoryWriter
@@ -38,7 +33,7 @@ if TYPE_CHECKING:
 
     from deltos.store.project import ProjectStore
 
-PROJECT_001 = SqliteMigration(
+PROJECT_001 = Migration(
     "project-001-files",
     """
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -63,7 +58,7 @@ PROJECT_001 = SqliteMigration(
     """,
 )
 
-PROJECT_002 = SqliteMigration(
+PROJECT_002 = Migration(
     "project-002-failures",
     """
     ALTER TABLE skipped ADD COLUMN hash BLOB NOT NULL DEFAULT x'';
@@ -77,7 +72,7 @@ PROJECT_002 = SqliteMigration(
     ) WITHOUT ROWID;
     """,
 )
-PROJECT_003 = SqliteMigration(
+PROJECT_003 = Migration(
     "project-003-generated",
     """
     ALTER TABLE file ADD COLUMN generated INTEGER NOT NULL DEFAULT 0;
@@ -111,7 +106,7 @@ class SqliteProject:
     def __init__(
         self,
         path: Path,
-        migrations: Sequence[SqliteMigration],
+        migrations: Sequence[Migration],
         *,
         busy_timeout_seconds: float = BUSY_TIMEOUT_SECONDS,
     ) -> None:

@@ -18,7 +18,7 @@ from deltos.store.sqlite.project import SqliteProject, read_summary
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deltos.store.sqlite.database import SqliteMigration
+    from deltos.store.migration import Migration
 
 _SIDE_FILE_SUFFIXES = ("-wal", "-shm", "-readings", "-readings.part")
 
@@ -26,7 +26,7 @@ _SIDE_FILE_SUFFIXES = ("-wal", "-shm", "-readings", "-readings.part")
 class SqliteProjects:
     """Implements `store.project.ProjectStores`: one file per real path, with a name that a person recognises."""
 
-    def __init__(self, home: Path, migrations: Sequence[SqliteMigration] = PROJECT) -> None:
+    def __init__(self, home: Path, migrations: Sequence[Migration] = PROJECT) -> None:
         self._folder = home / "projects"
         self._migrations = tuple(migrations)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration
+from deltos.store.migration import Migration
+from deltos.store.sqlite.database import SqliteDatabase
 from deltos.store.tokens import StoredToken, with_renamed_workspace
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class SqliteTokens:
     """Implements `store.tokens.TokenRecords`."""
 
     def __init__(self, home: Path) -> None:
-        self._database = SqliteDatabase(home / FILE_NAME, (SqliteMigration("access_001", _SCHEMA),))
+        self._database = SqliteDatabase(home / FILE_NAME, (Migration("access_001", _SCHEMA),))
 
     def add(self, token: StoredToken) -> None:
         row = (

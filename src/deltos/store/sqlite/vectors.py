@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.store.sqlite.database import SqliteMigration
+from deltos.store.migration import Migration
 from deltos.store.sqlite.lock import try_lock
 from deltos.store.vectors import StoredVector, Unembedded
 
@@ -77,9 +77,9 @@ OBSERVATIONS = SqliteVectorOwner(
 )
 
 
-def migration(owner: SqliteVectorOwner) -> SqliteMigration:
+def migration(owner: SqliteVectorOwner) -> Migration:
     """Return the migration that creates the vector table of an owner."""
-    return SqliteMigration(
+    return Migration(
         f"{owner.table}-vectors-001",
         f"""
         CREATE TABLE {owner.vectors} (
@@ -97,7 +97,7 @@ def migration(owner: SqliteVectorOwner) -> SqliteMigration:
 
 
 DOCS_VECTORS = migration(DOCS_CHUNKS)
-API_VECTORS = SqliteMigration(
+API_VECTORS = Migration(
     "api_unit-vectors-001",
     """
     CREATE TABLE api_unit_vector (

@@ -6,7 +6,8 @@ import threading
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration
+from deltos.store.migration import Migration
+from deltos.store.sqlite.database import SqliteDatabase
 from deltos.store.sqlite.tokens import FILE_NAME as TOKENS_FILE_NAME
 from deltos.store.sqlite.tokens import SqliteTokens
 from deltos.store.workspaces import StoredWorkspace, check_rename
@@ -70,7 +71,7 @@ class SqliteWorkspaces:
     def _database(self) -> SqliteDatabase:
         with self._opening:
             if self._opened is None:
-                self._opened = SqliteDatabase(self._path, (SqliteMigration("workspaces_001", _SCHEMA),))
+                self._opened = SqliteDatabase(self._path, (Migration("workspaces_001", _SCHEMA),))
             return self._opened
 
     def _read(self, condition: str, values: tuple[str, ...]) -> list[StoredWorkspace]:

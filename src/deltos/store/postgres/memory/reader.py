@@ -293,8 +293,8 @@ class PostgresObservations:
         yield from self._paged("change > %s AND", number)
 
     def _paged(self, chosen: str, *values: object) -> Iterator[Observation]:
-        """Yield the observations selected from the directory, in the order of places; each page is a separate snapshot.
-        """
+        """Yield the observations selected from the directory, in the order of places; each page is a separate
+        snapshot."""
         sql = f"SELECT place FROM observation_place WHERE {chosen} place > %s ORDER BY place LIMIT {_PAGE_ROWS}"
         place = -1
         while True:

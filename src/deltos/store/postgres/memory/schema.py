@@ -6,7 +6,7 @@ last change of each.
 
 from __future__ import annotations
 
-from deltos.store.postgres.database import PostgresMigration
+from deltos.store.migration import Migration
 from deltos.store.postgres.partitions import partitioned
 from deltos.store.postgres.vectors import OBSERVATIONS
 
@@ -35,7 +35,7 @@ _OBSERVATION = """
 """
 _POSTING = 'place bigint NOT NULL, term text COLLATE "C" NOT NULL, PRIMARY KEY (project, term, place)'
 
-MEMORY_001 = PostgresMigration(
+MEMORY_001 = Migration(
     "memory-001",
     f"""
     CREATE TABLE memory_project (

@@ -1,5 +1,5 @@
-"""Writes to memory inside one transaction. Writers take turns, because changes and places are numbered consecutively.
-"""
+"""Writes to memory inside one transaction. Writers take turns, because changes and places are numbered
+consecutively."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ _JOINED = f"""FROM observation o JOIN project p ON p.key = o.project
 def select(
     connection: sqlite3.Connection, where: str, values: Sequence[object], *, later: Sequence[str] = LATER_COLUMNS
 ) -> list[Observation]:
-    """Return the observations that satisfy a condition over `o`, `p` and `s`; `later` are the existing later columns.
-    """
+    """Return the observations that satisfy a condition over `o`, `p` and `s`; `later` are the existing later
+    columns."""
     columns = ", ".join((_COLUMNS, *later))
     rows = connection.execute(f"SELECT {columns} {_JOINED} WHERE {where}", tuple(values))
     return [_observation(row) for row in rows]

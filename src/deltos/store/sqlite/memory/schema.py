@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from deltos.store.sqlite.database import SqliteMigration
+from deltos.store.migration import Migration
 
 # GLOB pattern for one character of a script without spaces between words.
 _UNSPACED = "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
 
 MIGRATIONS = (
-    SqliteMigration(
+    Migration(
         "001-observations",
         """
         CREATE TABLE project (
@@ -56,7 +56,7 @@ MIGRATIONS = (
         END;
         """,
     ),
-    SqliteMigration(
+    Migration(
         "002-folders",
         """
         CREATE TABLE project_folder (
@@ -68,7 +68,7 @@ MIGRATIONS = (
         ALTER TABLE project_folder RENAME TO project;
         """,
     ),
-    SqliteMigration(
+    Migration(
         # A row without model and data is a vector that still has to be made, so that a search does not scan all
         # observations for missing vectors. Deleted observations have no row.
         "003-vectors",
@@ -93,7 +93,7 @@ MIGRATIONS = (
         END;
         """,
     ),
-    SqliteMigration(
+    Migration(
         "004-pins",
         """
         ALTER TABLE observation ADD COLUMN pinned_at INTEGER;
@@ -102,8 +102,8 @@ MIGRATIONS = (
         CREATE INDEX observation_by_pin ON observation (project, pinned_at) WHERE pinned_at IS NOT NULL;
         """,
     ),
-    SqliteMigration("005-score", "ALTER TABLE observation ADD COLUMN score REAL;"),
-    SqliteMigration(
+    Migration("005-score", "ALTER TABLE observation ADD COLUMN score REAL;"),
+    Migration(
         # Records for exchanging memories between machines: when a mark was removed, the order of local changes, and
         # purged ids. Also the imported parts of transcripts. Keys are digests, never texts.
         "006-exchange",
@@ -135,7 +135,7 @@ MIGRATIONS = (
     ),
     # Index older texts in scripts without spaces as bigrams, like `text.scripts.unspaced_words`. SQLite finds a
     # character by counting from the start, so the time is quadratic in the indexed length, which is therefore limited.
-    SqliteMigration(
+    Migration(
         "007-unspaced-words",
         f"""
         UPDATE observation SET names = trim(names || ' ' || coalesce((
@@ -149,7 +149,7 @@ MIGRATIONS = (
     ),
     # SQLite does not define the order of two triggers on one event: the old words of a rewritten text were removed
     # after the new ones had been added, which lost every word that both texts contain. One trigger has a fixed order.
-    SqliteMigration(
+    Migration(
         "008-words-in-order",
         """
         DROP TRIGGER observation_hidden;
@@ -163,7 +163,7 @@ MIGRATIONS = (
         INSERT INTO word (word) VALUES ('rebuild');
         """,
     ),
-    SqliteMigration(
+    Migration(
         "009-forgotten",
         "CREATE INDEX observation_by_deletion ON observation (project) WHERE deleted_at IS NOT NULL;",
     ),

@@ -1,0 +1,31 @@
+"""Steps that create and change the schema of a database, the same for both engines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.errors import StoreTooNew
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+
+class Migration(NamedTuple):
+    """A named step of a schema, applied once and recorded in the same transaction."""
+
+    name: str
+    sql: str
+
+
+def missing_migrations(
+    known: Iterable[Migration], applied: Collection[str], *, place: str, hint: str
+) -> tuple[Migration, ...]:
+    """Return the steps that were not applied, in the order of the list. Raises StoreTooNew for an unknown step.
+
+    A step may be inserted anywhere in the list, after the steps whose tables it uses.
+    """
+    steps = tuple(known)
+    names = {step.name for step in steps}
+    if unknown := next((name for name in applied if name not in names), ""):
+        raise StoreTooNew(f"{place} was migrated by a newer version (unknown schema step '{unknown}')", hint=hint)
+    return tuple(step for step in steps if step.name not in applied)
