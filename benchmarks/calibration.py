@@ -1,11 +1,10 @@
-"""Whether the score of `search` is the chance that a result answers: predicted against observed.
+"""Compare the confidence of results of `search` with how often they are right.
 
     python -m benchmarks.calibration [--fit]
 
-Right answers: the goldens of tests/relevance, and the open questions of `questions/near.jsonl` about small projects of
-code and memories, which share no word with their answer. Wrong ones: whatever else such a question brings, and all that
-open questions about other projects bring. `--fit` prints the logistic regression that `federation/weights.json` has its
-`calibration` from.
+Right results answer the golden questions of tests/relevance, or the development questions of `questions/semantic.jsonl`
+about small projects of code and memory. Wrong results are the other results of these questions and all results of
+questions about other projects. `--fit` prints a new logistic regression for `calibration` in `federation/weights.json`.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tests.relevance.parcels import build_parcels, goldens
 
-from benchmarks.near import near_questions
+from benchmarks.semantic_questions import near_questions
 from deltos.app import App
 from deltos.config import Config
 from deltos.domains.memory.model import Draft, ObservationOrigin
@@ -34,19 +33,19 @@ from deltos.progress import Silent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from benchmarks.near import Question
+    from benchmarks.semantic_questions import Question
     from deltos.federation.model import Hit
     from deltos.federation.rank import RankedHit
 
-HERE = Path(__file__).parent / "questions" / "near"
-UNRELATED = 120  # questions about other projects, to the project of the goldens
-UNRELATED_EACH = 12  # likewise, to each small project
+HERE = Path(__file__).parent / "questions" / "semantic"
+UNRELATED = 120  # questions about other projects that are asked of the project of the golden questions
+UNRELATED_EACH = 12  # the same for each small project
 BOUNDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0001)
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A result, and whether it answers."""
+    """A result and whether it answers the question."""
 
     ranked: RankedHit
     place: int
@@ -54,14 +53,14 @@ class Judged:
 
 
 def judged(app: App, root: Path, question: str, is_right: Callable[[Hit], bool]) -> Iterator[Judged]:
-    """The results of a question."""
+    """Search and yield the results."""
     found = app.federation.search(SearchRequest(question, root, Silent(), limit=10))
     for place, ranked in enumerate(found.ranked):
         yield Judged(ranked, place, is_right(ranked.hit))
 
 
 def about_parcels(others: Sequence[Question]) -> Iterator[Judged]:
-    """The project of the goldens: code, documentation, APIs and memories."""
+    """Yield the results in the project of the golden questions, which has code, documentation, APIs and memory."""
     with tempfile.TemporaryDirectory() as folder, closing(App(Config(Path(folder) / "home"))) as app:
         root = build_parcels(app, Path(folder) / "parcels")
         for golden in goldens():
@@ -71,13 +70,13 @@ def about_parcels(others: Sequence[Question]) -> Iterator[Judged]:
 
 
 def about_small(project: str, domain: str, own: Sequence[Question], others: Sequence[Question]) -> Iterator[Judged]:
-    """A small project of code, or a memory."""
+    """Yield the results in a small project of code or memory."""
     with tempfile.TemporaryDirectory() as folder, closing(App(Config(Path(folder) / "home"))) as app:
         root = HERE / domain / project
         if domain == "memory":
             root = Path(folder) / "empty"
             root.mkdir()
-            project_id = app.domains.remembered_project(root).project_id
+            project_id = app.domains.project_with_stored_identity(root).project_id
             for line in (HERE / domain / project / "observations.jsonl").read_text("utf-8").splitlines():
                 row = json.loads(line)
                 draft = Draft(f"{row['title']}. {row['text']}", kind="finding", source=str(row["id"]))
@@ -94,9 +93,9 @@ def _answers(question: Question, hit: Hit) -> bool:
 
 
 def everything() -> list[Judged]:
-    """All results of all questions."""
+    """Return all results of all questions."""
     chance = random.Random(1)
-    asked = [question for question in near_questions() if not question.apart]
+    asked = [question for question in near_questions() if not question.held_out]
     chance.shuffle(asked)
     found = list(about_parcels(asked))
     by_project: dict[tuple[str, str], list[Question]] = defaultdict(list)
@@ -110,7 +109,7 @@ def everything() -> list[Judged]:
 
 
 def print_table(found: Sequence[Judged], value: Callable[[Judged], float]) -> None:
-    """Predicted and observed by tenths, and the mean squared error."""
+    """Print predicted and observed rates by tenths, and the mean squared error."""
     print("| score | results | mean score | right |\n|---|--:|--:|--:|")
     for low, high in pairwise(BOUNDS):
         some = [each for each in found if low <= value(each) < high]
@@ -121,7 +120,7 @@ def print_table(found: Sequence[Judged], value: Callable[[Judged], float]) -> No
 
 
 def fit(found: Sequence[Judged]) -> list[float]:
-    """Logistic regression by Newton's method: of the score, the share of the question that is covered, nearness."""
+    """Fit a logistic regression of score, coverage and similarity by Newton's method."""
     rows = np.array([[1.0, each.ranked.score, each.ranked.coverage, each.ranked.semantic_similarity] for each in found])
     right = np.array([float(each.is_right) for each in found])
     weights = np.zeros(rows.shape[1])
@@ -148,7 +147,7 @@ def main() -> None:
     print_table([each for each in found if not each.place], lambda each: each.ranked.confidence)
     if parser.parse_args().fit:
         weights = fit(found)
-        print(f"\nintercept, score, covered, near: {weights}\n")
+        print(f"\nintercept, score, coverage, similarity: {weights}\n")
         rows = {
             id(each): [1.0, each.ranked.score, each.ranked.coverage, each.ranked.semantic_similarity] for each in found
         }

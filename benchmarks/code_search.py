@@ -1,8 +1,8 @@
-"""Does search_code find the right file? NDCG@10, and tokens until it is there, beside ripgrep, plain FTS5 and semble.
+"""Measure NDCG@10 of search_code and the tokens to the right file, next to ripgrep, plain FTS5 and semble.
 
     python -m benchmarks.code_search [relevance] [tokens]
 
-Our figures are cross-validated: each repository is ranked with weights that were learned without it.
+Figures of Deltos are cross-validated: each repository is ranked with weights learned on the others.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from benchmarks.code_material import Query, hits, index_of, lay_out, ndcg, queries, questions, subjects
+from benchmarks.code_dataset import Query, hits, index_of, lay_out, ndcg, queries, questions, subjects
 from benchmarks.index_speed import SEMBLE
-from benchmarks.places import REPOSITORY
+from benchmarks.paths import REPOSITORY
 from benchmarks.processes import environment_with
 from benchmarks.train_code_ranker import cross_validate, examples, fit_without
 from deltos.budget import estimate_tokens
@@ -43,7 +43,7 @@ SYSTEMS = ("ripgrep keywords", "plain FTS5", "semble, BM25 and ranking", "deltos
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one system answered to one query: the paths, best first."""
+    """Ranked paths that one system returned for one query."""
 
     system: str
     query: Query
@@ -61,7 +61,7 @@ def main() -> None:
     lay_out()
     asked = list(queries())
     found = examples(asked)
-    weights = fit_without([*found, *examples(query for query in chain(questions(), subjects()) if not query.apart)])
+    weights = fit_without([*found, *examples(query for query in chain(questions(), subjects()) if not query.held_out)])
     if "relevance" in tables:
         ours = [Outcome("deltos", query, paths) for query, paths in cross_validate(found, weights)]
         print_scores([*baselines(asked), *ours])
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def baselines(asked: Sequence[Query]) -> list[Outcome]:
-    """The answers of the others, repository by repository."""
+    """Yield the results of the other systems, repository by repository."""
     outcomes: list[Outcome] = []
     for root, group in by_root(asked).items():
         outcomes += [Outcome("ripgrep keywords", query, list(files_by_keywords(query))) for query in group]
@@ -82,7 +82,7 @@ def baselines(asked: Sequence[Query]) -> list[Outcome]:
 
 
 def by_root(asked: Iterable[Query]) -> dict[Path, list[Query]]:
-    """Queries of one repository together."""
+    """Group queries by repository."""
     groups: dict[Path, list[Query]] = defaultdict(list)
     for query in asked:
         groups[query.root].append(query)
@@ -90,13 +90,13 @@ def by_root(asked: Iterable[Query]) -> dict[Path, list[Query]]:
 
 
 def keywords(text: str) -> list[str]:
-    """What a person would grep for."""
+    """Return the words of a query that a person would grep."""
     words = re.findall(r"\w+", text)
     return [word for word in words if word.lower() not in STOP_WORDS | QUESTION_WORDS] or words
 
 
 def files_by_keywords(query: Query) -> dict[str, int]:
-    """Files by how many of their lines hold a keyword, most first."""
+    """Return files sorted by the number of lines that contain a keyword."""
     patterns = [word for keyword in keywords(query.text) for word in ("-e", keyword)]
     command = ["rg", "--no-config", "--ignore-case", "--fixed-strings", "--count", "--with-filename", *patterns, "./"]
     listing = subprocess.run(command, cwd=query.root, capture_output=True, text=True, errors="replace").stdout
@@ -108,7 +108,7 @@ def files_by_keywords(query: Query) -> dict[str, int]:
 
 
 def plain_fts5(root: Path, group: Sequence[Query]) -> list[Outcome]:
-    """SQLite's own full-text search over our chunks: porter stems, any of the words, best chunk of each file."""
+    """Rank files with SQLite's full-text search: our chunks, porter stems, any term, best chunk of each file."""
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE VIRTUAL TABLE chunk USING fts5 (path UNINDEXED, body, tokenize = 'porter unicode61')")
     store = index_of(root).code
@@ -127,7 +127,7 @@ def plain_fts5(root: Path, group: Sequence[Query]) -> list[Outcome]:
 
 
 def semble(root: Path, group: Sequence[Query]) -> list[Outcome]:
-    """semble without its model."""
+    """Rank files with semble without its model."""
     command = [environment_with(SEMBLE), REPOSITORY / "benchmarks" / "semble_words.py", "search", root]
     asked = "\n".join(" ".join(query.text.split()) for query in group)
     done = subprocess.run([str(word) for word in command], input=asked, capture_output=True, text=True, check=True)
@@ -136,7 +136,7 @@ def semble(root: Path, group: Sequence[Query]) -> list[Outcome]:
 
 
 def print_scores(outcomes: Sequence[Outcome]) -> None:
-    """One row for each group of queries, one column for each system."""
+    """Print a row for each group of queries and a column for each system."""
     scores: dict[tuple[str, str], list[float]] = defaultdict(list)
     for outcome in outcomes:
         for group in groups_of(outcome.query):
@@ -150,18 +150,18 @@ def print_scores(outcomes: Sequence[Outcome]) -> None:
 
 
 def groups_of(query: Query) -> list[str]:
-    """The groups that a query counts in."""
+    """Return the groups that include a query."""
     groups = [f"{query.set}: all", f"{query.set}: {query.language}"]
     return [*groups, f"{query.set}, {query.category}"] if query.set == "labelled" else groups
 
 
 def print_tokens(asked: Sequence[Query], rankers: dict[str, LinearRanker]) -> None:
-    """How much has to be read until the right file is there."""
+    """Print the tokens up to the right file."""
     ways: dict[str, Callable[[Query], float]] = {
         "ripgrep keywords, then whole files in order of matches": tokens_by_reading,
         "search_code": lambda query: tokens_by_search(query, rankers[query.repository]),
     }
-    print("| way | median tokens to the first relevant result | found within 5,000 tokens |")
+    print("| method | median tokens to the first relevant result | found within 5,000 tokens |")
     print("|---|--:|--:|")
     for name, way in ways.items():
         tokens = [way(query) for query in asked]
@@ -170,7 +170,7 @@ def print_tokens(asked: Sequence[Query], rankers: dict[str, LinearRanker]) -> No
 
 
 def tokens_by_reading(query: Query) -> float:
-    """Tokens of the files that are read until the right one is, itself included."""
+    """Return the tokens of the files up to and including the right one."""
     read = 0
     for path in files_by_keywords(query):
         read += estimate_tokens((query.root / path).read_text("utf-8", "replace"))
@@ -180,7 +180,7 @@ def tokens_by_reading(query: Query) -> float:
 
 
 def tokens_by_search(query: Query, ranker: LinearRanker) -> float:
-    """Tokens of the answer's text up to the end of the first right result."""
+    """Return the tokens of the answer up to the end of the first right result."""
     answer = CodeSearch(index_of(query.root), query.root.resolve(), ranker).search(query.text)
     text = render_hits(
         answer,
@@ -200,7 +200,7 @@ def tokens_by_search(query: Query, ranker: LinearRanker) -> float:
 
 
 def is_right(path: str, query: Query) -> bool:
-    """Whether the path is one of the answers."""
+    """Return whether the path is one of the answers."""
     return any(hits(path, target) for target in query.targets)
 
 

@@ -1,4 +1,4 @@
-"""Counts operations and schemas of raw API descriptions. Shares no code with Deltos: it checks Deltos."""
+"""Count operations and schemas of API descriptions, independently of Deltos."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
 
 def count(path: Path) -> tuple[int, int]:
-    """How many operations and how many named schemas or types a file declares."""
+    """Return the numbers of operations and of named schemas or types of a file."""
     text = path.read_text("utf-8")
     if path.suffix == ".proto":
         return count_proto(text)
@@ -25,14 +25,14 @@ def count(path: Path) -> tuple[int, int]:
 
 
 def count_openapi(root: dict[str, Any]) -> tuple[int, int]:
-    """Methods below paths; `components.schemas` or `definitions`."""
+    """Count methods below paths, and `components.schemas` or `definitions`."""
     operations = sum(1 for item in (root.get("paths") or {}).values() for method in item if method.lower() in METHODS)
     schemas = (root.get("components") or {}).get("schemas") or root.get("definitions") or {}
     return operations, len(schemas)
 
 
 def count_asyncapi(root: dict[str, Any]) -> tuple[int, int]:
-    """Operations of version 3, or publish and subscribe of version 2; `components.schemas`."""
+    """Count operations of version 3, or publish and subscribe of version 2, and `components.schemas`."""
     operations = len(root.get("operations") or {})
     if root["asyncapi"].startswith("2"):
         operations = sum(("publish" in item) + ("subscribe" in item) for item in root["channels"].values())
@@ -40,7 +40,7 @@ def count_asyncapi(root: dict[str, Any]) -> tuple[int, int]:
 
 
 def count_graphql(text: str) -> tuple[int, int]:
-    """Fields of the root types; every type, input, enum, interface, union and scalar."""
+    """Count fields of the root types, and types, inputs, enums, interfaces, unions and scalars."""
     plain = re.sub(r'"""(?:[^"\\]|\\.|"(?!""))*"""', "", text)
     plain = re.sub(r'#[^\n]*|"(?:[^"\\\n]|\\.)*"', "", plain)
     types = len(re.findall(r"^(?:type|input|enum|interface|union|scalar)\s+\w+", plain, re.MULTILINE))
@@ -50,7 +50,7 @@ def count_graphql(text: str) -> tuple[int, int]:
 
 
 def count_proto(text: str) -> tuple[int, int]:
-    """Methods; messages and enums, nested ones included."""
+    """Count methods, and messages and enums including nested ones."""
     plain = re.sub(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', "", text, flags=re.DOTALL)
     return len(re.findall(r"\brpc\s+\w+", plain)), len(re.findall(r"\b(?:message|enum)\s+\w+\s*\{", plain))
 

@@ -1,9 +1,9 @@
-"""Measures documentation on six real sites: crawl, recrawl, search beside plain FTS5, installed packages.
+"""Measure documentation on six real sites: crawl, recrawl, search next to plain FTS5, and installed packages.
 
     python -m benchmarks.docs [--sites FOLDER] [--home FOLDER] [crawl] [search] [packages PROJECT]
 
-`--sites` is laid out by shared/bench/docs/lay_out.py when it is not there. The sites are served on loopback by another
-process, so that CPU time is that of Deltos alone; each is added by add_source and found by search_docs over all six.
+`--sites` is laid out by shared/bench/docs/lay_out.py if it does not exist. Another process serves the sites on
+loopback, so CPU time is that of Deltos alone. Each site is added by add_source; search_docs searches all six.
 `packages` takes a folder with a pyproject.toml and a virtual environment. Prints Markdown tables.
 """
 
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from urllib.request import urlopen
 
-from benchmarks.places import SCRATCH, SHARED
+from benchmarks.paths import SCRATCH, SHARED
 from benchmarks.processes import cpu_seconds_with_children
 from deltos.budget import estimate_tokens
 from deltos.domains.docs.domain import Docs, open_docs
@@ -33,9 +33,9 @@ from deltos.domains.docs.render import render_passage
 from deltos.domains.docs.search import DocsRequest
 from deltos.embed.embedders import docs_embedder
 from deltos.embed.static import shared_model
-from deltos.meaning import Meaning
 from deltos.open_stores import open_library
 from deltos.private_hosts import PrivateHosts
+from deltos.semantic_index import SemanticIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 SITES = ("python", "postgresql", "django", "sqlite", "git", "nodejs")
 PORT = 8917
-MOST_RESULTS = 50
+MAX_RESULTS = 50
 Answers = dict[str, list[dict[str, object]]]
 
 
@@ -66,13 +66,13 @@ def main() -> None:
 
 
 def opened(home: Path) -> Docs:
-    """All of a library read by the model of the wheel that DELTOS_EMBED names."""
+    """Open a library with all passages embedded by the encoder of DELTOS_EMBED."""
     library, name = open_library(home), os.environ.get("DELTOS_EMBED", "encoder")
-    meaning = None
+    semantic_index = None
     if name != "off":
-        meaning = Meaning(shared_model() if name == "static" else docs_embedder(), library.vectors)
-        meaning.catch_up()
-    return open_docs(library, private_hosts=PrivateHosts.parse("127.0.0.1"), meaning=lambda: meaning)
+        semantic_index = SemanticIndex(shared_model() if name == "static" else docs_embedder(), library.vectors)
+        semantic_index.catch_up()
+    return open_docs(library, private_hosts=PrivateHosts.parse("127.0.0.1"), semantic_index=lambda: semantic_index)
 
 
 # ---------------------------------------------------------------------- crawling
@@ -80,7 +80,7 @@ def opened(home: Path) -> Docs:
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """The folder on loopback, served by another process."""
+    """Serve a folder on loopback from another process."""
     command = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "--directory", str(folder), str(PORT)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{PORT}"
@@ -122,7 +122,7 @@ def cpu_seconds(work: Callable[..., object], *arguments: str) -> float:
 
 
 def packages_table(project: Path) -> None:
-    """All direct dependencies of a project."""
+    """Print the cost of indexing all direct dependencies of a project."""
     with tempfile.TemporaryDirectory() as home:
         docs = opened(Path(home))
 
@@ -146,7 +146,7 @@ def search_table(docs: Docs, sites: Path) -> None:
     answers: Answers = {}
     for query in queries:
         before = time.process_time()
-        found = docs.search.search(DocsRequest(query["query"], MOST_RESULTS)).passages
+        found = docs.search.search(DocsRequest(query["query"], MAX_RESULTS)).passages
         spent.append(time.process_time() - before)
         answers[query["id"]] = [
             {
@@ -169,7 +169,7 @@ def search_table(docs: Docs, sites: Path) -> None:
 
 
 def plain_answers(docs: Docs, queries: list[dict[str, str]]) -> Answers:
-    """The same chunks in one FTS5 table: porter stemming, weighted columns, words OR-ed."""
+    """Search the same chunks in one FTS5 table: porter stems, weighted columns, any term."""
     rows = (
         cast("SqliteSources", docs.library.crawls.store)
         .database.read()
@@ -189,7 +189,7 @@ def plain_answers(docs: Docs, queries: list[dict[str, str]]) -> Answers:
         expression = " OR ".join(f'"{word}"' for word in dict.fromkeys(re.findall(r"\w+", query["query"])))
         found = table.execute(
             "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words, 4, 3, 2, 1) LIMIT ?",
-            (expression, MOST_RESULTS),
+            (expression, MAX_RESULTS),
         )
         answers[query["id"]] = [
             {
@@ -207,7 +207,7 @@ def page_of(url: str) -> str:
 
 
 def scores(answers: Answers) -> dict[str, list[str]]:
-    """What the shared scorer says, by group: questions and figures."""
+    """Return figures of the shared scorer by group."""
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
         file.write("".join(json.dumps({"id": key, "results": found}) + "\n" for key, found in answers.items()))
         file.flush()

@@ -1,11 +1,11 @@
-"""How well `search_docs` knows that nothing answers: "a weak match" over answers, and over questions without one.
+"""Measure how well the confidence of `search_docs` separates answers from questions without an answer.
 
-    python -m benchmarks.docs_confidence --home HOME --sites FOLDER [--apart] [--fit]
+    python -m benchmarks.docs_confidence --home HOME --sites FOLDER [--held-out] [--fit]
 
-HOME is a data folder with the sites of `questions/docs_sites.json` as sources, all of whose passages are read (as
-`docs_train` leaves in home-open of its work folder), FOLDER has their files. Each question is asked of its own site and
-of another one, drawn by lot, that does not answer it. `--fit` prints the logistic regression that
-domains/docs/weights.json has its `answers` from: whether one of the first three passages answers.
+HOME is a data folder with the sites of `questions/docs_sites.json` as sources with all passages embedded (`home-open`
+in the work folder of `docs_train`); FOLDER has their files. Each question is asked of its own site and of a randomly
+chosen other one, which does not answer it. `--fit` prints a new logistic regression for `answers` in
+domains/docs/weights.json, which predicts whether one of the first three passages answers.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from deltos.domains.docs.domain import Docs, open_docs
 from deltos.domains.docs.rank import ANSWER_FEATURES, describe_candidates, known_share, order, ranker_for
 from deltos.domains.docs.search import WEAK_CHANCE
 from deltos.embed.embedders import docs_embedder
-from deltos.meaning import Meaning
 from deltos.open_stores import open_library
+from deltos.semantic_index import SemanticIndex
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -36,7 +36,7 @@ SHRINKAGE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question put to one site: what the first passage has, whether it answers, or one of three."""
+    """A question to one site: features of the first passage, and whether it or one of the first three answers."""
 
     is_own: bool
     row: tuple[float, ...]
@@ -46,7 +46,7 @@ class Asked:
 
 
 def ask(docs: Docs, question: Question, site: str, source_id: str) -> Asked | None:
-    """None where nothing is found at all."""
+    """Ask one site; None if nothing is found."""
     found = docs.search.candidates(question.query, [source_id])
     if not found.candidates or found.similarities is None:
         return None
@@ -71,31 +71,31 @@ def ask(docs: Docs, question: Question, site: str, source_id: str) -> Asked | No
 
 
 def fit(asked: list[Asked]) -> Numbers:
-    """Logistic regression by Newton's method, with shrinkage of all but the bias."""
+    """Fit a logistic regression by Newton's method, with shrinkage of all weights but the bias."""
     rows, right = np.array([each.row for each in asked]), np.array([each.among_three for each in asked], float)
     penalty = np.array([SHRINKAGE] * (len(ANSWER_FEATURES) - 1) + [0.0])
     weights = np.zeros(len(ANSWER_FEATURES))
     for _ in range(60):
-        likely = 1 / (1 + np.exp(-rows @ weights))
-        curvature = rows.T @ (rows * (likely * (1 - likely))[:, None]) + np.diag(penalty)
-        weights += np.linalg.solve(curvature, rows.T @ (right - likely) - penalty * weights)
+        probabilities = 1 / (1 + np.exp(-rows @ weights))
+        curvature = rows.T @ (rows * (probabilities * (1 - probabilities))[:, None]) + np.diag(penalty)
+        weights += np.linalg.solve(curvature, rows.T @ (right - probabilities) - penalty * weights)
     return weights
 
 
 def main() -> None:
-    """Ask, and print how many are said to be weak."""
+    """Ask the questions and print the shares of weak matches."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--sites", type=Path, required=True)
-    parser.add_argument("--apart", action="store_true")
+    parser.add_argument("--held-out", action="store_true")
     parser.add_argument("--fit", action="store_true")
     given = parser.parse_args()
     library = open_library(given.home)
-    meaning = Meaning(docs_embedder(), library.vectors)
-    docs = open_docs(library, meaning=lambda: meaning)
+    semantic_index = SemanticIndex(docs_embedder(), library.vectors)
+    docs = open_docs(library, semantic_index=lambda: semantic_index)
     ids = {source.name: source.id for source in docs.library.sources()}
     every = json.loads((QUESTIONS / "docs_sites.json").read_text("utf-8"))
-    names = [name for name, site in every.items() if site["apart"] == given.apart]
+    names = [name for name, site in every.items() if site["held_out"] == given.held_out]
     chance = random.Random(1)
     asked: list[Asked] = []
     for question in questions_about(names, given.sites):

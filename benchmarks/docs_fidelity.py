@@ -1,9 +1,9 @@
-"""Checks what parsing keeps of real pages against their raw HTML, as a Markdown table.
+"""Compare parsed pages with their raw HTML, as a Markdown table.
 
     python -m benchmarks.docs_fidelity [SITES]
 
-`SITES` is a folder with one site in each subfolder, as shared/bench/docs/lay_out.py makes it. The raw side is read by
-other means than the product: a page's own content element, every <pre>, every heading, every word, and its navigation.
+`SITES` is a folder with one site in each subfolder, as laid out by shared/bench/docs/lay_out.py. The raw pages are read
+independently of the product: content element, every <pre>, every heading, every word, and navigation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from selectolax.lexbor import LexborHTMLParser
 
-from benchmarks.places import SCRATCH, SHARED
+from benchmarks.paths import SCRATCH, SHARED
 from deltos.domains.docs.chunk import chunk_document
 from deltos.markup.html import parse_html
 
@@ -38,7 +38,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(slots=True)
 class Kept:
-    """What is kept of how much, over the pages of a site."""
+    """Preserved and total counts over the pages of a site."""
 
     pages: int = 0
     code: int = 0
@@ -62,7 +62,7 @@ def main() -> None:
     if not sites.exists():
         subprocess.run([sys.executable, SHARED / "docs/lay_out.py", sites], check=True)
     total = Kept()
-    print("| site | pages | code blocks verbatim | headings | words | pages with navigation left in |")
+    print("| site | pages | code blocks verbatim | headings | words | pages with remaining navigation |")
     print("|---|---|---|---|---|---|")
     for site in sorted(path for path in sites.iterdir() if path.is_dir()):
         kept = Kept()
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def check_page(data: bytes, kept: Kept) -> None:
-    """Compare one page with what becomes of it."""
+    """Compare one page with its parsed text."""
     chunks = chunk_document(parse_html(data, url="https://example.org/"))
     text = "\n\n".join(chunk.text for chunk in chunks)
     trails = {squeeze(heading) for chunk in chunks for heading in chunk.path} | set(map(squeeze, text.split("\n")))
@@ -99,7 +99,7 @@ def check_page(data: bytes, kept: Kept) -> None:
 
 
 def raw_content(data: bytes) -> LexborNode:
-    """The page's own content element without boilerplate; the whole body where it names none."""
+    """Return the content element of the page without boilerplate, or the whole body if there is none."""
     tree = LexborHTMLParser(data)
     for node in tree.css(FURNITURE):
         node.decompose()
@@ -109,13 +109,13 @@ def raw_content(data: bytes) -> LexborNode:
 
 
 def is_verbatim(pre: LexborNode, code: str, text: str) -> bool:
-    """Whether the code stands in the text as it is; a <pre> with several listings counts when all of them do."""
+    """Return whether the text contains the code unchanged; a <pre> with several listings needs all of them."""
     listings = [node.text().strip("\n").rstrip() for node in pre.css("code")]
     return code in text or (len(listings) > 1 and all(listing in text for listing in listings))
 
 
 def has_navigation(data: bytes, text: str) -> bool:
-    """Whether several entries of the page's navigation stand in the text as lines of their own."""
+    """Return whether the text contains several navigation entries as lines of their own."""
     tree = LexborHTMLParser(data)
     labels = {squeeze(link.text()) for part in tree.css(NAVIGATION) for link in part.css("a")}
     labels = {label for label in labels if len(label) > 8}

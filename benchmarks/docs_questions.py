@@ -1,11 +1,11 @@
-"""Asks the natural questions of `questions/docs.jsonl` about documentation folders, through the command line.
+"""Measure documentation search with the natural questions of `questions/docs.jsonl`, through the command line.
 
-    python -m benchmarks.docs_questions [--apart] [--site restic …] [--misses] [--scratch FOLDER]
+    python -m benchmarks.docs_questions [--held-out] [--site restic …] [--misses] [--scratch FOLDER]
 
-Each site of `questions/docs_sites.json` is laid out from a mirror of its repository, or from its Debian package, and
-added as a source; all sites of one run share a library. Every question is asked twice: of its own site, and of all
-sites at once, which is harder than it sounds, for most questions do not name the product. Without `--apart`, only the
-sites that may be looked at while tuning are asked; with it, only those kept apart.
+Each site of `questions/docs_sites.json` is laid out from a mirror of its repository or from its Debian package, and
+added as a source; all sites of a run share a library. Every question is asked of its own site, and of all sites, which
+is harder because most questions do not name the product. Asks about the development sites, or with `--held-out` about
+the held-out sites.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.near import Product
-from benchmarks.places import MIRRORS, REPOSITORY, SCRATCH
+from benchmarks.paths import MIRRORS, REPOSITORY, SCRATCH
 from benchmarks.processes import cpu_seconds_with_children
+from benchmarks.semantic_questions import Product
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,7 +36,7 @@ PAGES = 5
 DEFAULT_RESULTS = 10
 DEFAULT_TOKENS = 5_000
 _SHINGLE_CHARACTERS = 24
-_ENOUGH_SHINGLES = 6
+_MIN_SHINGLES = 6
 _TAG = re.compile(r"<[^<>]*>")
 
 Row = dict[str, Any]
@@ -44,23 +44,25 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The lines that answer, under their heading; enough of their shingles in a result show them."""
+    """Lines that answer, with their heading; a result shows them if it contains enough of their shingles."""
 
     path: str
     heading: str
     shingles: tuple[str, ...]
 
     def is_page_of(self, result: Row, site: str) -> bool:
-        """Whether the result comes from this page."""
+        """Return whether the result is from the page of the target."""
         return page_of(result).endswith(f"/{site}/{self.path}")
 
     def is_shown_by(self, text: str) -> bool:
-        """Whether the squashed text of a result holds half of the lines, or as much of a whole section as says it."""
+        """Return whether the normalised text of a result contains half of the lines, or enough shingles of a long
+        section.
+        """
         found = sum(shingle in text for shingle in self.shingles)
-        return found >= min(_ENOUGH_SHINGLES, (len(self.shingles) + 1) // 2)
+        return found >= min(_MIN_SHINGLES, (len(self.shingles) + 1) // 2)
 
     def is_section_of(self, result: Row) -> bool:
-        """Whether the result stands under the heading, or holds the lines."""
+        """Return whether the result is below the heading or contains the lines."""
         trail = squashed(result["section"].rpartition(" > ")[2])
         return bool(self.heading and self.heading == trail) or self.is_shown_by(squashed(result["text"]))
 
@@ -78,7 +80,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the answer to one question held."""
+    """Measures of the answer to one question."""
 
     page: bool
     section: bool
@@ -87,17 +89,17 @@ class Found:
 
 
 def page_of(result: Row) -> str:
-    """The address of a result's page, without the anchor."""
+    """Return the URL of a result without its anchor."""
     return str(result["url"]).partition("#")[0]
 
 
 def squashed(text: str) -> str:
-    """Letters and digits only: markup, line ends and case make no difference."""
+    """Keep only letters and digits, so that markup, line ends and case do not matter."""
     return "".join(char for char in text.lower() if char.isalnum())
 
 
 def shingles_of(lines: Sequence[str]) -> tuple[str, ...]:
-    """Pieces of the text, one after another; a link inside breaks one or two of them, not all."""
+    """Split a text into consecutive pieces; a link in the text breaks only one or two of them."""
     text = squashed(html.unescape(_TAG.sub(" ", " ".join(lines))))
     starts = range(0, max(1, len(text) - _SHINGLE_CHARACTERS + 1), _SHINGLE_CHARACTERS)
     return tuple(text[start : start + _SHINGLE_CHARACTERS] for start in starts)
@@ -107,7 +109,7 @@ def shingles_of(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def lay_out(name: str, site: Row, folder: Path) -> None:
-    """The site's documents as files, unless they lie there already."""
+    """Write the documents of a site as files, unless they exist."""
     if folder.exists():
         return
     partial = folder.with_name(f".{name}")
@@ -156,7 +158,7 @@ def _write(file: Path, content: bytes) -> None:
 
 
 def questions_about(sites: Iterable[str], place: Path) -> list[Question]:
-    """The questions about these sites, with the text of their targets read from the files."""
+    """Return the questions about sites, with the text of their targets read from the files."""
     wanted = set(sites)
     rows = map(json.loads, (QUESTIONS / "docs.jsonl").read_text("utf-8").splitlines())
     return [_question(row, place) for row in rows if row["site"] in wanted]
@@ -173,7 +175,7 @@ def _target(row: Row, folder: Path) -> Target:
 
 
 def ask(product: Product, questions: Sequence[Question], *scope: str) -> dict[str, list[Row]]:
-    """The results of each question."""
+    """Return the results of each question."""
     lines = "".join(json.dumps({"id": question.id, "query": question.query}) + "\n" for question in questions)
     command = ("docs", "search", "--json", "--limit", str(DEPTH), *scope, "--batch", "-")
     answers = map(json.loads, product.run(*command, given=lines).splitlines())
@@ -181,7 +183,7 @@ def ask(product: Product, questions: Sequence[Question], *scope: str) -> dict[st
 
 
 def judge(question: Question, results: Sequence[Row]) -> Found:
-    """What was found: pages as the shared scorer counts them, sections among the first five, lines in the budget."""
+    """Measure an answer: pages like the shared scorer, sections among the first five, lines in the budget."""
     pages = set(list(dict.fromkeys(map(page_of, results)))[:PAGES])
     on_page = [
         (result, [target for target in question.targets if target.is_page_of(result, question.site)])
@@ -200,7 +202,7 @@ def judge(question: Question, results: Sequence[Row]) -> Found:
 
 
 def _results_in_budget(results: Sequence[Row]) -> int:
-    """How many results the default answer shows."""
+    """Return the number of results in a default answer."""
     used = 0
     for number, result in enumerate(results[:DEFAULT_RESULTS]):
         used += result["tokens"]
@@ -213,7 +215,7 @@ def _results_in_budget(results: Sequence[Row]) -> int:
 
 
 def print_table(asked: str, questions: Sequence[Question], found: dict[str, Found]) -> None:
-    """One line for all, for each site and for each kind."""
+    """Print rows for all questions, for each site and for each kind."""
     groups: dict[str, list[Found]] = defaultdict(list)
     for question in questions:
         for group in ("all", question.site, f"*{question.kind}*"):
@@ -226,7 +228,7 @@ def print_table(asked: str, questions: Sequence[Question], found: dict[str, Foun
 
 
 def print_misses(questions: Sequence[Question], answers: dict[str, list[Row]], found: dict[str, Found]) -> None:
-    """The questions whose lines are not in the default answer: where they were found, what was wanted, what came."""
+    """Print questions whose lines are missing from the default answer: ranks, targets and results."""
     for question in questions:
         if found[question.id].in_budget:
             continue
@@ -239,7 +241,9 @@ def print_misses(questions: Sequence[Question], answers: dict[str, list[Row]], f
 
 
 def ranks(question: Question, results: Sequence[Row]) -> tuple[int, int]:
-    """Which result is the first from a page that answers, and which the first that shows its lines; 0 for none."""
+    """Return the ranks of the first result from a right page and of the first that shows the lines; 0 if there is
+    none.
+    """
     page = 0
     for rank, result in enumerate(results, 1):
         targets = [target for target in question.targets if target.is_page_of(result, question.site)]
@@ -250,17 +254,17 @@ def ranks(question: Question, results: Sequence[Row]) -> tuple[int, int]:
 
 
 def main() -> None:
-    """Lay out, add, ask, print."""
+    """Lay out and add the sites, ask the questions and print the table."""
     sites = json.loads((QUESTIONS / "docs_sites.json").read_text("utf-8"))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--apart", action="store_true", help="the part that nothing is tuned on")
+    parser.add_argument("--held-out", action="store_true", help="ask about the held-out sites")
     parser.add_argument("--site", action="append", choices=[*sites], help="only this one; may be repeated")
-    parser.add_argument("--misses", action="store_true", help="name them; never with --apart")
+    parser.add_argument("--misses", action="store_true", help="print the misses; not with --held-out")
     parser.add_argument("--scratch", type=Path, default=SCRATCH / "docs-questions")
     given = parser.parse_args()
-    if given.misses and given.apart:
-        parser.error("what is kept apart is not looked at")
-    names = [name for name in given.site or sites if sites[name]["apart"] == given.apart]
+    if given.misses and given.held_out:
+        parser.error("--misses is not allowed with --held-out")
+    names = [name for name in given.site or sites if sites[name]["held_out"] == given.held_out]
     with tempfile.TemporaryDirectory() as home:
         product, before = Product(Path(home)), cpu_seconds_with_children()
         for name in names:

@@ -2,11 +2,11 @@
 
     python -m benchmarks.docs_train --work FOLDER [--write]
 
-What is asked about which sites is told in docs_material.py; the open half of `questions/docs.jsonl` is a group of its
-own. Every site is indexed and its passages are read as the product reads them, which takes an hour of one core for the
-first run. Natural questions are asked of their own site and of all sites of their group. There are two sets of weights,
-for a few words and for sentences, and a question of some words in between has some of both. They are fitted on all
-groups of sites but one and measured on that one; then on all. `--write` puts the result into domains/docs/weights.json.
+docs_dataset.py has the sites and questions; the development half of `questions/docs.jsonl` is one more group. Every
+site is indexed and its passages are embedded, which takes one core an hour in the first run. Natural questions are
+asked of their own site and of all sites of their group. There are two sets of weights, for keywords and for sentences;
+queries in between use a mixture of both. Weights are fitted on all groups but one and evaluated on that one, then
+fitted on all. `--write` saves them to domains/docs/weights.json.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from benchmarks.docs_material import (
+from benchmarks.docs_dataset import (
     GROUPS,
     NATURAL,
     Asked,
@@ -34,9 +34,9 @@ from deltos.domains.docs.domain import Docs, open_docs
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.rank import WEIGHTS, WEIGHTS_FILE, DocsFeatures, describe_candidates
 from deltos.embed.embedders import docs_embedder
-from deltos.meaning import Meaning
 from deltos.open_stores import open_library
 from deltos.ranking import load_ranker
+from deltos.semantic_index import SemanticIndex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 Numbers: TypeAlias = "npt.NDArray[np.float64]"
 
 FEATURES = DocsFeatures._fields
-# Features that speak for a candidate must not get a negative weight by accident, nor those against it a positive one.
+# All other weights must be positive, or negative if in AGAINST, even if noise in the data suggests otherwise.
 EITHER_SIGN = frozenset(("length", "definition", "first", "depth"))
 AGAINST = frozenset(("secondary",))
-# What judgement says, made while looking at the benchmark; learning moves a weight as far as the questions insist.
+# Hand-set prior from the development set; the fit is penalised for moving away from it.
 PRIOR = {
     "heading": 0.5,
     "trail": 0.5,
@@ -74,23 +74,22 @@ PRIOR = {
     "secondary": -1.0,
     "near_alone": 200.0,
 }
-# No question that links ask has a name of code in it, and they lead to headings: they tell little of what text says.
-# The last was chosen on questions that share no word with their answer (questions/near.jsonl), which nobody asks here.
+# Questions from links contain no code names and lead to headings, so they say little about body text. The last value
+# was chosen on questions without shared terms (questions/semantic.jsonl), which this training set lacks.
 AT_LEAST = {"exact_name": 1.3, "body": 0.2, "near_alone": 200.0}
-PENALTY = 0.05  # of 0.01, 0.02, 0.05 and 0.2, which differ little, one from the middle
-PAGE_SHARE = 0.1  # how much of the probability belongs to other chunks of the right page
-# Statements are fewer than questions; with less of them, those of the benchmark (what a lint rule says) lose.
-WORTH = {"sentence": 2.0}
+PENALTY = 0.05  # 0.01, 0.02, 0.05 and 0.2 differ little
+PAGE_SHARE = 0.1  # target probability of the other chunks of the right page
+# Statements are rarer than questions; with a smaller weight, statements of the benchmark lose.
+QUESTION_WEIGHTS = {"sentence": 2.0}
 
 
-OWN, OF_ALL, OPEN = "natural, of its site", "natural, of all", "the open half, of its site"
+OWN, OF_ALL, OPEN = "natural, own site", "natural, all sites", "development half, own site"
 KINDS = (OWN, OF_ALL, OPEN, "heading", "index", "name", "sentence")
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One question's candidates as numbers: features by row, the share of right that each row has, and the weights that
-    they are multiplied with: `as_sentence` of those of sentences, the rest of those of few words."""
+    """Candidates of one question: features by row, target probabilities, and the weight of the sentence ranker."""
 
     values: Numbers
     right: Numbers
@@ -98,16 +97,16 @@ class Example:
     pages: tuple[str, ...]
     asked: Asked
     as_sentence: float
-    is_own: bool  # asked of its own site alone
+    is_own: bool  # asked of its own site only
 
     @property
     def twice(self) -> Numbers:
-        """The features, once for each set of weights."""
+        """Features for both sets of weights, multiplied by their shares."""
         return np.hstack([self.values * (1 - self.as_sentence), self.values * self.as_sentence])
 
 
 def main() -> None:
-    """Lay out, index, ask, fit, print."""
+    """Lay out, index, ask, fit and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, help="folder for downloads and indexes")
     parser.add_argument("--write", action="store_true", help="write the weights into the package")
@@ -125,16 +124,16 @@ def main() -> None:
 
 
 def print_table(groups: Sequence[Sequence[Example]], before: Sequence[Numbers], after: Sequence[Numbers]) -> None:
-    """Each kind of question, with the weights that are in use and with those that were fitted without its group."""
-    print("| asked | questions | first passage, page recall@5 before | after, cross-validated |\n|---|--:|--:|--:|")
+    """Print the figures of each kind of question with the current weights and with weights fitted without its group."""
+    print("| questions | n | first passage, page recall@5 before | after, cross-validated |\n|---|--:|--:|--:|")
     names = [
-        "natural, of its site",
-        "natural, of all",
+        "natural, own site",
+        "natural, all sites",
         "heading",
         "index",
         "name",
         "sentence",
-        "the open half, of its site",
+        "development half, own site",
     ]
     for name in names:
         chosen = [(number, example) for number, group in enumerate(groups) for example in group]
@@ -149,7 +148,7 @@ def print_table(groups: Sequence[Sequence[Example]], before: Sequence[Numbers], 
 
 
 def kind_of(example: Example, *, is_open: bool) -> str:
-    """The row of the table."""
+    """Return the name of the table row."""
     if example.asked.kind != NATURAL:
         return example.asked.kind
     if is_open and example.is_own:
@@ -161,7 +160,7 @@ def kind_of(example: Example, *, is_open: bool) -> str:
 
 
 def examples_of_group(number: int, work: Path) -> list[Example]:
-    """Lay out the sites of a group, index what is not held back, and describe the candidates of every question."""
+    """Lay out the sites of a group, index their pages, and describe the candidates of every question."""
     group = work / f"group{number}"
     for site in GROUPS[number]:
         if not (group / site.name).exists():
@@ -173,30 +172,32 @@ def examples_of_group(number: int, work: Path) -> list[Example]:
 
 
 def open_examples(work: Path) -> list[Example]:
-    """The same of the sites whose questions may be looked at."""
+    """Return the examples of the development sites."""
     every = json.loads((QUESTIONS / "docs_sites.json").read_text("utf-8"))
-    sites = {name: work / "open" / name for name, site in every.items() if not site["apart"]}
+    sites = {name: work / "open" / name for name, site in every.items() if not site["held_out"]}
     for name, folder in sites.items():
         lay_out_open(name, every[name], folder)
     return described_examples(opened(work / "home-open", sites), open_questions([*sites], work / "open"))
 
 
 def opened(home: Path, sites: dict[str, Path]) -> Docs:
-    """A library of the sites, all of whose passages are read."""
+    """Open a library of the sites with all passages embedded."""
     library = open_library(home)
-    meaning = Meaning(docs_embedder(), library.vectors)
-    docs = open_docs(library, meaning=lambda: meaning)
+    semantic_index = SemanticIndex(docs_embedder(), library.vectors)
+    docs = open_docs(library, semantic_index=lambda: semantic_index)
     for name, folder in sites.items():
         if name not in {source.name for source in docs.library.sources()}:
             added = docs.library.add(NewSource(folder.as_posix(), name, folder, (folder,), max_pages=10_000))
             docs.library.crawls.run(added.sources[0].id)
             print(f"{name}: {docs.library.status(name).chunks} chunks", flush=True)
-    meaning.catch_up()
+    semantic_index.catch_up()
     return docs
 
 
 def described_examples(docs: Docs, every: Sequence[Asked]) -> list[Example]:
-    """Each question, of all sites, a natural one of its own as well; none whose answer is not among the candidates."""
+    """Describe each question over all sites, natural ones also over their own site; drop those without a right
+    candidate.
+    """
     ids = {source.name: source.id for source in docs.library.sources()}
     scopes = [(asked, list(ids.values())) for asked in every]
     scopes += [(asked, [ids[asked.site]]) for asked in every if asked.kind == NATURAL]
@@ -204,7 +205,7 @@ def described_examples(docs: Docs, every: Sequence[Asked]) -> list[Example]:
 
 
 def describe(docs: Docs, asked: Asked, source_ids: list[str]) -> Example | None:
-    """The question's candidates as features; None when the answer is not among them."""
+    """Return the candidates of a question as features, or None if no candidate is right."""
     found = docs.search.candidates(asked.query, source_ids)
     if not found.candidates:
         return None
@@ -228,7 +229,7 @@ def describe(docs: Docs, asked: Asked, source_ids: list[str]) -> Example | None:
 
 
 def right_shares(exact: npt.NDArray[np.bool_], same_page: npt.NDArray[np.bool_]) -> Numbers:
-    """How likely each candidate should be: most of it for the right places, some for the rest of their pages."""
+    """Return target probabilities: most for the right places, the rest for other chunks of their pages."""
     share = PAGE_SHARE if exact.any() else 1.0
     right: Numbers = exact / max(exact.sum(), 1) * (1.0 - PAGE_SHARE) + same_page / max(same_page.sum(), 1) * share
     total: float = right.sum()
@@ -239,23 +240,23 @@ def right_shares(exact: npt.NDArray[np.bool_], same_page: npt.NDArray[np.bool_])
 
 
 def fit(examples: Sequence[Example], *, steps: int = 400, rate: float = 0.05) -> Numbers:
-    """Weights under which right candidates are likeliest: a softmax over the candidates of each question."""
+    """Minimise the cross-entropy of a softmax over the candidates of each question."""
     spread = np.tile(np.concatenate([each.values for each in examples]).std(axis=0) + 1e-9, 2)
     values = np.concatenate([each.twice for each in examples]) / spread
     right = np.concatenate([each.right for each in examples])
     lengths = [len(each.values) for each in examples]
     starts, of = np.cumsum([0, *lengths[:-1]]), np.repeat(np.arange(len(examples)), lengths)
-    worth = np.array([WORTH.get(each.asked.kind, 1.0) for each in examples])
-    worth = (worth / worth.sum())[of]
+    importance = np.array([QUESTION_WEIGHTS.get(each.asked.kind, 1.0) for each in examples])
+    importance = (importance / importance.sum())[of]
     signs = np.tile([0 if name in EITHER_SIGN else -1 if name in AGAINST else 1 for name in FEATURES], 2)
     prior = np.tile([PRIOR[name] for name in FEATURES], 2) * spread
     least = np.tile([AT_LEAST.get(name, -np.inf) for name in FEATURES], 2) * spread
     weights, first, second = prior, np.zeros(len(prior)), np.zeros(len(prior))
     for step in range(1, steps + 1):
         scores = values @ weights
-        likely = np.exp(scores - np.maximum.reduceat(scores, starts)[of])
-        likely /= np.add.reduceat(likely, starts)[of]
-        gradient = values.T @ ((likely - right) * worth) + PENALTY * (weights - prior)
+        probabilities = np.exp(scores - np.maximum.reduceat(scores, starts)[of])
+        probabilities /= np.add.reduceat(probabilities, starts)[of]
+        gradient = values.T @ ((probabilities - right) * importance) + PENALTY * (weights - prior)
         first = 0.9 * first + 0.1 * gradient
         second = 0.99 * second + 0.01 * gradient**2
         moved = (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)
@@ -266,7 +267,7 @@ def fit(examples: Sequence[Example], *, steps: int = 400, rate: float = 0.05) ->
 
 
 def found(example: Example, weights: Numbers) -> tuple[float, float]:
-    """Whether the first passage is right, and the share of right pages among the first five."""
+    """Return whether the first passage is right, and the share of right pages among the first five."""
     order = np.argsort(-(example.twice @ weights), kind="stable")
     ranked = list(dict.fromkeys(example.pages[place] for place in order))
     right = {page for page, share in zip(example.pages, example.right, strict=True) if share > 0}
@@ -274,7 +275,7 @@ def found(example: Example, weights: Numbers) -> tuple[float, float]:
 
 
 def write_weights(weights: Numbers) -> None:
-    """Replace both sets of weights; what scores mean stays as it is."""
+    """Replace both sets of weights; the calibration is unchanged."""
     stored = json.loads(WEIGHTS_FILE.read_text("utf-8"))
     for which, values in zip(WEIGHTS, np.split(weights, 2), strict=True):
         stored[which] = {name: round(float(value), 3) for name, value in zip(FEATURES, values, strict=True)}

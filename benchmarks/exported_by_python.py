@@ -1,7 +1,9 @@
-"""Prints, as JSON, the public classes and functions of an installed distribution: exported_by_python.py NAME.
+"""Print the public classes and functions of an installed distribution as JSON.
 
-Run by the environment that has it. A module without `__all__` exports what it defines, a package also what
-it imports from its own modules.
+    python exported_by_python.py NAME
+
+Run it with the interpreter that has the distribution. A module without `__all__` exports its definitions; a package
+also exports names that it imports from its own modules.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ NOT_PUBLIC = ("tests", "conftest", "benchmarks")
 
 
 def main() -> None:
-    """Look into every public module of the distribution."""
+    """Inspect every public module of the distribution."""
     wanted = sys.argv[1].lower().replace("_", "-")
     names: set[str] = set()
     with redirect_stdout(sys.stderr):
@@ -34,38 +36,38 @@ def main() -> None:
 
 
 def modules_of(top: str) -> list[str]:
-    """The importable public modules below a top-level one."""
+    """Yield the importable public modules below a top-level module."""
     package = imported(top)
     names = [top]
     walk = pkgutil.walk_packages(getattr(package, "__path__", []), f"{top}.", onerror=lambda _name: None)
-    with suppress(BaseException):  # what cannot be imported here ends the walk in some packages
+    with suppress(BaseException):  # some packages abort the walk when an import fails
         names += (module.name for module in walk if all(map(is_public, module.name.split("."))))
     return names
 
 
 def is_public(part: str) -> bool:
-    """Whether a part of a module's name is meant for users."""
+    """Return whether a part of a module name is public."""
     return not part.startswith(("_", "test_")) and part not in NOT_PUBLIC
 
 
 def imported(name: str) -> ModuleType | None:
-    """The module, or None when it cannot be imported here."""
+    """Import a module; None if that fails."""
     try:
         return importlib.import_module(name)
-    except BaseException:  # noqa: BLE001 - some end the process
+    except BaseException:  # noqa: BLE001 - some modules call sys.exit
         return None
 
 
 def value_of(module: ModuleType, name: str) -> object:
-    """What a module calls so; None where that cannot be had here: some import on being asked."""
+    """Return an attribute of a module; None if access fails, as lazy imports may."""
     try:
         return getattr(module, name, None)
-    except Exception:  # noqa: BLE001 - whatever that import raises
+    except Exception:  # noqa: BLE001 - a lazy import may raise anything
         return None
 
 
 def exported(name: str, top: str) -> set[str]:
-    """The classes and functions that a module exports."""
+    """Yield the classes and functions that a module exports."""
     module = imported(name)
     if module is None:
         return set()

@@ -1,10 +1,10 @@
-"""Which names that installed packages export are found in their documentation, as a Markdown table.
+"""Measure how many exported names of installed packages are found in their documentation, as a Markdown table.
 
     python -m benchmarks.exported_names [npm | pypi]
 
-What a package exports is told by others: by TypeScript's own checker for npm packages, by importing the modules and
-`inspect` for Python. A name is found when the index has a definition of it; some names of each package are also asked
-as questions, and count when a definition of that name is among the first three results.
+Exports are determined independently of Deltos: by the checker of TypeScript for npm, by importing modules and `inspect`
+for Python. A name is found if the index has its definition. A sample of names is also queried, and counts if a
+definition of the name is among the first three results.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.places import SCRATCH
+from benchmarks.paths import SCRATCH
 from deltos.app import App
 from deltos.config import Config
 from deltos.domains.docs.library import NewSource
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 HERE = Path(__file__).parent
-SEEN_NPM = (
+DEVELOPMENT_NPM = (
     "hono date-fns drizzle-orm zod axios commander rxjs fastify kysely @tanstack/react-query jose ky undici uuid"
     " express"
 ).split()
-APART_NPM = ("vue graphql ioredis luxon pino ramda valibot superstruct yargs ws knex cheerio mobx immer got").split()
+HELD_OUT_NPM = ("vue graphql ioredis luxon pino ramda valibot superstruct yargs ws knex cheerio mobx immer got").split()
 TYPES = "@types/express @types/uuid @types/ramda @types/yargs @types/ws @types/luxon".split()
-SEEN_PYPI = (
+DEVELOPMENT_PYPI = (
     "typer httpx pydantic fastapi requests click rich attrs flask jinja2 starlette sqlalchemy aiohttp trio numpy"
 ).split()
-APART_PYPI = (
+HELD_OUT_PYPI = (
     "networkx marshmallow structlog anyio hypothesis msgspec tqdm redis pyyaml loguru uvicorn werkzeug tornado"
     " markdown-it-py pillow"
 ).split()
@@ -48,7 +48,7 @@ ASKED = 25
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What was found of one package."""
+    """Counts of one package."""
 
     name: str
     exported: int
@@ -67,20 +67,20 @@ def main() -> None:
     kinds = sys.argv[1:] or ["npm", "pypi"]
     for kind in kinds:
         for part, packages in (
-            ("seen", SEEN_NPM if kind == "npm" else SEEN_PYPI),
-            ("apart", APART_NPM if kind == "npm" else APART_PYPI),
+            ("seen", DEVELOPMENT_NPM if kind == "npm" else DEVELOPMENT_PYPI),
+            ("held-out", HELD_OUT_NPM if kind == "npm" else HELD_OUT_PYPI),
         ):
             project = (
-                npm_project((*SEEN_NPM, *APART_NPM, *TYPES))
+                npm_project((*DEVELOPMENT_NPM, *HELD_OUT_NPM, *TYPES))
                 if kind == "npm"
-                else python_project((*SEEN_PYPI, *APART_PYPI))
+                else python_project((*DEVELOPMENT_PYPI, *HELD_OUT_PYPI))
             )
             exported = npm_exports(project, packages) if kind == "npm" else python_exports(project, packages)
             print_table(f"{kind}, {part}", list(measure(kind, project, packages, exported)))
 
 
 def print_table(title: str, rows: Sequence[Row]) -> None:
-    """One row for each package and one for all."""
+    """Print a row for each package and one for all."""
     print(f"\n| {title} | exported names | found | first three | missing |\n|---|---|---|---|---|")
     for row in rows:
         print(row)
@@ -95,7 +95,7 @@ def print_table(title: str, rows: Sequence[Row]) -> None:
 
 
 def measure(kind: str, project: Path, packages: Sequence[str], exported: dict[str, list[str]]) -> Iterable[Row]:
-    """Index each package and look for the names."""
+    """Index each package and look up its names."""
     with tempfile.TemporaryDirectory() as home:
         app = App(replace(Config.from_environment(), home=Path(home)))
         try:
@@ -115,7 +115,7 @@ def measure(kind: str, project: Path, packages: Sequence[str], exported: dict[st
 
 
 def defined_names(home: Path, source_id: str) -> set[str]:
-    """The last parts of the names whose definitions the index has."""
+    """Return the last parts of the names with a definition in the index."""
     connection = sqlite3.connect(home / "library.db")
     rows = connection.execute(
         "SELECT c.anchors FROM docs_chunk c JOIN docs_page p ON p.id = c.page_id"
@@ -126,7 +126,7 @@ def defined_names(home: Path, source_id: str) -> set[str]:
 
 
 def is_answered(app: App, source: str, name: str) -> bool:
-    """Whether a definition of the name is among the first three answers to it."""
+    """Return whether a definition of the name is among its first three results."""
     found = app.domains.docs.search.search(DocsRequest(name, limit=3, source=source))
     return any(anchor.rpartition(".")[2] == name for passage in found.passages for anchor in passage.anchors)
 
@@ -135,7 +135,7 @@ def is_answered(app: App, source: str, name: str) -> bool:
 
 
 def npm_project(packages: Sequence[str]) -> Path:
-    """A folder in which the packages and TypeScript are installed."""
+    """Create a folder with the packages and TypeScript installed."""
     project = SCRATCH / "exported-npm"
     if not (project / "node_modules" / "typescript").exists():
         project.mkdir(parents=True, exist_ok=True)
@@ -146,17 +146,17 @@ def npm_project(packages: Sequence[str]) -> Path:
 
 
 def npm_exports(project: Path, packages: Sequence[str]) -> dict[str, list[str]]:
-    """What TypeScript says that each package exports, from all its entry points together."""
+    """Return the exports of each package over all its entry points, according to TypeScript."""
     script = HERE / "exported_names.cjs"
-    said = subprocess.run(["node", script, project, *packages], check=True, capture_output=True, text=True)
-    return {name: sorted(names) for name, names in json.loads(said.stdout).items()}
+    output = subprocess.run(["node", script, project, *packages], check=True, capture_output=True, text=True)
+    return {name: sorted(names) for name, names in json.loads(output.stdout).items()}
 
 
 # ---------------------------------------------------------------------- Python
 
 
 def python_project(packages: Sequence[str]) -> Path:
-    """A folder with an environment in which the packages are installed."""
+    """Create a folder with an environment with the packages installed."""
     project = SCRATCH / "exported-pypi"
     if not (project / ".venv" / "done").exists():
         venv.create(project / ".venv", with_pip=True)
@@ -166,12 +166,12 @@ def python_project(packages: Sequence[str]) -> Path:
 
 
 def python_exports(project: Path, packages: Sequence[str]) -> dict[str, list[str]]:
-    """The public classes and functions that `inspect` sees in the importable modules of each package."""
+    """Return the public classes and functions of the importable modules of each package."""
     command = [str(project / ".venv/bin/python"), "-W", "ignore", str(HERE / "exported_by_python.py")]
     found = {}
     for package in packages:
-        said = subprocess.run([*command, package], check=True, capture_output=True, text=True, cwd=project)
-        found[package] = json.loads(said.stdout)
+        output = subprocess.run([*command, package], check=True, capture_output=True, text=True, cwd=project)
+        found[package] = json.loads(output.stdout)
     return found
 
 

@@ -1,9 +1,9 @@
-"""Whether the search over everything brings the right kind of knowledge first.
+"""Measure how often the search over all domains puts the right kind of knowledge first.
 
-python -m benchmarks.federation
+    python -m benchmarks.federation
 
-The questions and the project that they are about are those of the goldens in tests/relevance. Two plain ways to merge
-the same lists stand beside ours: each provider in turn, and by each provider's own scores scaled to its best.
+Questions and project are the golden questions of tests/relevance. Two simple ways to merge the same lists serve as
+baselines: alternating between providers, and ranking by each provider's scores scaled to its best.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ def main() -> None:
     questions = goldens()
     with tempfile.TemporaryDirectory() as folder, closing(App(Config(Path(folder) / "home"))) as app:
         root = build_parcels(app, Path(folder) / "parcels")
-        apart = [_apart(app, root, golden.question) for golden in questions]
+        separate = [_separate_lists(app, root, golden.question) for golden in questions]
         started = [time.perf_counter()]
         ours = []
         for golden in questions:
             ours.append(first_hits(app, root, golden.question, limit=SHOWN))
             started.append(time.perf_counter())
     ways = {
-        "in turn": [_in_turn(lists) for lists in apart],
-        "by own scores": [_by_own_scores(lists) for lists in apart],
+        "alternating": [_in_turn(lists) for lists in separate],
+        "by providers' scores": [_by_own_scores(lists) for lists in separate],
         "ours": ours,
     }
     print(f"{len(questions)} questions; share with the right kind first (the right answer among the first three)\n")
@@ -59,7 +59,7 @@ def main() -> None:
     print(f"\nA search took {statistics.median(times):.0f} ms at the median, {slow:.0f} ms at p95.")
 
 
-def _apart(app: App, root: Path, question: str) -> list[list[Hit]]:
+def _separate_lists(app: App, root: Path, question: str) -> list[list[Hit]]:
     asked = SearchRequest(question, root, Silent(), limit=SHOWN)
     return [[ranked.hit for ranked in app.federation.search(asked, [provider]).ranked] for provider in PROVIDERS]
 

@@ -1,5 +1,8 @@
-"""Generated calls to a real server: odd values in every argument of every tool, and a token for one project that asks
-for another in every way it can name it. Counts improper answers, and those that tell what they should not."""
+"""Send generated calls to a real server: odd values in every argument, and attempts to reach a project without
+permission.
+
+Counts improper answers and leaks of the other project.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
 SESSIONS = 8
 PATIENCE_SECONDS = 120
-SECRET = "quokka-7141"  # what only the other project says; no call contains it
+SECRET = "quokka-7141"  # occurs only in the other project and in no call
 MINE = {
     "a.py": "def of_mine():\n    return 1\n",
     "docs/guide.md": "# Guide\n\nShipping takes two days.\n",
@@ -51,7 +54,7 @@ ODD: tuple[Any, ...] = (
 
 
 class Answers:
-    """What the calls came to."""
+    """Counts of answers by outcome."""
 
     def __init__(self) -> None:
         self.answered = 0
@@ -61,7 +64,7 @@ class Answers:
         self.slowest_seconds = 0.0
 
     def note(self, name: str, status: str, message: JsonObject, seconds: float) -> None:
-        """One answer."""
+        """Record one answer."""
         text = json.dumps(message, ensure_ascii=False)
         self.slowest_seconds = max(self.slowest_seconds, seconds)
         self.leaks += SECRET in text
@@ -80,11 +83,11 @@ def main() -> None:
     given = parser.parse_args()
     with TemporaryDirectory() as folder:
         odd, confined, control = run(Path(folder), given.calls)
-    print("| calls | how many | answered | told what is wrong | improper | told of the other project | slowest s |")
+    print("| calls | number | answered | error with a reason | improper | leaks | slowest s |")
     print("|---|--:|--:|--:|--:|--:|--:|")
     show("odd values in every argument", odd, "–")
-    show("of a token for another project", confined, str(confined.leaks))
-    show("the same, of a token for both", control, str(control.leaks))
+    show("about another project, without permission", confined, str(confined.leaks))
+    show("about another project, with permission", control, str(control.leaks))
     faults = odd.improper + confined.improper + control.improper
     for fault, count in faults.most_common():
         print(f"- {count} × {fault}")
@@ -92,7 +95,7 @@ def main() -> None:
 
 
 def run(folder: Path, count: int) -> tuple[Answers, Answers, Answers]:
-    """All calls to one server: odd ones, prying ones, and these once more by somebody who may make them."""
+    """Make all calls to one server: odd ones, unauthorised ones, and the latter again with permission."""
     served = folder / "served"
     for name, files in (("mine", MINE), ("theirs", THEIRS)):
         write_repository(served / name, files)
@@ -108,14 +111,14 @@ def run(folder: Path, count: int) -> tuple[Answers, Answers, Answers]:
 
 
 def every_tool(folder: Path) -> list[JsonObject]:
-    """The tools of the server, also with the parameters that their descriptions only name."""
+    """Return the tools of the server with all parameters, including those only mentioned in descriptions."""
     toolbox = open_toolbox(Config(folder / "unused"))
     toolbox.close()
     return [tool.listing(whole=True) for tool in toolbox.tools]
 
 
 async def prepare(host: str, port: int, token: str, served: Path) -> None:
-    """Let a caller who may do it index the other project, add its documentation, and remember something there."""
+    """As a permitted caller, index the other project, add its documentation, and remember something there."""
     session = await open_session(host, port, token)
     for name, arguments in (
         ("set_working_directory", {"directory": str(served / "theirs")}),
@@ -131,7 +134,7 @@ async def prepare(host: str, port: int, token: str, served: Path) -> None:
 
 
 async def open_session(host: str, port: int, token: str) -> Session:
-    """A session past its handshake."""
+    """Open a session and complete its handshake."""
     session = Session(host, port, token)
     problem = await session.open()
     assert not problem, problem
@@ -139,7 +142,7 @@ async def open_session(host: str, port: int, token: str) -> Session:
 
 
 async def ask_all(host: str, port: int, token: str, calls: Iterator[tuple[str, JsonObject]]) -> Answers:
-    """Make all calls from a few sessions at once."""
+    """Make all calls from a few concurrent sessions."""
     answers = Answers()
 
     async def work() -> None:
@@ -160,7 +163,7 @@ async def ask_all(host: str, port: int, token: str, calls: Iterator[tuple[str, J
 
 
 def odd_calls(tools: list[JsonObject], count: int, seed: int = 3) -> Iterator[tuple[str, JsonObject]]:
-    """Calls with values that nobody would send, of the right type or not."""
+    """Generate calls with unusual values of the right or the wrong type."""
     chance = random.Random(seed)
     for number in range(count):
         tool = tools[number % len(tools)]
@@ -174,7 +177,7 @@ def odd_calls(tools: list[JsonObject], count: int, seed: int = 3) -> Iterator[tu
 
 
 def prying_calls(tools: list[JsonObject], served: Path) -> Iterator[tuple[str, JsonObject]]:
-    """Calls that name the other project and what is in it, in every argument that takes text."""
+    """Generate calls that name the other project or its contents in every text argument."""
     ways = prying_texts(served)
     for tool in tools:
         schema = tool["inputSchema"]
@@ -184,7 +187,7 @@ def prying_calls(tools: list[JsonObject], served: Path) -> Iterator[tuple[str, J
 
 
 def prying_texts(served: Path) -> list[str]:
-    """How one could name the other project, its files, definitions, documents and memories."""
+    """Return names of the other project, its files, definitions, documents and memories."""
     theirs, relative = str(served / "theirs"), "../theirs"
     folders = [theirs, relative, f"{served}/mine/../theirs", f"file://{theirs}", str(served), "..", "theirs"]
     files = [f"{folder}/{name}" for folder in (theirs, relative) for name in ("zed.py", "docs/roadmap.md")]
@@ -203,7 +206,7 @@ def prying_texts(served: Path) -> list[str]:
 
 
 def fault_of(status: str, message: JsonObject, text: str) -> str:
-    """What is wrong with an answer; empty when it is a proper one, be it good or bad news."""
+    """Return the fault of an answer, or "" if it is a proper result or error."""
     if status not in ("200", "400"):
         return f"status {status}"
     if message.get("error", {}).get("code") == -32603:
@@ -214,7 +217,7 @@ def fault_of(status: str, message: JsonObject, text: str) -> str:
 
 
 def write_repository(root: Path, files: dict[str, str]) -> None:
-    """A committed repository."""
+    """Create a repository with one commit."""
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
@@ -224,7 +227,7 @@ def write_repository(root: Path, files: dict[str, str]) -> None:
 
 
 def tokens(home: Path, project: Path) -> tuple[str, str]:
-    """A token for everything, and one for a single project."""
+    """Create an unrestricted token and one for a single project."""
     store = SqliteTokens(home)
     made = Tokens(store, time.time)
     wide, narrow = (made.create("bench", Level.ADMIN, projects, 36_000)[1] for projects in ([], [str(project)]))

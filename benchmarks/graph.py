@@ -1,9 +1,10 @@
-"""Measures the code graph against compilers, beside grep and a peer; prints Markdown tables.
+"""Measure the code graph against compilers, next to grep and another tool; print Markdown tables.
 
     python -m benchmarks.graph [references] [cycles] [cost] [speed] [--peer COMMAND]
 
-Truth lies in `graph/` of the benchmark folder. The projects are fetched as published: two wheels with pip, one package
-with npm. The peer is `code-review-graph` (PyPI, in an environment of its own): give its command or have it on PATH.
+The expected references are in `graph/` of the benchmark folder. The projects are downloaded as published: two wheels
+with pip, one package with npm. The other tool is `code-review-graph` (PyPI, in its own environment): pass its command
+or have it on PATH.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.packages import unpacked, unpacked_npm
-from benchmarks.places import REPOSITORY, SCRATCH, SHARED
+from benchmarks.paths import REPOSITORY, SCRATCH, SHARED
 from deltos.app import App
 from deltos.config import Config
 from deltos.domains.code.index import CodeIndexer
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 Answers = dict[int, set[str]]
-BARS = {"django-5.1.4": (0.98, 0.93), "httpx-0.28.1": (0.98, 0.93), "zod-4.6.7": (0.97, 0.93)}
+TARGETS = {"django-5.1.4": (0.98, 0.93), "httpx-0.28.1": (0.98, 0.93), "zod-4.6.7": (0.97, 0.93)}
 EDITED = (
     "django/db/models/query.py",
     "django/contrib/admin/options.py",
@@ -54,7 +55,7 @@ QUERIES = 500
 
 
 def main() -> None:
-    """Run the measurements that were asked for, or all."""
+    """Run the given measurements, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", nargs="*", default=[])
     parser.add_argument("--peer", default=shutil.which("code-review-graph") or "")
@@ -74,11 +75,11 @@ def main() -> None:
             part()
 
 
-# --- material
+# --- projects and expected results
 
 
 def project(name: str) -> Path:
-    """The folder that a project's truth was made from."""
+    """Return the folder of the project that the expected results describe."""
     package, _, version = name.rpartition("-")
     if package != "zod":
         return unpacked(f"{package}=={version}")
@@ -91,18 +92,18 @@ def project(name: str) -> Path:
 
 
 def truth(name: str) -> list[Row]:
-    """The rows of a truth file."""
+    """Read the rows of a file with expected results."""
     text = (SHARED / "graph" / f"{name}.jsonl").read_text("utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 
 def symbols(name: str) -> list[Row]:
-    """The rows about symbols."""
+    """Return the rows about symbols."""
     return [row for row in truth(name) if row.get("type") != "import_cycle"]
 
 
 def command_line(root: Path, words: list[str], given: str = "") -> str:
-    """What `deltos graph …` prints, with a data folder of its own that is kept between calls."""
+    """Return the output of `deltos graph …` with a data folder that is kept between calls."""
     environment = {**os.environ, "DELTOS_HOME": str(SCRATCH / "graph" / "home"), "PYTHONPATH": str(REPOSITORY / "src")}
     command = [sys.executable, "-P", "-m", "deltos", "graph", *words, "--project", str(root), "--json"]
     done = subprocess.run(command, input=given, env=environment, capture_output=True, text=True, check=False)
@@ -113,10 +114,10 @@ def command_line(root: Path, words: list[str], given: str = "") -> str:
 
 
 def print_references(peer: str) -> None:
-    """Precision and recall per project, of us, of grep and of the peer."""
-    print("| project | symbols | references | Deltos P / R | bar | grep -w P / R | code-review-graph P / R |")
+    """Print precision and recall per project, of Deltos, grep and the other tool."""
+    print("| project | symbols | references | Deltos P / R | target | grep -w P / R | code-review-graph P / R |")
     print("|---|---|---|---|---|---|---|")
-    for name, (precision, recall) in BARS.items():
+    for name, (precision, recall) in TARGETS.items():
         rows, root = symbols(name), project(name)
         theirs = score(rows, peer_answers(peer, root, rows)) if peer else "not installed"
         cells = [
@@ -132,16 +133,16 @@ def print_references(peer: str) -> None:
 
 
 def score(rows: list[Row], answers: Answers) -> str:
-    """Precision and recall over all references, as the shared scorer counts them."""
-    hits = said = right = 0
+    """Compute precision and recall over all references, like the shared scorer."""
+    hits = returned = right = 0
     for number, row in enumerate(rows):
         given, wanted = answers.get(number, set()), set(row["references"])
-        hits, said, right = hits + len(given & wanted), said + len(given), right + len(wanted)
-    return f"{hits / max(1, said):.3f} / {hits / max(1, right):.3f}"
+        hits, returned, right = hits + len(given & wanted), returned + len(given), right + len(wanted)
+    return f"{hits / max(1, returned):.3f} / {hits / max(1, right):.3f}"
 
 
 def our_answers(root: Path, rows: list[Row]) -> Answers:
-    """Certain references of the definition on each row's line."""
+    """Return the certain references of the definition on each row's line."""
     places = "\n".join(f"{row['def_file']}:{row['def_line']}" for row in rows)
     lines = command_line(root, ["refs", "--at", "-"], places).splitlines()
     answers: Answers = {}
@@ -152,7 +153,7 @@ def our_answers(root: Path, rows: list[Row]) -> Answers:
 
 
 def grep_answers(root: Path, rows: list[Row]) -> Answers:
-    """Every line with the name as a word, the definition's own line left out."""
+    """Return every line that contains the name as a word, without the definition's line."""
     lines: dict[str, list[tuple[str, str]]] = defaultdict(list)
     suffixes = {Path(row["def_file"]).suffix for row in rows}
     for path in sorted(path for path in root.rglob("*") if path.suffix in suffixes and path.is_file()):
@@ -167,7 +168,7 @@ def grep_answers(root: Path, rows: list[Row]) -> Answers:
 
 
 def peer_answers(command: str, root: Path, rows: list[Row]) -> Answers:
-    """What the edges in code-review-graph's own database say."""
+    """Return the edges in the database of code-review-graph."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "project").resolve()
         shutil.copytree(root, copy)
@@ -203,7 +204,7 @@ def _matched(rows: list[Row], nodes: list[Any], edges: list[Any], prefix: str) -
 
 
 def print_cycles() -> None:
-    """Components of circular imports in zod, against the truth."""
+    """Compare the import cycles of zod with the expected ones."""
     name = "zod-4.6.7"
     wanted: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for row in truth(name):
@@ -215,7 +216,7 @@ def print_cycles() -> None:
         found[component["mode"]].add(tuple(sorted(component["files"])))
     every = set().union(*found.values())
     largest = {files for files in every if not any(set(files) < set(other) for other in every)}
-    print("\n| zod-4.6.7 | components | same as the truth |\n|---|---|---|")
+    print("\n| zod-4.6.7 | components | as expected |\n|---|---|---|")
     print(f"| at run time | {len(found['runtime'])} | {'yes' if found['runtime'] == wanted['runtime'] else 'no'} |")
     print(f"| with type imports | {len(largest)} | {'yes' if largest == wanted['all'] else 'no'} |")
 
@@ -224,10 +225,10 @@ def print_cycles() -> None:
 
 
 def print_cost() -> None:
-    """CPU seconds of indexing Django: code alone, and with the graph; then of one edit."""
+    """Print CPU seconds of indexing Django, with and without the graph, and of an update after an edit."""
     root = project("django-5.1.4")
     code, both = (min(_index_cpu(root, indexers) for _ in range(3)) for indexers in ("code", "code,graph"))
-    print("\n| Django | CPU seconds | bar |\n|---|---|---|")
+    print("\n| Django | CPU seconds | target |\n|---|---|---|")
     print(f"| code index alone | {code:.1f} | |")
     print(f"| code index and graph | {both:.1f} ({both / code:.2f}×) | ≤ 2× |")
     edits = sorted(_edit_cpu(root))
@@ -235,7 +236,7 @@ def print_cost() -> None:
 
 
 def _index_cpu(root: Path, indexers: str) -> float:
-    """CPU seconds of a first index in a process of its own, workers included."""
+    """Return CPU seconds of a first index in its own process, workers included."""
     command = [sys.executable, "-m", "benchmarks.graph", "--index", str(root), indexers]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     return float(done.stdout)
@@ -252,7 +253,7 @@ def _index_once(root: Path, indexers: str) -> None:
 
 
 def _edit_cpu(root: Path) -> Iterable[float]:
-    """CPU seconds to notice, index and resolve one edited function body, for several files."""
+    """Return CPU seconds to detect, index and resolve an edited function body, for several files."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "project")
         shutil.copytree(root, copy)
@@ -270,7 +271,7 @@ def _edit_cpu(root: Path) -> Iterable[float]:
 
 
 def print_speed() -> None:
-    """How long questions about Django take, on an index that is up to date."""
+    """Print the time of questions about Django with a fresh index."""
     root = project("django-5.1.4")
     app = App(Config(SCRATCH / "graph" / "home"))
     index = app.domains.projects.at(root)
@@ -281,7 +282,7 @@ def print_speed() -> None:
     cycles = _timed(lambda: find_cycles(search.reader.imports()))
     app.close()
     p50, p95 = milliseconds[QUERIES // 2], milliseconds[QUERIES * 95 // 100]
-    print("\n| Django | p50 | p95 | bar |\n|---|---|---|---|")
+    print("\n| Django | p50 | p95 | target |\n|---|---|---|---|")
     print(f"| find_references, {QUERIES} names, ms | {p50:.1f} | {p95:.1f} | p95 ≤ 30 |")
     print(f"| detect_circular, ms | {cycles:.0f} | | |")
 

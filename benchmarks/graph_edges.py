@@ -1,9 +1,9 @@
-"""Records every symbol, edge and import of real projects, and compares two records: what did a change of ours change?
+"""Record all symbols, edges and imports of real projects, and compare two records to review a change of the graph.
 
     python -m benchmarks.graph_edges record FOLDER [--project NAME …]
     python -m benchmarks.graph_edges compare BEFORE AFTER
 
-Django, SymPy, httpx, zod and RxJS are fetched as published; TypeScript, cobra and gson lie in the corpora's folder.
+Django, SymPy, httpx, zod and RxJS are downloaded as published; TypeScript, cobra and gson are in the folder of corpora.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.packages import unpacked, unpacked_npm
-from benchmarks.places import CORPORA
+from benchmarks.paths import CORPORA
 from deltos.domains.graph.index import GraphIndexer
 from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.projects import Projects
@@ -68,7 +68,7 @@ def main() -> int:
     if given.command == "compare":
         return compare(given.before, given.after)
     given.folder.mkdir(parents=True, exist_ok=True)
-    print("| project | rows | CPU s, all processes so far | most memory of one, MB |\n|---|--:|--:|--:|")
+    print("| project | rows | CPU s of all processes so far | peak memory of one, MB |\n|---|--:|--:|--:|")
     for name in given.project or MATERIAL:
         rows = record(MATERIAL[name](), given.folder / f"{name}.gz")
         print(f"| {name} | {rows:,} | {_cpu_seconds():.1f} | {_peak_megabytes():.0f} |", flush=True)
@@ -76,7 +76,7 @@ def main() -> int:
 
 
 def record(root: Path, target: Path) -> int:
-    """Index a project and write its graph as sorted lines; returns how many."""
+    """Index a project, write its graph as sorted lines, and return their number."""
     with tempfile.TemporaryDirectory() as home:
         projects = Projects(SqliteProjects(Path(home)), [GraphIndexer()])
         projects.at(root).index()
@@ -96,7 +96,7 @@ def _graph(database: Path) -> Iterator[str]:
 
 
 def compare(before: Path, after: Path) -> int:
-    """Print what two records differ in; 1 if they do."""
+    """Print the differences of two records; return 1 if there are any."""
     differs = False
     for old in sorted(before.glob("*.gz")):
         new = after / old.name

@@ -1,4 +1,4 @@
-"""What it costs to read the history of repositories, and to ask it.
+"""Measure the cost of reading and querying the history of repositories.
 
 python -m benchmarks.history REPOSITORY …
 """
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from deltos.domains.history.index import HistoryIndexer
 from deltos.domains.history.search import search_commits
-from deltos.isolated.process import Workers
+from deltos.isolated.process_pool import ProcessPool
 from deltos.model import Project
 from deltos.open_stores import open_projects
 from deltos.progress import Silent
@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 
 
 class Cost(NamedTuple):
-    """What one reading took: seconds by the clock, of CPU here, of CPU by git and a child that reads what it prints."""
+    """Wall-clock seconds, CPU seconds of this process, and CPU seconds of git and the child that parses its output."""
 
     wall: float
     here: float
@@ -46,7 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("repositories", nargs="+", type=Path)
     titles = (
-        "repository", "commits", "files", "read, s (CPU here + children)", "again, ms", "MB", "search p50/p95, ms",
+        "repository", "commits", "files", "read, s (CPU here + children)", "reread, ms", "MB", "search p50/p95, ms",
         "300 files, ms", "files by words p50/p95, ms", "together p50/p95, ms",
     )  # fmt: skip
     print(f"| {' | '.join(titles)} |\n|---{'|--:' * (len(titles) - 1)}|")
@@ -77,12 +77,12 @@ def _row(root: Path, home: Path) -> str:
 
 
 def _catch_up(project: Project, store: ProjectStore) -> None:
-    with closing(Workers()) as workers:
+    with closing(ProcessPool()) as workers:
         HistoryIndexer(workers=workers).catch_up(project, store, Silent())
 
 
 def _material(store: ProjectStore) -> tuple[list[str], list[str]]:
-    """Subjects to ask with, and the files that the newest commits touched, spread over all of them."""
+    """Return subjects to query, and recently changed files spread over the newest commits."""
     rows = store.history.commits_in([], limit=50_000)
     step = max(1, len(rows) // _ASKED)
     paths: dict[str, None] = {}
@@ -92,7 +92,7 @@ def _material(store: ProjectStore) -> tuple[list[str], list[str]]:
 
 
 def _know_files(store: ProjectStore, paths: Sequence[str]) -> None:
-    """Enter the files themselves, whose words only count where they are indexed."""
+    """Insert the files themselves, because only words of indexed files count."""
     with store.writing() as writer:
         for path in paths:
             writer.add_file(FileRecord(path, "", 1, b"", SeenStamp(0, 0, 0)))
@@ -110,7 +110,7 @@ def _children() -> float:
 
 
 def _each(things: Sequence[_T], ask: Callable[[_T], object]) -> list[float]:
-    """CPU milliseconds of each question: other programs on the machine do not count."""
+    """Return CPU milliseconds of each query, which other processes do not affect."""
     taken = []
     for thing in things:
         started = time.thread_time()

@@ -1,10 +1,9 @@
-"""Whether a commit answers a question that says what its subject says.
+"""Measure how often a commit is found by a question with the words of its subject.
 
-python -m benchmarks.history_answers REPOSITORY …
+    python -m benchmarks.history_answers REPOSITORY …
 
-The questions are subjects of commits, drawn by their ids: word for word, after `when did we`, and with a third of their
-words left out. A commit with the same subject is as good. Of half the commits (by the last digit of their ids) nothing
-was looked at while the weights were set.
+Questions are subjects of commits, chosen by commit id: word for word, after `when did we`, and without a third of their
+words. A commit with the same subject counts as right. Half of the commits (by the last digit of the id) is held out.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.history.index import HistoryIndexer
 from deltos.domains.history.search import search_commits
-from deltos.isolated.process import Workers
+from deltos.isolated.process_pool import ProcessPool
 from deltos.model import Project
 from deltos.open_stores import open_projects
 from deltos.progress import Silent
@@ -29,11 +28,11 @@ if TYPE_CHECKING:
 
     from deltos.store.history import CommitRow, History
 
-_ASKED = 100  # commits of each half of each repository
-_LEAST_WORDS, _MOST_WORDS = 3, 12
+_ASKED = 100  # commits per half and repository
+_MIN_WORDS, _MAX_WORDS = 3, 12
 _SHOWN = 5
 _NUMBER_OF_REQUEST = re.compile(r"\s*\(#\d+\)$")
-_HALVES = {"seen": "01234567", "apart": "89abcdef"}
+_HALVES = {"development": "01234567", "held-out": "89abcdef"}
 
 
 def main() -> None:
@@ -49,7 +48,7 @@ def main() -> None:
             tempfile.TemporaryDirectory() as home,
             closing(open_projects(Path(home)).store_of(root.resolve())) as store,
         ):
-            with closing(Workers()) as workers:
+            with closing(ProcessPool()) as workers:
                 project = Project(root.resolve(), "benchmark")
                 HistoryIndexer(workers=workers, makes_vectors=False).catch_up(project, store, Silent())
             for half in _HALVES if asked.half == "both" else [asked.half]:
@@ -61,7 +60,7 @@ def _row(name: str, history: History, last_digits: str) -> str:
     commits = sorted(_fit([row for row in rows if row.hash[-1] in last_digits]), key=lambda row: row.hash)[:_ASKED]
     cells = []
     for form in _FORMS.values():
-        places = [_place(history, form(_said(commit)), commit) for commit in commits]
+        places = [_place(history, form(_subject_terms(commit)), commit) for commit in commits]
         first, shown = sum(place == 0 for place in places), sum(place < _SHOWN for place in places)
         cells.append(f"{first} / {shown}")
     return f"| {name} | {len(commits)} | {' | '.join(cells)} |"
@@ -69,18 +68,18 @@ def _row(name: str, history: History, last_digits: str) -> str:
 
 def _fit(rows: Sequence[CommitRow]) -> Iterator[CommitRow]:
     for row in rows:
-        if not row.is_merge and _LEAST_WORDS <= len(_said(row).split()) <= _MOST_WORDS:
+        if not row.is_merge and _MIN_WORDS <= len(_subject_terms(row).split()) <= _MAX_WORDS:
             yield row
 
 
-def _said(commit: CommitRow) -> str:
+def _subject_terms(commit: CommitRow) -> str:
     return _NUMBER_OF_REQUEST.sub("", commit.subject).rstrip(".")
 
 
 def _place(history: History, question: str, commit: CommitRow) -> int:
     found = search_commits(history, question, datetime.now(UTC), limit=_SHOWN)
-    subjects = [_said(hit.commit) for hit in found.hits]
-    return subjects.index(_said(commit)) if _said(commit) in subjects else _SHOWN
+    subjects = [_subject_terms(hit.commit) for hit in found.hits]
+    return subjects.index(_subject_terms(commit)) if _subject_terms(commit) in subjects else _SHOWN
 
 
 def _asked_when(subject: str) -> str:

@@ -1,4 +1,4 @@
-"""Many HTTP sessions that search at the same time: errors, latency, throughput, and whether memory stays flat."""
+"""Run many concurrent HTTP sessions that search: errors, latency, throughput, and growth of memory."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SAMPLE_SECONDS = 5.0
 
 @dataclass(slots=True)
 class Load:
-    """What the sessions saw."""
+    """Measurements of all sessions."""
 
     seconds: list[float] = field(default_factory=list)
     problems: Counter[str] = field(default_factory=Counter)
@@ -49,7 +49,7 @@ class Load:
 
 
 class Session:
-    """One client: a connection that is kept open, and the session that it opened."""
+    """One client with a persistent connection and its session."""
 
     def __init__(self, host: str, port: int, token: str = "") -> None:
         self._host, self._port = host, port
@@ -58,7 +58,7 @@ class Session:
         self._next_id = 0
 
     async def open(self) -> str:
-        """Connect and shake hands; empty when all is well, else what is wrong."""
+        """Connect and complete the handshake; return the error or ""."""
         await self._connect()
         client = {"name": "load", "version": "1"}
         params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
@@ -70,22 +70,22 @@ class Session:
         return ""
 
     async def list_tools(self) -> str:
-        """Ask which tools there are; empty when all is well, else what is wrong."""
+        """Request the list of tools; return the error or ""."""
         status, message = await self.ask("tools/list")
         return "" if message.get("result", {}).get("tools") else f"tools/list: status {status}, no result"
 
     async def search(self, query: str, tool: str = "search_code") -> str:
-        """Search once; empty when all is well, else what is wrong."""
+        """Search once; return the error or ""."""
         status, message = await self.ask("tools/call", {"name": tool, "arguments": {"query": query, "limit": 5}})
         found = message.get("result", {}).get("structuredContent", {}).get("results")
         return "" if found else f"{tool}: status {status}, no result"
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._writer.close()
 
     async def ask(self, method: str, params: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        """The status, and the JSON-RPC message that answers."""
+        """Send a request; return the status and the JSON-RPC response."""
         headers, body = await self._post({"method": method, "params": params or {}})
         found = re.findall(rb"^data: (.+?)\r?$", body, re.MULTILINE)
         message: dict[str, Any] = json.loads(found[-1] if found else body or b"{}")
@@ -98,7 +98,7 @@ class Session:
         request = self._request(message, notification=notification)
         try:
             return await self._exchange(request)
-        except (ConnectionError, asyncio.IncompleteReadError):  # servers hang up on who says nothing for long
+        except (ConnectionError, asyncio.IncompleteReadError):  # servers close idle connections
             self._writer.close()
             await self._connect()
             return await self._exchange(request)
@@ -147,7 +147,7 @@ def main() -> None:
 
 @contextmanager
 def serving(project: Path, home: str, *options: str) -> Iterator[tuple[subprocess.Popen[str], str, int]]:
-    """A server of its own; it must end well when it is told to."""
+    """Start a server; on exit, stop it and check that it ended cleanly."""
     command = [sys.executable, "-P", "-m", "deltos", "mcp", str(project), "--http", "127.0.0.1:0", *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "DELTOS_HOME": home})
     assert process.stdout
@@ -162,7 +162,7 @@ def serving(project: Path, home: str, *options: str) -> Iterator[tuple[subproces
 
 
 async def run(pid: int, host: str, port: int, count: int, seconds: float) -> Load:
-    """Let `count` sessions search for that long."""
+    """Let `count` sessions search for the given time."""
     first = Session(host, port)
     await first.open()
     await first.search(QUERIES[0])  # indexes the project
@@ -181,7 +181,7 @@ async def run(pid: int, host: str, port: int, count: int, seconds: float) -> Loa
 
 
 async def keep_searching(session: Session, number: int, ends_at: float, load: Load) -> None:
-    """Ask one question after the other."""
+    """Search repeatedly until the end."""
     while time.monotonic() < ends_at:
         started = time.monotonic()
         problem = await session.search(QUERIES[number % len(QUERIES)])
@@ -192,21 +192,21 @@ async def keep_searching(session: Session, number: int, ends_at: float, load: Lo
 
 
 async def watch_memory(pid: int, load: Load) -> None:
-    """Note the server's resident memory every few seconds."""
+    """Record the server's resident memory every few seconds."""
     while True:
         await asyncio.sleep(SAMPLE_SECONDS)
         load.resident_mb.append(await ask_ps(pid, "rss") / 1024)
 
 
 async def ask_ps(pid: int, column: str) -> int:
-    """What `ps` says of the server."""
+    """Return a column of `ps` for the server."""
     asked = await asyncio.create_subprocess_exec("ps", "-o", f"{column}=", "-p", str(pid), stdout=subprocess.PIPE)
     shown, _ = await asked.communicate()
     return int(shown)
 
 
 def show(load: Load, sessions: int, seconds: float) -> None:
-    """Print what was seen."""
+    """Print the measurements."""
     cuts = statistics.quantiles(load.seconds, n=100)
     memory = ", ".join(f"{megabytes:.0f}" for megabytes in load.resident_mb)
     print("| sessions | seconds | searches | per second | server CPU ms each | errors | p50 ms | p95 ms | p99 ms |")

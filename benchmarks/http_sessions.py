@@ -1,4 +1,4 @@
-"""Hundreds of HTTP sessions that begin at once, and one token that tries to take them all: is everybody else served?"""
+"""Measure hundreds of HTTP sessions that start at once, and sessions next to a token that opens as many as it can."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from benchmarks.http_load import QUERIES, Session, ask_ps, serving
 from deltos.server.access import Level, Tokens
 from deltos.store.sqlite.tokens import SqliteTokens
 
-CONNECTIONS_OF_GREEDY = 32
+GREEDY_CONNECTIONS = 32
 CALLERS = 20
 
 
 @dataclass(slots=True)
 class Served:
-    """What the sessions saw: how long each took from its first byte to its last answer, and what went wrong."""
+    """Time of each session from first byte to last answer, and errors."""
 
     seconds: list[float] = field(default_factory=list)
     problems: Counter[str] = field(default_factory=Counter)
@@ -31,7 +31,7 @@ class Served:
 
 
 class Taken:
-    """What the greedy caller got."""
+    """Sessions that the greedy caller opened and was refused."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -41,7 +41,7 @@ class Taken:
         self.has_all = asyncio.Event()
 
     def note(self, *, opened: bool) -> None:
-        """One more attempt."""
+        """Count one attempt."""
         self.opened += opened
         self.refused += not opened
         if self.opened == self._most:
@@ -54,28 +54,28 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=300)
     parser.add_argument("--project", type=Path, default=Path(__file__).parents[1] / "src")
     given = parser.parse_args()
-    print("| who | sessions at once | errors | seconds in all | server CPU ms each | p50 s | p95 s |")
+    print("| callers | concurrent sessions | errors | seconds in total | server CPU ms each | p50 s | p95 s |")
     print("|---|--:|--:|--:|--:|--:|--:|")
-    failed = crowd(given.project, given.sessions) + beside_a_greedy_token(given.project, given.sessions)
+    failed = crowd(given.project, given.sessions) + with_greedy_token(given.project, given.sessions)
     sys.exit(1 if failed else 0)
 
 
 def crowd(project: Path, count: int) -> int:
-    """All sessions of one caller at once; how many failed."""
+    """Start all sessions of one caller at once; return the number of failures."""
     with TemporaryDirectory() as home, serving(project, home) as (process, host, port):
         served = asyncio.run(_crowd(process.pid, host, port, [""] * count))
     show("one caller", served)
     return served.problems.total()
 
 
-def beside_a_greedy_token(project: Path, most: int) -> int:
-    """Some sessions for other tokens, while one takes as many as it can get; how many of the others' failed."""
+def with_greedy_token(project: Path, most: int) -> int:
+    """Start sessions of other tokens while one token opens as many as it can; return the failures of the others."""
     with TemporaryDirectory() as home:
         greedy, *others = create_tokens(Path(home), 1 + CALLERS)
         tokens = [others[number % CALLERS] for number in range(most // 3)]
         with serving(project, home, "--require-token", "--max-sessions", str(most)) as (process, host, port):
-            served, taken = asyncio.run(_beside(process.pid, host, port, greedy, tokens, most))
-    show(f"{CALLERS} tokens beside a greedy one", served)
+            served, taken = asyncio.run(_with_greedy(process.pid, host, port, greedy, tokens, most))
+    show(f"{CALLERS} tokens next to a greedy one", served)
     print(
         f"\nThe greedy token opened {taken.opened:,} sessions of {most:,} there are, and was refused {taken.refused:,}."
     )
@@ -95,9 +95,11 @@ async def _crowd(pid: int, host: str, port: int, tokens: list[str]) -> Served:
     return served
 
 
-async def _beside(pid: int, host: str, port: int, greedy: str, tokens: list[str], most: int) -> tuple[Served, Taken]:
+async def _with_greedy(
+    pid: int, host: str, port: int, greedy: str, tokens: list[str], most: int
+) -> tuple[Served, Taken]:
     taken = Taken(most)
-    takers = [asyncio.create_task(take_all(host, port, greedy, taken)) for _ in range(CONNECTIONS_OF_GREEDY)]
+    takers = [asyncio.create_task(take_all(host, port, greedy, taken)) for _ in range(GREEDY_CONNECTIONS)]
     await taken.has_all.wait()
     served = await _crowd(pid, host, port, tokens)
     taken.is_over = True
@@ -106,7 +108,7 @@ async def _beside(pid: int, host: str, port: int, greedy: str, tokens: list[str]
 
 
 async def serve_one(host: str, port: int, token: str, number: int, served: Served) -> None:
-    """What a client does first: shake hands, list the tools, search."""
+    """Do what a client does first: handshake, list the tools, search."""
     session = Session(host, port, token)
     started = time.monotonic()
     try:
@@ -120,7 +122,7 @@ async def serve_one(host: str, port: int, token: str, number: int, served: Serve
 
 
 async def take_all(host: str, port: int, token: str, taken: Taken) -> None:
-    """Open one session after the other and end none."""
+    """Open sessions without closing any."""
     while not taken.is_over:
         session = Session(host, port, token)
         taken.note(opened=not await session.open())
@@ -128,7 +130,7 @@ async def take_all(host: str, port: int, token: str, taken: Taken) -> None:
 
 
 def create_tokens(home: Path, count: int) -> list[str]:
-    """Tokens of so many callers."""
+    """Create the given number of tokens."""
     store = SqliteTokens(home)
     tokens = Tokens(store, time.time)
     made = [tokens.create(f"caller {number}", Level.READ, [], 3_600)[1] for number in range(count)]

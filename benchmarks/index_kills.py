@@ -1,4 +1,4 @@
-"""Indexing that is killed again and again: is a file damaged, is the index in the end what it is without a kill?"""
+"""Kill indexing repeatedly; check for damaged files and compare the final index with that of an undisturbed run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from deltos.store.sqlite.database import check_file
 
-# How SQLite lays out a word index depends on how it was written, not on what is in it.
+# The layout of SQLite's word index depends on the order of writes, not only on its content.
 _LAYOUT = ("_data", "_idx", "_config", "_docsize")
 
 
@@ -27,16 +27,14 @@ def main() -> None:
     given = parser.parse_args()
     with TemporaryDirectory() as folder:
         damaged, rounds, difference = run(Path(folder), given.project, given.kills)
-    print(
-        "| kills while indexing | index runs that came through | files damaged | differs from an undisturbed index in |"
-    )
+    print("| kills while indexing | completed runs | damaged files | tables that differ from an undisturbed index |")
     print("|--:|--:|--:|---|")
     print(f"| {given.kills} | {rounds} | {damaged} | {', '.join(difference) or 'nothing'} |")
     sys.exit(1 if damaged or difference else 0)
 
 
 def run(folder: Path, project: Path, kills: int, seed: int = 11) -> tuple[int, int, list[str]]:
-    """How many files were damaged, how many runs came through, and the tables that differ in the end."""
+    """Return the numbers of damaged files and completed runs, and the tables that differ in the end."""
     chance, root, home = random.Random(seed), folder / "project", folder / "home"
     shutil.copytree(project, root, ignore=shutil.ignore_patterns("__pycache__"))
     sources = sorted(root.rglob("*.py"))
@@ -57,20 +55,20 @@ def run(folder: Path, project: Path, kills: int, seed: int = 11) -> tuple[int, i
             damaged += sum(bool(check_file(path)) for path in home.rglob("*.db"))
         else:
             completed += 1
-            shutil.rmtree(home)  # and from nothing once more
+            shutil.rmtree(home)  # an undisturbed run for comparison
     start(root, home).wait()
     start(root, folder / "undisturbed").wait()
     return damaged, completed, differing(contents(home), contents(folder / "undisturbed"))
 
 
 def start(root: Path, home: Path) -> subprocess.Popen[bytes]:
-    """An index run."""
+    """Start an index run."""
     command = [sys.executable, "-P", "-m", "deltos", "index", str(root)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "DELTOS_HOME": str(home)})
 
 
 def contents(home: Path) -> dict[str, int]:
-    """How many rows each table of the project's index has."""
+    """Return the number of rows of each table of the project index."""
     counts = {}
     for path in home.rglob("*.db"):
         connection = sqlite3.connect(path)
@@ -84,7 +82,7 @@ def contents(home: Path) -> dict[str, int]:
 
 
 def differing(one: dict[str, int], other: dict[str, int]) -> list[str]:
-    """The tables that do not have equally many rows."""
+    """Return the tables with different numbers of rows."""
     return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
 
 

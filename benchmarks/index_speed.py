@@ -1,9 +1,10 @@
-"""How fast and with how much memory Django and SymPy are indexed, beside universal-ctags and semble; and one change.
+"""Measure speed and memory of indexing Django and SymPy, next to universal-ctags and semble, and the cost of one
+change.
 
     python -m benchmarks.index_speed [whole] [change]
 
-Lines per second of CPU time, children included. semble runs with words only and stores nothing; ctags writes its tags
-file. Peak memory is that of all processes together. The second table is what one changed file in Django costs.
+Speed is lines per second of CPU time, children included. semble runs without its model and stores nothing; ctags writes
+its tags file. Peak memory is the sum over all processes. The second table is the cost of one changed file in Django.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.packages import unpacked
-from benchmarks.places import REPOSITORY, SCRATCH
+from benchmarks.paths import REPOSITORY, SCRATCH
 from benchmarks.processes import Cost, environment_with, measure
 from deltos.app import App
 from deltos.config import Config
@@ -36,7 +37,7 @@ RUNS = 3
 
 
 def main() -> None:
-    """Print both tables; or, for a process of its own, index one folder with the code domain alone."""
+    """Print both tables; in a child process, index one folder with the code domain only."""
     if sys.argv[1:2] == ["--code-only"]:
         folder, home = map(Path, sys.argv[2:])
         code_only(home).at(folder).index()
@@ -50,7 +51,7 @@ def main() -> None:
 
 
 def sources(name: str, packages: tuple[str, ...]) -> Path:
-    """A folder with the packages' sources."""
+    """Create a folder with the sources of packages."""
     target = SCRATCH / name
     for requirement in packages:
         package = requirement.partition("=")[0]
@@ -60,12 +61,12 @@ def sources(name: str, packages: tuple[str, ...]) -> Path:
 
 
 def code_only(home: Path) -> Projects:
-    """Projects that are indexed for code search and nothing else."""
+    """Return projects that are indexed for code search only."""
     return Projects(SqliteProjects(home), (CodeIndexer(),))
 
 
 def print_speed(folder: Path) -> None:
-    """All of it from nothing, best of a few runs."""
+    """Print the cost of a first index, best of a few runs."""
     lines = line_count(folder)
     costs = {name: best(run, folder) for name, run in contenders().items()}
     ours = costs["deltos, code search"]
@@ -81,7 +82,7 @@ def print_speed(folder: Path) -> None:
 
 
 def contenders() -> dict[str, Callable[[Path, Path], Cost]]:
-    """Each indexer as a function of the folder and of an empty folder for what it writes."""
+    """Return each indexer as a function of the source folder and an empty output folder."""
     found: dict[str, Callable[[Path, Path], Cost]] = {
         "deltos, code search": lambda folder, scratch: measure(own_command("--code-only", folder, scratch)),
         "deltos, everything": lambda folder, scratch: measure(index_command(folder), {"DELTOS_HOME": str(scratch)}),
@@ -97,24 +98,24 @@ def contenders() -> dict[str, Callable[[Path, Path], Cost]]:
 
 
 def own_command(*words: object) -> list[str]:
-    """This module in a process of its own."""
+    """Return the command that runs this module in its own process."""
     return [sys.executable, "-m", "benchmarks.index_speed", *map(str, words)]
 
 
 def index_command(folder: Path) -> list[str]:
-    """`deltos index`, as a person runs it."""
+    """Return the command `deltos index`."""
     return [sys.executable, "-P", "-m", "deltos", "index", str(folder), "--json"]
 
 
 def is_universal_ctags() -> bool:
-    """Whether `ctags` is here and is the universal one."""
+    """Return whether `ctags` is installed and is Universal Ctags."""
     if not shutil.which("ctags"):
         return False
     return b"Universal Ctags" in subprocess.run(["ctags", "--version"], capture_output=True).stdout
 
 
 def best(run: Callable[[Path, Path], Cost], folder: Path) -> Cost:
-    """The cheapest of a few runs, each from nothing, with the most memory that any of them took."""
+    """Return the lowest cost of a few runs from scratch, with the highest peak memory of any."""
     costs = []
     for _ in range(RUNS):
         with tempfile.TemporaryDirectory() as scratch:
@@ -123,7 +124,7 @@ def best(run: Callable[[Path, Path], Cost], folder: Path) -> Cost:
 
 
 def line_count(folder: Path) -> int:
-    """Lines that are indexed."""
+    """Return the number of indexed lines."""
     with tempfile.TemporaryDirectory() as home:
         projects = code_only(Path(home))
         index = projects.at(folder)
@@ -134,7 +135,7 @@ def line_count(folder: Path) -> int:
 
 
 def print_change(folder: Path) -> None:
-    """One changed file, indexed by a new process and by a server that is already running."""
+    """Print the cost of one changed file, indexed by a new process and by a running server."""
     print(f"| one changed file in Django, CPU-seconds | {' | '.join(CHANGED)} |")
     print(f"|---|{'--:|' * len(CHANGED)}")
     with tempfile.TemporaryDirectory() as home:

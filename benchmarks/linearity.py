@@ -1,13 +1,15 @@
-"""Whether patterns and parsers of outside text take time in proportion to it: attacks are doubled, CPU is compared.
+"""Check that patterns and parsers of untrusted text run in linear time: the size of attacks is doubled and CPU times
+compared.
 
-python -m benchmarks.linearity [--patterns | --parsers] [--target GLOB] [--limit SECONDS]
+    python -m benchmarks.linearity [--patterns | --parsers] [--target GLOB] [--limit SECONDS]
 
-For every parser (the targets of `fuzz/`) and for every `re` pattern in src: repeats of each word of the format, of
-pairs of words, of blanks and newlines, nested and unclosed delimiters, at n, 2n and 4n bytes. A ratio above 2.6 on a
-doubling that takes more than 20 ms is looked into: the attack is doubled further, and is a finding when its time still
-grows so after two seconds or at 64n. Each parser runs in a process of its own, which is ended when it takes too long.
-Into formats that are JSON (hooks of agents, calls of tools, manifests) the repeats are put where each text and list of
-a real input stands, written as JSON writes them: alone they would be refused before anything reads them.
+For every parser (the targets of `fuzz/`) and every `re` pattern in src, attacks repeat each word of the format, pairs
+of words, blanks and newlines, and nested and unclosed delimiters, at n, 2n and 4n bytes. A ratio above 2.6 on a
+doubling that takes more than 20 ms is doubled further; it is a finding if the time still grows as fast after two
+seconds or at 64n. Each parser runs in its own process, which is killed after a timeout.
+
+For JSON formats (hooks, tool calls, manifests) the repeats replace the texts and lists of a real input, escaped as
+JSON; otherwise the parser would reject them at once.
 """
 
 from __future__ import annotations
@@ -38,14 +40,14 @@ if TYPE_CHECKING:
     from fuzz.target import Target
     from scripts.check_patterns import PatternUse
 
-SMALLEST_BYTES = 4_000
+MIN_BYTES = 4_000
 DOUBLINGS = 2
-MORE_DOUBLINGS = 4  # of what seems to grow too fast: noise does not persist, and some parsers stop at a limit of theirs
-MOST_RATIO = 2.6
-SHORTEST_SECONDS = 0.020
-SCREEN_SHARE = 8  # the first size is screened at an eighth: most attacks are harmless and need no more
-ENOUGH_SECONDS = 2.0  # a run that takes so long is doubled no further
-SILENCE_SECONDS = 300.0  # a process that says nothing for so long hangs: one attack takes some seconds of CPU at most
+MORE_DOUBLINGS = 4  # confirm a high ratio: noise does not persist, and some parsers stop at a limit
+MAX_RATIO = 2.6
+MIN_SECONDS = 0.020
+SCREEN_SHARE = 8  # screen at an eighth of the first size, because most attacks are harmless
+MAX_RUN_SECONDS = 2.0  # longer runs are not doubled again
+SILENCE_SECONDS = 300.0  # a silent process hangs: one attack takes a few seconds of CPU at most
 GENERIC = (
     *(bytes([code]) for code in range(32, 127) if not chr(code).isalnum()),
     b"\n", b"\t", b"\r\n", b"a", b"a ", b"a\n", b"\n ", b" \n", b"0", b"A", b"<!--", b"/*", b"//", b"{/*", b"[a](",
@@ -59,7 +61,7 @@ PAIRS = (
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """A text that can be made as long as one likes: `head`, then repeats, then `tail`."""
+    """A text of any length: `head`, repeats, and `tail`."""
 
     head: bytes
     repeated: bytes
@@ -67,7 +69,7 @@ class Attack:
     closing: bytes = b""
 
     def text(self, size: int) -> bytes:
-        """About `size` bytes of it."""
+        """Return the attack with about `size` bytes."""
         times = max(1, (size - len(self.head) - len(self.tail)) // max(1, len(self.repeated) + len(self.closing)))
         return self.head + self.repeated * times + self.closing * times + self.tail
 
@@ -81,7 +83,7 @@ class Attack:
 
 @dataclass(frozen=True, slots=True)
 class Worst:
-    """The attack whose time grows fastest."""
+    """The attack with the fastest growing time."""
 
     name: str
     ratio: float
@@ -94,11 +96,11 @@ class Worst:
 
     @property
     def is_finding(self) -> bool:
-        """Whether it grows faster than its input."""
-        return bool(self.stopped) or (self.ratio > MOST_RATIO and self.seconds > SHORTEST_SECONDS)
+        """Whether its time grows faster than its input."""
+        return bool(self.stopped) or (self.ratio > MAX_RATIO and self.seconds > MIN_SECONDS)
 
     def row(self) -> str:
-        """A line of the table."""
+        """Format a row of the table."""
         what = self.attack.replace("|", "\\|").replace("`", "'")
         ratio = f"{self.ratio:.1f}" if self.ratio else "–"
         figures = f"{self.attacks} | {ratio} | {self.seconds * 1e3:.0f} | {self.size:,}"
@@ -106,15 +108,15 @@ class Worst:
 
     @property
     def is_harmless(self) -> bool:
-        """Whether no attack took long enough to be compared."""
+        """Whether no attack took long enough to compare."""
         return not self.ratio and not self.stopped
 
 
-HEADING = "| what | attacks | worst ratio | CPU ms | bytes | attack | |\n|---|--:|--:|--:|--:|---|---|"
+HEADING = "| parser or pattern | attacks | worst ratio | CPU ms | bytes | attack | |\n|---|--:|--:|--:|--:|---|---|"
 
 
 def attacks(tokens: Iterable[bytes], seed: bytes = b"") -> Iterator[Attack]:
-    """Repeats of every word, nested and unclosed delimiters, alone and after the beginning of a real input."""
+    """Yield repeats of every word and of delimiters, alone and after the beginning of a real input."""
     words = list(dict.fromkeys((*tokens, *GENERIC)))
     heads = [b"", seed[:200]] if seed else [b""]
     for head in heads:
@@ -133,10 +135,10 @@ def attacks(tokens: Iterable[bytes], seed: bytes = b"") -> Iterator[Attack]:
 
 
 def attacks_within(tokens: Iterable[bytes], seeds: Iterable[bytes]) -> Iterator[Attack]:
-    """Repeats of every word inside each text of JSON inputs, and of whole members of their lists and objects."""
+    """Yield repeats of every word inside each text of JSON inputs, and of whole members of lists and objects."""
     words = [json_text(word) for word in dict.fromkeys((*tokens, *GENERIC))]
     places = [place for seed in seeds for place in places_within(seed)]
-    for word in words:  # words first: when time runs out, each place has had some of them
+    for word in words:  # words in the outer loop, so that every place gets some before the time runs out
         for place in places:
             yield Attack(place.head, word, place.tail)
     for place in places:
@@ -153,14 +155,14 @@ def attacks_within(tokens: Iterable[bytes], seeds: Iterable[bytes]) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a text stands in a JSON input: what is before it and after it."""
+    """Position of a text in a JSON input: the input before and after it."""
 
     head: bytes
     tail: bytes
 
 
 def places_within(seed: bytes) -> Iterator[Place]:
-    """The texts of a JSON input that are values, one after the other; each replaced by nothing."""
+    """Yield the places of the text values of a JSON input."""
     for found in re.finditer(rb'"(?:[^"\\]|\\.)*"\s*(:?)', seed):
         if not found[1]:
             end = found.start() + len(found[0].rstrip())
@@ -168,12 +170,12 @@ def places_within(seed: bytes) -> Iterator[Place]:
 
 
 def json_text(word: bytes) -> bytes:
-    """A word of a format as it stands inside a text of JSON."""
+    """Escape a word as it appears in a JSON string."""
     return json.dumps(word.decode("utf-8", "replace"), ensure_ascii=False)[1:-1].encode()
 
 
 def _whole_value(seed: bytes, at: int) -> bytes:
-    """The list or object that begins there; nothing where it is none."""
+    """Return the list or object at a position, or ""."""
     try:
         text = seed[at:].decode()
         _, end = json.JSONDecoder().raw_decode(text)
@@ -185,8 +187,8 @@ def _whole_value(seed: bytes, at: int) -> bytes:
 def worst_of(
     name: str, run: Callable[[bytes], object], found: Iterable[Attack], *, smallest: int, limit: float
 ) -> Iterator[Worst | str]:
-    """Each attack as it begins, and the worst so far each time there is a worse one; the last is the result."""
-    until = time.process_time() + limit  # of CPU: the machine may be busy with other things
+    """Yield each started attack, and the worst so far whenever it changes; the last one is the result."""
+    until = time.process_time() + limit  # CPU time, because the machine may be busy
     worst = Worst(name, 0.0, 0.0, 0, "", 0)
     tried = 0
     for attack in found:
@@ -196,39 +198,40 @@ def worst_of(
         tried += 1
         yield str(attack)
         ratio, seconds, size = growth(run, attack, smallest)
-        if (seconds > SHORTEST_SECONDS, ratio) > (worst.seconds > SHORTEST_SECONDS, worst.ratio):
+        if (seconds > MIN_SECONDS, ratio) > (worst.seconds > MIN_SECONDS, worst.ratio):
             worst = Worst(name, ratio, seconds, size, str(attack), tried)
             yield worst
     yield replace(worst, attacks=tried)
 
 
 def growth(run: Callable[[bytes], object], attack: Attack, smallest: int) -> tuple[float, float, int]:
-    """The larger ratio of two doublings, CPU time and size of the last run; harmless attacks are dropped early."""
+    """Return the larger ratio of two doublings, CPU time and size of the last run; harmless attacks stop early."""
     small, large = (cpu(run, attack.text(size)) for size in (smallest // SCREEN_SHARE, smallest))
-    if large < SHORTEST_SECONDS / 4 and large < 3 * SCREEN_SHARE * max(small, 1e-5):
+    if large < MIN_SECONDS / 4 and large < 3 * SCREEN_SHARE * max(small, 1e-5):
         return 0.0, large, smallest
     previous, ratio, size = large, 0.0, smallest
     for _ in range(DOUBLINGS):
-        if previous > ENOUGH_SECONDS:
+        if previous > MAX_RUN_SECONDS:
             break
         size *= 2
         seconds = cpu(run, attack.text(size))
-        if seconds > SHORTEST_SECONDS and seconds / max(previous, 1e-5) > MOST_RATIO:  # noise? measure both again
+        # Repeat both measurements of a high ratio to exclude noise.
+        if seconds > MIN_SECONDS and seconds / max(previous, 1e-5) > MAX_RATIO:
             previous = min(previous, cpu(run, attack.text(size // 2)))
             seconds = min(seconds, cpu(run, attack.text(size)))
             previous = max(previous, cpu(run, attack.text(size // 2)))
-        if seconds > SHORTEST_SECONDS:
+        if seconds > MIN_SECONDS:
             ratio = max(ratio, seconds / max(previous, 1e-5))
         previous = seconds
-    return _looked_into(run, attack, ratio, previous, size) if ratio > MOST_RATIO else (ratio, previous, size)
+    return _looked_into(run, attack, ratio, previous, size) if ratio > MAX_RATIO else (ratio, previous, size)
 
 
 def _looked_into(
     run: Callable[[bytes], object], attack: Attack, ratio: float, previous: float, size: int
 ) -> tuple[float, float, int]:
-    """The ratio of the last doubling, CPU time and size, of an attack that seems to grow too fast."""
+    """Double a suspicious attack further; return ratio, CPU time and size of the last doubling."""
     for _ in range(MORE_DOUBLINGS):
-        if previous > ENOUGH_SECONDS or ratio <= MOST_RATIO:
+        if previous > MAX_RUN_SECONDS or ratio <= MAX_RATIO:
             break
         size *= 2
         seconds = min(cpu(run, attack.text(size)) for _ in range(2))
@@ -237,7 +240,7 @@ def _looked_into(
 
 
 def cpu(run: Callable[[bytes], object], data: bytes) -> float:
-    """The CPU seconds of one run; whatever it raises is not our business here."""
+    """Return the CPU seconds of one run; its exceptions are ignored."""
     started = time.process_time()
     with suppress(Exception):
         run(data)
@@ -258,7 +261,7 @@ def _in_process(name: str, scratch: str, smallest: int, limit: float, pipe: Conn
 
 
 def parser_result(target: Target, *, smallest: int, limit: float) -> Worst:
-    """The worst of one parser; one that never comes back is ended and says so."""
+    """Return the worst attack on one parser; kill and report a parser that hangs."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     worst = Worst(target.name, 0.0, 0.0, 0, "", 0, "nothing ran")
@@ -276,7 +279,7 @@ def parser_result(target: Target, *, smallest: int, limit: float) -> Worst:
                     attack = received
                 else:
                     worst = received
-            stopped = "did not come back"
+            stopped = "did not return"
         except EOFError:
             stopped = "died"
         finally:
@@ -286,12 +289,12 @@ def parser_result(target: Target, *, smallest: int, limit: float) -> Worst:
 
 
 def patterns() -> list[PatternUse]:
-    """Every use of a pattern in src whose source is known before the program runs."""
+    """Return every use of a pattern in src with a constant source."""
     return [use for use in inventory() if use.pattern is not None]
 
 
 def words_of(pattern: str) -> list[bytes]:
-    """Pieces of text that a pattern's source names: literals, and samples of its classes."""
+    """Return texts derived from the source of a pattern: literals, and samples of its classes."""
     words = re.findall(r"(?:[^\\\[\](){}?*+|^$.]|\\[^A-Za-z0-9])+", pattern)
     literal = [re.sub(r"\\(.)", r"\1", word) for word in words]
     halves = [f"{first}{second}" for first, second in pairwise(literal)]
@@ -299,7 +302,7 @@ def words_of(pattern: str) -> list[bytes]:
 
 
 def pattern_result(use: PatternUse, *, smallest: int, limit: float) -> Worst:
-    """The worst of one pattern, applied as the sources apply it."""
+    """Return the worst attack on one pattern, used as in the sources."""
     assert use.pattern is not None
     compiled: re.Pattern[Any] = re.compile(use.pattern, use.flags)
     is_bytes = isinstance(use.pattern, bytes)
@@ -321,7 +324,7 @@ def pattern_result(use: PatternUse, *, smallest: int, limit: float) -> Worst:
 
 
 def _proposed(use: PatternUse) -> Iterator[Attack]:
-    """The attack that the proof of linearity failed with, if it did."""
+    """Return the attack with which the proof of linearity failed, if any."""
     attack = use.verdict().attack
     if attack is not None:
         yield Attack(*(part.encode("utf-8", "replace") for part in (attack.prefix, attack.pump, attack.suffix)))
@@ -335,7 +338,7 @@ def _pattern_in_process(index: int, smallest: int, limit: float, pipe: Connectio
 
 
 def pattern_results(*, smallest: int, limit: float) -> Iterator[Worst]:
-    """The worst of each pattern; one that never comes back is named, and the next process goes on behind it."""
+    """Yield the worst attack on each pattern; report patterns that hang and continue in a new process."""
     context = multiprocessing.get_context("spawn")
     done, total = 0, None
     while total is None:
@@ -347,7 +350,7 @@ def pattern_results(*, smallest: int, limit: float) -> Iterator[Worst]:
         try:
             while True:
                 if not ours.poll(SILENCE_SECONDS):
-                    yield Worst(name, 0.0, 0.0, 0, "", 0, "did not come back")
+                    yield Worst(name, 0.0, 0.0, 0, "", 0, "did not return")
                     done += 1
                     break
                 received = ours.recv()
@@ -365,12 +368,12 @@ def pattern_results(*, smallest: int, limit: float) -> Iterator[Worst]:
 
 
 def main() -> int:
-    """Print a table of parsers and one of patterns; 1 where anything grows faster than its input."""
+    """Print a table of parsers and one of patterns; return 1 if anything grows faster than its input."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", action="append", default=[], metavar="GLOB", help="only these parsers")
     parser.add_argument("--parsers", action="store_true", help="no patterns")
     parser.add_argument("--patterns", action="store_true", help="no parsers")
-    parser.add_argument("--bytes", type=int, default=SMALLEST_BYTES, help=f"the smallest attack ({SMALLEST_BYTES})")
+    parser.add_argument("--bytes", type=int, default=MIN_BYTES, help=f"the smallest attack ({MIN_BYTES})")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of CPU for each parser and pattern (60)")
     parser.add_argument("--json", type=Path, help="write the results there too")
     given = parser.parse_args()
@@ -393,7 +396,7 @@ def main() -> int:
     findings = [worst for worst in results if worst.is_finding]
     harmless = sum(worst.is_harmless for worst in results)
     print(
-        f"\n{len(results)} measured; {harmless} of them, not shown, take less than {SHORTEST_SECONDS * 1e3:.0f} ms for "
+        f"\n{len(results)} measured; {harmless} of them, not shown, take less than {MIN_SECONDS * 1e3:.0f} ms for "
         f"every attack of {given.bytes << DOUBLINGS:,} bytes; {len(findings)} grow faster than their input."
     )
     if given.json:

@@ -1,10 +1,10 @@
-"""Does search_code find the files that fix an issue? Acc@k with the whole issue as the query, and with its first line.
+"""Measure how often search_code finds the files that fix an issue: Acc@k with the whole issue and with its first line.
 
     python -m benchmarks.localize [--most N] [--per-repository N] [--fold N/M] [--answers FILE] [--list]
 
-Issues of Loc-Bench whose repositories lie among the mirrors (fetch them first; what a mirror lacks is left out). An
-issue counts at k when all files that its fix changed are among the first k distinct paths. `--fold 1/2` asks the
-repositories of one half, `--fold 2/2` the others: choose on one, report the other.
+Uses the issues of Loc-Bench whose repositories are among the mirrors (fetch them first; issues with missing commits are
+skipped). An issue counts at k if all files changed by its fix are among the first k distinct paths. `--fold 1/2`
+selects the repositories of one half, `--fold 2/2` the others: choose on one, report the other.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from benchmarks.code_material import index_of
-from benchmarks.past import Past
-from benchmarks.places import MIRRORS, SCRATCH, SHARED
+from benchmarks.code_dataset import index_of
+from benchmarks.paths import MIRRORS, SCRATCH, SHARED
 from benchmarks.python_imports import PythonImports
+from benchmarks.tree_history import Past
 from deltos.domains.code.search import CodeSearch
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ DEPTHS = (1, 3, 5, 10)
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """A real issue, and the files that its fix changed."""
+    """A real issue and the files that its fix changed."""
 
     id: str
     repository: str
@@ -49,25 +49,25 @@ class Issue:
 
     @property
     def root(self) -> Path:
-        """The repository's files as they were before the fix."""
+        """Folder with the repository before the fix."""
         return SCRATCH / "localize" / self.id
 
     @property
     def first_line(self) -> str:
-        """Its title."""
+        """Title of the issue."""
         return self.text.strip().split("\n", 1)[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a query brought: distinct paths, best first, and the CPU time that took."""
+    """Distinct paths found by a query, best first, with the CPU time."""
 
     issue: Issue
     paths: tuple[str, ...]
     cpu_seconds: float
 
     def has_all(self, depth: int) -> bool:
-        """Whether all files of the fix are among the first."""
+        """Return whether all files of the fix are among the first."""
         return self.issue.targets <= set(self.paths[:depth])
 
 
@@ -98,7 +98,7 @@ def main() -> None:
 
 
 def issues(most: int, per_repository: int) -> Iterator[Issue]:
-    """A sample of issues, a few of each repository whose mirror is there, laid out on disk."""
+    """Return a sample of issues, a few per repository with a mirror, laid out on disk."""
     taken: Counter[str] = Counter()
     for line in ISSUES.read_text("utf-8").splitlines():
         row = json.loads(line)
@@ -112,12 +112,14 @@ def issues(most: int, per_repository: int) -> Iterator[Issue]:
 
 
 def fold_of(issue: Issue, folds: int) -> int:
-    """The fold of an issue's repository, from 1."""
+    """Return the fold of an issue's repository, from 1."""
     return zlib.crc32(issue.repository.encode()) % folds + 1
 
 
 def lay_out(mirror: Path, issue: Issue) -> bool:
-    """Write the files of the issue's commit; whether those of the fix are among them. Large files may be missing."""
+    """Write the files of the issue's commit; return whether those of the fix are among them. Large files may be
+    missing.
+    """
     if not issue.root.is_dir():
         listed = git(mirror, "ls-tree", "-r", "-z", issue.commit).decode("utf-8", "replace").split("\0")
         entries = [entry.partition("\t")[::2] for entry in listed if entry.startswith("100")]
@@ -131,13 +133,13 @@ def lay_out(mirror: Path, issue: Issue) -> bool:
 
 
 def git(mirror: Path, *arguments: str, given: bytes = b"") -> bytes:
-    """What git prints; nothing where it fails."""
+    """Return the output of git, or nothing if it fails."""
     command = ["git", "--git-dir", str(mirror), *arguments]
     return subprocess.run(command, input=given, capture_output=True, check=False).stdout
 
 
 def iter_objects(batch: bytes) -> Iterator[bytes | None]:
-    """The contents in what `cat-file --batch` printed; None for each that is missing."""
+    """Yield the contents in the output of `cat-file --batch`; None for missing ones."""
     at = 0
     while at < len(batch):
         end = batch.index(b"\n", at)
@@ -151,7 +153,7 @@ def iter_objects(batch: bytes) -> Iterator[bytes | None]:
 
 
 class _WithPast:
-    """The index of laid-out files, with the history that they had in their repository, and their imports."""
+    """Index of laid-out files, with their history from the repository and their imports."""
 
     def __init__(self, store: ProjectStore, history: FileHistory, root: Path) -> None:
         self._store = store
@@ -163,13 +165,13 @@ class _WithPast:
 
 
 @lru_cache(maxsize=1)
-def _past_of(issue: Issue) -> Past:
+def _tree_history(issue: Issue) -> Past:
     return Past(MIRRORS / issue.repository.replace("/", "+") / "repo", issue.commit)
 
 
 def ask(issue: Issue, text: str) -> Found:
-    """Search the code of the issue's commit, with the history that it had then."""
-    store = cast("ProjectStore", _WithPast(index_of(issue.root), _past_of(issue).whole(), issue.root))
+    """Search the code of the issue's commit with the history at that time."""
+    store = cast("ProjectStore", _WithPast(index_of(issue.root), _tree_history(issue).whole(), issue.root))
     started = time.process_time()
     answer = CodeSearch(store, issue.root).search(text, limit=max(DEPTHS))
     spent = time.process_time() - started
@@ -177,12 +179,12 @@ def ask(issue: Issue, text: str) -> Found:
 
 
 def ranks(found: Found) -> str:
-    """The rank of each file of the fix; – for one that was not found."""
+    """Return the rank of each file of the fix; – if it was not found."""
     return ",".join(str(found.paths.index(path) + 1) if path in found.paths else "–" for path in found.issue.targets)
 
 
 def print_row(name: str, found: Iterable[Found]) -> None:
-    """The accuracy of one kind of query, and its cost."""
+    """Print accuracy and cost of one kind of query."""
     rows = list(found)
     spent = sorted(each.cpu_seconds * 1000 for each in rows)
     right = (f"{statistics.mean(each.has_all(depth) for each in rows):.3f}" for depth in DEPTHS)

@@ -1,8 +1,8 @@
-"""Memory under measurement: recall on LoCoMo, durability beside a peer, latency and size, hooks.
+"""Measure memory: recall on LoCoMo, durability next to another server, latency and size, hooks.
 
     python -m benchmarks.memory recall | durability | latency | hook
 
-Prints Markdown tables. `recall` reads the shared material, `durability` installs npm's memory server beside ours.
+Prints Markdown tables. `recall` reads the shared material; `durability` also installs npm's memory server.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import memory_durability
-from benchmarks.places import REPOSITORY, SHARED
+from benchmarks.paths import REPOSITORY, SHARED
 from benchmarks.startup import PEER, install_peer
 from deltos.domains.memory.memory import Memory, local_now
 from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.transfer import import_lines
 from deltos.embed.embedders import memory_embedder
-from deltos.meaning import Meaning
+from deltos.semantic_index import SemanticIndex
 from deltos.store.sqlite.database import check_file
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.text.stop_words import PROSE_STOP_WORDS
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def recall(_: argparse.Namespace) -> None:
-    """R@5 and R@10, fractional by turn, of our search and of porter-stemmed OR search with BM25."""
+    """Print R@5 and R@10, fractional by turn, of Deltos and of a porter-stemmed OR search with BM25."""
     conversations = locomo()
     with tempfile.TemporaryDirectory() as folder:
         memory = opened(SqliteObservations(Path(folder) / "memory.db"))
@@ -66,15 +66,15 @@ def recall(_: argparse.Namespace) -> None:
 
 
 def opened(store: SqliteObservations, *, clock: Clock = local_now) -> Memory:
-    """Memory as the product opens it: compared by meaning, unless DELTOS_EMBED is `off`."""
+    """Open memory like the product, with semantic search unless DELTOS_EMBED is `off`."""
     if os.environ.get("DELTOS_EMBED") == "off":
         return Memory(store, clock=clock)
-    meaning = Meaning(memory_embedder(), store.vectors)
-    return Memory(store, clock=clock, meaning=lambda: meaning)
+    semantic_index = SemanticIndex(memory_embedder(), store.vectors)
+    return Memory(store, clock=clock, semantic_index=lambda: semantic_index)
 
 
 def locomo() -> list[Any]:
-    """The shared conversations: turns, and questions with the turns that answer them."""
+    """Read the shared conversations: turns, and questions with the turns that answer them."""
     return list(_score_module().conversations(SHARED / "memory" / "locomo_dev.json"))
 
 
@@ -88,7 +88,7 @@ def _score_module() -> Any:
 
 
 def turn_line(turn: dict[str, Any]) -> str:
-    """A turn of a conversation as a line to import."""
+    """Return a turn of a conversation as a line to import."""
     return json.dumps(
         {
             "id": turn["turn"],
@@ -106,7 +106,7 @@ def asked(memory: Memory, question: dict[str, Any]) -> list[str]:
 
 
 def _porter_or(turns: list[dict[str, Any]], question: dict[str, Any]) -> list[str]:
-    """What FTS5 alone finds: any word of the question that is no stop word, best BM25 first."""
+    """Return the results of FTS5 alone: any term that is no stop word, by BM25."""
     connection = _fts(turns)
     words = [word for word in re.findall(r"[a-z0-9]+", question["question"].lower()) if word not in PROSE_STOP_WORDS]
     if not words:
@@ -134,8 +134,8 @@ def recall_of(
     groups: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for turns, questions in conversations:
         for question in questions:
-            said, gold = answer(turns, question), question["gold"]
-            figures = (len(gold & set(said[:5])) / len(gold), len(gold & set(said[:10])) / len(gold))
+            found, gold = answer(turns, question), question["gold"]
+            figures = (len(gold & set(found[:5])) / len(gold), len(gold & set(found[:10])) / len(gold))
             for group in ("all", f"category {question['category']}"):
                 groups[group].append(figures)
     return groups
@@ -147,7 +147,7 @@ def _means(figures: list[tuple[float, float]]) -> tuple[str, str]:
 
 
 def durability(_: argparse.Namespace) -> None:
-    """Acknowledged observations that are gone after 8 × 500 writes and 20 kills."""
+    """Print acknowledged but lost observations after 8 × 500 writes and 20 kills."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         contenders = [_deltos(Path(folder))]
@@ -189,14 +189,14 @@ def _server_memory(folder: Path, command: list[str]) -> memory_durability.Conten
             try:
                 names.add(json.loads(line)["name"])
             except (ValueError, KeyError):
-                continue  # two writers at once leave broken lines
+                continue  # concurrent writers leave broken lines
         return names
 
     return memory_durability.Contender(PEER, command, {"MEMORY_FILE_PATH": str(file)}, call, kept)
 
 
 def latency(args: argparse.Namespace) -> None:
-    """Search and remember over many observations, and how large the file is."""
+    """Print times of search and remember over many observations, and the file size."""
     prose = _Prose(seed=5)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
@@ -221,7 +221,7 @@ def latency(args: argparse.Namespace) -> None:
 
 
 class _Prose:
-    """Text whose words are as unevenly frequent as in real prose."""
+    """Generator of text with the uneven word frequencies of real prose."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -231,11 +231,11 @@ class _Prose:
         self._weights = [1 / (rank + 3) for rank in range(len(self._vocabulary))]
 
     def words(self, count: int) -> str:
-        """That many words."""
+        """Return the given number of words."""
         return " ".join(self._random.choices(self._vocabulary, self._weights, k=count))
 
     def line(self, number: int) -> str:
-        """One observation to import."""
+        """Return one observation to import."""
         text = self.words(self._random.randint(8, 60))
         return json.dumps(
             {
@@ -269,7 +269,7 @@ HOOK_RUNS = 20
 
 
 def _hook_payloads() -> dict[str, dict[str, Any]]:
-    """What agents send: a prompt, an edit, a command that only looks, a whole file, a command with a long output."""
+    """Return hook events of agents: a prompt, an edit, a listing, a whole file, a command with a long output."""
     edited = "src/deltos/store/sqlite/database.py"
     source = (REPOSITORY / edited).read_text("utf-8")
     guide = (REPOSITORY / "docs/memory.md").read_text("utf-8")
@@ -294,8 +294,11 @@ def _hook_payloads() -> dict[str, dict[str, Any]]:
 
 
 def hook(_: argparse.Namespace) -> None:
-    """CPU time of `deltos hook` from process start to exit, bytecode cached as an installation has it; beside it that
-    of an interpreter that does nothing, measured in turn: what else the machine does slows both."""
+    """Print the CPU time of `deltos hook` from start to exit, with cached bytecode, next to an interpreter that does
+    nothing.
+
+    Both are measured alternately, because other load on the machine slows both.
+    """
     code = "import sys; from deltos.cli.main import main; sys.exit(main())"
     times: dict[str, list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
@@ -311,7 +314,7 @@ def hook(_: argparse.Namespace) -> None:
             for name, payload in _hook_payloads().items():
                 data = json.dumps({"session_id": "s", "cwd": str(REPOSITORY), **payload})
                 times[name].append(_cpu([sys.executable, "-c", code, "hook", name.split()[0]], data, environment))
-    kept = {name: runs[2:] for name, runs in times.items()}  # the first ones write the bytecode
+    kept = {name: runs[2:] for name, runs in times.items()}  # the first runs write the bytecode
     rows = [
         (name, f"{statistics.median(runs):.0f}", f"{min(runs):.0f}", f"{max(runs):.0f}") for name, runs in kept.items()
     ]

@@ -1,5 +1,6 @@
-"""Eight clients, each with a server process of its own, write at once while servers are killed: what was
-acknowledged and is gone?"""
+"""Let eight clients write concurrently, each with its own server process, while servers are killed; count lost
+writes.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A memory server: how to start it, how to ask it to keep a text, how to read all texts back."""
+    """A memory server: commands to start it, to remember a text, and to read all texts back."""
 
     name: str
     command: Sequence[str]
@@ -44,7 +45,7 @@ class Contender:
 
 @dataclass(slots=True)
 class Outcome:
-    """What happened, counted by all clients together."""
+    """Counts over all clients."""
 
     acknowledged: set[str] = field(default_factory=set)
     errors: int = 0
@@ -53,7 +54,7 @@ class Outcome:
 
 
 class Client:
-    """One client with its own server process, started again whenever it was killed."""
+    """One client with its own server process, which it restarts after a kill."""
 
     def __init__(self, contender: Contender) -> None:
         self._contender = contender
@@ -61,7 +62,7 @@ class Client:
         self.process = self._start()
 
     def ask(self, text: str) -> dict[str, Any] | None:
-        """The server's answer, or None when it died before it answered; then a new one is running."""
+        """Return the server's answer; if the server died first, restart it and return None."""
         try:
             return self._exchange({"method": "tools/call", "params": self._contender.call(text)})
         except (OSError, ValueError, EOFError):
@@ -70,7 +71,7 @@ class Client:
             return None
 
     def stop(self) -> None:
-        """End the server."""
+        """Stop the server."""
         self.process.kill()
         self.process.wait()
 
@@ -94,7 +95,7 @@ class Client:
                 self._exchange({"method": "initialize", "params": hello})
                 self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
             except (OSError, ValueError, EOFError):
-                self.process.wait()  # killed while it started: try again
+                self.process.wait()  # killed during start: try again
             else:
                 return self.process
 
@@ -117,7 +118,7 @@ class Client:
 
 
 def run(contender: Contender, *, clients: int, writes: int, kills: int, seed: int = 7) -> Outcome:
-    """Let all clients write while servers are killed at random moments."""
+    """Let all clients write while servers are killed at random."""
     outcome, lock, chance = Outcome(), threading.Lock(), random.Random(seed)
     started = time.monotonic()
     running = [Client(contender) for _ in range(clients)]
@@ -126,7 +127,7 @@ def run(contender: Contender, *, clients: int, writes: int, kills: int, seed: in
     ]
     for thread in threads:
         thread.start()
-    # Kills fall at random points of the work rather than of the clock, so that a slow server gets as many.
+    # Kills are spread over the writes rather than over time, so that a slow server gets as many.
     points = sorted(chance.randrange(clients * writes) for _ in range(kills))
     while points and any(thread.is_alive() for thread in threads):
         if len(outcome.acknowledged) + outcome.errors >= points[0]:

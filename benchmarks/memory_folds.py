@@ -1,9 +1,10 @@
-"""Are the weights of memory's ranking fitted to the conversations they were chosen on? Leaves each one out in turn.
+"""Cross-validate the ranking weights of memory by leaving each conversation out.
 
     python -m benchmarks.memory_folds
 
-Every weight is tried at half, once and twice its size. `chosen without it` takes, for each conversation, the setting
-that is best on the other four; if the shipped weights were fitted, that would score clearly lower than they do.
+Each weight is set to zero, half and twice its size. `chosen without it` evaluates each conversation with the setting
+that is best on the other four; a score clearly below the shipped one would mean that the shipped weights are
+overfitted.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
     from deltos.domains.memory.memory import Memory
 
-# What is changed together, and its features.
+# Groups of features that are changed together.
 WEIGHTS = {
-    "words beside": ("words_before", "words_after", "words_two_before", "words_two_after"),
+    "words of neighbours": ("words_before", "words_after", "words_two_before", "words_two_after"),
     **{
         name: (name,)
         for name in (
@@ -46,7 +47,7 @@ FACTORS = (0.0, 0.5, 2.0)
 
 
 def main() -> None:
-    """R@10 of every setting on every conversation, then the two tables."""
+    """Print R@10 of every setting on every conversation, then the two tables."""
     conversations = locomo()
     settings = ["as shipped", *(f"{name} × {factor:g}" for name in WEIGHTS for factor in FACTORS)]
     with tempfile.TemporaryDirectory() as folder:
@@ -73,7 +74,7 @@ def main() -> None:
 
 
 def each_setting() -> Iterator[None]:
-    """The shipped weights, then each weight changed alone."""
+    """Yield the shipped weights, then each group changed alone."""
     yield
     shipped = search.rankers
     for features in WEIGHTS.values():
@@ -85,7 +86,9 @@ def each_setting() -> Iterator[None]:
 
 
 def scaled(features: tuple[str, ...], factor: float) -> tuple[LinearRanker, LinearRanker]:
-    """Both rankers with some weights times a factor; a word beside an observation never counts more than one inside."""
+    """Return both rankers with some weights scaled; a word of a neighbour never counts more than one of the
+    observation.
+    """
     weights = json.loads(search.WEIGHTS_FILE.read_text())["weights"]
     for name in features:
         weights[name] = min(1.0, weights[name] * factor) if name.startswith("words_") else weights[name] * factor
@@ -95,18 +98,18 @@ def scaled(features: tuple[str, ...], factor: float) -> tuple[LinearRanker, Line
 
 
 def recall_by_conversation(memory: Memory, conversations: list[Any]) -> list[float]:
-    """R@10 of each conversation by itself."""
+    """Return R@10 of each conversation."""
     rows = (recall_of([one], lambda _, question: asked(memory, question))["all"] for one in conversations)
     return [statistics.fmean(ten for _, ten in row) for row in rows]
 
 
 def worst_change(row: list[float], shipped: list[float]) -> float:
-    """How much the conversation loses that loses most."""
+    """Return the largest loss of any conversation."""
     return min(now - was for now, was in zip(row, shipped, strict=True))
 
 
 def left_out(number: int, settings: list[str], figures: list[list[float]]) -> tuple[str, str, str, str]:
-    """What one conversation scores with the setting that the others would have chosen."""
+    """Return the score of one conversation with the setting chosen on the others."""
     others = [statistics.fmean(row[:number] + row[number + 1 :]) for row in figures]
     best = others.index(max(others))
     return str(number + 1), f"{figures[0][number]:.3f}", f"{figures[best][number]:.3f}", settings[best]

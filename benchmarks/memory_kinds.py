@@ -1,10 +1,10 @@
-"""How well memory tells decisions and preferences from ordinary talk: precision and recall by language, role and label.
+"""Measure the recognition of decisions and preferences: precision and recall by language, role and label.
 
-    python -m benchmarks.memory_kinds [--items FILE] [--part open|apart|all] [--wrong]
+    python -m benchmarks.memory_kinds [--items FILE] [--part development|held-out|all] [--wrong]
 
-Precision: of what is told to be a decision or a preference, how much is one of the two and no ordinary talk; recall: of
-what is one of the two, how much is told. `kind right`: the kind is the label, too, or the other one where a second
-reader would accept it (`also`); a start of a session shows both under one heading.
+Precision is the share of recognised texts that are a decision or a preference; recall is the share of decisions and
+preferences that are recognised. `kind right` counts a kind that is the label, or the other kind where a second reader
+accepts it (`also`); session start shows both kinds under one heading.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A text with what two readers agreed that it is."""
+    """A text with its label, on which two readers agreed."""
 
     text: str
     label: str
@@ -43,7 +43,7 @@ class Labelled:
     project: str
     also: str = ""
     span: str = ""
-    register: str = ""  # how it is written; texts without one are a register of their own for each file
+    register: str = ""  # style of the text; texts without one form a register per file
 
     @property
     def is_agent(self) -> bool:
@@ -51,8 +51,8 @@ class Labelled:
         return self.role == "assistant"
 
 
-def label_source(path: Path, *, part: str) -> list[Labelled]:
-    """The texts of a part of a file; those without a part are open."""
+def read_labelled(path: Path, *, part: str) -> list[Labelled]:
+    """Read the texts of a part of a file; texts without a part belong to the development set."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
     return [
         Labelled(
@@ -66,17 +66,17 @@ def label_source(path: Path, *, part: str) -> list[Labelled]:
             row.get("register") or path.stem,
         )
         for row in rows
-        if part in ("all", row.get("part", "open"))
+        if part in ("all", row.get("part", "development"))
     ]
 
 
-def measure_right(item: Labelled, kind: str) -> bool:
-    """Whether a kind is right for a text."""
+def is_right(item: Labelled, kind: str) -> bool:
+    """Return whether a kind is right for a text."""
     return kind in (item.label, item.also)
 
 
 def table(items: Sequence[Labelled], judgements: Sequence[Judgement]) -> list[str]:
-    """Precision and recall, over all and by language, role and label."""
+    """Format precision and recall over all texts, and by language, role and label."""
     pairs = list(zip(items, (judgement.kind for judgement in judgements), strict=True))
     groups = {"all": pairs}
     for name in ("language", "role", "label"):
@@ -90,31 +90,31 @@ def table(items: Sequence[Labelled], judgements: Sequence[Judgement]) -> list[st
 
 
 def _row(name: str, pairs: Sequence[tuple[Labelled, str]]) -> str:
-    told = [(item, kind) for item, kind in pairs if kind in (DECISION, PREFERENCE)]
-    either = sum(item.label != NONE for item, _ in told)
-    right = sum(measure_right(item, kind) for item, kind in told)
+    recognised = [(item, kind) for item, kind in pairs if kind in (DECISION, PREFERENCE)]
+    either = sum(item.label != NONE for item, _ in recognised)
+    right = sum(is_right(item, kind) for item, kind in recognised)
     positives = 0 if name.startswith("told") else sum(item.label != NONE for item, _ in pairs)
-    cells: list[object] = [len(pairs), len(told)]
+    cells: list[object] = [len(pairs), len(recognised)]
     for count in (either, right):
-        cells += [count, *(f"{count / whole:.3f}" if whole else "-" for whole in (len(told), positives))]
+        cells += [count, *(f"{count / whole:.3f}" if whole else "-" for whole in (len(recognised), positives))]
     return f"{name:22}" + "".join(f"{cell!s:>11}" for cell in cells)
 
 
 def main() -> None:
-    """Judge every text once and print the table."""
+    """Judge every text and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--items", type=Path, default=QUESTIONS)
-    parser.add_argument("--part", choices=("open", "apart", "all"), default="open")
-    parser.add_argument("--wrong", action="store_true", help="show what was told wrongly (not for the part kept apart)")
+    parser.add_argument("--part", choices=("development", "held-out", "all"), default="development")
+    parser.add_argument("--wrong", action="store_true", help="print wrong results (not for the held-out part)")
     given = parser.parse_args()
-    items = label_source(given.items, part=given.part)
+    items = read_labelled(given.items, part=given.part)
     judge("warm")
     start = time.process_time()
     judgements = [judge(item.text, is_agent=item.is_agent) for item in items]
     milliseconds = (time.process_time() - start) * 1000 / max(1, len(items))
     print("\n".join(table(items, judgements)))
     print(f"{milliseconds:.2f} ms a text")
-    if given.wrong and given.part == "open":
+    if given.wrong and given.part == "development":
         for item, judgement in zip(items, judgements, strict=True):
             if judgement.kind in (DECISION, PREFERENCE) and item.label == NONE:
                 print(f"{judgement.score:.2f} {item.label} told {judgement.kind}: {judgement.sentence[:120]}")

@@ -1,10 +1,10 @@
-"""Secrets under measurement: how many generated ones reach the disk by every way into memory, also with a cut that
-falls into them; how many lines of honest text are taken for one.
+"""Measure the redaction of secrets: how many generated secrets reach the disk through each channel into memory, also
+when text is truncated within them, and how many lines of ordinary text are redacted by mistake.
 
-    python -m benchmarks.memory_secrets leaks [--per-kind N] [--way GLOB …] [--misses] | false [FOLDER …] [--list]
+    python -m benchmarks.memory_secrets leaks [--per-kind N] [--channel GLOB …] [--misses] | false [FOLDER …] [--list]
 
-`leaks` looks for every piece of twelve characters in all files of the data folder; `false` reads Django, Rails and the
-kernel's documentation, or the folders given.
+`leaks` searches all files of the data folder for every piece of twelve characters; `false` reads Django, Rails and the
+kernel's documentation, or the given folders.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.places import CORPORA
+from benchmarks.paths import CORPORA
 from benchmarks.secret_channels import Channel, all_channels
 from benchmarks.secret_kinds import all_kinds, unseen_names, written
 from deltos.domains.memory.memory import Memory
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 PIECE = 12
 REVIEWED = Path(__file__).with_name("secret_lines.txt")
 _PAD = "the parser reads a line and moves on to the next one without looking back "
-_LINES_AT_ONCE = 200  # what an agent shows of a file
+_LINES_AT_ONCE = 200  # lines of a file that an agent reads at once
 _NOT_TEXT = frozenset(
     """.po .mo .png .jpg .gif .svg .ico .gz .zip .woff .ttf .pdf .shp .dbf .sqlite3 .geojson .mmdb .tif .webp .mp4
     .mov""".split()
@@ -51,25 +51,25 @@ def main() -> None:
     parser.add_argument("what", choices=("leaks", "false"), nargs="?", default="leaks")
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--per-kind", type=int, default=7)
-    parser.add_argument("--way", action="append", default=[], metavar="GLOB", help="only these ways in")
-    parser.add_argument("--misses", action="store_true", help="name what reached the disk, of seen kinds only")
-    parser.add_argument("--list", action="store_true", help="print every line that is not reviewed")
+    parser.add_argument("--channel", action="append", default=[], metavar="GLOB", help="only channels that match")
+    parser.add_argument("--misses", action="store_true", help="print leaked texts, of development kinds only")
+    parser.add_argument("--list", action="store_true", help="print every unreviewed line")
     args = parser.parse_args()
     if args.what == "leaks":
-        leaks(args.per_kind, args.way or ["*"], show_misses=args.misses)
+        leaks(args.per_kind, args.channel or ["*"], show_misses=args.misses)
     else:
         false_lines(args.folders or _corpora(), show=args.list)
 
 
-def leaks(per_kind: int, ways: Sequence[str], *, show_misses: bool) -> None:
-    """Send every generated secret through every channel that fits; print what reached the disk."""
+def leaks(per_kind: int, channel_patterns: Sequence[str], *, show_misses: bool) -> None:
+    """Send every generated secret through every suitable channel; print how many reached the disk."""
     samples = list(written(per_kind=per_kind))
     sent: Counter[str] = Counter()
     lost: Counter[str] = Counter()
     leaked_samples: set[int] = set()
     rows = []
     for channel in all_channels():
-        if not any(fnmatch(channel.name, way) for way in ways):
+        if not any(fnmatch(channel.name, pattern) for pattern in channel_patterns):
             continue
         result = measure(channel, samples)
         leaked_samples |= result.leaked
@@ -78,14 +78,14 @@ def leaks(per_kind: int, ways: Sequence[str], *, show_misses: bool) -> None:
         rows.append((channel.name, f"{result.sent:,}", f"{result.kept:,}", len(result.leaked)))
         print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)
         for number in sorted(result.leaked) if show_misses else ():
-            if group_of(samples[number].kind) != "unseen":
+            if group_of(samples[number].kind) != "held-out":
                 print(f"{channel.name}: {samples[number].kind} | {samples[number].text[:150]!r}", file=sys.stderr)
-    _table(("way in", "texts", "kept", "secrets on disk"), rows)
+    _table(("channel", "texts", "stored", "secrets on disk"), rows)
     _summary(samples, sent, lost, leaked_samples)
 
 
 class Result:
-    """What became of the samples that were sent through one channel."""
+    """Counts of the samples sent through one channel."""
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
@@ -94,19 +94,19 @@ class Result:
 
     @property
     def sent(self) -> int:
-        """How many were sent."""
+        """Number of samples sent."""
         return len(self.numbers)
 
 
 def measure(channel: Channel, samples: Sequence[Written]) -> Result:
-    """Send samples through a channel into an empty memory, and look at its files afterwards."""
+    """Send samples through a channel into an empty memory, then search its files."""
     result = Result()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "project"
         root.mkdir()
         memory = Memory(SqliteObservations(Path(folder) / "home" / "memory.db"))
         for number, sample in enumerate(samples):
-            # One in so many is short; the others are so long that a cut falls into the secret.
+            # Some texts are short; the others are so long that truncation falls into the secret.
             cut = Random(f"{channel.name} {number}").choice((0, *channel.cuts))
             text = _text_for(channel, sample, cut)
             if text is not None:
@@ -120,7 +120,9 @@ def measure(channel: Channel, samples: Sequence[Written]) -> Result:
 
 
 def _text_for(channel: Channel, sample: Written, cut: int) -> str | None:
-    """A sample's text as a channel takes it, with so much before it that a cut after `cut` falls into the secret."""
+    """Return the text of a sample for a channel, padded so that a truncation after `cut` characters falls into the
+    secret.
+    """
     if channel.short:
         whole = sample.value
         return whole if sample.kind in _PREFIXED and re.fullmatch(r"[\w.~+=-]{20,400}", whole) else None
@@ -130,7 +132,7 @@ def _text_for(channel: Channel, sample: Written, cut: int) -> str | None:
         return sample.text
     secret = max(sample.secrets, key=len)
     inside = sample.text.find(secret) + Random(sample.text).randrange(1, max(2, len(secret)))
-    if cut < 0:  # so much after it; and before it so much that the text is too long to be redacted whole
+    if cut < 0:  # pad the end, and the beginning until the text is too long to be redacted in one pass
         return f"{_padding(MAX_CHARACTERS_PER_TEXT)}\n{sample.text}\n{_padding(-cut - len(sample.text) + inside)}"
     pad = _padding(cut - inside - 20)
     before = f"{pad[:-1]}{' ' if cut < 1_000 else chr(10)}{sample.text}" if pad else sample.text
@@ -138,7 +140,7 @@ def _text_for(channel: Channel, sample: Written, cut: int) -> str | None:
 
 
 def _padding(size: int) -> str:
-    """Honest text of a length."""
+    """Return ordinary text of a length."""
     return (_PAD * (max(0, size) // len(_PAD) + 1))[: max(0, size)]
 
 
@@ -146,12 +148,12 @@ _PREFIXED = frozenset(kind.name for kind in all_kinds() if kind.style == "prefix
 
 
 def raw_bytes(home: Path) -> bytes:
-    """All bytes of all files of a data folder, in lower case: the word index keeps no other."""
+    """Return all bytes of a data folder in lower case, because the word index is in lower case."""
     return b"\n".join(path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file()).lower()
 
 
 def leaked(raw: bytes, samples: dict[int, Written]) -> set[int]:
-    """The numbers of the samples of which a piece is in the bytes."""
+    """Return the numbers of the samples with a piece in the bytes."""
     pieces: dict[bytes, set[int]] = defaultdict(set)
     public = _public_text(samples.values())
     for number, sample in samples.items():
@@ -160,7 +162,7 @@ def leaked(raw: bytes, samples: dict[int, Written]) -> set[int]:
                 if piece not in public:
                     pieces[piece].add(number)
     if unjudged := samples.keys() - {number for numbers in pieces.values() for number in numbers}:
-        raise ValueError(f"Nothing tells these secrets from the texts around them: {sorted(unjudged)}")
+        raise ValueError(f"These secrets cannot be distinguished from the texts around them: {sorted(unjudged)}")
     raw = raw.replace(_PAD.encode(), b" ")
     inside = {piece for piece in pieces if len(piece) < PIECE and piece in raw}
     inside |= {raw[at : at + PIECE] for at in _candidates(raw, pieces.keys())} & pieces.keys()
@@ -168,13 +170,15 @@ def leaked(raw: bytes, samples: dict[int, Written]) -> set[int]:
 
 
 def _public_text(samples: Iterable[Written]) -> bytes:
-    """What stands around the secrets, in all texts: `access_token` begins a token, and names many. Tags are joined."""
+    """Return the text around the secrets, also with joined tags, because `access_token` begins a token and names
+    others.
+    """
     around = "\n".join({sample.text.replace(sample.value, " ") for sample in samples}).lower()
     return f"{around}\n{around.replace(' ', '-')}".encode()
 
 
 def _candidates(raw: bytes, pieces: Iterable[bytes]) -> Iterator[int]:
-    """The places where eight bytes stand with which one of the pieces begins."""
+    """Yield the positions of eight bytes with which a piece begins."""
     heads = np.array([int.from_bytes(piece[:8], "little") for piece in pieces if len(piece) == PIECE], dtype=np.uint64)
     letters = np.frombuffer(raw, dtype=np.uint8).astype(np.uint64)
     count = max(0, len(letters) - PIECE + 1)
@@ -185,35 +189,35 @@ def _candidates(raw: bytes, pieces: Iterable[bytes]) -> Iterator[int]:
 
 
 def pieces_of(secret: str) -> Iterator[bytes]:
-    """Every piece of twelve characters, or all of a shorter secret."""
+    """Yield every piece of twelve characters, or the whole of a shorter secret."""
     raw = secret.lower().encode()
     for start in range(max(1, len(raw) - PIECE + 1)):
         yield raw[start : start + PIECE]
 
 
 def group_of(kind: str) -> str:
-    """Whether rules were tuned on a kind."""
+    """Return "held-out" if no rule was tuned on a kind, else "requested" or "development"."""
     if kind in unseen_names():
-        return "unseen"
-    return "named" if any(kind == other.name and other.named for other in all_kinds()) else "seen"
+        return "held-out"
+    return "requested" if any(kind == other.name and other.named for other in all_kinds()) else "development"
 
 
 def _summary(samples: Sequence[Written], sent: Counter[str], lost: Counter[str], leaked_samples: set[int]) -> None:
     rows = [
         (name, f"{sent[name]:,}", lost[name], f"{100 - 100 * lost[name] / sent[name]:.2f} %")
-        for name in ("named", "seen", "unseen")
+        for name in ("requested", "development", "held-out")
     ]
     total, gone = sum(sent.values()), sum(lost.values())
     rows.append(("all", f"{total:,}", gone, f"{100 - 100 * gone / total:.2f} %"))
-    _table(("kinds", "texts sent", "on disk", "taken out"), rows)
+    _table(("kinds", "texts sent", "on disk", "redacted"), rows)
     print(
         f"\n{len(samples):,} secrets of {len(all_kinds())} kinds; {len(leaked_samples)} of them "
-        f"({100 * len(leaked_samples) / len(samples):.2f} %) reached the disk by any way at all"
+        f"({100 * len(leaked_samples) / len(samples):.2f} %) reached the disk through any channel"
     )
 
 
 def false_lines(folders: Iterable[Path], *, show: bool) -> None:
-    """Count the lines in which something is taken for a secret, and those of them that no reviewer called one."""
+    """Count the lines with a redaction, and those of them that no reviewer confirmed as a secret."""
     reviewed = {line for line in REVIEWED.read_text("utf-8").splitlines() if not line.startswith("#")}
     rows = []
     for folder in folders:
@@ -228,16 +232,16 @@ def false_lines(folders: Iterable[Path], *, show: bool) -> None:
                 if show:
                     print(f"{digest_of(line)} {path.relative_to(folder)}:{number}: {line.strip()[:220]}")
         rows.append((folder.name, f"{lines:,}", touched, false, f"{10_000 * false / lines:.2f}"))
-    _table(("source", "lines", "lines touched", "of them false", "false per 10,000"), rows)
+    _table(("source", "lines", "redacted lines", "of them false", "false per 10,000"), rows)
 
 
 def digest_of(line: str) -> str:
-    """A line as the list of reviewed lines keeps it."""
+    """Return the digest of a line in the list of reviewed lines."""
     return hashlib.sha256(line.strip().encode()).hexdigest()[:16]
 
 
 def _touched_lines(folder: Path) -> Iterator[tuple[Path, int, str]]:
-    """The lines with a secret in them, by file and number; and for every file, as number 0, how many it has."""
+    """Return lines with a redaction by file and number; number 0 has the line count of the file."""
     for path in sorted(folder.rglob("*")):
         if not path.is_file() or path.suffix in _NOT_TEXT or ".git" in path.parts:
             continue
@@ -263,7 +267,7 @@ def _lines_of_secrets(text: str) -> list[int]:
 def _corpora() -> list[Path]:
     folders = [CORPORA / "django", CORPORA / "rails", *sorted(CORPORA.glob("linux/*/Documentation"))]
     if missing := [folder for folder in folders if not folder.is_dir()]:
-        sys.exit(f"Not here: {', '.join(map(str, missing))}. Give folders.")
+        sys.exit(f"Not found: {', '.join(map(str, missing))}. Pass folders.")
     return folders
 
 

@@ -1,15 +1,14 @@
-"""A coding week told by each agent's hooks, and what the next week asks: answered in the first three, and what the
-start of a session shows.
+"""Replay a coding week as events of each agent's hooks, then ask questions of the next week.
 
     python -m benchmarks.memory_week [--week FILE] [--agent NAME …] [--wrong] [--shown] [--processes]
 
-`questions/memory_week_ninth.jsonl`, `…_tenth`, `…_eleventh`, `…_twelfth`, `…_fifteenth` and `…_sixteenth` are kept
-apart: never with `--wrong` or `--shown`.
+Counts questions answered in the first three results, and the expected content of the session-start context. The weeks 9
+to 12, 15 and 16 of `questions/memory_weeks/` are held out: do not use `--wrong` or `--shown` with them.
 
-A week is neutral (`questions/memory_week.jsonl`): prompts, commands, edits, answered questions, plans, pages. Each
-agent reports it in its own format (tests/domains/memory/hook_inputs/). Events that its hooks do not have are left out:
-the user writes a choice as a prompt where the agent has no event for it. `--processes` sends Claude Code's week through
-`deltos hook` itself and compares what is kept.
+A week file does not depend on an agent: prompts, commands, edits, answered questions, plans, pages. Each agent reports
+it in its own format (tests/domains/memory/hook_inputs/). Events without a hook are left out; a choice becomes a prompt
+of the user. `--processes` sends the week of Claude Code through `deltos hook` processes and compares the stored
+observations.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from deltos.domains.memory.memory import Memory
 
 QUESTIONS = Path(__file__).with_name("questions")
-WEEK = QUESTIONS / "memory_week.jsonl"
+WEEKS = QUESTIONS / "memory_weeks"
 FIRST = 3
 _DELTOS = "import sys; from deltos.cli.main import main; sys.exit(main())"
 _BETWEEN_EVENTS = timedelta(seconds=80)
@@ -46,7 +45,7 @@ Row = dict[str, Any]
 
 
 class HookCall(NamedTuple):
-    """One hook as an agent calls it."""
+    """One call of a hook by an agent."""
 
     event: str
     payload: Row
@@ -54,7 +53,9 @@ class HookCall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, and the texts that one observation among the first three must have; `outdated` no other may."""
+    """A question and the texts that one observation among the first three must contain; `outdated` must not occur
+    elsewhere.
+    """
 
     text: str
     needs: tuple[str, ...]
@@ -62,7 +63,7 @@ class Question:
     outdated: str = ""
 
     def is_answered(self, texts: Sequence[str]) -> bool:
-        """Whether one of the texts answers, and none says what no longer holds."""
+        """Return whether one of the texts answers and none is outdated."""
         answering = [self._answers(text) for text in texts]
         stale = (bool(self.outdated) and self.outdated in text for text in texts)
         return any(answering) and not any(old and not new for old, new in zip(stale, answering, strict=True))
@@ -75,7 +76,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """Five days of events, and what is asked the week after."""
+    """Five days of events, and questions of the week after."""
 
     project: str
     files: dict[str, str]
@@ -87,7 +88,7 @@ class Week:
 
 
 def read_week(path: Path) -> Week:
-    """A week as it is written down: an event without a time comes a little after the one before it."""
+    """Read a week; an event without a time follows shortly after the previous one."""
     head, *rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     return Week(
         head["project"],
@@ -116,7 +117,7 @@ def _timed(monday: str, rows: Iterable[Row]) -> Iterator[tuple[datetime, str, Ro
 
 
 class Agent:
-    """How an agent tells events; Claude Code's shapes, which Codex mostly shares."""
+    """Hook events of Claude Code, which Codex mostly shares."""
 
     name = "claude"
     title = "Claude Code"
@@ -125,10 +126,10 @@ class Agent:
         self.root = root
 
     def calls(self, session: str, moment: datetime, row: Row) -> list[HookCall]:
-        """The hooks that run when something happens; none where the agent has none for it."""
-        told: Callable[[Row], list[HookCall]] | None = getattr(self, f"on_{row['event']}", None)
-        made = told(row) if told else []
-        return [HookCall(event, {**self.frame(session, moment, event), **payload}) for event, payload in made]
+        """Return the hook calls for an event; none if the agent has no hook for it."""
+        convert: Callable[[Row], list[HookCall]] | None = getattr(self, f"on_{row['event']}", None)
+        calls = convert(row) if convert else []
+        return [HookCall(event, {**self.frame(session, moment, event), **payload}) for event, payload in calls]
 
     def frame(self, session: str, moment: datetime, event: str) -> Row:  # noqa: ARG002
         return {
@@ -209,18 +210,18 @@ class Agent:
     def on_compact(self, row: Row) -> list[HookCall]:
         return [HookCall("PostCompact", {"trigger": "auto", "compact_summary": row["summary"]})]
 
-    def untold(self, row: Row) -> list[HookCall]:  # noqa: ARG002
-        """What passes no hook of the agent."""
+    def not_reported(self, row: Row) -> list[HookCall]:  # noqa: ARG002
+        """Return no calls, for events without a hook."""
         return []
 
-    def said_instead(self, row: Row) -> list[HookCall]:
-        """What the user writes where the agent asks in its answer, or shows its plan there."""
+    def as_prompt(self, row: Row) -> list[HookCall]:
+        """Return the question or plan as an answer, and the user's choice as a prompt."""
         asked = row.get("text") or row["question"]
         return [*self.on_answer({"text": asked}), *self.on_prompt({"text": row["reply"]})]
 
 
 class Codex(Agent):
-    """A command's answer is its bare output; web searches are the provider's and pass no hook."""
+    """Hook events of Codex: a command returns its bare output; web searches have no hook."""
 
     name = "codex"
     title = "Codex"
@@ -231,8 +232,8 @@ class Codex(Agent):
         return {**super().frame(session, moment, event), "transcript_path": transcript, "model": "gpt-5", **turn}
 
     def _tool(self, name: str, given: Row, answer: object) -> list[HookCall]:
-        told = {"tool_name": name, "tool_use_id": "call-1", "tool_input": given, "tool_response": answer}
-        return [HookCall("PostToolUse", told)]
+        payload = {"tool_name": name, "tool_use_id": "call-1", "tool_input": given, "tool_response": answer}
+        return [HookCall("PostToolUse", payload)]
 
     def on_look(self, row: Row) -> list[HookCall]:
         return self._tool("Bash", {"command": row.get("command") or f"rg -n {row['file']}"}, "…")
@@ -266,15 +267,15 @@ class Codex(Agent):
     def on_compact(self, row: Row) -> list[HookCall]:  # noqa: ARG002
         return [HookCall("PostCompact", {"trigger": "auto"})]
 
-    on_plan = Agent.said_instead
-    on_fetch = Agent.untold
-    on_websearch = Agent.untold
-    on_notification = Agent.untold
-    on_interrupt = Agent.untold
+    on_plan = Agent.as_prompt
+    on_fetch = Agent.not_reported
+    on_websearch = Agent.not_reported
+    on_notification = Agent.not_reported
+    on_interrupt = Agent.not_reported
 
 
 class Gemini(Agent):
-    """A plan's hook names the file alone."""
+    """Hook events of Gemini CLI; a plan's hook contains only the file name."""
 
     name = "gemini"
     title = "Gemini CLI"
@@ -298,8 +299,8 @@ class Gemini(Agent):
         return [HookCall("AfterAgent", {"prompt": "?", "prompt_response": row["text"], "stop_hook_active": False})]
 
     def _tool(self, name: str, given: Row, answer: object) -> list[HookCall]:
-        told = {"llmContent": answer, "returnDisplay": ""}
-        return [HookCall("AfterTool", {"tool_name": name, "tool_input": given, "tool_response": told})]
+        response = {"llmContent": answer, "returnDisplay": ""}
+        return [HookCall("AfterTool", {"tool_name": name, "tool_input": given, "tool_response": response})]
 
     def on_look(self, row: Row) -> list[HookCall]:
         if row["tool"] == "Bash":
@@ -347,12 +348,12 @@ class Gemini(Agent):
     def on_compact(self, row: Row) -> list[HookCall]:  # noqa: ARG002
         return [HookCall("PreCompress", {"trigger": "auto"})]
 
-    on_notification = Agent.untold
-    on_interrupt = Agent.untold
+    on_notification = Agent.not_reported
+    on_interrupt = Agent.not_reported
 
 
 class Cursor(Agent):
-    """Tells commands without their status, edits, prompts and answers; no questions, plans or pages."""
+    """Hook events of Cursor: commands without status, edits, prompts and answers; no questions, plans or pages."""
 
     name = "cursor"
     title = "Cursor"
@@ -382,8 +383,8 @@ class Cursor(Agent):
         return [HookCall("afterAgentResponse", {"text": row["text"]})]
 
     def on_run(self, row: Row) -> list[HookCall]:
-        told = {"command": row["command"], "output": row["output"], "duration": 900}
-        return [HookCall("afterShellExecution", told)]
+        payload = {"command": row["command"], "output": row["output"], "duration": 900}
+        return [HookCall("afterShellExecution", payload)]
 
     def on_look(self, row: Row) -> list[HookCall]:
         return self.on_run({"command": row["command"], "output": "…"}) if row["tool"] == "Bash" else []
@@ -397,22 +398,22 @@ class Cursor(Agent):
 
     def on_pr(self, row: Row) -> list[HookCall]:
         result = json.dumps({"content": [{"type": "text", "text": row["url"]}]})
-        told = {"tool_name": "create_pull_request", "tool_input": json.dumps({"title": row["title"]})}
-        return [HookCall("afterMCPExecution", {**told, "result_json": result, "duration": 250})]
+        payload = {"tool_name": "create_pull_request", "tool_input": json.dumps({"title": row["title"]})}
+        return [HookCall("afterMCPExecution", {**payload, "result_json": result, "duration": 250})]
 
     def on_compact(self, row: Row) -> list[HookCall]:  # noqa: ARG002
         return [HookCall("preCompact", {"trigger": "auto", "context_usage_percent": 85})]
 
-    on_ask = Agent.said_instead
-    on_plan = Agent.said_instead
-    on_fetch = Agent.untold
-    on_websearch = Agent.untold
-    on_notification = Agent.untold
-    on_interrupt = Agent.untold
+    on_ask = Agent.as_prompt
+    on_plan = Agent.as_prompt
+    on_fetch = Agent.not_reported
+    on_websearch = Agent.not_reported
+    on_notification = Agent.not_reported
+    on_interrupt = Agent.not_reported
 
 
 class OpenCode(Agent):
-    """Told by the plugin that `deltos install` writes."""
+    """Hook events of the OpenCode plugin that `deltos install` writes."""
 
     name = "opencode"
     title = "OpenCode"
@@ -476,13 +477,13 @@ class OpenCode(Agent):
     def on_compact(self, row: Row) -> list[HookCall]:  # noqa: ARG002
         return []
 
-    on_plan = Agent.said_instead
-    on_notification = Agent.untold
-    on_interrupt = Agent.untold
+    on_plan = Agent.as_prompt
+    on_notification = Agent.not_reported
+    on_interrupt = Agent.not_reported
 
 
 class Copilot(Agent):
-    """Tells no answers of its main agent, but where the session's file is, which has them."""
+    """Hook events of Copilot CLI; answers of the main agent are only in the session file."""
 
     name = "copilot"
     title = "Copilot CLI"
@@ -545,9 +546,9 @@ class Copilot(Agent):
     def on_compact(self, row: Row) -> list[HookCall]:  # noqa: ARG002
         return [HookCall("preCompact", {"transcriptPath": "/t.jsonl", "trigger": "auto", "customInstructions": ""})]
 
-    on_plan = Agent.said_instead
-    on_notification = Agent.untold
-    on_interrupt = Agent.untold
+    on_plan = Agent.as_prompt
+    on_notification = Agent.not_reported
+    on_interrupt = Agent.not_reported
 
 
 AGENTS = (Agent, Codex, Gemini, Cursor, OpenCode, Copilot)
@@ -555,17 +556,17 @@ AGENTS = (Agent, Codex, Gemini, Cursor, OpenCode, Copilot)
 
 @dataclass(slots=True)
 class Clock:
-    """Tells the time of the event that is replayed."""
+    """Clock that returns the time of the replayed event."""
 
     moment: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def __call__(self) -> datetime:
-        """The time now."""
+        """Return the current time."""
         return self.moment
 
 
 def lay_out(week: Week, root: Path) -> None:
-    """The project as it is on Monday morning."""
+    """Write the files of the project at the start of the week."""
     for name, content in week.files.items():
         _save(root / name, content)
     subprocess.run(("git", "init", "-q", str(root)), check=True)
@@ -577,7 +578,7 @@ def _save(path: Path, content: str) -> None:
 
 
 def apply(root: Path, row: Row) -> None:
-    """Do to the project's files what an event says was done."""
+    """Apply an event to the files of the project."""
     if row["event"] == "write":
         _save(root / row["file"], row["content"])
     elif row["event"] == "edit":
@@ -587,7 +588,7 @@ def apply(root: Path, row: Row) -> None:
 
 
 def replay(week: Week, agent: Agent, send: Callable[[HookCall], object], clock: Clock) -> int:
-    """Tell the whole week; how many hooks ran."""
+    """Replay the whole week; return the number of hook calls."""
     count = 0
     for moment, session, row in week.events:
         clock.moment = moment
@@ -599,34 +600,34 @@ def replay(week: Week, agent: Agent, send: Callable[[HookCall], object], clock: 
 
 
 class Answers(NamedTuple):
-    """What one agent's week came to."""
+    """Measurements of one agent's week."""
 
     hooks: int
     kept: int
     wrong: list[tuple[Question, list[str]]]
-    untold: int  # of these: those whose answer is in no hook that the agent has
+    not_reported: int  # wrong ones whose answer is in no hook event of the agent
     context: str
 
 
 def first_texts(memory: Memory, question: str, project_id: str) -> list[str]:
-    """What the first three results say."""
+    """Return the texts of the first three results."""
     return [hit.observation.text for hit in memory.search(question, project_id, limit=FIRST).hits]
 
 
 def play(
     week: Week, kind: type[Agent], folder: Path, ask: Callable[[Memory, str, str], list[str]] = first_texts
 ) -> Answers:
-    """Replay a week in this process, then ask."""
+    """Replay a week in this process, then ask the questions."""
     root, home, clock = folder / week.project, folder / "home", Clock()
     home.mkdir()
     lay_out(week, root)
     memory = opened(SqliteObservations(home / "memory.db"), clock=clock)
     settings = HookSettings(home)
 
-    told: list[str] = []
+    sent_texts: list[str] = []
 
     def send(call: HookCall) -> str:
-        told.append("\n".join(_strings(call.payload)))
+        sent_texts.append("\n".join(_strings(call.payload)))
         return capture(
             memory,
             call.event,
@@ -646,13 +647,13 @@ def play(
         if not question.is_answered(texts := ask(memory, question.text, project))
     ]
     kept = memory.store.counts().observations
-    untold = sum(not any(question.is_answered([text]) for text in told) for question, _ in wrong)
+    not_reported = sum(not any(question.is_answered([text]) for text in sent_texts) for question, _ in wrong)
     (start,) = agent.calls("next", week.asked, {"event": "start"})
-    return Answers(hooks, kept, wrong, untold, send(start))
+    return Answers(hooks, kept, wrong, not_reported, send(start))
 
 
 def _strings(value: object) -> Iterator[str]:
-    """All texts of a payload."""
+    """Yield all texts of a payload."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -663,17 +664,17 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(each)
 
 
-def context_of(told: str) -> str:
-    """What an answer to the start of a session lets the agent read."""
-    if not told:
+def context_of(output: str) -> str:
+    """Return the session-start context in a hook's output."""
+    if not output:
         return ""
-    answer = json.loads(told)
+    answer = json.loads(output)
     inner = answer.get("hookSpecificOutput", answer)
     return str(inner.get("additionalContext") or inner.get("additional_context") or "")
 
 
 def check_processes(week: Week) -> None:
-    """Send Claude Code's week through `deltos hook` processes and compare what is kept."""
+    """Send the week of Claude Code through `deltos hook` processes and compare the stored observations."""
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
         root, home = Path(one) / week.project, Path(one) / "home"
         lay_out(week, root)
@@ -688,7 +689,8 @@ def check_processes(week: Week) -> None:
         play(week, Agent, Path(other))
         by_processes, in_process = (_kept(Path(folder) / "home", Path(folder)) for folder in (one, other))
     print(
-        f"{len(by_processes)} kept by processes, {len(in_process)} in one process, same: {by_processes == in_process}"
+        f"stored by processes: {len(by_processes)}, in one process: {len(in_process)}, "
+        f"equal: {by_processes == in_process}"
     )
 
 
@@ -704,10 +706,10 @@ def _kept(home: Path, folder: Path) -> list[tuple[str, str, bool]]:
 def main() -> None:
     """Replay, ask and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--week", type=Path, default=WEEK)
+    parser.add_argument("--week", type=Path, default=WEEKS / "week_01.jsonl")
     parser.add_argument("--agent", nargs="*", default=[agent.name for agent in AGENTS])
-    parser.add_argument("--wrong", action="store_true", help="print the questions that are not answered")
-    parser.add_argument("--shown", action="store_true", help="print what the start of a session shows")
+    parser.add_argument("--wrong", action="store_true", help="print the unanswered questions")
+    parser.add_argument("--shown", action="store_true", help="print the session-start context")
     parser.add_argument("--processes", action="store_true", help="compare with `deltos hook` processes instead")
     args = parser.parse_args()
     week = read_week(args.week)
@@ -724,11 +726,11 @@ def main() -> None:
     heads = (
         "agent",
         "hooks",
-        "kept",
+        "stored",
         "answered",
         "in first three",
-        "not told",
-        "told at start",
+        "not reported",
+        "shown at start",
         "of",
         "noise",
         "tokens",
@@ -743,7 +745,7 @@ def _row(week: Week, kind: type[Agent], answers: Answers) -> tuple[object, ...]:
     shown = sum(text in context for text in week.shown)
     noise = sum(text in context for text in week.hidden)
     at_start = shown, len(week.shown), noise, len(context) // 4
-    return kind.title, answers.hooks, answers.kept, right, share, answers.untold, *at_start
+    return kind.title, answers.hooks, answers.kept, right, share, answers.not_reported, *at_start
 
 
 def _print_details(args: argparse.Namespace, kind: type[Agent], answers: Answers) -> None:

@@ -1,13 +1,13 @@
-"""Asks the questions of `questions/packages.jsonl` about installed packages: does what users call come first?
+"""Measure how often the questions of `questions/packages.jsonl` find the right part of installed packages.
 
-    python -m benchmarks.package_questions [--apart] [--read] [--small] [--misses] [--home FOLDER]
+    python -m benchmarks.package_questions [--held-out] [--read] [--small] [--misses] [--home FOLDER]
 
-The packages are installed in the versions that the questions name, with npm and in a virtual environment, and added as
-sources. A result is right when it is the definition of a target, shows it as a member of its class, or stands under the
-heading of the package's README that answers. Without `--apart`, only the packages that may be looked at are asked; with
-it, only those kept apart. `--read` waits until the encoder has read every passage (55 ms of a core each, once for each
-`--home`); without it passages are compared by their words, as in the first minutes after a package was added. `--small`
-leaves out the packages with more than a thousand passages.
+Installs the packages in the versions of the questions, with npm and in a virtual environment, and adds them as sources.
+A result is right if it is the definition of a target, shows it as a member of its class, or is below the right heading
+of the package's README. Asks about the development packages, or with `--held-out` about the held-out ones. `--read`
+waits until the encoder has embedded every passage (55 ms of a core each, once per `--home`); otherwise static vectors
+are compared, as in the first minutes after a package was added. `--small` leaves out packages with more than a thousand
+passages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.places import REPOSITORY, SCRATCH
+from benchmarks.paths import REPOSITORY, SCRATCH
 from deltos.app import App
 from deltos.config import Config
 from deltos.domains.docs.library import NewSource
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from deltos.domains.docs.model import Passage
 
 QUESTIONS = REPOSITORY / "benchmarks" / "questions" / "packages.jsonl"
-# What the packages need beside them: declarations by others, and what they are used with.
-BESIDE = (
+# Further packages to install: type declarations, and packages used together with them.
+EXTRA_PACKAGES = (
     "react@19",
     "@types/react@19",
     "@types/express@5.0.6",
@@ -54,9 +54,9 @@ Row = dict[str, Any]
 
 
 def main() -> None:
-    """Install, index, ask, print a table."""
+    """Install, index, ask and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--apart", action="store_true")
+    parser.add_argument("--held-out", action="store_true")
     parser.add_argument("--read", action="store_true")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--misses", action="store_true")
@@ -66,7 +66,7 @@ def main() -> None:
     project = SCRATCH / "package-questions" / "project"
     install(every, project)
     left_out = LARGE if arguments.small else ()
-    questions = [row for row in every if row["apart"] == arguments.apart and row["package"] not in left_out]
+    questions = [row for row in every if row["held_out"] == arguments.held_out and row["package"] not in left_out]
     with closing(App(Config(arguments.home))) as app:
         add_all(app, questions, project, read=arguments.read)
         places = {row["id"]: asked(app, row) for row in questions}
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def install(questions: Iterable[Row], project: Path) -> None:
-    """Put the packages of the questions into a project, unless they are there."""
+    """Install the packages of the questions into a project, unless they are there."""
     if project.exists():
         return
     project.mkdir(parents=True)
@@ -88,7 +88,7 @@ def install(questions: Iterable[Row], project: Path) -> None:
     for row in questions:
         wanted[row["ecosystem"]][row["package"]] = row["version"]
     (project / "package.json").write_text('{"name": "project", "private": true}', encoding="utf-8")
-    node = [*(f"{name}@{version}" for name, version in wanted["npm"].items()), *BESIDE]
+    node = [*(f"{name}@{version}" for name, version in wanted["npm"].items()), *EXTRA_PACKAGES]
     options = ["--ignore-scripts", "--no-audit", "--no-fund", "--legacy-peer-deps"]
     subprocess.run(["npm", "install", *options, *node], cwd=project, check=True)
     venv.create(project / ".venv", with_pip=True)
@@ -97,7 +97,7 @@ def install(questions: Iterable[Row], project: Path) -> None:
 
 
 def add_all(app: App, questions: Iterable[Row], project: Path, *, read: bool) -> None:
-    """Every package as a source, read to the end."""
+    """Add every package as a source and wait until it is indexed."""
     library = app.domains.docs.library
     known = {source.url for source in library.sources()}
     for address in dict.fromkeys(f"{row['ecosystem']}:{row['package']}" for row in questions):
@@ -105,20 +105,20 @@ def add_all(app: App, questions: Iterable[Row], project: Path, *, read: bool) ->
             for source in library.add(NewSource(address, "", project, roots=(project,))).sources:
                 library.crawls.run(source.id)
     if read:
-        meaning = library.crawls.meaning()
-        while meaning and meaning.catch_up(at_most=256):
-            print(f"{library.embedded_counts()} passages are read", file=sys.stderr)
+        semantic_index = library.crawls.semantic_index()
+        while semantic_index and semantic_index.catch_up(at_most=256):
+            print(f"{library.embedded_counts()} passages are embedded", file=sys.stderr)
 
 
 def asked(app: App, row: Row) -> int:
-    """Where the first right result stands; a large number where none does."""
+    """Return the position of the first right result, or 99."""
     request = DocsRequest(row["query"], limit=RESULTS, source=f"{row['ecosystem']}:{row['package']}")
     passages = app.domains.docs.search.search(request).passages
     return next((place for place, passage in enumerate(passages) if is_right(passage, row["targets"])), 99)
 
 
 def is_right(passage: Passage, targets: Sequence[str]) -> bool:
-    """Whether a passage is one of the targets, or shows it."""
+    """Return whether a passage is one of the targets or shows it."""
     trail = passage.section.split(" > ")
     headings = [trail[-1], *re.findall(r"^### (.+)$", passage.text, re.MULTILINE)]
     for target in targets:
@@ -140,7 +140,7 @@ def _squashed(heading: str) -> str:
 
 
 def print_shares(name: str, places: Sequence[int]) -> None:
-    """A line of the table."""
+    """Print a row of the table."""
     shares = " | ".join(f"{sum(place < most for place in places) / len(places):.3f}" for most in (1, 3, RESULTS))
     print(f"| {name} | {len(places)} | {shares} |", flush=True)
 

@@ -1,4 +1,4 @@
-"""Published packages as material: downloaded with pip and unpacked once."""
+"""Published packages for benchmarks, downloaded and unpacked once."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from benchmarks.places import SCRATCH
+from benchmarks.paths import SCRATCH
 
 
 def unpacked(requirement: str) -> Path:
-    """The files of the wheel that `name==version` names; fetched when they are not there yet."""
+    """Return the files of the wheel `name==version`, downloaded on first use."""
     target = SCRATCH / "packages" / requirement.replace("==", "-")
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -31,7 +31,7 @@ def _download(requirement: str, folder: Path) -> None:
 
 
 def unpacked_npm(requirement: str) -> Path:
-    """The files of the npm package that `name@version` names; fetched when they are not there yet."""
+    """Return the files of the npm package `name@version`, downloaded on first use."""
     target = SCRATCH / "packages" / requirement.replace("@", "-")
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Run a command and measure what it and all its children cost."""
+"""Run a command and measure the cost of it and its children."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.places import SCRATCH
+from benchmarks.paths import SCRATCH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,14 +21,14 @@ SAMPLE_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """CPU time of a whole tree of processes, and the most memory that it held at one time."""
+    """CPU time of a process tree, and its peak memory."""
 
     cpu_seconds: float
     peak_bytes: int
 
 
 def measure(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> Cost:
-    """Run a command to its end; it must succeed."""
+    """Run a command to its end; raise an error if it fails."""
     process = subprocess.Popen(
         [str(word) for word in command], stdout=subprocess.DEVNULL, env={**os.environ, **(environment or {})}
     )
@@ -37,7 +37,7 @@ def measure(command: Sequence[str | Path], environment: Mapping[str, str] | None
     sampler = threading.Thread(target=_sample, args=(process.pid, ended, peaks))
     sampler.start()
     _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)  # reaped here, not by Popen
+    process.returncode = os.waitstatus_to_exitcode(status)  # wait4 has reaped it, not Popen
     ended.set()
     sampler.join()
     if process.returncode:
@@ -46,7 +46,7 @@ def measure(command: Sequence[str | Path], environment: Mapping[str, str] | None
 
 
 def cpu_seconds_with_children() -> float:
-    """CPU time of this process and of all its children, those that live included where the system shows them."""
+    """Return the CPU time of this process and its children, including running ones where the system shows them."""
     spent = os.times()
     total = spent.user + spent.system + spent.children_user + spent.children_system
     ticks_per_second = os.sysconf("SC_CLK_TCK")
@@ -57,13 +57,13 @@ def cpu_seconds_with_children() -> float:
 
 
 def children() -> list[Path]:
-    """The children of this process, as the system shows them."""
+    """Return the children of this process."""
     lists = Path("/proc/self/task").glob("*/children")
     return [Path("/proc", child) for path in lists for child in path.read_text().split()]
 
 
 def environment_with(requirement: str) -> Path:
-    """The Python of a virtual environment that has the package; made when it is not there yet."""
+    """Return the Python of a virtual environment with the package, created on first use."""
     folder = SCRATCH / "environments" / re.sub(r"\W+", "-", requirement)
     python = folder / "bin" / "python"
     if not (folder / "done").exists():
@@ -74,7 +74,7 @@ def environment_with(requirement: str) -> Path:
 
 
 def tree(pid: int) -> list[int]:
-    """A process and all below it."""
+    """Return a process and its descendants."""
     found, pending = [], [pid]
     while pending:
         current = pending.pop()
@@ -85,13 +85,13 @@ def tree(pid: int) -> list[int]:
 
 
 def _sample(pid: int, ended: threading.Event, peaks: list[int]) -> None:
-    """Note the greatest sum of memory over the tree of processes below `pid`."""
+    """Record the peak memory of the process tree of `pid`."""
     while not ended.wait(SAMPLE_SECONDS):
         peaks[0] = max(peaks[0], sum(map(_proportional_bytes, tree(pid))))
 
 
 def _proportional_bytes(pid: int) -> int:
-    """Memory of one process; what it shares with others counts in part, so that a sum over them is true."""
+    """Return the proportional memory of a process, which can be added up over processes that share pages."""
     match = re.search(r"^Pss:\s+(\d+) kB", _read(Path(f"/proc/{pid}/smaps_rollup")), re.MULTILINE)
     return int(match[1]) * 1024 if match else 0
 

@@ -1,4 +1,4 @@
-"""Which Python files of a laid-out tree import which, without a graph: modules are found by their paths."""
+"""Imports between the Python files of a tree, without a graph: modules are found by their paths."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-_MOST_NAMESAKES = 3  # a module's name that more files have means none of them
+_MAX_NAMESAKES = 3  # a module name shared by more files is ignored
 
 
 class PythonImports:
-    """Implements `store.graph.FileImports` over files on disk."""
+    """Implementation of `store.graph.FileImports` over files on disk."""
 
     def __init__(self, root: Path, paths: Iterable[str]) -> None:
         self._root = root
@@ -24,7 +24,7 @@ class PythonImports:
             self._by_name[path.rpartition("/")[2]].append(path)
 
     def imports_of(self, paths: Sequence[str]) -> dict[str, set[str]]:
-        """The files that each of some files imports."""
+        """Return the files that each file imports."""
         found = {path: set(self._imported(path)) - {path} for path in paths if path.endswith(".py")}
         return {path: targets for path, targets in found.items() if targets}
 
@@ -46,7 +46,7 @@ class PythonImports:
                     yield from self._files([*module, name.name])
 
     def _files(self, module: Sequence[str]) -> list[str]:
-        """The files of a module; of a name that many files end with, none."""
+        """Return the files of a module; none if many paths end with its name."""
         ends = ["/".join(module) + ".py", "/".join((*module, "__init__.py"))] if module else []
         found = [
             path
@@ -54,4 +54,4 @@ class PythonImports:
             for path in self._by_name.get(end.rpartition("/")[2], ())
             if path == end or path.endswith(f"/{end}")
         ]
-        return found if len(found) <= _MOST_NAMESAKES else []
+        return found if len(found) <= _MAX_NAMESAKES else []

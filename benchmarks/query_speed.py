@@ -1,10 +1,10 @@
-"""CPU time of one search in a warm process, over about 20 thousand and about 200 thousand chunks.
+"""Measure the CPU time of a search in a warm process, over about 20 thousand and about 200 thousand chunks.
 
     python -m benchmarks.query_speed
 
-The repositories are composed of the labelled benchmark's trees and of packages from PyPI; the questions are the
-labelled ones whose answers are among them. Matching, ranking and reading the hits count; checking the disk for changes
-is measured apart, since one check serves all searches of a second.
+The repositories consist of trees of the labelled benchmark and of packages from PyPI; the questions are those of the
+included trees. Matching, ranking and reading the hits are counted; checking the disk for changes is reported
+separately, because one check serves all searches of a second.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchmarks.code_material import Query, lay_out, projects, queries
+from benchmarks.code_dataset import Query, lay_out, projects, queries
 from benchmarks.packages import unpacked
-from benchmarks.places import SCRATCH
+from benchmarks.paths import SCRATCH
 from deltos.domains.code.search import CodeSearch
 from deltos.workspace.watch import Watch
 
@@ -66,20 +66,20 @@ def main() -> None:
 
 
 def medium() -> tuple[Path, list[Query]]:
-    """About 20 thousand chunks in five languages."""
+    """Return about 20 thousand chunks in five languages, with questions."""
     asked = [query for query in queries() if query.set == "labelled" and query.repository in MEDIUM_TREES]
     return compose("medium", {query.repository: query.root for query in asked}), asked
 
 
 def large() -> tuple[Path, list[Query]]:
-    """About 200 thousand chunks: all labelled trees and big packages."""
+    """Return about 200 thousand chunks: all labelled trees and large packages, with questions."""
     asked = [query for query in queries() if query.set == "labelled"]
     parts = {query.repository: query.root for query in asked}
     return compose("large", parts | {name.partition("=")[0]: unpacked(name) for name in PACKAGES}), asked
 
 
 def compose(name: str, parts: dict[str, Path]) -> Path:
-    """One repository out of several; the files are linked where the file system can."""
+    """Create one repository from several; files are hard-linked where possible."""
     target = SCRATCH / name
     for part, source in parts.items():
         if not (target / part).exists():
@@ -95,7 +95,7 @@ def _link(source: str, target: str) -> None:
 
 
 def measure(repository: Path, asked: Iterable[Query]) -> Figures:
-    """Index, ask everything once to warm up, then ask again and measure."""
+    """Index, run all queries once to warm up, and measure a second run."""
     index = projects().at(repository)
     index.index()
     search = CodeSearch(index.store, index.project.root)
@@ -118,7 +118,7 @@ def measure(repository: Path, asked: Iterable[Query]) -> Figures:
 
 
 def point(values: list[float], share: float) -> float:
-    """The value below which this share of the values lies."""
+    """Return a quantile."""
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
 

@@ -1,6 +1,8 @@
-"""The ways by which a text reaches the disk: remembered, imported (from Deltos, other memories, sessions of agents), in
-every event of every agent's hooks, as arguments in the ring of the last calls. Each puts a text where it would stand;
-knows nothing of secrets."""
+"""All channels through which text reaches the disk: remember, imports, events of every hook, and the log of recent
+calls.
+
+Each channel puts a text at its place in an event or file, and does not depend on the rules for secrets.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,12 @@ Payload = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """One way in. `cuts` are the lengths after which what came this way is shortened, negative ones counted from its
-    end; `takes_lines` whether a text may have several lines there; `short` means a name or a path, where only a value
-    by itself is put."""
+    """One channel into the data folder.
+
+    `cuts` are the lengths after which text of this channel is truncated, negative ones counted from its end;
+    `takes_lines` is whether the text may have several lines; `short` marks a name or a path, which only takes bare
+    values.
+    """
 
     name: str
     send: Callable[[Memory, Path, str, str], None]
@@ -48,7 +53,7 @@ class Channel:
 
 
 def all_channels() -> tuple[Channel, ...]:
-    """Every channel, in the order of the table."""
+    """Return every channel, in the order of the table."""
     return (*_own_channels(), *_hook_channels(), *_session_channels(), *_foreign_channels(), *_call_channels())
 
 
@@ -105,7 +110,7 @@ def _hook(name: str, event: str, payload: Callable[[str, str], Payload], **optio
 
 
 def _ran(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
-    """A command that failed, with the text in its output."""
+    """Return an event of a failed command with the text in its output."""
     return lambda marker, text: {
         "tool_name": tool,
         "tool_input": {"command": f"release-{marker} --all"},
@@ -115,7 +120,7 @@ def _ran(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
 
 
 def _command(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
-    """A command that failed, with the text in the command."""
+    """Return an event of a failed command with the text in the command."""
     return lambda marker, text: {
         "tool_name": tool,
         "tool_input": {"command": f"release-{marker} && {text}"},
@@ -125,7 +130,7 @@ def _command(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
 
 
 def _without_ends(text: str) -> str:
-    """What a text was before its first and last line came: a diff shows only those, or only the others."""
+    """Return a text without its first and last line, as in a diff that adds or removes those."""
     return "\n".join(text.split("\n")[1:-1])
 
 
@@ -197,10 +202,10 @@ def _copilot() -> tuple[Channel, ...]:
 
 
 def _copilot_stop(memory: Memory, root: Path, marker: str, text: str) -> None:
-    """The hook tells where the session lies; what was said last stands there."""
-    said = {"content": f"We decided for {marker} to go with {text}"}
+    """Send a stop event that names a session file with the text in its last message."""
+    data = {"content": f"We decided for {marker} to go with {text}"}
     file = root / "events.jsonl"
-    file.write_text(json.dumps({"parentId": "a", "type": "assistant.message", "data": said}) + "\n", "utf-8")
+    file.write_text(json.dumps({"parentId": "a", "type": "assistant.message", "data": data}) + "\n", "utf-8")
     fields = {"cwd": str(root), "sessionId": f"s-{marker}", "transcriptPath": str(file)}
     capture(memory, "agentStop", json.dumps(fields).encode(), folder=root, identify=lambda _: "p")
 
@@ -222,7 +227,7 @@ def _opencode() -> tuple[Channel, ...]:
     def prompted(marker: str, text: str) -> Payload:
         return {"sessionID": "o", "prompt": f"Note {marker} always\n{text}"}
 
-    def said(marker: str, text: str) -> Payload:
+    def completed(marker: str, text: str) -> Payload:
         return {"sessionID": "o", **_answer("text")(marker, text)}
 
     return (
@@ -230,7 +235,7 @@ def _opencode() -> tuple[Channel, ...]:
         _hook("opencode tool.execute.after edit", "tool.execute.after", edited, cuts=(160,)),
         _hook("opencode tool.execute.after write", "tool.execute.after", wrote, cuts=(160, 16_000, -16_000)),
         _hook("opencode chat.message", "chat.message", prompted, cuts=(1_500, 16_000, -16_000)),
-        _hook("opencode experimental.text.complete", "experimental.text.complete", said, takes_lines=False),
+        _hook("opencode experimental.text.complete", "experimental.text.complete", completed, takes_lines=False),
         _hook("opencode chat.message: session", "chat.message", _session_of_opencode, short=True),
     )
 
@@ -240,7 +245,7 @@ def _session_of_opencode(marker: str, text: str) -> Payload:
 
 
 def _session_channels() -> tuple[Channel, ...]:
-    """Session files that agents left, as `deltos memory mine` takes them in."""
+    """Return channels for session files of agents, as read by `deltos memory mine`."""
     time = {"timestamp": "2026-03-02T09:00:00.000Z"}
 
     def claude(root: Path, marker: str, text: str) -> list[Payload]:
@@ -250,12 +255,12 @@ def _session_channels() -> tuple[Channel, ...]:
 
     def codex(root: Path, marker: str, text: str) -> list[Payload]:
         meta = {"id": marker, "cwd": str(root), "originator": "codex_cli_rs", "timestamp": time["timestamp"]}
-        said = {"type": "user_message", "message": f"Note {marker} always\n{text}"}
-        asked = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": said["message"]}]}
+        message = {"type": "user_message", "message": f"Note {marker} always\n{text}"}
+        asked = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": message["message"]}]}
         return [
             {**time, "type": "session_meta", "payload": meta},
             {**time, "type": "response_item", "payload": asked},
-            {**time, "type": "event_msg", "payload": said},
+            {**time, "type": "event_msg", "payload": message},
         ]
 
     def copilot(root: Path, marker: str, text: str) -> list[Payload]:
@@ -285,7 +290,7 @@ def _session_channels() -> tuple[Channel, ...]:
 
 
 def _foreign_channels() -> tuple[Channel, ...]:
-    """Files of other memories, as `deltos memory import` takes them in."""
+    """Return channels for files of other memory servers, as read by `deltos memory import`."""
 
     def taken(memory: Memory, path: Path) -> None:
         lines = path.read_text("utf-8").splitlines() if path.is_file() else ()
@@ -325,7 +330,7 @@ def _foreign_channels() -> tuple[Channel, ...]:
 
 
 def _call_channels() -> tuple[Channel, ...]:
-    """The ring of the last calls: every call of a tool is noted there with its arguments."""
+    """Return channels for the log of recent calls, which records every tool call with its arguments."""
 
     @lru_cache
     def log(ring: Path) -> CallLog:
@@ -333,9 +338,11 @@ def _call_channels() -> tuple[Channel, ...]:
 
     def call(root: Path, marker: str, arguments: Payload, client: str = "client") -> None:
         number = int(marker.removeprefix("marker").removesuffix("x"))
-        ring = root.parent / "home" / f"ring{number // MAX_CALLS}"  # so that none is pushed out unseen
+        ring = (
+            root.parent / "home" / f"ring{number // MAX_CALLS}"
+        )  # so that no call drops out of the log before it is read
         log(ring).note(CallNote("remember", client, arguments, 0.1, 10, 10, is_error=False))
-        log(ring).newest(1)  # waits until it is written
+        log(ring).newest(1)  # wait until it is written
 
     def argument(_: Memory, root: Path, marker: str, text: str) -> None:
         call(root, marker, {"text": f"{marker} {text}"})
@@ -354,7 +361,7 @@ def _call_channels() -> tuple[Channel, ...]:
 
 
 def _talk() -> tuple[Channel, ...]:
-    """Questions, plans, pull requests, and answers that are bare or JSON inside a text."""
+    """Return channels for questions, plans, pull requests, and answers as plain text or as JSON in a string."""
 
     def chosen(marker: str, text: str) -> Payload:
         question = f"What about {marker}?"
@@ -439,7 +446,7 @@ def _codex() -> tuple[Channel, ...]:
 def _gemini() -> tuple[Channel, ...]:
     time = {"timestamp": "2025-05-05T10:00:00Z"}
 
-    def said(marker: str, text: str) -> Payload:
+    def ran(marker: str, text: str) -> Payload:
         answer = {"llmContent": f"Exit Code: 1\nerror: boom {marker}\n{text}", "returnDisplay": text, "error": "boom"}
         return {
             "tool_name": "run_shell_command",
@@ -458,7 +465,7 @@ def _gemini() -> tuple[Channel, ...]:
             lambda m, t: {**_answer("prompt_response")(m, t), **time},
             takes_lines=False,
         ),
-        _hook("gemini AfterTool run_shell_command", "AfterTool", said, cuts=(160, 1_200)),
+        _hook("gemini AfterTool run_shell_command", "AfterTool", ran, cuts=(160, 1_200)),
         _hook("gemini AfterTool replace", "AfterTool", _edit("replace", **time), cuts=(160,)),
         _hook("gemini AfterTool write_file", "AfterTool", _written("write_file", "content", **time), cuts=(160,)),
         _hook("gemini AfterTool web_fetch", "AfterTool", _fetched("web_fetch", "prompt", **time), cuts=(1_200,)),

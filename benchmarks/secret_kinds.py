@@ -1,7 +1,7 @@
-"""The kinds of secret that are generated, and the texts they are met in: configuration, commands, code, logs, prose.
+"""Kinds of generated secrets, and their contexts: configuration, commands, code, logs, prose.
 
-Written from vendors' documentation before the rules were; every third kind is kept apart and not looked at while
-rules are tuned (`unseen`), except those that the request for this benchmark named (`named`).
+Written from vendors' documentation before the rules. Every third kind is held out while rules are tuned
+(`unseen_names`), except for kinds that users requested (`named`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from benchmarks.secret_values import formatted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# How a value is met: recognisable by itself, only beside its name, as a password, or only in texts of its own.
+# Where a value appears: recognisable anywhere, only next to its name, as a password, or only in its own contexts.
 Style = Literal["prefixed", "keyed", "password", "own"]
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of secret: how one value is made, what configuration calls it, and its own texts with `{}` for it."""
+    """A kind of secret: generator, name in configuration, and its own contexts with `{}` for the value."""
 
     name: str
     style: Style
@@ -34,7 +34,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A text with a secret in it: its value, and which parts of that nobody may read later."""
+    """A text with a secret: the value, and the parts of it that must not be stored."""
 
     kind: str
     context: str
@@ -55,7 +55,7 @@ def _own(name: str, make: Callable[[Random], str] | str, *texts: str, named: boo
     return Kind(name, "own", formatted(make) if isinstance(make, str) else make, "", texts, named)
 
 
-# What is recognisable anywhere: prefixes that vendors chose so that scanners find them.
+# Recognisable anywhere, by prefixes that vendors chose for scanners.
 _PREFIXED = (
     _prefixed("adafruit io", "aio_{A28}", "ADAFRUIT_IO_KEY"),
     _prefixed("age secret key", "AGE-SECRET-KEY-1{B58}", "AGE_SECRET_KEY", "# public key: age1abc\n{}"),
@@ -240,7 +240,7 @@ _PREFIXED = (
     _prefixed("yandex cloud token", "y0_{u55}", "YC_TOKEN"),
 )
 
-# What only its name gives away.
+# Recognisable only by a name.
 _KEYED = (
     _keyed("amplitude key", "{h32}", "AMPLITUDE_SECRET_KEY"),
     _keyed("auth0 client secret", "{u64}", "AUTH0_CLIENT_SECRET"),
@@ -289,7 +289,7 @@ _KEYED = (
     ),
 )
 
-# Passwords, as configuration and prose name them.
+# Passwords, by their names in configuration and prose.
 _PASSWORDS = (
     Kind("database password", "password", values.password, "DB_PASSWORD"),
     Kind("admin password", "password", values.password, "ADMIN_PASSWORD"),
@@ -315,7 +315,7 @@ _PASSWORDS = (
 
 _PEM_IN_JSON = '{{"type": "service_account", "private_key": "{}", "client_email": "a@b.iam.gserviceaccount.com"}}'
 
-# What is met in texts of its own only.
+# Kinds that appear only in their own contexts.
 _OWN = (
     _own(
         "rsa private key",
@@ -893,8 +893,8 @@ _OWN = (
     ),
 )
 
-# How configuration, commands, code, logs and prose write a value beside its name.
-_BESIDE_ITS_NAME = (
+# Contexts of a value with its name: configuration, commands, code, logs and prose.
+_CONTEXTS_WITH_NAME = (
     ("env file", "{NAME}={v}"),
     ("env file, quoted", '{NAME}="{v}"'),
     ("export", "export {NAME}='{v}' && ./deploy.sh"),
@@ -931,8 +931,8 @@ _BESIDE_ITS_NAME = (
     ("prose, is", "{NAME} is {v}"),
     ("escaped json", '"{{\\"{name}\\": \\"{v}\\"}}"'),
 )
-# How a value is met that a reader recognises without a name.
-_BY_ITSELF = (
+# Contexts of a value without a name.
+_CONTEXTS_WITHOUT_NAME = (
     ("prose", "Use {v} for the deploy, please."),
     ("prose, end", "The upload needs {v}."),
     ("log line", "2025-03-04T10:12:13Z WARN auth: rejected {v}: expired"),
@@ -948,24 +948,24 @@ _BY_ITSELF = (
 )
 
 
-# Kept apart at first, looked at after they were measured: of 1,800 texts of all 60 such kinds 15 were not found then.
-_LOOKED_AT = frozenset(
+# Held out until the first measurement, which missed 15 of 1,800 texts of all 60 such kinds.
+_OPENED = frozenset(
     ["braintree token", "credentials in prose", "firebase messaging key", "smtp password", "escaped json"]
 )
 
 
 def all_kinds() -> tuple[Kind, ...]:
-    """Every kind, in a fixed order."""
+    """Return every kind, in a fixed order."""
     return (*_PREFIXED, *_KEYED, *_PASSWORDS, *_OWN)
 
 
 def unseen_names() -> frozenset[str]:
-    """The kinds kept apart while rules are tuned: every third of those that nobody named, until one was looked at."""
-    return frozenset(kind.name for kind in [kind for kind in all_kinds() if not kind.named][2::3]) - _LOOKED_AT
+    """Return the held-out kinds: every third kind that was not requested, without the opened ones."""
+    return frozenset(kind.name for kind in [kind for kind in all_kinds() if not kind.named][2::3]) - _OPENED
 
 
 def written(*, per_kind: int, seed: int = 13) -> Iterator[Written]:
-    """So many texts of every kind, each in another context as far as there are enough."""
+    """Yield texts of every kind, in different contexts as far as possible."""
     for kind in all_kinds():
         random = Random(f"{seed} {kind.name}")
         contexts = contexts_of(kind)
@@ -976,22 +976,24 @@ def written(*, per_kind: int, seed: int = 13) -> Iterator[Written]:
 
 
 def write(kind: Kind, context: str, template: str, random: Random) -> Written:
-    """One value of a kind in one context."""
+    """Return one value of a kind in one context."""
     value = kind.make(random)
     text = template.format(value, v=value, **_names(kind.name_in_files))
     return Written(kind.name, context, text, value, _hidden_parts(value))
 
 
 def contexts_of(kind: Kind) -> list[tuple[str, str]]:
-    """The contexts of a kind: their names and templates."""
+    """Return the names and templates of the contexts of a kind."""
     own = [(f"own {number}", text) for number, text in enumerate(kind.texts)]
-    beside = list(_BESIDE_ITS_NAME) if kind.style != "own" else []
-    alone = [*_BY_ITSELF] if kind.style == "prefixed" else []
-    return [*own, *beside, *alone]
+    with_name = list(_CONTEXTS_WITH_NAME) if kind.style != "own" else []
+    without_name = [*_CONTEXTS_WITHOUT_NAME] if kind.style == "prefixed" else []
+    return [*own, *with_name, *without_name]
 
 
 def _hidden_parts(value: str) -> tuple[str, ...]:
-    """What may not be left: each line of the value that is not a PEM's first or last, and of a webhook its own part."""
+    """Return the secret parts of a value: its lines without PEM boundaries; of a webhook the part after the public
+    path.
+    """
     for public in ("/services/", "/webhooks/", "/webhookb2/", "AGE-SECRET-KEY-1"):
         value = value.rpartition(public)[2]
     lines = [line.lstrip("+") for line in value.replace("\\n", "\n").splitlines()]

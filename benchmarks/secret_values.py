@@ -1,5 +1,7 @@
-"""Makes random secrets in the formats that vendors document. Knows nothing of the rules that look for them; which kinds
-there are and where they are met stands in secret_kinds.py."""
+"""Random secrets in the formats that vendors document; independent of the rules that find them.
+
+secret_kinds.py has the kinds and their contexts.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +33,14 @@ _ALPHABETS = {
     "B": "qpzry9x8gf2tvdw0s3jn54khce6mua7l".upper(),
     "k": "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
 }
-# What WordPress draws its salts from, without the signs that would end a PHP string.
+# Alphabet of WordPress salts, without the characters that end a PHP string.
 PRINTABLE = string.ascii_letters + string.digits + "!@#$%^&*()-_ []{}<>~`+=,.;:/?|"
 _BIP39 = Path(deltos.domains.memory.secrets.__file__).with_name("seed_words.txt")
 _FIELD = re.compile(r"\{(uuid|[AlU2hHdbuwBk])(\d*)\}")
 
 
 def formatted(pattern: str) -> Callable[[Random], str]:
-    """Makes values such as `ghp_{A36}`: 36 letters or digits after a prefix."""
+    """Return a generator for a pattern such as `ghp_{A36}`: 36 letters or digits after a prefix."""
 
     def make(random: Random) -> str:
         return _FIELD.sub(lambda field: _field(random, field[1], field[2]), pattern)
@@ -47,7 +49,7 @@ def formatted(pattern: str) -> Callable[[Random], str]:
 
 
 def characters(random: Random, alphabet: str, count: int) -> str:
-    """Random characters of one of the alphabets above."""
+    """Return random characters of an alphabet."""
     return "".join(random.choices(_ALPHABETS[alphabet], k=count))
 
 
@@ -62,7 +64,7 @@ _WORDS = """marigold swordfish gadget falcon bramble winter saffron pumpkin harb
 
 
 def password(random: Random) -> str:
-    """What people choose: a word with digits and signs, several words, or what a manager made."""
+    """Return a typical password: a word with digits and signs, several words, or a generated one."""
     word, other = random.sample(_WORDS, 2)
     digits = characters(random, "d", random.randint(2, 4))
     return random.choice(
@@ -78,18 +80,18 @@ def password(random: Random) -> str:
 
 
 def url_password(random: Random) -> str:
-    """A password as it stands in an address: no `/`, `?` or `#`, at times escaped."""
+    """Return a password for a URL: no `/`, `?` or `#`, sometimes percent-encoded."""
     value = re.sub(r"[#%^+~*!/]", "", password(random))
     return random.choice((value, value + "%21", value[:4] + "%40" + value[4:]))
 
 
 def word(random: Random) -> str:
-    """A password that is a plain word."""
+    """Return a password that is a plain word."""
     return random.choice(_WORDS)
 
 
 def base64_of(random: Random, size: int) -> str:
-    """So many random bytes in base64."""
+    """Return the given number of random bytes in base64."""
     return base64.b64encode(random.randbytes(size)).decode("ascii")
 
 
@@ -99,7 +101,7 @@ def _segment(value: Mapping[str, object] | bytes) -> str:
 
 
 def jwt(random: Random) -> str:
-    """A signed JSON Web Token (RFC 7519)."""
+    """Return a signed JSON Web Token (RFC 7519)."""
     head = _segment({"alg": "HS256", "typ": "JWT"})
     body = _segment({"sub": characters(random, "d", 10), "name": random.choice(_WORDS), "iat": random.randrange(10**9)})
     return f"{head}.{body}.{_segment(random.randbytes(32))}"
@@ -110,7 +112,7 @@ def _lines(text: str, width: int) -> str:
 
 
 def armoured(label: str, size: int, *, width: int = 64, head: str = "") -> Callable[[Random], str]:
-    """A key between BEGIN and END lines (RFC 7468, RFC 4880)."""
+    """Return a generator for a key between BEGIN and END lines (RFC 7468, RFC 4880)."""
 
     def make(random: Random) -> str:
         body = _lines(head + base64_of(random, size), width)
@@ -120,47 +122,47 @@ def armoured(label: str, size: int, *, width: int = 64, head: str = "") -> Calla
 
 
 def pgp_key(random: Random) -> str:
-    """An exported OpenPGP private key with its checksum line."""
+    """Return an exported OpenPGP private key with its checksum line."""
     label = "PGP PRIVATE KEY BLOCK"
     body = _lines(base64_of(random, 700), 64)
     return f"-----BEGIN {label}-----\n\n{body}\n={base64_of(random, 3)}\n-----END {label}-----"
 
 
 def putty_key(random: Random) -> str:
-    """The private part of PuTTY's file format 3."""
+    """Return the private part of PuTTY's file format 3."""
     return f"Private-Lines: 14\n{_lines(base64_of(random, 600), 64)}\nPrivate-MAC: {characters(random, 'h', 64)}"
 
 
 def saml(random: Random) -> str:
-    """A SAML response as a browser posts it."""
+    """Return a SAML response as posted by a browser."""
     xml = f'<samlp:Response ID="_{characters(random, "h", 32)}"><ds:SignatureValue>{base64_of(random, 128)}'
     return base64.b64encode(xml.encode()).decode("ascii")
 
 
 def docker_auth(random: Random) -> str:
-    """User and password as Docker keeps them."""
+    """Return a user and password as stored by Docker."""
     return base64.b64encode(f"{random.choice(_WORDS)}:{password(random)}".encode()).decode("ascii")
 
 
 def telegram(random: Random) -> str:
-    """A Telegram bot token: the bot's number and 35 characters."""
+    """Return a Telegram bot token: the number of the bot and 35 characters."""
     return f"{characters(random, 'd', 10)}:AA{characters(random, 'u', 33)}"
 
 
 def discord(random: Random) -> str:
-    """A Discord bot token: the bot's number in base64, a time and a code."""
+    """Return a Discord bot token: the number of the bot in base64, a time and a code."""
     number = base64.b64encode(characters(random, "d", 18).encode()).decode("ascii").rstrip("=")
     return f"{number}.{characters(random, 'u', 6)}.{characters(random, 'u', 38)}"
 
 
 def bcrypt(random: Random) -> str:
-    """A bcrypt hash in modular crypt format."""
+    """Return a bcrypt hash in modular crypt format."""
     salted = "".join(random.choices("./" + _ALPHABETS["A"], k=53))
     return f"$2{random.choice('aby')}${random.choice(('10', '12'))}${salted}"
 
 
 def crypt_hash(name: str, salt: int, size: int, options: str = "") -> Callable[[Random], str]:
-    """A hash of crypt(3): `$6$salt$hash`."""
+    """Return a generator for a hash of crypt(3): `$6$salt$hash`."""
 
     def make(random: Random) -> str:
         letters = "./" + _ALPHABETS["A"]
@@ -170,30 +172,30 @@ def crypt_hash(name: str, salt: int, size: int, options: str = "") -> Callable[[
 
 
 def argon2(random: Random) -> str:
-    """An encoded Argon2 hash."""
+    """Return an encoded Argon2 hash."""
     salt, digest = base64_of(random, 16).rstrip("="), base64_of(random, 32).rstrip("=")
     return f"$argon2id$v=19$m=65536,t=3,p=4${salt}${digest}"
 
 
 def django_hash(random: Random) -> str:
-    """A password hash as Django stores it."""
+    """Return a password hash as stored by Django."""
     return f"pbkdf2_sha256$600000${characters(random, 'A', 22)}${base64_of(random, 32)}"
 
 
 def scrypt(random: Random) -> str:
-    """A scrypt hash as passlib and Werkzeug write it."""
+    """Return a scrypt hash in the format of passlib and Werkzeug."""
     if random.random() < 0.5:
         return f"scrypt:32768:8:1${characters(random, 'A', 16)}${characters(random, 'h', 128)}"
     return f"$scrypt$ln=16,r=8,p=1${base64_of(random, 16).rstrip('=')}${base64_of(random, 32).rstrip('=')}"
 
 
 def bip39_words() -> tuple[str, ...]:
-    """The English list of BIP-39."""
+    """Return the English word list of BIP-39."""
     return tuple(_BIP39.read_text("ascii").split())
 
 
 def mnemonic(count: int, words: Sequence[str]) -> Callable[[Random], str]:
-    """A BIP-39 phrase of so many words, with a checksum that holds."""
+    """Return a generator for a BIP-39 phrase with a valid checksum."""
 
     def make(random: Random) -> str:
         entropy_bits = count * 32 // 3
@@ -206,22 +208,22 @@ def mnemonic(count: int, words: Sequence[str]) -> Callable[[Random], str]:
 
 
 def openai_old(random: Random) -> str:
-    """An OpenAI key with its mark in the middle."""
+    """Return an OpenAI key of the older format, with its marker in the middle."""
     return f"sk-{characters(random, 'A', 20)}T3BlbkFJ{characters(random, 'A', 20)}"
 
 
 def sentry_org(random: Random) -> str:
-    """A Sentry organisation token: JSON in base64 and a code."""
+    """Return a Sentry organisation token: JSON in base64 and a code."""
     payload = {"iat": random.randrange(10**9), "url": "https://sentry.io", "region_url": "https://us.sentry.io"}
     return f"sntrys_{base64.b64encode(json.dumps(payload).encode()).decode()}_{characters(random, 'b', 43)}"
 
 
 def one_password(random: Random) -> str:
-    """A 1Password service account token."""
+    """Return a 1Password service account token."""
     return "ops_" + _segment({"signInAddress": "my.1password.com", "secret": characters(random, "A", 180)})
 
 
 def grafana_cloud(random: Random) -> str:
-    """A Grafana Cloud access policy token."""
+    """Return a Grafana Cloud access policy token."""
     value = {"o": characters(random, "d", 6), "n": "stack-api", "k": characters(random, "A", 24), "m": {"r": "eu"}}
     return "glc_" + base64.b64encode(json.dumps(value).encode()).decode("ascii")

@@ -1,7 +1,9 @@
-"""semble with words only: its BM25 and its ranking, without the model. Runs in an environment that has semble.
+"""Run semble without its model: BM25 and its ranking. Needs an environment with semble.
 
-python semble_words.py index FOLDER
-python semble_words.py search FOLDER < questions    (one per line; answers with a JSON list of paths per line)
+    python semble_words.py index FOLDER
+    python semble_words.py search FOLDER < questions
+
+Reads one question per line and prints a JSON list of paths per line.
 """
 
 from __future__ import annotations
@@ -19,17 +21,17 @@ TOP = 10
 
 
 class NoModel:
-    """Stands where semble expects a model: every text has the same vector, which costs nothing."""
+    """Model without cost: every text has the same vector."""
 
     dim = 1
 
     def encode(self, texts: list[str], **_options: object) -> np.ndarray[Any, np.dtype[np.float32]]:
-        """One vector for each text."""
+        """Return one constant vector per text."""
         return np.ones((len(texts), self.dim), np.float32)
 
 
 def main() -> None:
-    """Build an index in memory; then answer what is asked."""
+    """Build an index in memory, then answer the questions."""
     action, folder = sys.argv[1], Path(sys.argv[2]).resolve()
     words, vectors, chunks, _ = create_index_from_path(folder, NoModel(), display_root=folder)
     if action == "search":

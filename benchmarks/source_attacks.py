@@ -1,11 +1,11 @@
-"""Doubling attacks on the readers of source code: does the time to parse and extract a file grow with its size?
+"""Run doubling attacks on the parsers of source code, to find time that grows faster than file size.
 
     python -m benchmarks.source_attacks [--all] [--kb KB] [LANGUAGE …] [=ATTACK …]
 
-Each attack is one construct repeated or nested until the file has KB, 2 × KB and 4 × KB kilobytes (128 by default). The
-table shows the CPU time of parsing and of each indexer's extraction at the largest size, and by which factor each grew
-over the last doubling: 2 is linear, 4 is quadratic. Without `--all` only what looks superlinear, fails, or takes more
-than 50 ms per KB is shown. The exit status is 1 when there is such a row.
+Each attack repeats or nests one construct up to KB, 2 × KB and 4 × KB kilobytes (128 by default). The table shows the
+CPU time of parsing and of each indexer's extraction at the largest size, and the growth over the last doubling: 2 is
+linear, 4 is quadratic. Without `--all` only attacks that look superlinear, fail, or take more than 50 ms per KB are
+shown. The exit status is 1 if there are any.
 """
 
 from __future__ import annotations
@@ -714,21 +714,21 @@ SHARED = {
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """CPU seconds of each stage, or what was raised."""
+    """CPU seconds of each stage, or the raised error."""
 
     stages: dict[str, float]
     failure: str = ""
 
 
 class TookTooLong(Exception):
-    """A stage ran past the limit."""
+    """A stage exceeded the limit."""
 
 
 def main() -> int:
-    """Print what grows faster than its input; 1 when something does."""
+    """Print attacks whose time grows faster than their size; return 1 if there are any."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", metavar="LANGUAGE|=ATTACK")
-    parser.add_argument("--all", action="store_true", help="also show what is linear")
+    parser.add_argument("--all", action="store_true", help="also show linear attacks")
     parser.add_argument("--kb", type=int, default=128, help="size of the smallest of three files")
     chosen = parser.parse_args()
     self_test()
@@ -750,7 +750,7 @@ def main() -> int:
 
 
 def attacks(row: Language) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The attacks on a language, by name."""
+    """Yield the attacks on a language with their names."""
     for group in (EVERYWHERE, *SHARED.get(row.name, ()), SPECIFIC.get(row.name, {})):
         prefix = "any: " if group is EVERYWHERE else ""
         yield from ((f"{prefix}{name}", parts) for name, parts in group.items())
@@ -758,7 +758,7 @@ def attacks(row: Language) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def source(parts: tuple[str, ...], size: int) -> bytes:
-    """A file of about `size` bytes that repeats what an attack repeats."""
+    """Return a file of about `size` bytes that repeats the parts of an attack."""
     before, repeated, middle, closing, after = (*parts, "", "", "")[:5]
     if "INDENT" in repeated:
         return _indented(before, repeated, middle, size)
@@ -787,14 +787,14 @@ def _with_number(text: str, number: int) -> str:
 
 
 def _indented(before: str, repeated: str, middle: str, size: int) -> bytes:
-    """Blocks nested one column deeper each."""
+    """Nest blocks, each one column deeper."""
     depth = int((2 * size) ** 0.5)
     lines = [_with_number(repeated, level).replace("INDENT", " " * level) for level in range(depth)]
     return (before + "".join(lines) + middle.replace("INDENT", " " * depth)).encode()
 
 
 def _report(row: Language, attack: str, parts: tuple[str, ...], size: int, *, show_all: bool) -> bool:
-    """Show one attack where something is wrong with it; whether it is."""
+    """Print an attack that fails or is too slow; return whether it is."""
     for factor in (1, 4):
         data = source(parts, size * factor)
         now = timing(row, data)
@@ -803,7 +803,7 @@ def _report(row: Language, attack: str, parts: tuple[str, ...], size: int, *, sh
     half = timing(row, source(parts, size * 2))
     growth = _growth(half, now)
     verdict = _verdict(now, growth, len(data))
-    if verdict and not now.failure:  # a machine that is busy slows single runs: look again
+    if verdict and not now.failure:  # repeat, because other load slows single runs
         half, now = (_best(old, timing(row, source(parts, size * n))) for old, n in ((half, 2), (now, 4)))
         growth = _growth(half, now)
         verdict = _verdict(now, growth, len(data))
@@ -839,7 +839,7 @@ def timing(row: Language, data: bytes) -> Timing:
         file = ParsedFile(f"src/attack{row.extensions[0]}", data, row, tree)
         for indexer in (CodeIndexer(), GraphIndexer()):
             _timed(stages, indexer.name, lambda indexer=indexer: indexer.extract(file))  # type: ignore[misc]
-    except Exception as exc:  # noqa: BLE001 (whatever is raised is the finding)
+    except Exception as exc:  # noqa: BLE001 (any exception is a finding)
         return Timing(stages, f"{type(exc).__name__}: {str(exc)[:60]}{_place(exc)}")
     return Timing(stages)
 

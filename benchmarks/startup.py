@@ -1,8 +1,8 @@
-"""How soon a server answers `initialize` and `tools/list`, from process start, beside npm's memory server.
+"""Measure the time from process start to the answers of `initialize` and `tools/list`, next to npm's memory server.
 
     python benchmarks/startup.py [--runs N] [--command "deltos mcp"]
 
-Prints a Markdown table. npm installs the peer into a temporary folder; without npm its row is left out.
+Prints a Markdown table. npm installs the other server into a temporary folder; without npm its row is left out.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ INITIALIZE = {
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When an answer was there, counted from the start of the process."""
+    """Time of an answer since the start of the process."""
 
     wall_ms: float
     cpu_ms: float
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def install_peer(folder: Path) -> list[str]:
-    """The command of the peer, installed below `folder`; empty when there is no npm."""
+    """Install the other server below `folder`; return its command, or nothing without npm."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if not node or not npm:
         return []
@@ -72,7 +72,7 @@ def install_peer(folder: Path) -> list[str]:
 
 
 def measure(commands: dict[str, list[str]], environ: dict[str, str], count: int) -> dict[str, list[Run]]:
-    """`count` runs of each, in turns so that a busy moment hits all alike, after one to warm the caches."""
+    """Run each command `count` times, alternating so that load affects all alike, after a warm-up run."""
     runs: dict[str, list[Run]] = {name: [] for name in commands}
     for _ in range(count + 1):
         for name, command in commands.items():
@@ -114,7 +114,7 @@ def await_answer(process: subprocess.Popen[bytes], request_id: int, start: float
 
 
 def cpu_ms(pid: int) -> float:
-    """CPU time of all threads of a process so far; not a number where the system does not tell."""
+    """Return the CPU time of all threads of a process so far; NaN where the system does not provide it."""
     threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
     nanoseconds = [int(thread.read_text().split()[0]) for thread in threads]
     return sum(nanoseconds) / 1e6 if nanoseconds else float("nan")

@@ -1,14 +1,14 @@
-"""A team's servers under load: two of them over one PostgreSQL, many repositories, people who think between questions.
+"""Measure a team installation under load: two servers over one PostgreSQL, many repositories, users with think time.
 
     python -m benchmarks.team --database URL [--read URL …] --roots FILE [--clients N …] [--seconds S] [--record FILE]
     python -m benchmarks.team --plot FILE --to FILE.svg
 
-`--roots` names the folders of projects that are indexed in the database, one a line. A person opens a session at one
-of two real servers and asks about one repository after another, five seconds on average between an answer and the
-next question: a name that one file alone defines (search_code, find_references), or words of a chunk's documentation
-(search_code, search). An answer without the file that has it counts as missed, an answer that is none as an error.
-CPU is that of servers and database, standbys (`--read`) included, for one answer. Load is how many processes of the
-whole machine wanted to run meanwhile. `--record` adds a line of JSON to a file, from which `--plot` draws the curve.
+`--roots` lists the folders of projects that are indexed in the database, one per line. A user opens a session at one of
+two real servers and queries one repository after another, five seconds on average after each answer: a name that only
+one file defines (search_code, find_references), or words of a chunk's documentation (search_code, search). An answer
+without the right file counts as missed. CPU is that of servers and database, standbys (`--read`) included, per answer.
+Load is the average number of runnable processes of the machine. `--record` appends a line of JSON to a file, which
+`--plot` draws.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 SERVERS = 2
 THINK_SECONDS = 5.0
 QUESTIONS_PER_PROJECT = 12
-WORDS = (4, 8)  # of a question made of documentation
+WORDS = (4, 8)  # of a question from documentation
 TOOLS = ("search_code", "find_references", "search")
 SEED = 20
 
 
 class Question(NamedTuple):
-    """What is asked of which repository, and the file that the answer must name."""
+    """A question about a repository, and the file that the answer must name."""
 
     tool: str
     arguments: dict[str, Any]
@@ -55,7 +55,7 @@ class Question(NamedTuple):
 
 @dataclass(slots=True)
 class Answers:
-    """What all clients saw."""
+    """Measurements of all clients."""
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     missed: Counter[str] = field(default_factory=Counter)
@@ -64,17 +64,17 @@ class Answers:
 
     @property
     def load_average(self) -> float:
-        """How many processes of the machine wanted to run, on average."""
+        """Average number of runnable processes of the machine."""
         return statistics.fmean(self.loads) if self.loads else 0.0
 
     @property
     def count(self) -> int:
-        """All answers."""
+        """Number of answers."""
         return sum(map(len, self.seconds.values()))
 
 
 class Size(NamedTuple):
-    """How much the database keeps."""
+    """Amount of data in the database."""
 
     projects: int
     chunks: int
@@ -83,10 +83,10 @@ class Size(NamedTuple):
 
 
 def main() -> int:
-    """Print a table; 1 where a question was answered by an error."""
+    """Print a table; return 1 if a query failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--database")
-    parser.add_argument("--read", nargs="+", default=[], help="standbys that searches are read from")
+    parser.add_argument("--read", nargs="+", default=[], help="standbys that serve searches")
     parser.add_argument("--roots", type=Path)
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 20, 200])
     parser.add_argument("--seconds", type=float, default=60.0)
@@ -122,7 +122,7 @@ def main() -> int:
 
 
 def size_of(connection: psycopg.Connection[Any]) -> Size:
-    """What is kept at this moment."""
+    """Return the current amount of data."""
     row = connection.execute(
         "SELECT (SELECT count(*) FROM project), (SELECT count(*) FROM chunk), (SELECT sum(lines) FROM file),"
         " pg_database_size(current_database())"
@@ -132,7 +132,7 @@ def size_of(connection: psycopg.Connection[Any]) -> Size:
 
 
 def questions(connection: psycopg.Connection[Any], root: Path) -> list[Question]:
-    """What one can ask of a project, drawn by chance, always the same."""
+    """Return random but reproducible questions about a project."""
     row = connection.execute("SELECT id FROM project WHERE name = %s", (project_name(root),)).fetchone()
     if row is None:
         sys.exit(f"{root} is not indexed in this database")
@@ -161,7 +161,7 @@ def questions(connection: psycopg.Connection[Any], root: Path) -> list[Question]
 def load(
     settings: dict[str, str], root: Path, asked: Sequence[Question], count: int, seconds: float, postmasters: list[int]
 ) -> tuple[Answers, float]:
-    """Let so many people ask for that long; also the CPU seconds that servers and database took."""
+    """Let `count` users query for a time; also return the CPU seconds of servers and database."""
     with ExitStack() as opened, _set(settings):
         home = opened.enter_context(TemporaryDirectory())
         running = [opened.enter_context(serving(root, home, "--root", "/")) for _ in range(SERVERS)]
@@ -175,7 +175,7 @@ def load(
 
 @contextmanager
 def _set(settings: dict[str, str]) -> Iterator[None]:
-    """What servers that start now are told by their environment."""
+    """Set the environment of servers that start now."""
     before = {name: os.environ.get(name) for name in settings}
     os.environ.update(settings)
     try:
@@ -195,7 +195,7 @@ async def _ask_all(
     answers: Answers,
     pids: Sequence[int],
 ) -> float:
-    for host, port in servers:  # what a server loads once, it loads before
+    for host, port in servers:  # warm up, so that one-time loads are not counted
         await _warm(Session(host, port), asked)
     sessions = [Session(*servers[number % len(servers)]) for number in range(count)]
     await asyncio.gather(*(session.open() for session in sessions))
@@ -211,7 +211,7 @@ async def _ask_all(
 
 
 async def _watch_load(answers: Answers) -> None:
-    """Note every second how many processes run or want to."""
+    """Record every second how many processes are runnable."""
     while True:
         await asyncio.sleep(1.0)
         answers.loads.append(_processes_running())
@@ -228,7 +228,7 @@ async def _warm(session: Session, asked: Sequence[Question]) -> None:
 async def _person(
     session: Session, chance: random.Random, asked: Sequence[Question], ends_at: float, answers: Answers
 ) -> None:
-    """One who asks, reads, thinks, and asks again."""
+    """Query, wait, and query again."""
     await asyncio.sleep(chance.uniform(0, THINK_SECONDS))
     while time.monotonic() < ends_at:
         question = chance.choice(asked)
@@ -244,7 +244,7 @@ async def _person(
 
 
 def show(count: int, answers: Answers, cpu: float) -> None:
-    """The lines of the table for so many clients."""
+    """Print the rows of the table for a number of clients."""
     for tool in TOOLS:
         times = sorted(answers.seconds[tool])
         if times:
@@ -259,7 +259,7 @@ def show(count: int, answers: Answers, cpu: float) -> None:
 
 
 def record(size: Size, count: int, answers: Answers, cpu: float, standbys: int) -> dict[str, Any]:
-    """One point of the curve."""
+    """Return one point of the curve."""
     times = {tool: [round(at * 1000, 1) for at in _percentiles(sorted(answers.seconds[tool]))] for tool in TOOLS}
     return {
         **size._asdict(),
@@ -278,30 +278,32 @@ def _percentiles(ordered: Sequence[float]) -> tuple[float, float]:
 
 
 def _postmaster(connection: psycopg.Connection[Any]) -> int:
-    """The process that all others of a database on this machine descend from."""
+    """Return the root process of a database server on this machine."""
     pid = connection.info.backend_pid
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def _processes_running() -> int:
-    """How many threads of the machine run at this moment, or would if there were a core for them."""
+    """Return the number of runnable threads of the machine."""
     return int(Path("/proc/loadavg").read_text().split()[3].partition("/")[0])
 
 
 def _cpu_seconds(pid: int) -> float:
-    """CPU time of a process and of all below it, those that ended and were waited for included."""
+    """Return the CPU time of a process and its descendants, including ended ones."""
     total = 0
     for each in tree(pid):
         try:
             fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
         except OSError:
-            continue  # it has ended
+            continue  # already ended
         total += sum(map(int, fields[11:15] if each == pid else fields[11:13]))
     return total / os.sysconf("SC_CLK_TCK")
 
 
 def plot(points: Sequence[dict[str, Any]]) -> str:
-    """Over the number of chunks, as SVG: CPU for an answer, and the median time of each tool; a line by clients."""
+    """Draw CPU per answer and median time of each tool over the number of chunks as SVG, one line per number of
+    clients.
+    """
     width, height, left, foot, legend = 760, 360, 60, 44, 190
     points = [point for point in points if not point["standbys"]]
     most_chunks = max(p["chunks"] for p in points)

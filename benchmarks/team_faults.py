@@ -1,21 +1,19 @@
-"""A team's servers while parts of them are lost: is anything lost that was acknowledged, is any answer wrong?
+"""Stop parts of a team installation under load: count lost acknowledged writes and wrong answers.
 
     python -m benchmarks.team_faults [--data FOLDER] [--roots FILE] [--clients N] [--writers N] [--pause S]
 
-Real processes on loopback: a PostgreSQL primary with two streaming standbys, two servers, two workers. `--data` is the
-data folder of a PostgreSQL server that is stopped, and `--roots` names the folders of projects that are indexed in it,
-one a line; without them an empty server is made and packages of Python's library are indexed by the workers.
+Runs real processes on loopback: a PostgreSQL primary with two streaming standbys, two servers, two workers. `--data` is
+the data folder of a stopped PostgreSQL server, and `--roots` lists the folders of projects that are indexed in it, one
+per line; without them an empty server is created and the workers index packages of Python's library. Users ask
+questions with known answers, writers remember notes and search for them, editors change small repositories and index
+them again.
 
-People ask questions whose answers are known from before (5 s on average between an answer and the next question),
-writers remember something and look for what they have remembered, others edit small repositories and have them
-indexed. Meanwhile one server is killed, one worker is killed in the middle of a job, one worker is cut off (SIGSTOP)
-in the middle of a job and comes back, and all processes of the primary are killed and a standby is promoted. A client
-whose server is gone goes on at the other one with the same session; one that is told to come back (503 with
-Retry-After) does.
+Meanwhile one server is killed, one worker is killed during a job, one worker is suspended (SIGSTOP) during a job and
+resumed, and all processes of the primary are killed and a standby is promoted. A client continues its session at the
+other server if its own is gone, and retries after 503 with Retry-After.
 
-Counted: acknowledged writes that are not found, answers that differ from those of before, jobs done twice, errors:
-those of requests in flight when something was killed, and all others. The exit code is 1 where anything but the first
-kind of error happened.
+Counts acknowledged writes that are lost, answers that differ from before, jobs that ran twice, errors of requests in
+flight during a fault, and other errors. The exit status is 1 if anything but errors in flight occurred.
 """
 
 from __future__ import annotations
@@ -43,8 +41,8 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from tests.postgres_server import free_port
 
-from benchmarks.clusters import Cluster
 from benchmarks.http_load import Session
+from benchmarks.postgres_clusters import Cluster
 from benchmarks.processes import tree
 from benchmarks.team import Question, questions
 from deltos.store.jobs import INDEX, JobRequest
@@ -60,9 +58,9 @@ THINK_SECONDS = 5.0
 EDITED_REPOSITORIES = 6
 QUESTIONS_ASKED = 120
 HEARTBEAT_SECONDS = 3
-DETECTION_SECONDS = 2.0  # what a manager of standbys takes to be sure that the primary is gone
+DETECTION_SECONDS = 2.0  # time in which a failover manager detects the loss of the primary
 PATIENCE_SECONDS = 180.0
-COME_BACK_SECONDS = 0.5
+RETRY_SECONDS = 0.5
 SEED = 20
 _NOTE = re.compile(r"^Note: .*$", re.MULTILINE)
 _INDEX_LINE = re.compile(r"(job \d+) \(index (.*)\) is (started|done|returned to the queue|queued again)")
@@ -71,7 +69,7 @@ _CONNECTION_LOST = (ConnectionError, asyncio.IncompleteReadError)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that was done to a part of the team's servers, and until when nothing could be asked for it."""
+    """A fault and the time until the part was available again."""
 
     what: str
     began: float
@@ -80,7 +78,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A request that was answered by an error, or not at all."""
+    """A request that failed."""
 
     what: str
     sent: float
@@ -90,18 +88,18 @@ class Failure:
 
 @dataclass(slots=True)
 class Seen:
-    """What all callers saw."""
+    """Observations of all callers."""
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     failures: list[Failure] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     acknowledged: list[str] = field(default_factory=list)
-    told_to_come_back: list[float] = field(default_factory=list)
-    moved: int = 0  # requests that were sent again to the other server, over a connection that had been closed before
+    retried: list[float] = field(default_factory=list)
+    moved: int = 0  # requests repeated at the other server, because the connection was already closed
 
 
 class Program:
-    """A server or a worker of ours as a process, which can be killed, stopped and started again."""
+    """A server or worker process that can be killed, stopped and restarted."""
 
     def __init__(self, arguments: Sequence[str], settings: dict[str, str]) -> None:
         self._command = [sys.executable, "-P", "-m", "deltos", *arguments]
@@ -111,7 +109,7 @@ class Program:
         self.start()
 
     def start(self) -> None:
-        """Start it, also after it was killed."""
+        """Start the process, also after a kill."""
         self.process = subprocess.Popen(
             self._command,
             env={**os.environ, **self._settings},
@@ -126,8 +124,8 @@ class Program:
         self.lines.extend(process.stdout)
 
     def kill(self) -> None:
-        """End it at once, with all that it started."""
-        self.killed_at = float("inf")  # whoever loses a connection from now on was in flight
+        """Kill the process with its children."""
+        self.killed_at = float("inf")  # requests that lose their connection from now on were in flight
         for pid in tree(self.process.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -135,39 +133,39 @@ class Program:
         self.process.wait()
 
     def stop(self) -> None:
-        """End it in good order."""
+        """Stop the process cleanly."""
         self.process.send_signal(signal.SIGCONT)
         self.process.terminate()
         self.process.wait(60)
 
     def send_to_all(self, number: signal.Signals) -> None:
-        """A signal for it and all that it started."""
+        """Send a signal to the process and its children."""
         for pid in tree(self.process.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
 
     def in_hand(self) -> str:
-        """The project whose index it has begun and not ended, empty when there is none."""
+        """Return the project of the running index job, or ""."""
         for line in reversed(list(self.lines)):
             if found := _INDEX_LINE.search(line):
                 return found[2] if found[3] == "started" else ""
         return ""
 
     def times_done(self, project: str) -> int:
-        """How often it has indexed a project."""
+        """Return how often it has indexed a project."""
         lines = [_INDEX_LINE.search(line) for line in list(self.lines)]
         return sum(found is not None and found[2] == project and found[3] == "done" for found in lines)
 
 
 class Caller(Session):
-    """A client that goes on at another server with its session when its own is gone."""
+    """A client that continues its session at another server if its own is gone."""
 
     def __init__(self, servers: Sequence[Program], ports: Sequence[int], first: int, seen: Seen) -> None:
         super().__init__("127.0.0.1", ports[first])
         self._servers, self._ports, self._at, self._seen = servers, ports, first, seen
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
-        """The result of a tool; None where the request failed, which is kept."""
+        """Return the result of a tool, or None after recording a failure."""
         began = time.monotonic()
         while True:
             sent = time.monotonic()
@@ -182,8 +180,8 @@ class Caller(Session):
                 self._seen.moved += 1
                 continue
             if status == "503" and time.monotonic() - began < PATIENCE_SECONDS:
-                self._seen.told_to_come_back.append(sent)
-                await asyncio.sleep(COME_BACK_SECONDS)
+                self._seen.retried.append(sent)
+                await asyncio.sleep(RETRY_SECONDS)
                 continue
             result: dict[str, Any] = message.get("result", {})
             if status != "200" or result.get("isError", True):
@@ -199,7 +197,7 @@ class Caller(Session):
         return await self._exchange(self._request(message, notification=notification))
 
     async def _move(self) -> None:
-        """Connect to whichever server is there, the other one first."""
+        """Connect to any available server, the other one first."""
         self._writer.close()
         until = time.monotonic() + PATIENCE_SECONDS
         while True:
@@ -216,7 +214,7 @@ class Caller(Session):
 
 
 class Team:
-    """All processes, and what is done to them."""
+    """All processes, and the faults applied to them."""
 
     def __init__(self, folder: Path, primary: Cluster, opened: ExitStack, home: Path) -> None:
         self.primary = primary
@@ -246,12 +244,12 @@ class Team:
         _await(lambda: all(any("serving" in line for line in server.lines) for server in self.servers), "servers")
 
     def note(self, what: str, began: float) -> None:
-        """Keep what was done, and until when it lasted."""
+        """Record a fault and its duration."""
         self.faults.append(Fault(what, began, time.monotonic()))
         print(f"- {what}: {time.monotonic() - began:.1f} s", flush=True)
 
     def kill_server(self) -> None:
-        """Kill one of two servers and start it again."""
+        """Kill one of two servers and restart it."""
         began = time.monotonic()
         self.servers[0].kill()
         self.note("a server killed (-9)", began)
@@ -259,31 +257,31 @@ class Team:
         self.servers[0].start()
 
     def kill_worker(self) -> None:
-        """Kill a worker in the middle of a job; the other one takes it over; then start it again."""
-        orphaned_jobs, other = self.workers
-        project = _awaited(orphaned_jobs.in_hand, "a job in the hands of the first worker")
+        """Kill a worker during a job, wait until the other one has taken it over, and restart it."""
+        lost_writes, other = self.workers
+        project = _awaited(lost_writes.in_hand, "a job in the hands of the first worker")
         done, began = other.times_done(project), time.monotonic()
-        orphaned_jobs.kill()
+        lost_writes.kill()
         self.note(f"a worker killed (-9) while it indexed {Path(project).name}", began)
         self._await_taken_over(project, other, done, began)
-        orphaned_jobs.start()
+        lost_writes.start()
 
     def cut_worker_off(self) -> None:
-        """Stop a worker in the middle of a job, until the other one has done it; then let it go on."""
-        other, orphaned_jobs = self.workers
-        project = _awaited(orphaned_jobs.in_hand, "a job in the hands of the second worker")
+        """Suspend a worker during a job until the other one has done it, then resume it."""
+        other, lost_writes = self.workers
+        project = _awaited(lost_writes.in_hand, "a job in the hands of the second worker")
         done, began = other.times_done(project), time.monotonic()
-        orphaned_jobs.send_to_all(signal.SIGSTOP)
+        lost_writes.send_to_all(signal.SIGSTOP)
         self.note(f"a worker cut off (SIGSTOP) while it indexed {Path(project).name}", began)
         self._await_taken_over(project, other, done, began)
-        orphaned_jobs.send_to_all(signal.SIGCONT)
+        lost_writes.send_to_all(signal.SIGCONT)
 
     def _await_taken_over(self, project: str, worker: Program, before: int, began: float) -> None:
         _await(lambda: worker.times_done(project) > before, f"{project} to be indexed by the other worker")
         print(f"  the other worker had done it after {time.monotonic() - began:.1f} s", flush=True)
 
     def lose_primary(self) -> None:
-        """Kill the primary and promote the standby that has the most; the other one follows it."""
+        """Kill the primary, promote the most advanced standby and let the other one follow it."""
         read = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
         self.read_from_standbys = sum(standby.query(read)[0][0] for standby in self.standbys)
         began = time.monotonic()
@@ -297,14 +295,14 @@ class Team:
 
 
 def main() -> int:
-    """Print what was done and what came of it."""
+    """Print the faults and their effects."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="data folder of a PostgreSQL server that is stopped")
-    parser.add_argument("--roots", type=Path, help="projects, one a line")
+    parser.add_argument("--data", type=Path, help="data folder of a stopped PostgreSQL server")
+    parser.add_argument("--roots", type=Path, help="file with the folders of the projects, one per line")
     parser.add_argument("--clients", type=int, default=20)
     parser.add_argument("--writers", type=int, default=4)
     parser.add_argument("--pause", type=float, default=15.0, help="seconds between two faults")
-    parser.add_argument("--scratch", type=Path, help="where standbys and repositories are made")
+    parser.add_argument("--scratch", type=Path, help="folder for standbys and repositories")
     given = parser.parse_args()
     with TemporaryDirectory(dir=given.scratch, ignore_cleanup_errors=True) as scratch, ExitStack() as opened:
         folder = Path(scratch)
@@ -355,20 +353,20 @@ async def _run(team: Team, roots: Sequence[Path], edited: Path, large: Path, giv
         ends.set()
         await running
     print(
-        f"\n{time.monotonic() - began:.0f} s under load ({os.getloadavg()[0]:.0f} processes wanted to run at the end),"
-        f" {team.read_from_standbys} transactions of standbys until the primary was lost\n"
+        f"\n{time.monotonic() - began:.0f} s under load ({os.getloadavg()[0]:.0f} runnable processes at the end),"
+        f" {team.read_from_standbys} transactions on standbys before the primary was lost\n"
     )
-    orphaned_jobs = await _not_found(caller(0), seen.acknowledged)
+    lost_writes = await _not_found(caller(0), seen.acknowledged)
     stale = await asyncio.to_thread(_stale, team, repositories)
     twice = _done_twice(team)
-    return _show(seen, team.faults, orphaned_jobs, stale, twice)
+    return _show(seen, team.faults, lost_writes, stale, twice)
 
 
-# --- what is asked
+# --- questions
 
 
 async def _answers_before(team: Team, asked: Sequence[Question]) -> list[str]:
-    """What every question is answered by while nothing is wrong; both servers say the same."""
+    """Return the answers before any fault; both servers must agree."""
     found: list[str] = []
     for port in team.ports:
         session = Session("127.0.0.1", port)
@@ -386,7 +384,7 @@ async def _answers_before(team: Team, asked: Sequence[Question]) -> list[str]:
 
 
 def signature(result: dict[str, Any]) -> str:
-    """What an answer tells, whatever its session was shown before: what was found, in order, and no notes."""
+    """Return the results of an answer in order, without notes and without effects of the session."""
     results = result.get("structuredContent", {}).get("results")
     if results is not None:
         keys = ("id", "file_path", "start_line", "end_line")
@@ -402,7 +400,7 @@ async def _person(
     seen: Seen,
     ends: asyncio.Event,
 ) -> None:
-    """One who asks, reads, thinks, and asks again."""
+    """Query, wait, and query again."""
     await caller.open()
     while not await _over(ends, chance.uniform(0.5, 1.5) * THINK_SECONDS):
         number = chance.randrange(len(asked))
@@ -413,7 +411,7 @@ async def _person(
 
 
 async def _writer(caller: Caller, chance: random.Random, seen: Seen, ends: asyncio.Event) -> None:
-    """One who remembers something, and looks for something that was acknowledged before."""
+    """Remember notes, and search for acknowledged ones."""
     await caller.open()
     mine: list[str] = []
     while not await _over(ends, chance.uniform(0.5, 1.5)):
@@ -430,12 +428,12 @@ async def _writer(caller: Caller, chance: random.Random, seen: Seen, ends: async
 
 
 def _has(result: dict[str, Any], word: str) -> bool:
-    """Whether what was found, not the question that it repeats, has a word."""
+    """Return whether the results, not the repeated query, contain a word."""
     return word in json.dumps(result.get("structuredContent", {}).get("results", []))
 
 
 async def _editor(caller: Caller, repositories: Sequence[Path], seen: Seen, ends: asyncio.Event) -> None:
-    """One who edits a repository, has it indexed, and asks for what is new in it."""
+    """Edit a repository, index it, and search for the change."""
     await caller.open()
     generation = 0
     while not await _over(ends, 1.0):
@@ -444,14 +442,14 @@ async def _editor(caller: Caller, repositories: Sequence[Path], seen: Seen, ends
         await asyncio.to_thread(_repository, root, generation)
         await caller.call("index_repository", {"repo_path": str(root)})
         result = await caller.call("search_code", {"query": _name(root, generation), "project_id": str(root)})
-        told = json.dumps(result)
-        if result is not None and f'"symbol": "{_name(root, generation)}"' not in told and "Note: " not in told:
-            seen.wrong.append(f"{_name(root, generation)} is not found, and nothing is said: {told[:300]}")
+        answer = json.dumps(result)
+        if result is not None and f'"symbol": "{_name(root, generation)}"' not in answer and "Note: " not in answer:
+            seen.wrong.append(f"{_name(root, generation)} is not found, without a note: {answer[:300]}")
     caller.close()
 
 
 async def _reindexer(caller: Caller, root: Path, ends: asyncio.Event) -> None:
-    """One who has a larger repository read anew again and again."""
+    """Index a large repository again and again."""
     await caller.open()
     while not await _over(ends, 2.0):
         await caller.call("index_repository", {"repo_path": str(root), "force_reindex": True})
@@ -459,7 +457,7 @@ async def _reindexer(caller: Caller, root: Path, ends: asyncio.Event) -> None:
 
 
 async def _over(ends: asyncio.Event, seconds: float) -> bool:
-    """Think for so long; whether it is over then."""
+    """Wait for a time; return whether the run is over."""
     with suppress(TimeoutError):
         await asyncio.wait_for(ends.wait(), seconds)
     return ends.is_set()
@@ -483,11 +481,11 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-# --- what came of it
+# --- results
 
 
 def _index_all(team: Team, roots: Sequence[Path]) -> None:
-    """Have projects indexed that are not yet."""
+    """Index projects that are not indexed yet."""
     database = PostgresDatabase(team.url, migrations=None)
     jobs = PostgresJobs(lambda: database)
     known = {row[0] for row in database.query("SELECT value FROM meta WHERE key = 'root'")}
@@ -499,19 +497,19 @@ def _index_all(team: Team, roots: Sequence[Path]) -> None:
 
 
 async def _not_found(caller: Caller, words: Sequence[str]) -> list[str]:
-    """Which of those words nothing is remembered with."""
+    """Return the words that no observation contains."""
     await caller.open()
-    orphaned_jobs = []
+    lost_writes = []
     for word in words:
         result = await caller.call("search", {"query": word, "scope": ["memory"]})
         if result is None or not _has(result, word):
-            orphaned_jobs.append(word)
+            lost_writes.append(word)
     caller.close()
-    return orphaned_jobs
+    return lost_writes
 
 
 def _stale(team: Team, repositories: Sequence[Path]) -> list[str]:
-    """Repositories whose index is not, or not soon, that of their files: each name once, and no other."""
+    """Return the repositories whose index does not match their files within a time."""
     database = PostgresDatabase(team.url, migrations=None)
 
     def names() -> dict[str, list[str]]:
@@ -539,7 +537,7 @@ def _done_twice(team: Team) -> list[str]:
     return [job for job, times in done.items() if times > 1]
 
 
-def _show(seen: Seen, faults: Sequence[Fault], orphaned_jobs: list[str], stale: list[str], twice: list[str]) -> int:
+def _show(seen: Seen, faults: Sequence[Fault], lost_writes: list[str], stale: list[str], twice: list[str]) -> int:
     by_fault: dict[str, list[Failure]] = defaultdict(list)
     for failure in seen.failures:
         hit = next((fault for fault in faults if failure.sent <= fault.ended and failure.ended >= fault.began), None)
@@ -551,28 +549,28 @@ def _show(seen: Seen, faults: Sequence[Fault], orphaned_jobs: list[str], stale: 
         p95 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
         row = (statistics.median(ordered), p95, ordered[-1])
         print(f"| {tool} | {len(ordered)} | {' | '.join(f'{at * 1000:,.0f}' for at in row)} |")
-    print("\n| fault | errors of requests in flight | told to come back, and answered then |\n|---|--:|--:|")
+    print("\n| fault | errors of requests in flight | successful retries after 503 |\n|---|--:|--:|")
     for fault in faults:
-        waited = sum(fault.began <= at <= fault.ended + COME_BACK_SECONDS for at in seen.told_to_come_back)
+        waited = sum(fault.began <= at <= fault.ended + RETRY_SECONDS for at in seen.retried)
         print(f"| {fault.what} | {len(by_fault[fault.what])} | {waited} |")
     print(
-        f"\nacknowledged writes: {len(seen.acknowledged)}, lost: {len(orphaned_jobs)}; "
+        f"\nacknowledged writes: {len(seen.acknowledged)}, lost: {len(lost_writes)}; "
         f"wrong answers: {len(seen.wrong)}; errors of other requests: {len(others)}; stale indexes: {len(stale)}; "
         f"jobs done twice: {len(twice)}; "
-        f"sent again over a new connection: {seen.moved}; told to come back: {len(seen.told_to_come_back)}"
+        f"repeated over a new connection: {seen.moved}; retries after 503: {len(seen.retried)}"
     )
     texts = Counter(f"{failure.what}: {failure.text}" for failures in by_fault.values() for failure in failures)
     for title, found in (
         ("in flight", [f"{count} × {text}" for text, count in texts.most_common(8)]),
         ("other error", [f"{each.what} {each.text}" for each in others]),
-        ("lost", orphaned_jobs),
+        ("lost", lost_writes),
         ("wrong", seen.wrong),
         ("stale", stale),
         ("twice", twice),
     ):
         for each in found[:8]:
             print(f"- {title}: {each}")
-    return 1 if others or orphaned_jobs or seen.wrong or stale or twice else 0
+    return 1 if others or lost_writes or seen.wrong or stale or twice else 0
 
 
 def _await(condition: Callable[[], object], what: str, seconds: float = PATIENCE_SECONDS) -> None:

@@ -1,16 +1,16 @@
-"""Whether anybody is shown what he may not see: random questions by people with different rights.
+"""Search for leaks between users: random queries by users with different permissions.
 
-python -m benchmarks.team_rights [--questions 5000] [--unchecked 1500] [--repositories 50] [--people 24] [--seed 20]
+    python -m benchmarks.team_rights [--questions 5000] [--unchecked 1500] [--repositories 50] [--people 24] [--seed 20]
 
-Repositories are slices of the standard library's real files. Each has a word that people ask by, and beside every
-place of it a secret word that no question has: in code, names of files, documentation, an API, a commit and a memory; a
-folder inside has a pair of its own. Whoever is shown a secret of what he may not see was shown a leak. Rights are those
-of tokens: projects, one folder of a project, workspaces, or everything. Two real servers answer over one real
-PostgreSQL, which they reach as a role that row-level security holds; each question goes to either, in one session.
+Repositories are slices of the standard library. Each has a query word, and next to every occurrence of it a secret word
+that no query contains: in code, file names, documentation, an API, a commit and a memory; a folder inside has its own
+pair. An answer leaks if it contains the secret of a place that the user may not read. Permissions are those of tokens:
+projects, one folder of a project, workspaces, or everything. Two real servers answer over one real PostgreSQL with a
+role subject to row-level security.
 
-Then the same questions run with the application's own checks off, inside one process: what the database alone holds.
-The cost: the same searches as the owner, whom row-level security does not hold, as the role, and as the role for a
-caller with rights to two projects.
+The same queries then run with the application's own checks disabled in one process, to test the database alone. The
+last table compares the cost of searches as owner, to whom row-level security does not apply, as the role, and as the
+role for a caller with two projects.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ Question = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A repository, or the folder inside it, with the word that it is asked by and its secret."""
+    """A repository or the folder inside it, with its query word and its secret."""
 
     root: Path
     word: str
@@ -78,7 +78,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A repository: its top, and in some a folder inside with rights of its own."""
+    """A repository, and in some a folder inside with its own permissions."""
 
     top: Place
     inner: Place | None
@@ -90,7 +90,7 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody with a token."""
+    """A user with a token."""
 
     roots: tuple[Path, ...]  # none: everything
     token: str
@@ -99,7 +99,7 @@ class Person:
 
 
 class Team:
-    """Repositories in one database, and people with tokens."""
+    """Repositories in one database, and users with tokens."""
 
     def __init__(self, folder: Path, random_: random.Random, repositories: int, people: int) -> None:
         self.folder = folder
@@ -169,7 +169,7 @@ class Team:
     # ------------------------------------------------------------------ questions
 
     def question(self, ids: Sequence[str]) -> Question:
-        """A question about any place, whoever asks it."""
+        """Return a query about a random place."""
         choice = self.random.choice
         place = choice(choice(self.repositories).places)
         words = choice(
@@ -199,18 +199,18 @@ class Team:
         )
 
     def leaks(self, person: Person, answer: str) -> list[str]:
-        """The secrets in an answer that the person may not see."""
+        """Return the secrets in an answer that the user may not see."""
         return [secret for secret in self.secrets if secret not in person.secrets and secret in answer]
 
 
 def git_root(root: Path) -> None:
-    """An empty repository."""
+    """Create an empty repository."""
     root.mkdir(parents=True)
     git(root, "init", "--quiet", "--initial-branch=main")
 
 
 def _files(place: Place, sources: Sequence[Path]) -> dict[str, str]:
-    """Real files with the words of a place among them."""
+    """Return real files with the words of a place inserted."""
     files = {
         "docs/guide.md": f"# Guide to {place.word}\n\nThe {place.word} keeps {place.secret} in step with the rest.\n",
         "api.yaml": API % (f"{place.word}-api", place.word, f"{place.word} of {place.secret}"),
@@ -224,7 +224,7 @@ def _files(place: Place, sources: Sequence[Path]) -> dict[str, str]:
 
 
 def all_ids(team: Team) -> list[str]:
-    """Ids of what everybody has, as one who may see everything is told them."""
+    """Return the ids of all content, as listed for an unrestricted user."""
     with psycopg.connect(team.owner) as connection:
         observations = [str(row[0]) for row in connection.execute("SELECT id FROM deltos.observation")]
     codes = [f"code:{each.top.secret}_0.py#{each.top.word}_handler_1" for each in team.repositories]
@@ -235,7 +235,7 @@ def all_ids(team: Team) -> list[str]:
 
 
 def ask_over_http(team: Team, questions: int, seconds: float) -> None:
-    """Ask two servers, and print who was shown what."""
+    """Query two servers and print the leaks."""
     served = team.folder / "served"
     command = [sys.executable, "-P", "-m", "deltos", "mcp", str(served), "--http", "127.0.0.1:0"]
     servers = [
@@ -285,18 +285,19 @@ def _count(
 ) -> None:
     name, arguments = question
     for given in (text for value in arguments.values() for text in (value if isinstance(value, list) else [value])):
-        for said in (str(given), *_PARTS_OF_ID.split(str(given))[1:]):  # by the asker himself; of an id, the file too
-            answer = answer.replace(said, "?") if said else answer
+        # Ignore secrets that are part of the query, also in the file of an id.
+        for part in (str(given), *_PARTS_OF_ID.split(str(given))[1:]):
+            answer = answer.replace(part, "?") if part else answer
     counts["questions"] += 1
     counts["answered"] += has_result
-    counts["answers with secrets that the asker may see"] += any(secret in answer for secret in person.secrets)
+    counts["answers with secrets of the user's own projects"] += any(secret in answer for secret in person.secrets)
     if found := team.leaks(person, answer):
         leaked[name] += 1
         print(f"LEAK {name}: {found[:3]}\n{answer[:800]}", file=sys.stderr)
 
 
 def _print(counts: Counter[str], leaked: Counter[str], people: int) -> None:
-    rows = ("questions", "answered", "answers with secrets that the asker may see")
+    rows = ("questions", "answered", "answers with secrets of the user's own projects")
     print(f"| people | {people} |")
     for row in rows:
         print(f"| {row} | {counts[row]:,} |")
@@ -307,7 +308,7 @@ def _print(counts: Counter[str], leaked: Counter[str], people: int) -> None:
 
 
 def ask_without_checks(team: Team, questions: int) -> None:
-    """Ask with the application's own checks off: what is left holds by row-level security alone."""
+    """Query with the application's checks disabled, so that only row-level security protects data."""
     counts, leaked = Counter[str](), Counter[str]()
     confinements = [Confinement(person.roots, memory_scopes(person.roots)) for person in team.people[1:]]
     ids = all_ids(team)
@@ -319,7 +320,7 @@ def ask_without_checks(team: Team, questions: int) -> None:
         for _ in range(questions):
             number = team.random.randrange(len(confinements))
             person, (name, arguments) = team.people[number + 1], team.question(ids)
-            if name in ("find_symbol", "get_context"):  # their lines come from the disk, which no database holds
+            if name in ("find_symbol", "get_context"):  # their lines come from the disk, not from the database
                 continue
             with confined(confinements[number]):
                 try:
@@ -329,7 +330,7 @@ def ask_without_checks(team: Team, questions: int) -> None:
             _count(counts, leaked, team, person, (name, arguments), answer, has_result=not answer.startswith("Error"))
         for patch in off:
             patch.stop()
-    print("\n| one process, the application's checks off | |\n|---|--:|")
+    print("\n| one process, application checks disabled | |\n|---|--:|")
     _print(counts, leaked, len(team.people) - 1)
 
 
@@ -337,15 +338,15 @@ def ask_without_checks(team: Team, questions: int) -> None:
 
 
 def measure_cost(team: Team) -> None:
-    """The CPU of a search, here and in the server, with and without row-level security."""
+    """Print the CPU time of a search in the process and in PostgreSQL, with and without row-level security."""
     places = [each.top for each in team.repositories]
     first, second = places[0], places[1]
     asked = [f"how does {place.word} keep in step" for place in (first, second)] * (COST_QUESTIONS // 2)
     two = Confinement((first.root, second.root), memory_scopes((first.root, second.root)))
     ways: dict[str, tuple[str, Confinement | None]] = {
-        "owner: not held by row-level security": (team.owner, None),
-        "role, everything": (team.database, None),
-        "role, a caller with two projects": (team.database, two),
+        "owner, without row-level security": (team.owner, None),
+        "role, unrestricted caller": (team.database, None),
+        "role, caller with two projects": (team.database, two),
     }
     print("\n| search_code in one of the projects | CPU, server process | CPU, PostgreSQL | p50 |\n|---|--:|--:|--:|")
     for name, (url, confinement) in ways.items():
@@ -369,7 +370,7 @@ def measure_cost(team: Team) -> None:
 
 
 def server_cpu_seconds() -> float:
-    """What all processes of the database have taken that are connected now."""
+    """Return the CPU time of all connected processes of the database."""
     with psycopg.connect(server().url) as connection:
         found = connection.execute("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'").fetchall()
     return sum(_cpu_seconds(row[0]) for row in found)
@@ -392,15 +393,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=5_000)
     parser.add_argument("--unchecked", type=int, default=1_500)
-    parser.add_argument("--seconds", type=float, default=3_600.0, help="ask no longer over HTTP")
-    parser.add_argument("--no-cost", action="store_true", help="leave the last table out")
+    parser.add_argument("--seconds", type=float, default=3_600.0, help="time limit of the queries over HTTP")
+    parser.add_argument("--no-cost", action="store_true", help="leave out the last table")
     parser.add_argument("--repositories", type=int, default=50)
     parser.add_argument("--people", type=int, default=24)
     parser.add_argument("--seed", type=int, default=20)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         team = Team(Path(folder).resolve(), random.Random(given.seed), given.repositories, given.people)
-        print(f"{given.repositories} repositories, each with a folder of its own rights; seed {given.seed}", flush=True)
+        print(
+            f"{given.repositories} repositories, each with a folder that has its own permissions; seed {given.seed}",
+            flush=True,
+        )
         if given.questions:
             ask_over_http(team, given.questions, given.seconds)
         if given.unchecked:

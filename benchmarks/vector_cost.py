@@ -1,10 +1,10 @@
-"""What finding code by meaning costs: indexing, memory, database and queries, with vectors and without.
+"""Measure the cost of semantic code search: indexing, memory, database and queries, with and without vectors.
 
     python -m benchmarks.vector_cost [medium] [large] [--rounds 2]
 
-The repositories and questions are those of `query_speed`. Indexing runs in one process, by turns with and without
-vectors, the best of the rounds counts; each question is asked with and without meaning, one after the other, in one
-warm process. CPU time throughout: a busy machine changes it little.
+Uses the repositories and questions of `query_speed`. Indexing runs in one process, alternately with and without
+vectors, and the best round counts; each question runs with and without vectors in one warm process. All times are CPU
+time, which other load changes little.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.code_material import lay_out
-from benchmarks.places import SCRATCH
+from benchmarks.code_dataset import lay_out
+from benchmarks.paths import SCRATCH
 from benchmarks.processes import Cost, measure
 from benchmarks.query_speed import large, medium, point
 from deltos.domains.code.index import CodeIndexer
@@ -29,23 +29,23 @@ from deltos.workspace.projects import Projects
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.code_material import Query
+    from benchmarks.code_dataset import Query
     from deltos.workspace.project_index import ProjectIndex
 
 SIZES = {"medium": medium, "large": large}
-WORDS, VECTORS = "words alone", "with vectors"
+WORDS, VECTORS = "terms only", "with vectors"
 
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """What making an index cost, and its size on disk."""
+    """Cost of building an index, and its size on disk."""
 
     cost: Cost
     database_bytes: int
 
 
 def main() -> None:
-    """Print a table for each size; or, for a process of its own, index one folder."""
+    """Print a table for each size; in a child process, index one folder."""
     if sys.argv[1:2] == ["--index"]:
         how, folder, home = sys.argv[2:]
         index(how, Path(folder), Path(home))
@@ -60,17 +60,17 @@ def main() -> None:
 
 
 def index(how: str, folder: Path, home: Path) -> None:
-    """Index a folder for code search alone."""
+    """Index a folder for code search only."""
     Projects(SqliteProjects(home), (CodeIndexer(makes_vectors=how == VECTORS),)).at(folder).index()
 
 
 def with_code(home: Path) -> Projects:
-    """Projects that are indexed for code search and nothing else."""
+    """Return projects that are indexed for code search only."""
     return Projects(SqliteProjects(home), (CodeIndexer(),))
 
 
 def print_costs(folder: Path, asked: Sequence[Query], rounds: int) -> None:
-    """One repository."""
+    """Print the costs of one repository."""
     best: dict[str, Indexed] = {}
     for _ in range(rounds):
         for how in (WORDS, VECTORS):
@@ -97,12 +97,12 @@ def print_costs(folder: Path, asked: Sequence[Query], rounds: int) -> None:
 
 
 def home_of(how: str) -> Path:
-    """Where one way keeps its data."""
+    """Return the data folder of a variant."""
     return SCRATCH / f"vector-cost-{how.replace(' ', '-')}"
 
 
 def indexed(how: str, folder: Path) -> Indexed:
-    """Index from nothing in a process of its own."""
+    """Index from scratch in a new process."""
     home = home_of(how)
     shutil.rmtree(home, ignore_errors=True)
     cost = measure([sys.executable, "-m", "benchmarks.vector_cost", "--index", how, folder, home])
@@ -110,7 +110,7 @@ def indexed(how: str, folder: Path) -> Indexed:
 
 
 def query_times(project: ProjectIndex, asked: Sequence[Query]) -> dict[str, list[float]]:
-    """Ask everything once to warm up, then again, and measure; by turns without and with meaning."""
+    """Run all queries to warm up, then measure each alternately without and with vectors."""
     searches = {
         how: CodeSearch(project.store, project.project.root, by_meaning=how == VECTORS) for how in (WORDS, VECTORS)
     }

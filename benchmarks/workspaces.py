@@ -1,12 +1,11 @@
-"""One question over 100 small repositories: how long it takes, and whether the right one answers.
+"""Measure queries over 100 small repositories: time, and rank of the right file.
 
     python -m benchmarks.workspaces [--repositories N] [--questions N] [--budget-ms MS]
 
-The repositories are folders of the packages installed beside this one, each as a git repository of its own. Questions
-are the first sentences of the documentation of their functions, and names: the answer is in exactly one of them. A call
-of the tool counts whole: choosing the projects, comparing all of them with the disk, searching, writing the answer.
-Time by the clock is what a client waits; CPU time is told beside it, as the machine may be shared. A `p95` above the
-budget is a failure.
+The repositories are folders of installed packages, each as its own git repository. Queries are the first sentences of
+docstrings, and names, each with an answer in exactly one repository. A call includes everything: choosing the projects,
+comparing them with the disk, searching, and rendering. Wall-clock time is what a client waits; CPU time is printed too,
+because the machine may be shared. A `p95` above the budget is a failure.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.answers import Asking
-from benchmarks.places import SCRATCH
+from benchmarks.answer_tokens import Asking
+from benchmarks.paths import SCRATCH
 from deltos.app import App
 from deltos.config import Config
 
@@ -33,18 +32,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 REPOSITORIES = 100
-LEAST_FILES, MOST_FILES = 3, 60
-MOST_BYTES = 600_000
+MIN_FILES, MAX_FILES = 3, 60
+MAX_BYTES = 600_000
 BUDGET_MS = 150.0
 QUESTIONS = 100
-LEAST_WORDS = 5
+MIN_WORDS = 5
 SEED = 20
 ALL = "all-of-them"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, and where the answer is."""
+    """A query and the place of its answer."""
 
     text: str
     repository: str
@@ -53,14 +52,14 @@ class Question:
 
 @dataclass(slots=True)
 class Figures:
-    """Milliseconds of every call, and where the right file stood: 0 where it was not listed."""
+    """Milliseconds of every call, and the rank of the right file, 0 if missing."""
 
     clock: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
     ranks: list[int] = field(default_factory=list)
 
     def row(self, name: str) -> str:
-        """A line of the table."""
+        """Format a row of the table."""
         parts = [name, str(len(self.clock))]
         for times in (self.clock, self.cpu):
             ordered = sorted(times)
@@ -74,7 +73,7 @@ class Figures:
 
 
 def main() -> int:
-    """Print the table; 1 where a question over all repositories takes longer than the budget at the 95th percentile."""
+    """Print the table; return 1 if the 95th percentile of queries over all repositories exceeds the budget."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repositories", type=int, default=REPOSITORIES)
     parser.add_argument("--questions", type=int, default=QUESTIONS)
@@ -87,7 +86,7 @@ def main() -> int:
 
 
 def lay_out(folder: Path, count: int) -> list[Path]:
-    """The repositories; those of an earlier run are kept."""
+    """Create the repositories; those of an earlier run are reused."""
     found = []
     for source in _sources(count):
         root = folder / "repositories" / source.name
@@ -95,19 +94,19 @@ def lay_out(folder: Path, count: int) -> list[Path]:
             _copy(source, root)
         found.append(root.resolve())
     if len(found) < count:
-        sys.exit(f"only {len(found)} packages of that size are installed here")
+        sys.exit(f"only {len(found)} packages of that size are installed")
     return found
 
 
 def _sources(count: int) -> list[Path]:
-    """Folders of Python files of about the size of a small repository, in an order that is always the same."""
+    """Return folders of Python files of the size of a small repository, in a fixed order."""
     places = [Path(each) for each in sys.path if Path(each).name in ("site-packages", "dist-packages")]
     tops = [each for place in places if place.is_dir() for each in place.iterdir() if (each / "__init__.py").is_file()]
     found: dict[str, Path] = {}
     for top in sorted(tops):
         for package in sorted({path.parent for path in top.rglob("__init__.py")}):
             files = list(package.rglob("*.py"))
-            is_small = LEAST_FILES <= len(files) <= MOST_FILES and _size(files) <= MOST_BYTES
+            is_small = MIN_FILES <= len(files) <= MAX_FILES and _size(files) <= MAX_BYTES
             is_inside_another = any(package.is_relative_to(other) for other in found.values())
             if is_small and not is_inside_another and package.name not in ("tests", "test", "_vendor", "vendor"):
                 found.setdefault(package.name, package)
@@ -128,10 +127,10 @@ def _copy(source: Path, root: Path) -> None:
 
 
 def measure(app: App, roots: Sequence[Path], count: int, budget_ms: float) -> int:
-    """Ask all questions and print how it went."""
+    """Run all queries and print the figures."""
     records = app.domains.projects.workspaces
     assert records
-    if known := records.get(ALL):  # of an earlier run, when other packages were installed
+    if known := records.get(ALL):  # left by an earlier run with other packages
         records.remove(ALL, known.roots)
     records.add(ALL, [str(root) for root in roots])
     started = time.monotonic()
@@ -144,7 +143,7 @@ def measure(app: App, roots: Sequence[Path], count: int, budget_ms: float) -> in
     asking = Asking(app, roots[0])
     every = questions(roots, count)
     names = [(question, name) for question, name in every if name]
-    print("| question | asked | clock p50, ms | p95 | CPU p50, ms | p95 | first | in 5 | in 10 |")
+    print("| query | n | wall-clock p50, ms | p95 | CPU p50, ms | p95 | first | in 5 | in 10 |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
     asking.call("search_code", {"query": "warm up", "project_id": ALL})
     together = ask_code(asking, [question for question, _ in every], ALL)
@@ -157,7 +156,7 @@ def measure(app: App, roots: Sequence[Path], count: int, budget_ms: float) -> in
         alone.clock += found.clock
         alone.cpu += found.cpu
         alone.ranks += found.ranks
-    print(alone.row("search_code, a sentence, in its own repository alone"))
+    print(alone.row("search_code, a sentence, in its own repository"))
     print(ask(asking, "search", [{"query": q.text, "project_id": ALL} for q, _ in every]).row("search, all"))
     symbols: list[dict[str, Any]] = [{"symbol": name, "project_path": ALL} for _, name in names]
     print(ask(asking, "find_symbol", symbols).row("find_symbol, all"))
@@ -169,7 +168,7 @@ def measure(app: App, roots: Sequence[Path], count: int, budget_ms: float) -> in
 
 
 def questions(roots: Sequence[Path], count: int) -> list[tuple[Question, str]]:
-    """Sentences that one function alone begins its documentation with, and names that one file alone defines."""
+    """Yield first docstring sentences that are unique to one function, and names that only one file defines."""
     sentences: dict[str, list[Question]] = {}
     names: dict[str, int] = {}
     named: dict[str, str] = {}
@@ -177,7 +176,7 @@ def questions(roots: Sequence[Path], count: int) -> list[tuple[Question, str]]:
         for path in sorted(root.rglob("*.py")):
             for name, text in _documented(path):
                 names[name] = names.get(name, 0) + 1
-                if len(text.split()) >= LEAST_WORDS:
+                if len(text.split()) >= MIN_WORDS:
                     place = path.relative_to(root).as_posix()
                     sentences.setdefault(text, []).append(Question(text, root.name, place))
                     named[text] = name
@@ -198,7 +197,7 @@ def _documented(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def ask_code(asking: Asking, every: Sequence[Question], project: str) -> Figures:
-    """Each question to search_code, and where the right file stands in the answer."""
+    """Call search_code with each query, and record the rank of the right file."""
     figures = Figures()
     for question in every:
         answer = _timed(asking, "search_code", {"query": question.text, "project_id": project}, figures)
@@ -210,7 +209,7 @@ def ask_code(asking: Asking, every: Sequence[Question], project: str) -> Figures
 
 
 def ask(asking: Asking, tool: str, calls: Sequence[dict[str, Any]]) -> Figures:
-    """The same for other tools, without looking at the answers."""
+    """Call another tool without checking the answers."""
     figures = Figures()
     for arguments in calls:
         _timed(asking, tool, arguments, figures)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from deltos.domains.docs.model import Origin
-    from deltos.guarded import Task
+    from deltos.isolated_parser import Task
     from deltos.store.documents import CrawlAddress
 
 _T = TypeVar("_T")

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from deltos.errors import DeltosError
-from deltos.isolated.process import Workers
+from deltos.isolated.process_pool import ProcessPool
 from deltos.isolated.wire import TaskLimits
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Attacked:
     """Functions under attack. One process serves many attacks, so that each costs little."""
 
     def __init__(self) -> None:
-        self._workers = Workers(importable_from=(str(Path(__file__).parents[1]),))
+        self._workers = ProcessPool(importable_from=(str(Path(__file__).parents[1]),))
 
     def survives(self, function: Callable[..., object], *arguments: Any, **named: Any) -> None:
         """Fail unless the function returns, or refuses with an error of ours, within the limits."""

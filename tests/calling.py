@@ -7,9 +7,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from deltos.config import Config
-from deltos.excerpts import Excerpts
 from deltos.progress import Progress, Silent
 from deltos.server.toolbox import open_toolbox
+from deltos.shown_excerpts import ShownExcerpts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ class Desk:
         self.tools = {tool.name: tool for tool in tools}
         self.start = self.root = root
         self.roots: tuple[Path, ...] = ()
-        self.excerpts = Excerpts()
+        self.excerpts = ShownExcerpts()
         self._repeat = repeat
 
     def project_root(self) -> Path:

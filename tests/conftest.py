@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from deltos.isolated.process import Workers
+from deltos.isolated.process_pool import ProcessPool
 from tests.attacks import Attacked
 from tests.isolation import WriteGuard, isolated_home
 from tests.loopback import Site, serving
@@ -66,9 +66,9 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session")
-def workers() -> Iterator[Workers]:
+def workers() -> Iterator[ProcessPool]:
     """Child processes that can also run functions of the tests; shared, as each takes a while to start."""
-    with closing(Workers(importable_from=(TESTS_ROOT,))) as running:
+    with closing(ProcessPool(importable_from=(TESTS_ROOT,))) as running:
         yield running
 
 

@@ -7,8 +7,8 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.guarded import GuardedParser, Task
 from deltos.isolated.wire import TaskLimits
+from deltos.isolated_parser import IsolatedParser, Task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,12 +40,12 @@ def misbehave(mark: bytes, path_of_log: str, *_: object) -> None:
     raise RecursionError("too deep")
 
 
-class PoisonedParser(GuardedParser):
+class PoisonedParser(IsolatedParser):
     """Gives marked content to `misbehave`, everything else to its own parser. `log` has a line for each attempt."""
 
     log: Path
 
-    def taking_turns(self, turn: AbstractContextManager[object]) -> GuardedParser:
+    def taking_turns(self, turn: AbstractContextManager[object]) -> IsolatedParser:
         parser = super().taking_turns(turn)
         assert isinstance(parser, PoisonedParser)
         parser.log = self.log

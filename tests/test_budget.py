@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltos.budget import MAX_ANSWER_CHARACTERS, Fitted, characters_for, cut, estimate_tokens, fit
+from deltos.budget import MAX_ANSWER_CHARACTERS, Fitted, characters_for, estimate_tokens, fit, truncate
 
 
 def test_four_characters_are_a_token() -> None:
@@ -28,7 +28,7 @@ def test_cuts_fall_between_results() -> None:
 def test_the_first_result_is_cut_only_if_it_alone_is_too_long() -> None:
     fitted = fit(["a" * 100, "b"], characters=50)
     assert fitted.truncated
-    assert fitted.pieces == ("a" * 42 + "\n… (cut)",)
+    assert fitted.pieces == ("a" * 36 + "\n… (truncated)",)
 
 
 def test_nothing_fits_into_nothing() -> None:
@@ -36,9 +36,9 @@ def test_nothing_fits_into_nothing() -> None:
 
 
 def test_a_cut_falls_at_a_line_end_where_one_is_near() -> None:
-    assert cut("one line\nanother line", characters=20) == "one line\n… (cut)"
-    assert cut("a\n" + "b" * 40, characters=20) == "a\n" + "b" * 10 + "\n… (cut)"
-    assert cut("short", characters=5) == "short"
+    assert truncate("one line\nanother line", characters=20) == "one line\n… (truncated)"
+    assert truncate("a\n" + "b" * 40, characters=20) == "a\n" + "b" * 4 + "\n… (truncated)"
+    assert truncate("short", characters=5) == "short"
 
 
 @given(st.lists(st.text(max_size=30), max_size=10), st.integers(10, 200), st.sampled_from(["", "\n", "\n---\n"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from deltos.call_log import MOST_WAITING, CallLog
+from deltos.call_log import MAX_WAITING_NOTES, CallLog
 from deltos.open_stores import open_calls
 from deltos.tool import CallNote
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from deltos.store.calls import CallRecords
 
-NOTES = [CallNote(f"tool_{number}", "test", {}, 0.1, 400, 400, is_error=False) for number in range(MOST_WAITING)]
+NOTES = [CallNote(f"tool_{number}", "test", {}, 0.1, 400, 400, is_error=False) for number in range(MAX_WAITING_NOTES)]
 
 
 def test_a_call_does_not_wait_for_its_note_and_whoever_looks_sees_it(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_notes_that_wait_at_the_end_and_more_than_can_wait_are_kept(tmp_path: Pa
     log.close()
     log.note(NOTES[0])  # too late
     records = open_calls(tmp_path)
-    assert len(records.newest(1_000)) == 2 * MOST_WAITING
+    assert len(records.newest(1_000)) == 2 * MAX_WAITING_NOTES
     records.close()
 
 

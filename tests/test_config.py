@@ -8,7 +8,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from deltos.config import DEFAULT_TOKEN_BUDGET, SMALLEST_TOKEN_BUDGET, TOOLSETS, Config, parse_toolsets
+from deltos.config import DEFAULT_TOKEN_BUDGET, MIN_TOKEN_BUDGET, TOOLSETS, Config, parse_toolsets
 from deltos.data_folder import data_folder
 from deltos.errors import BadArgument
 
@@ -36,7 +36,7 @@ def test_given_toolsets_go_before_the_environment() -> None:
 
 def test_a_tiny_budget_is_raised_to_the_smallest_that_can_say_something() -> None:
     environ = {"DELTOS_HOME": "/d", "DELTOS_TOKEN_BUDGET": "-3"}
-    assert Config.from_environment(environ).token_budget == SMALLEST_TOKEN_BUDGET
+    assert Config.from_environment(environ).token_budget == MIN_TOKEN_BUDGET
 
 
 def test_a_budget_that_is_no_number_is_refused() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltos.entities import unescaped
+from deltos.html_entities import unescape_html
 
 TOO_LONG = f"&#{'9' * 5_000};"
 
@@ -15,4 +15,4 @@ TOO_LONG = f"&#{'9' * 5_000};"
     ids=["named", "numbers", "none", "a number of 5,000 digits"],
 )
 def test_references_become_characters_and_what_is_none_stays(text: str, shown: str) -> None:
-    assert unescaped(text) == shown
+    assert unescape_html(text) == shown

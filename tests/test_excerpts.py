@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from deltos.excerpts import SHOWN_FOR_ANSWERS, SHOWN_FOR_SECONDS, Excerpts
+from deltos.shown_excerpts import SHOWN_FOR_ANSWERS, SHOWN_FOR_SECONDS, ShownExcerpts
 
 
 def test_an_excerpt_is_known_by_its_id_and_its_text() -> None:
-    excerpts = Excerpts()
+    excerpts = ShownExcerpts()
     excerpts.note([("code:a.py#f", "def f(): ...")])
     assert excerpts.has("code:a.py#f", "def f(): ...")
     assert not excerpts.has("code:a.py#f", "def f(x): ...")
@@ -14,7 +14,7 @@ def test_an_excerpt_is_known_by_its_id_and_its_text() -> None:
 
 
 def test_the_oldest_excerpts_are_forgotten_when_there_are_too_many() -> None:
-    excerpts = Excerpts()
+    excerpts = ShownExcerpts()
     excerpts.note([(f"doc:{number}", "text") for number in range(20_001)])
     assert not excerpts.has("doc:0", "text")
     assert excerpts.has("doc:20000", "text")
@@ -22,7 +22,7 @@ def test_the_oldest_excerpts_are_forgotten_when_there_are_too_many() -> None:
 
 def test_an_excerpt_counts_as_shown_for_a_while_only() -> None:
     now = [0.0]
-    excerpts = Excerpts(clock=lambda: now[0])
+    excerpts = ShownExcerpts(clock=lambda: now[0])
     excerpts.note([("doc:1", "text")])
     now[0] = SHOWN_FOR_SECONDS - 1
     assert excerpts.answering("a question").has("doc:1", "text")
@@ -31,7 +31,7 @@ def test_an_excerpt_counts_as_shown_for_a_while_only() -> None:
 
 
 def test_an_excerpt_counts_as_shown_for_some_answers_only() -> None:
-    excerpts = Excerpts(clock=lambda: 0.0)
+    excerpts = ShownExcerpts(clock=lambda: 0.0)
     excerpts.note([("doc:1", "text")])
     for number in range(SHOWN_FOR_ANSWERS):
         assert excerpts.answering(f"question {number}").has("doc:1", "text")
@@ -41,7 +41,7 @@ def test_an_excerpt_counts_as_shown_for_some_answers_only() -> None:
 
 
 def test_a_question_that_is_asked_again_is_answered_in_full() -> None:
-    excerpts = Excerpts()
+    excerpts = ShownExcerpts()
     assert not excerpts.answering("How is  it done?").has("doc:1", "text")
     excerpts.note([("doc:1", "text")])
     assert excerpts.answering("something else").has("doc:1", "text")

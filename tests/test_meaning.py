@@ -10,8 +10,9 @@ import pytest
 
 from deltos.embed.protocol import TextToEmbed, Vectors
 from deltos.errors import EmbedderUnavailable
-from deltos.meaning import Meaning, standardised
-from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration
+from deltos.semantic_index import SemanticIndex, standardised
+from deltos.store.migration import Migration
+from deltos.store.sqlite.database import SqliteDatabase
 from deltos.store.sqlite.vectors import SqliteVectorOwner, SqliteVectors, migration
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NOTES = SqliteVectorOwner("note", "id", "SELECT id, text, text FROM note")
-TABLE = SqliteMigration("notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL);")
+TABLE = Migration("notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL);")
 
 
 class Letters:
@@ -47,8 +48,8 @@ def database(tmp_path: Path) -> SqliteDatabase:
 
 
 @pytest.fixture
-def meaning(database: SqliteDatabase) -> Meaning:
-    return Meaning(Letters(), SqliteVectors(database, NOTES))
+def semantic_index(database: SqliteDatabase) -> SemanticIndex:
+    return SemanticIndex(Letters(), SqliteVectors(database, NOTES))
 
 
 def add(database: SqliteDatabase, *texts: str) -> None:
@@ -56,70 +57,72 @@ def add(database: SqliteDatabase, *texts: str) -> None:
         connection.executemany("INSERT INTO note (text) VALUES (?)", [(text,) for text in texts])
 
 
-def nearest(meaning: Meaning, text: str, count: int = 10) -> list[int]:
-    similarities = meaning.similarities(TextToEmbed(text, text))
+def nearest(semantic_index: SemanticIndex, text: str, count: int = 10) -> list[int]:
+    similarities = semantic_index.similarities(TextToEmbed(text, text))
     return similarities.nearest(count) if similarities else []
 
 
-def test_the_nearest_things_come_first(database: SqliteDatabase, meaning: Meaning) -> None:
+def test_the_nearest_things_come_first(database: SqliteDatabase, semantic_index: SemanticIndex) -> None:
     add(database, "aaab", "bbb", "abc")
-    assert meaning.catch_up() == 3
-    assert nearest(meaning, "a") == [1, 3, 2]
-    assert nearest(meaning, "b", 1) == [2]
+    assert semantic_index.catch_up() == 3
+    assert nearest(semantic_index, "a") == [1, 3, 2]
+    assert nearest(semantic_index, "b", 1) == [2]
 
 
-def test_what_has_no_vector_yet_is_not_found_and_does_no_harm(database: SqliteDatabase, meaning: Meaning) -> None:
+def test_what_has_no_vector_yet_is_not_found_and_does_no_harm(
+    database: SqliteDatabase, semantic_index: SemanticIndex
+) -> None:
     add(database, "a", "ab")
-    assert meaning.similarities(TextToEmbed("a", "a")) is None
-    meaning.catch_up()
+    assert semantic_index.similarities(TextToEmbed("a", "a")) is None
+    semantic_index.catch_up()
     add(database, "aa")
-    similarities = meaning.similarities(TextToEmbed("a", "a"))
+    similarities = semantic_index.similarities(TextToEmbed("a", "a"))
     assert similarities is not None
     assert similarities.of([1, 2, 3]) == pytest.approx([1, -1, 0])
 
 
-def test_a_thing_that_goes_takes_its_vector_along(database: SqliteDatabase, meaning: Meaning) -> None:
+def test_a_thing_that_goes_takes_its_vector_along(database: SqliteDatabase, semantic_index: SemanticIndex) -> None:
     add(database, "a", "b", "c")
-    meaning.catch_up()
-    assert len(nearest(meaning, "abc")) == 3
+    semantic_index.catch_up()
+    assert len(nearest(semantic_index, "abc")) == 3
     with database.write() as connection:
         connection.execute("DELETE FROM note WHERE id = 2")
     add(database, "bb")
-    meaning.catch_up()
-    assert sorted(nearest(meaning, "abc")) == [1, 3, 4]
+    semantic_index.catch_up()
+    assert sorted(nearest(semantic_index, "abc")) == [1, 3, 4]
 
 
-def test_another_model_makes_all_vectors_anew(database: SqliteDatabase, meaning: Meaning) -> None:
+def test_another_model_makes_all_vectors_anew(database: SqliteDatabase, semantic_index: SemanticIndex) -> None:
     add(database, "a", "b")
-    meaning.catch_up()
-    other = Meaning(Letters("other"), SqliteVectors(database, NOTES))
+    semantic_index.catch_up()
+    other = SemanticIndex(Letters("other"), SqliteVectors(database, NOTES))
     assert nearest(other, "a") == []
     assert other.catch_up() == 2
     assert nearest(other, "a")[0] == 1
-    assert nearest(meaning, "a") == []
+    assert nearest(semantic_index, "a") == []
 
 
-def test_it_stops_when_asked_to(database: SqliteDatabase, meaning: Meaning) -> None:
+def test_it_stops_when_asked_to(database: SqliteDatabase, semantic_index: SemanticIndex) -> None:
     add(database, "a")
-    assert meaning.catch_up(lambda: True) == 0
+    assert semantic_index.catch_up(lambda: True) == 0
 
 
 def test_a_model_that_is_down_is_said_and_forgotten_when_it_is_back(database: SqliteDatabase) -> None:
     letters = Letters()
-    meaning = Meaning(letters, SqliteVectors(database, NOTES))
+    semantic_index = SemanticIndex(letters, SqliteVectors(database, NOTES))
     add(database, "a", "b")
-    meaning.catch_up()
+    semantic_index.catch_up()
     letters.is_down = True
     with pytest.raises(EmbedderUnavailable, match="letters are out"):
-        meaning.similarities(TextToEmbed("a", "a"))
+        semantic_index.similarities(TextToEmbed("a", "a"))
     letters.is_down = False
-    assert nearest(meaning, "a")
+    assert nearest(semantic_index, "a")
 
 
-def test_a_question_that_says_nothing_is_like_nothing(database: SqliteDatabase, meaning: Meaning) -> None:
+def test_a_question_that_says_nothing_is_like_nothing(database: SqliteDatabase, semantic_index: SemanticIndex) -> None:
     add(database, "a")
-    meaning.catch_up()
-    assert meaning.similarities(TextToEmbed("xyz", "xyz")) is None
+    semantic_index.catch_up()
+    assert semantic_index.similarities(TextToEmbed("xyz", "xyz")) is None
 
 
 def test_values_that_do_not_differ_say_nothing() -> None:
@@ -152,44 +155,44 @@ def models(database: SqliteDatabase) -> Counter[str]:
 def test_what_waits_for_a_slow_model_is_compared_by_a_faster_one(
     database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("deltos.meaning._SLOW_SECONDS", -1.0)
+    monkeypatch.setattr("deltos.semantic_index._SLOW_SECONDS", -1.0)
     slow = Slow()
-    meaning = Meaning(slow, SqliteVectors(database, NOTES), at_once=Letters("fast"))
+    semantic_index = SemanticIndex(slow, SqliteVectors(database, NOTES), at_once=Letters("fast"))
     add(database, "aaab", "bbb", "abc")
-    found = meaning.compare("a")
+    found = semantic_index.compare("a")
     assert found is not None
     assert found.nearest(3) == [1, 3, 2]
-    assert (models(database), meaning.is_behind) == ({"fast": 3}, False)
-    meaning.stop()
+    assert (models(database), semantic_index.is_behind) == ({"fast": 3}, False)
+    semantic_index.stop()
 
 
 def test_the_rest_is_made_in_the_background_and_each_text_once(database: SqliteDatabase) -> None:
     slow = Slow()
     slow.may_go_on.set()
-    meaning = Meaning(slow, SqliteVectors(database, NOTES), at_once=Letters("fast"))
+    semantic_index = SemanticIndex(slow, SqliteVectors(database, NOTES), at_once=Letters("fast"))
     add(database, *("ab" * number for number in range(1, 101)))
-    meaning.compare("a")
+    semantic_index.compare("a")
     deadline = time.monotonic() + 20
     while models(database) != {"slow": 100} and time.monotonic() < deadline:
         time.sleep(0.02)
     assert models(database) == {"slow": 100}
     assert len(slow.made) == len(set(slow.made)) == 100
-    found = meaning.compare("a")
+    found = semantic_index.compare("a")
     assert found is not None
     assert len(found.keys) == len(set(found.keys.tolist())) == 100
-    meaning.stop()
+    semantic_index.stop()
 
 
 def test_what_another_process_makes_is_left_to_it(database: SqliteDatabase) -> None:
     slow = Slow()
     slow.may_go_on.set()
     store = SqliteVectors(database, NOTES)
-    meaning = Meaning(slow, store, at_once=Letters("fast"))
+    semantic_index = SemanticIndex(slow, store, at_once=Letters("fast"))
     add(database, "a", "b")
     with store.try_lock() as is_held:
         assert is_held
-        assert meaning.compare("a") is not None
+        assert semantic_index.compare("a") is not None
         assert (models(database), slow.made) == ({"fast": 2}, [])
-    meaning.compare("a")
+    semantic_index.compare("a")
     assert models(database) == {"slow": 2}
-    meaning.stop()
+    semantic_index.stop()

@@ -89,11 +89,11 @@ def test_what_is_meant_is_understood(given: dict[str, object], name: str, value:
             "Argument 'max_results' must be a whole number, not inf. How many.",
         ),
         ({"concise": "maybe"}, "Argument 'concise' must be of type boolean, not str. Shorter answers."),
-        ({"types": [1]}, "Argument 'types' must be an array of strings; it has an item of type int. Kinds of section."),
+        ({"types": [1]}, "Argument 'types' must be an array of strings, but an item is of type int. Kinds of section."),
         ({"types": ["poem"]}, "Argument 'types' cannot be 'poem'. Choose from guide, endpoint."),
         ({"kind": "poem"}, "Argument 'kind' cannot be 'poem'. Choose from any, class."),
-        ({"query": "\ud800"}, "Argument 'query' is no valid text: it holds half of a character. Send it as UTF-8."),
-        ({"ids": '["\\udfff"]'}, "Argument 'ids' is no valid text: it holds half of a character. Send it as UTF-8."),
+        ({"query": "\ud800"}, "Argument 'query' is not valid Unicode. Send it as UTF-8."),
+        ({"ids": '["\\udfff"]'}, "Argument 'ids' is not valid Unicode. Send it as UTF-8."),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_the_way_out(given: dict[str, object], message: str) -> None:
@@ -218,7 +218,7 @@ def test_an_answer_tells_that_a_number_was_out_of_range(tmp_path: Path, name: st
         return Answer(f"{call.number('max_results')} results")
 
     desk = Desk([Tool("find", "code", "Find", "Finds.", PARAMETERS, run)], tmp_path)
-    note = f"Note: max_results={given} is out of range: {taken} was taken."
+    note = f"Note: max_results={given} is out of range; {taken} is used."
     asked: dict[str, Any] = {name: given}
     assert desk.call("find", query="x", **asked).text == f"{taken} results\n{note}"
     asked = {name: taken}
@@ -234,7 +234,7 @@ def test_data_tells_of_a_number_out_of_range_as_its_text_does(tmp_path: Path, no
         return Tool(name, "code", "Find", "Finds.", PARAMETERS, lambda _: Answer(texts[name], data))
 
     desk = Desk([tool(name) for name in texts], tmp_path)
-    note = "Note: max_results=0 is out of range: 1 was taken."
+    note = "Note: max_results=0 is out of range; 1 is used."
     told = {"results": [], "notes": [*notes, note]}
     as_data, as_text = (desk.call(name, query="x", limit=0) for name in texts)
     assert (as_data.structured, json.loads(as_data.text)) == (told, told)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from benchmarks.docs_questions import QUESTIONS, questions_about, squashed
 from benchmarks.docs_questions import lay_out as lay_out_open
-from benchmarks.places import MIRRORS
+from benchmarks.paths import MIRRORS
 
 from deltos.domains.docs.domain import open_docs
 from deltos.domains.docs.library import NewSource
@@ -282,7 +282,7 @@ def add_open_sites(pairs: Pairs, work: Path) -> None:
     """The natural questions that may be looked at, each of its own site."""
     every = json.loads((QUESTIONS / "docs_sites.json").read_text("utf-8"))
     for name, site in every.items():
-        if not site["apart"]:
+        if not site["held_out"]:
             lay_out_open(name, site, work / "open" / name)
             texts = passages_of(name, work / "open" / name, work / "homes" / f"open-{name}")
             asked = []

@@ -210,7 +210,7 @@ def documented(folder: Path) -> list[Pair]:
 def rows_of(path: Path) -> list[dict[str, str]]:
     """The questions of a file that may be looked at."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    return [row for row in rows if not row.get("apart")]
+    return [row for row in rows if not row.get("held_out")]
 
 
 def main() -> None:

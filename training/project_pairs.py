@@ -82,7 +82,7 @@ class Numbers:
 def repositories(data_folder: Path) -> Iterator[tuple[str, sqlite3.Connection]]:
     """The indexed repositories that may be seen, by name."""
     rows = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
-    apart = {row["repo"] for row in rows if row["apart"]}
+    apart = {row["repo"] for row in rows if row["held_out"]}
     seen = {row["repo"].replace("/", "+") for row in rows if row["repo"] not in apart}
     for path in sorted(data_folder.glob("projects/*.db")):
         connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)

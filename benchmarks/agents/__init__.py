@@ -1,1 +1,1 @@
-"""Trials with coding agents: what an agent is shown until it has its answer, per way of looking."""
+"""Trials with coding agents: tokens that an agent reads until it has an answer, with different tools."""

@@ -1,10 +1,10 @@
 """Trials with coding agents.
 
 python -m benchmarks.agents prepare [--again] [NAME …]
-python -m benchmarks.agents prompt --way grep --tasks A --out DIR
-python -m benchmarks.agents run --way deltos --agent "claude -p" --tasks A --out DIR
+python -m benchmarks.agents prompt --setup grep --tasks A --out DIR
+python -m benchmarks.agents run --setup deltos --agent "claude -p" --tasks A --out DIR
 python -m benchmarks.agents score DIR …
-python -m benchmarks.agents floor [--way grep --way deltos] [--tasks …]
+python -m benchmarks.agents floor [--setup grep --setup deltos] [--tasks …]
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.agents import counting, report
+from benchmarks.agents import look_log, report
 from benchmarks.agents.policies import POLICIES, run_policy
-from benchmarks.agents.prompt import WAYS, write_prompt
+from benchmarks.agents.prompt import SETUPS, write_prompt
 from benchmarks.agents.scoring import last_answer, score
 from benchmarks.agents.tasks import chosen
 from benchmarks.agents.trees import prepare, repositories
@@ -27,24 +27,25 @@ AGENT_SECONDS = 900
 
 
 def main() -> int:
+    """Run a subcommand."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
     preparing = verbs.add_parser("prepare", help="lay out, rename and index the repositories")
     preparing.add_argument("names", nargs="*")
-    preparing.add_argument("--again", action="store_true", help="index again, with the product as it is now")
+    preparing.add_argument("--again", action="store_true", help="index again with the current product")
     for verb in ("prompt", "run"):
         asking = verbs.add_parser(verb)
-        asking.add_argument("--way", choices=WAYS, required=True)
-        asking.add_argument("--tasks", nargs="*", default=[], help="ids, kinds, repositories or halves; default: all")
+        asking.add_argument("--setup", choices=SETUPS, required=True)
+        asking.add_argument("--tasks", nargs="*", default=[], help="ids, kinds, repositories or halves (default: all)")
         asking.add_argument("--out", type=Path, required=True)
-        asking.add_argument("--server", default="", help="command line of the product; default: this checkout's")
+        asking.add_argument("--server", default="", help="command line of the product (default: this checkout)")
         if verb == "run":
             asking.add_argument("--agent", required=True, help="command line that reads a prompt on standard input")
     scoring = verbs.add_parser("score", help="score folders of logs and answers")
     scoring.add_argument("folders", nargs="+", type=Path)
-    scoring.add_argument("--wrong", action="store_true", help="show what was wrong")
+    scoring.add_argument("--wrong", action="store_true", help="print every result")
     flooring = verbs.add_parser("floor", help="run the scripted policies")
-    flooring.add_argument("--way", action="append", choices=sorted(POLICIES))
+    flooring.add_argument("--setup", action="append", choices=sorted(POLICIES))
     flooring.add_argument("--tasks", nargs="*", default=[])
     flooring.add_argument("--each", action="store_true", help="one line per task")
     return _VERBS[parser.parse_args().verb](parser.parse_args())
@@ -56,16 +57,16 @@ def _prepare(given: argparse.Namespace) -> int:
 
 
 def _prompt(given: argparse.Namespace) -> int:
-    print(write_prompt(chosen(given.tasks), given.way, given.out, shlex.split(given.server)))
+    print(write_prompt(chosen(given.tasks), given.setup, given.out, shlex.split(given.server)))
     return 0
 
 
 def _run(given: argparse.Namespace) -> int:
-    """Give each task to the agent in a session of its own."""
+    """Run the agent on each task in a new session."""
     results: list[report.Result] = []
     for task in chosen(given.tasks):
         folder = given.out / task.id
-        prompt = write_prompt([task], given.way, folder, shlex.split(given.server))
+        prompt = write_prompt([task], given.setup, folder, shlex.split(given.server))
         text = prompt.read_text("utf-8") + "\nInstead of the file you may end your output with the line `ANSWER: …`.\n"
         done = subprocess.run(
             shlex.split(given.agent), input=text, capture_output=True, text=True, timeout=AGENT_SECONDS, cwd=folder
@@ -74,7 +75,7 @@ def _run(given: argparse.Namespace) -> int:
         (folder / "output.txt").write_text(done.stdout, "utf-8")
         (folder / "answers.json").write_text(json.dumps({"t01": answer}), "utf-8")
         results.append(
-            report.Result(task, given.way, score(task, answer), counting.cost(counting.read(folder / "log.jsonl")))
+            report.Result(task, given.setup, score(task, answer), look_log.cost(look_log.read(folder / "log.jsonl")))
         )
         print(report.line(results[-1]), flush=True)
     print(report.table(results))
@@ -82,7 +83,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _score(given: argparse.Namespace) -> int:
-    """Score what agents left in folders; each folder may hold many tasks."""
+    """Score the answers in folders; each folder may contain many tasks."""
     results: list[report.Result] = []
     for folder in given.folders:
         results += scored(folder)
@@ -94,24 +95,24 @@ def _score(given: argparse.Namespace) -> int:
 
 
 def scored(folder: Path) -> list[report.Result]:
-    """The results of the tasks of one prompt's folder."""
-    said = json.loads((folder / "session.json").read_text("utf-8"))
-    looks = counting.read(folder / "log.jsonl")
+    """Return the results of the tasks in a folder."""
+    session = json.loads((folder / "session.json").read_text("utf-8"))
+    looks = look_log.read(folder / "log.jsonl")
     answers = _answers(folder)
     every = {task.id: task for task in chosen([])}
-    resident = max((counting.tokens(look.shown) for look in looks if look.resident), default=0)
+    resident = max((look_log.tokens(look.shown) for look in looks if look.resident), default=0)
     results: list[report.Result] = []
-    for name, task_id in said["ids"].items():
+    for name, task_id in session["ids"].items():
         answer = answers.get(name, "")
-        cost = counting.cost(look for look in looks if look.task == name)
-        if said["way"] != "grep":  # the list is there whether it is used or not
-            cost = counting.Cost(cost.calls, cost.tokens, resident)
-        results.append(report.Result(every[task_id], said["way"], score(every[task_id], answer), cost))
+        cost = look_log.cost(look for look in looks if look.task == name)
+        if session["setup"] != "grep":  # the tool list is always sent to the model
+            cost = look_log.Cost(cost.calls, cost.tokens, resident)
+        results.append(report.Result(every[task_id], session["setup"], score(every[task_id], answer), cost))
     return results
 
 
 def _answers(folder: Path) -> dict[str, str]:
-    """An agent's answers by task, as text whatever JSON they were written as."""
+    """Read an agent's answers by task, as text for any type of JSON value."""
     file = folder / "answers.json"
     found: dict[str, object] = json.loads(file.read_text("utf-8")) if file.exists() else {}
     return {name: _as_text(answer) for name, answer in found.items()}
@@ -126,9 +127,9 @@ def _as_text(answer: object) -> str:
 
 def _floor(given: argparse.Namespace) -> int:
     results: list[report.Result] = []
-    for way in given.way or sorted(POLICIES):
+    for setup in given.setup or sorted(POLICIES):
         for task in chosen(given.tasks):
-            results.append(run_policy(way, task))
+            results.append(run_policy(setup, task))
             if given.each:
                 print(report.line(results[-1]), flush=True)
     print(report.table(results))

@@ -1,9 +1,9 @@
-"""Make tasks.jsonl from picks.json: truths from commits, oracles and descriptions, with every name as the renamed
-trees have it.
+"""Create tasks.jsonl from picks.json, with answers from commits, compilers and descriptions, in the names of the
+renamed trees.
 
     python -m benchmarks.agents.make_tasks
 
-Needs the mirrors and the shared benchmark material; the result is committed, so that nobody else does.
+Needs the mirrors and the shared benchmark data; the result is committed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.agents.rename_spec import KEYWORDS
 from benchmarks.agents.tasks import Task, dump
 from benchmarks.agents.trees import HERE, Repository, renamings, repositories
-from benchmarks.places import MIRRORS, REPOSITORY, SHARED
+from benchmarks.paths import MIRRORS, REPOSITORY, SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,19 +32,19 @@ TRUTHS = {
 }
 _CODE = re.compile(r"\.(py|go|rs|ts|java|js)$")
 _NOT_CODE = re.compile(r"(^|/)(tests?|docs?|benchmarks|fuzz)/|_test\.go$|(^|/)test_")
-STATEMENT_LINES = 4  # an error's message may stand some lines below where its statement begins
+STATEMENT_LINES = 4  # lines from the start of a statement to its error message
 _COUNTS = {1: "one source file", 2: "two source files"}
 
 
 class Maker:
-    """Makes the tasks about one repository."""
+    """Creates the tasks about one repository."""
 
     def __init__(self, repository: Repository) -> None:
         self.repository = repository
         self.renaming = renamings(repository)
 
     def make(self, pick: Pick) -> tuple[str, str, Any]:
-        """The question, the form and the answer."""
+        """Return question, form and answer of a task."""
         made: tuple[str, str, Any] = getattr(self, f"_{pick['kind']}", self._written)(pick)
         return made
 
@@ -53,13 +53,12 @@ class Maker:
 
     def _locate(self, pick: Pick) -> tuple[str, str, Any]:
         subject, files = _commit(self.repository, pick["commit"])
-        said = self.renaming[""].prose(pick.get("subject", subject))
+        subject_text = self.renaming[""].prose(pick.get("subject", subject))
         there = [self.path(path) for path in files]
         for path in there:
             assert (self.repository.tree / path).is_file(), path
-        question = (
-            f"A change is wanted: “{said}”. Which {_COUNTS[len(there)]} (no tests, no documentation) must be changed?"
-        )
+        count = f"{_COUNTS[len(there)]} (no tests, no documentation)"
+        question = f"A change is wanted: “{subject_text}”. Which {count} must be changed?"
         return question, "files", there
 
     def _references(self, pick: Pick) -> tuple[str, str, Any]:
@@ -86,14 +85,14 @@ class Maker:
         return question, "files", files
 
     def _truth(self, pick: Pick) -> tuple[str, str, list[str]]:
-        """A symbol's name, where it is defined, and where it is used, as the tree has it."""
+        """Return a symbol's name, its definition and its references in the renamed tree."""
         if "places" in pick:
             return pick["name"], pick["at"], sorted(pick["places"])
         rows = map(json.loads, (SHARED / "graph" / TRUTHS[self.repository.name]).read_text("utf-8").splitlines())
         row = next(row for row in rows if row.get("symbol") == pick["symbol"])
         name = ".".join(self.renaming[""].name(part) for part in _dotted(row["symbol"], row["name"]))
         references = sorted({self._place(*one.rsplit(":", 1)) for one in row["references"]})
-        dropped = pick.get("dropped", ())  # overload signatures, which the oracle takes for references
+        dropped = pick.get("dropped", ())  # overload signatures, which the compiler counts as references
         return name, self._place(row["def_file"], row["def_line"]), [one for one in references if one not in dropped]
 
     def _place(self, path: str, line: object) -> str:
@@ -111,12 +110,12 @@ class Maker:
         return question, "line", [pick["at"]]
 
     def also(self, pick: Pick) -> tuple[str, ...]:
-        """What counts as right too: the other lines of a statement, overload signatures."""
+        """Return other right answers: the remaining lines of a statement, overload signatures."""
         if pick["kind"] == "error":
             path, _, line = pick["at"].partition(":")
             return tuple(f"{path}:{int(line) + more}" for more in range(1, STATEMENT_LINES))
-        said: list[str] = pick.get("also") or pick.get("dropped") or []
-        return tuple(said)
+        others: list[str] = pick.get("also") or pick.get("dropped") or []
+        return tuple(others)
 
     def _library(self, pick: Pick) -> tuple[str, str, Any]:
         renaming = self.renaming[pick["part"]] if "part" in pick and self.repository.seed else None
@@ -147,14 +146,14 @@ def _named(rename: Callable[[str], str], name: str) -> str:
 
 
 def _dotted(symbol: str, name: str) -> list[str]:
-    """Class and name of a symbol that an oracle wrote."""
+    """Return class and name of a symbol in the format of the compiler."""
     inner = symbol.split("#")[-1].split("@")[0]
     parts = inner.split(".")
     return parts[-2:] if len(parts) > 1 and parts[-2][:1].isupper() else [name]
 
 
 def _commit(repository: Repository, commit: str) -> tuple[str, list[str]]:
-    """A commit's subject without numbers, and the sources it touched."""
+    """Return a commit's subject without numbers, and the sources that it changed."""
     kind, _, rest = repository.source.partition(":")
     clone = REPOSITORY if kind == "own" else MIRRORS / rest.replace("/", "+") / "repo"
     command = [

@@ -1,4 +1,4 @@
-"""Other servers that agents can be given instead of Deltos: how they are started, and how they index a tree."""
+"""Other servers that agents can use instead of Deltos: commands to start them and to index a tree."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ INDEX_SECONDS = 600
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A server of somebody else; the tree's path follows the arguments of both commands."""
+    """Another server; both commands take the path of the tree as last argument."""
 
     title: str
     example: str
     serving: tuple[str, ...]
     indexing: tuple[str, ...] = ()
-    first: tuple[str, ...] = ()  # tools that a started server needs to be called before others answer
+    first: tuple[str, ...] = ()  # tools to call once after the start
 
 
 PEERS = {
@@ -35,13 +35,13 @@ PEERS = {
         title="Code Index",
         example='search_code_advanced \'{"pattern": "class Session"}\'',
         serving=("--project-path",),
-        first=("build_deep_index",),  # it does not keep its index of symbols
+        first=("build_deep_index",),  # its symbol index is not persistent
     ),
 }
 
 
 def index(peer: Peer, program: Sequence[str], tree: Path) -> None:
-    """Let a peer index a tree, as its own instructions say."""
+    """Index a tree with another server, by its own instructions."""
     if peer.indexing:
         command = [*program, *peer.indexing, str(tree)]
         subprocess.run(command, check=True, timeout=INDEX_SECONDS, cwd=tree, capture_output=True)

@@ -1,6 +1,6 @@
-"""Scripted ways of looking, which anybody can repeat: a floor under what agents do, not a stand-in for them.
+"""Scripted policies, a reproducible lower bound for agents.
 
-Each policy looks until the right answer is visible in what it was shown, or until it has looked often enough.
+Each policy looks until the right answer is visible in the output, or until it reaches the maximum number of looks.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
-from benchmarks.agents import counting
-from benchmarks.agents.looks import Place, look
+from benchmarks.agents import look_log
+from benchmarks.agents.evidence import is_visible
+from benchmarks.agents.look import Place, look
 from benchmarks.agents.report import Result
 from benchmarks.agents.scoring import Score
 from benchmarks.agents.server import Server
 from benchmarks.agents.tasks import Task
 from benchmarks.agents.trees import Repository, environment, product, repositories
-from benchmarks.agents.visible import is_visible
 
-MOST_LOOKS = 12
+MAX_LOOKS = 12
 SHOWN_HITS = 60
 SHOWN_REFERENCES = 300
 REGION_LINES = 80
@@ -44,36 +44,36 @@ Look = Callable[[list[str]], str]
 Policy = Callable[[Task, Look], Iterator[str]]
 
 
-def run_policy(way: str, task: Task) -> Result:
-    """Look as the policy says until the answer is visible; right when it became so."""
+def run_policy(setup: str, task: Task) -> Result:
+    """Run a policy until the answer is visible; the result is right if that happens."""
     repository = repositories()[task.repository]
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "log.jsonl")
         place = Place(task.id, repository.tree, log)
-        server = Server([*product(), "mcp"], repository.tree, environment(repository)) if way == "deltos" else None
+        server = Server([*product(), "mcp"], repository.tree, environment(repository)) if setup == "deltos" else None
 
         def take(words: list[str]) -> str:
             if words[0] != "deltos" or server is None:
                 return look(place, words)
-            shown = counting.cut(server.call(words[1], json.loads(words[2])))
-            counting.write(log, counting.Look(task.id, " ".join(words), shown))
+            shown = look_log.cut(server.call(words[1], json.loads(words[2])))
+            look_log.write(log, look_log.Look(task.id, " ".join(words), shown))
             return shown
 
-        for number, _ in enumerate(POLICIES[way](task, take), start=1):
-            if is_visible(task, counting.read(log)) or number >= MOST_LOOKS:
+        for number, _ in enumerate(POLICIES[setup](task, take), start=1):
+            if is_visible(task, look_log.read(log)) or number >= MAX_LOOKS:
                 break
-        looks = counting.read(log)
+        looks = look_log.read(log)
         right = is_visible(task, looks)
         if server is not None:
-            looks.append(counting.Look(task.id, "", server.listed, resident=True))
+            looks.append(look_log.Look(task.id, "", server.listed, resident=True))
             server.end()
         return Result(
-            task, way, Score(right, float(right), float(right), "" if right else "not shown"), counting.cost(looks)
+            task, setup, Score(right, float(right), float(right), "" if right else "not shown"), look_log.cost(looks)
         )
 
 
 def query_words(task: Task) -> list[str]:
-    """What a question gives to look for: names and quoted texts first, then its words, rarest in the repository
+    """Return the search terms of a question: names and quoted texts first, then its words, rarest in the repository
     first.
     """
     counts = word_counts(repositories()[task.repository])
@@ -86,7 +86,7 @@ def query_words(task: Task) -> list[str]:
 
 @cache
 def word_counts(repository: Repository) -> Counter[str]:
-    """In how many files of a repository each word stands; an agent guesses as much."""
+    """Return the number of files that contain each word of a repository."""
     counts: Counter[str] = Counter()
     roots = [repository.tree, repository.sessions]
     for path in (path for root in roots if root.exists() for path in root.rglob("*")):
@@ -96,7 +96,7 @@ def word_counts(repository: Repository) -> Counter[str]:
 
 
 def grep_policy(task: Task, take: Look) -> Iterator[str]:
-    """Search for the rarest words, then read around the hits of the files that have most of them."""
+    """Search for the rarest words, then read around the hits of the files with most of them."""
     where = [_folder(task)]
     most = SHOWN_REFERENCES if task.kind in ("references", "impact") else SHOWN_HITS
     hits: dict[str, dict[str, list[int]]] = {}
@@ -120,9 +120,7 @@ def _folder(task: Task) -> str:
 
 
 def densest(hits: dict[str, dict[str, list[int]]]) -> list[tuple[str, int]]:
-    """For each file the line around which most of the words stand, files with most of them first; a second line of
-    each at the end.
-    """
+    """Return the line of each file with most of the words around it, best files first, then a second line of each."""
     ranked: list[tuple[int, int, str, int]] = []
     for path, by_word in hits.items():
         lines = sorted({line for found in by_word.values() for line in found})
@@ -132,9 +130,9 @@ def densest(hits: dict[str, dict[str, list[int]]]) -> list[tuple[str, int]]:
         }
         best = max(lines, key=lambda line: counts[line])
         ranked.append((0, -counts[best], path, best))
-        apart = [line for line in lines if abs(line - best) > REGION_LINES]
-        if apart:
-            second = max(apart, key=lambda line: counts[line])
+        distant = [line for line in lines if abs(line - best) > REGION_LINES]
+        if distant:
+            second = max(distant, key=lambda line: counts[line])
             ranked.append((1, -counts[second], path, second))
     return [(path, line) for _, _, path, line in sorted(ranked)]
 
@@ -145,7 +143,7 @@ def _region(path: str, line: int) -> list[str]:
 
 
 def _literals(task: Task) -> Iterator[list[str]]:
-    """What to search for as it stands: a call of the name, then the name, or the fixed parts of a message."""
+    """Return literal search texts: a call of the name, then the name, or the constant parts of a message."""
     if task.kind in ("references", "impact"):
         owner, _, name = quoted_name(task).rpartition(".")
         yield [rf"\.{name}\(" if owner else rf"\b{name}\("]
@@ -155,18 +153,18 @@ def _literals(task: Task) -> Iterator[list[str]]:
 
 
 def quoted_name(task: Task) -> str:
-    """The name or message that a question is about."""
+    """Return the name or message that a question is about."""
     return next(found[1] for found in _QUOTED.finditer(task.question) if not found[1].endswith("/"))
 
 
 def _fixed_parts(message: str) -> list[str]:
-    """Pieces of a message that no value was put into, the longest first."""
+    """Return the constant parts of a message, longest first."""
     pieces = re.split(r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\d+|: ", message)
     return sorted((piece.strip() for piece in pieces if len(piece.strip()) > 8), key=len, reverse=True)[:3]
 
 
 def deltos_policy(task: Task, take: Look) -> Iterator[str]:
-    """The tool that serves the kind of question, then what its answer points to."""
+    """Call the tool for the kind of question, then read the places in its answer."""
 
     def call(tool: str, **arguments: object) -> str:
         return take(["deltos", tool, json.dumps(arguments)])
@@ -182,7 +180,7 @@ def deltos_policy(task: Task, take: Look) -> Iterator[str]:
 
 
 def _hits(shown: str) -> Iterator[tuple[str, int]]:
-    """Where an answer points to, in its order."""
+    """Return the places in an answer, in order."""
     for path, line in re.findall(r'([\w./-]+\.\w+)(?::|","start_line":)(\d+)', shown):
         yield path, int(line)
 
@@ -191,7 +189,7 @@ Call = Callable[..., str]
 
 
 def _asked(task: Task) -> str:
-    """What is asked for, without the words about the form of the answer."""
+    """Return the question without the words about the form of the answer."""
     quoted = _QUOTED.search(task.question)
     if task.kind in ("locate", "error") and quoted:
         return quoted.group(1)

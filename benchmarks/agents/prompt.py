@@ -1,6 +1,4 @@
-"""Write what a real agent is given: one prompt for some tasks in a row and one way of looking, with the command that
-counts its looks.
-"""
+"""Write the prompt for an agent: some tasks, one setup, and the command that counts its looks."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from benchmarks.agents.peers import PEERS, index
 from benchmarks.agents.server import Server
 from benchmarks.agents.tasks import FORMS
 from benchmarks.agents.trees import environment, product, repositories
-from benchmarks.places import REPOSITORY
+from benchmarks.paths import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +21,8 @@ if TYPE_CHECKING:
 
     from benchmarks.agents.tasks import Task
 
-# Arguments of the server by way of looking; none where it is not there.
-WAYS: dict[str, tuple[str, ...] | None] = {
+# Arguments of the server by setup; None without a server.
+SETUPS: dict[str, tuple[str, ...] | None] = {
     "grep": None,
     "deltos": ("mcp",),
     "lean": ("mcp", "--profile", "lean"),
@@ -34,8 +32,8 @@ WAYS: dict[str, tuple[str, ...] | None] = {
 _HEAD = """\
 # {count} questions about repositories
 
-You are a coding agent. Below are {count} questions about repositories that you have not seen. Answer them one after
-the other.
+You are a coding agent. Below are {count} questions about repositories that you have not seen. Answer them in
+order.
 
 **The only way to look at a repository is this command**, run in your shell:
 
@@ -52,20 +50,20 @@ little as you need to be sure, and no less.
 Commands: `grep`, `rg`, `cat`, `sed -n A,Bp FILE`, `head`, `tail`, `ls`, `find`, `wc`, `sort`, `uniq`, `cut`, `nl`.
 Paths are relative to the
 repository. A pipe goes into one quoted argument: `{look} t01 "rg -n foo src | head -20"`. Output is cut after 30,000
-characters. Transcripts of earlier sessions about a repository, where there are any, lie in `../sessions` as JSON
+characters. Transcripts of earlier sessions about a repository, if there are any, are in `../sessions` as JSON
 lines; installed
-packages, where a question is about them, in `.venv/lib/python3.11/site-packages`.
+packages, if a question is about them, are in `.venv/lib/python3.11/site-packages`.
 """
 
 _TOOLS = """\
 
-Beside them there are the tools of {title}. Use them first wherever they may serve, and the commands above for
+You also have the tools of {title}. Prefer them where they apply, and use the commands above for
 the rest. Call a
 tool with its arguments as JSON:
 
     {look} t01 {server} {example}
 
-What the server says about itself and its tools:
+Instructions and tools of the server:
 
 ```
 {listed}
@@ -81,54 +79,56 @@ _PEER = "**{title}**, a server that has indexed the code of each repository"
 
 _TAIL = """\
 
-Write your answers into `{answers}`: one JSON object, `{{"t01": "…", "t02": "…"}}`, each value being what would stand
-after `ANSWER:` in the form that the question asks for. Write it after each task, so that nothing is lost. Say at the
-end what you could not find, what was shown in vain, and what you missed in the answers of the commands or tools (two
+Write your answers into `{answers}`: one JSON object, `{{"t01": "…", "t02": "…"}}`, each value being the text
+after `ANSWER:` in the form of the question. Write the file after each task, so that nothing is lost. At the
+end, name the information that you could not find, useless output, and missing output of the commands or tools (two
 sentences per task at most).
 
 ## The questions
 """
 
 
-def write_prompt(tasks: Sequence[Task], way: str, folder: Path, server: Sequence[str] = ()) -> Path:
-    """Lay out a folder for an agent: PROMPT.md, the `look` command, and where each task's repository lies."""
+def write_prompt(tasks: Sequence[Task], setup: str, folder: Path, server: Sequence[str] = ()) -> Path:
+    """Create a folder for an agent with PROMPT.md, the `look` command, and the locations of the repositories."""
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     numbered = {f"t{number:02}": task for number, task in enumerate(tasks, start=1)}
-    command = [*(server or product()), *(WAYS[way] or ())]
+    command = [*(server or product()), *(SETUPS[setup] or ())]
     session = {
-        "way": way,
+        "setup": setup,
         "server": command,
-        "tasks": {name: str(_folder(folder, task, way, server)) for name, task in numbered.items()},
-        "homes": {name: str(_home(folder, task, way)) for name, task in numbered.items()},
+        "tasks": {name: str(_folder(folder, task, setup, server)) for name, task in numbered.items()},
+        "homes": {name: str(_home(folder, task, setup)) for name, task in numbered.items()},
         "ids": {name: task.id for name, task in numbered.items()},
     }
     (folder / "session.json").write_text(json.dumps(session, indent=1), "utf-8")
     look = _look_command(folder)
     prompt = folder / "PROMPT.md"
-    prompt.write_text(_text(numbered, way, folder, look, command), "utf-8")
+    prompt.write_text(_text(numbered, setup, folder, look, command), "utf-8")
     return prompt
 
 
-def _home(folder: Path, task: Task, way: str) -> Path:
-    """A copy of the repository's data folder, so that agents do not meet each other's traces."""
+def _home(folder: Path, task: Task, setup: str) -> Path:
+    """Copy the repository's data folder, so that agents do not influence each other."""
     copy = folder / "homes" / task.repository
-    if way in ("deltos", "lean") and not copy.exists():
+    if setup in ("deltos", "lean") and not copy.exists():
         shutil.copytree(repositories()[task.repository].home, copy)
     return copy
 
 
-def _folder(folder: Path, task: Task, way: str, server: Sequence[str]) -> Path:
-    """The repository's folder; for a peer a copy, since peers keep their index in the tree or by its path."""
+def _folder(folder: Path, task: Task, setup: str, server: Sequence[str]) -> Path:
+    """Return the repository's folder, or a copy for other servers, which store their index in the tree or by its
+    path.
+    """
     repository = repositories()[task.repository]
-    if way not in PEERS:
+    if setup not in PEERS:
         return repository.folder
     copy = folder / "repositories" / task.repository
     if not copy.exists():
         shutil.copytree(repository.tree, copy / "tree", symlinks=True)
         if repository.sessions.exists():
             shutil.copytree(repository.sessions, copy / "sessions")
-        index(PEERS[way], server, copy / "tree")
+        index(PEERS[setup], server, copy / "tree")
     return copy
 
 
@@ -138,23 +138,23 @@ def _look_command(folder: Path) -> Path:
     settings = " ".join(
         f"{name}={shlex.quote(value)}" for name, value in {**kept, "PYTHONPATH": str(REPOSITORY)}.items()
     )
-    looking = f"{shlex.quote(sys.executable)} -m benchmarks.agents.looks --session {shlex.quote(str(folder))}"
+    looking = f"{shlex.quote(sys.executable)} -m benchmarks.agents.look --session {shlex.quote(str(folder))}"
     look.write_text(f'#!/bin/sh\nexec env {settings} {looking} "$@"\n')
     look.chmod(0o755)
     return look
 
 
-def _text(numbered: dict[str, Task], way: str, folder: Path, look: Path, command: list[str]) -> str:
+def _text(numbered: dict[str, Task], setup: str, folder: Path, look: Path, command: list[str]) -> str:
     parts = [_HEAD.format(count=len(numbered), look=look)]
-    if way != "grep":
-        peer = PEERS.get(way)
+    if setup != "grep":
+        peer = PEERS.get(setup)
         first = repositories()[next(iter(numbered.values())).repository]
         tree = folder / "repositories" / first.name / "tree" if peer else first.tree
         server = Server(command, tree, environment(first))
         title, example = (_PEER.format(title=peer.title), peer.example) if peer else (_DELTOS, _EXAMPLE)
         listed = server.listed.replace("},{", "},\n{")
         parts.append(
-            _TOOLS.format(title=title, look=look, server=way if peer else "deltos", example=example, listed=listed)
+            _TOOLS.format(title=title, look=look, server=setup if peer else "deltos", example=example, listed=listed)
         )
         server.end()
     parts.append(_TAIL.format(answers=folder / "answers.json"))

@@ -1,11 +1,10 @@
-"""Rename what a project defines: identifiers, files and folders, by a map made from a seed; its lines stay where they
-are.
+"""Rename the definitions of a project (identifiers, files and folders) by a seeded map; line numbers do not change.
 
     python -m benchmarks.agents.rename SOURCE TARGET --seed 7 --brand rq
 
-A model that knows the project by heart does not know the result. Names of the language and of dependencies stay, and so
-does prose, except for the words in it that are such names. Nothing is added or removed within a file, so `file:line`
-facts about the original hold for the copy once their paths are renamed.
+A model that knows the project by heart does not recognise the result. Names of the language and of dependencies stay,
+and so does prose, except for words in it that are such names. No lines are added or removed, so `file:line` facts about
+the original apply to the copy after renaming their paths.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ if TYPE_CHECKING:
 
 SYNONYMS = Path(__file__).with_name("synonyms.txt")
 LANGUAGES = {"python", "javascript", "typescript", "tsx", "go", "rust", "java"}
-SHORTEST_NAME = 4
-SHORTEST_BRAND_INSIDE = 4  # a shorter one begins other words too
-LARGEST_FILE_BYTES = 1_000_000
-# Say whose project it is, and little else.
+MIN_NAME_LENGTH = 4
+MIN_BRAND_PREFIX = 4  # shorter brands are prefixes of other words
+MAX_FILE_BYTES = 1_000_000
+# Files that identify the project and contain little else.
 LEFT_OUT = re.compile(
     r"(?i)^(licen[cs]e|copying|authors|contributors|maintainers|owners|codeowners|changelog|changes|history|news)"
 )
@@ -74,7 +73,7 @@ _INVENTED = (
     "pellucor", "drastan", "ulvexa", "kormine", "wistrel", "jandoro", "ravelle", "thessan", "cindrel", "maltrix",
 )  # fmt: skip
 _ENDINGS = ("unit", "piece", "part", "aspect", "member", "side")
-# What the standard libraries of languages other than Python call things; Python is asked.
+# Names of the standard libraries of languages other than Python, whose names are inspected.
 _STANDARD = set(
     "Error String Read Write Close Open Print Printf Println Sprintf Fprintf Errorf Len Less Swap Add Done Wait "
     "Lock Unlock RLock "
@@ -109,7 +108,7 @@ _STANDARD = set(
 
 @cache
 def python_names() -> frozenset[str]:
-    """Names that belong to Python: its keywords, builtins, and the members of its everyday types and modules."""
+    """Return names that belong to Python: keywords, builtins, and members of common types and modules."""
     types_asked: list[object] = [
         object, str, bytes, int, float, list, dict, set, tuple, property, type, BaseException, OSError, io.BytesIO,
         io.TextIOWrapper, re, re.Pattern, re.Match, pathlib.Path, logging, logging.Logger, logging.Handler,
@@ -125,7 +124,7 @@ def python_names() -> frozenset[str]:
 
 @dataclass(slots=True)
 class Survey:
-    """What the sources say about names: whose they are."""
+    """Defined and imported names of the sources."""
 
     defined: set[str] = field(default_factory=set)
     foreign: set[str] = field(default_factory=set)
@@ -133,12 +132,12 @@ class Survey:
     stems: set[str] = field(default_factory=set)
 
     def own(self) -> set[str]:
-        """Names that the project alone decides on."""
+        """Names that only the project defines."""
         kept = self.foreign | python_names() | _STANDARD
         named = {
             name
             for name in self.defined
-            if name not in kept and len(name.strip("_$")) >= SHORTEST_NAME and not _is_dunder(name)
+            if name not in kept and len(name.strip("_$")) >= MIN_NAME_LENGTH and not _is_dunder(name)
         }
         stems = {
             stem
@@ -150,19 +149,17 @@ class Survey:
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """The map from old names to new ones, and how it applies to code, prose and paths."""
+    """Map from old names to new ones, for code, prose and paths."""
 
     names: Mapping[str, str]
     brands: Mapping[str, str]
 
     def name(self, token: str) -> str:
-        """A name in code."""
+        """Rename a name in code."""
         return self.names.get(token) or self._branded(token)
 
     def prose(self, text: str) -> str:
-        """Text for people: names in it that cannot be mistaken for plain words are replaced, and whole strings that
-        are a name.
-        """
+        """Rename names in prose that cannot be plain words, and strings that consist of a name."""
         if text in self.names:
             return self.names[text]
         parts: list[str] = []
@@ -173,7 +170,7 @@ class Renaming:
         return "".join((*parts, text[end:]))
 
     def path(self, path: str) -> str:
-        """Where a file of the original lies in the copy."""
+        """Return the path of a file in the copy."""
         return "/".join(self._part(part) for part in path.split("/"))
 
     def _part(self, part: str) -> str:
@@ -188,12 +185,12 @@ class Renaming:
             if token in self.names:
                 return self.names[token]
             return "-".join(self._branded(piece) for piece in token.split("-"))
-        if token in self.names and (_is_distinct(token) or _stands_as_code(text, found.start(), found.end())):
+        if token in self.names and (_is_distinct(token) or _is_in_code(text, found.start(), found.end())):
             return self.names[token]
         return self._branded(token)
 
     def _branded(self, token: str) -> str:
-        """A token with the project's own name in it, as a word or as the beginning of one."""
+        """Rename a token that contains the project's name as a word or as the prefix of one."""
         if whole := self.brands.get(token.lower()):
             return _cased_like(token, whole)
         parts: list[str] = []
@@ -204,9 +201,9 @@ class Renaming:
         return "".join((*parts, token[end:]))
 
     def branded_word(self, word: str) -> str:
-        """A word that is or begins with the name of the project."""
+        """Rename a word that is or begins with the name of the project."""
         for brand, new in self.brands.items():
-            if word.lower() == brand or (len(brand) >= SHORTEST_BRAND_INSIDE and word.lower().startswith(brand)):
+            if word.lower() == brand or (len(brand) >= MIN_BRAND_PREFIX and word.lower().startswith(brand)):
                 return _cased_like(word[: len(brand)], new) + word[len(brand) :]
         return word
 
@@ -216,7 +213,7 @@ def _is_dunder(name: str) -> bool:
 
 
 def _is_distinct(token: str) -> bool:
-    """Whether a token cannot be a plain word of a sentence."""
+    """Return whether a token cannot be a plain word of a sentence."""
     inner = token.strip("_$")
     return (
         "_" in inner
@@ -226,39 +223,39 @@ def _is_distinct(token: str) -> bool:
     )
 
 
-def _stands_as_code(text: str, start: int, end: int) -> bool:
+def _is_in_code(text: str, start: int, end: int) -> bool:
     before, after = text[start - 1 : start], text[end : end + 1]
     if (before and before in "/.`@") or (after and after in "`/("):
         return True
     if before and before == after and before in "'\"":
         return True
-    if after == ":" and "param" in text[text.rfind("\n", 0, start) + 1 : start]:  # :param str name: what it is
+    if after == ":" and "param" in text[text.rfind("\n", 0, start) + 1 : start]:  # :param str name: description
         return True
     return after == "=" or (after == "." and text[end + 1 : end + 2].isalpha())
 
 
 def survey(root: Path) -> Survey:
-    """Read every source of a project for the names it defines and those it takes from elsewhere."""
-    said = Survey()
+    """Read every source of a project for the names that it defines and imports."""
+    found = Survey()
     files = [path for path in listed(root) if _language(path)]
     everything = [path.relative_to(root) for path in listed(root)]
     shown = [part for path in everything for part in path.parts if not part.startswith(".")]
-    said.stems = {part.split(".")[0] for part in shown} | {piece for part in shown for piece in part.split(".")[:-1]}
-    said.stems = {stem for stem in said.stems if len(stem) >= SHORTEST_NAME}
+    found.stems = {part.split(".")[0] for part in shown} | {piece for part in shown for piece in part.split(".")[:-1]}
+    found.stems = {stem for stem in found.stems if len(stem) >= MIN_NAME_LENGTH}
     inside = {part.split(".")[0] for path in everything for part in path.parts}
     for path in files:
-        _Reader(said, inside, path.read_bytes()).read(_language(path))
-    return said
+        _Reader(found, inside, path.read_bytes()).read(_language(path))
+    return found
 
 
 def listed(root: Path) -> list[Path]:
-    """The files that are carried over."""
+    """Return the files that are copied."""
     return [
         path
         for path in sorted(root.rglob("*"))
         if path.is_file()
         and not path.is_symlink()
-        and path.stat().st_size <= LARGEST_FILE_BYTES
+        and path.stat().st_size <= MAX_FILE_BYTES
         and _is_carried(path.relative_to(root))
     ]
 
@@ -273,10 +270,10 @@ def _language(path: Path) -> str:
 
 
 class _Reader:
-    """Reads one file's syntax tree into a survey."""
+    """Reads the syntax tree of one file into a survey."""
 
-    def __init__(self, said: Survey, inside: set[str], data: bytes) -> None:
-        self._said = said
+    def __init__(self, survey_result: Survey, inside: set[str], data: bytes) -> None:
+        self._survey = survey_result
         self._inside = inside
         self._data = data
         self._external: set[str] = set()
@@ -294,18 +291,18 @@ class _Reader:
 
     def _node(self, node: tree_sitter.Node) -> None:
         if _is_name(node):
-            self._said.used.add(self._text(node))
+            self._survey.used.add(self._text(node))
         if node.type in _CHAINS:
             self._chain(node)
         elif node.type in ("class_definition", "impl_item", "class_declaration"):
             self._members_of_foreign_base(node)
         for name in _defined_by(node):
-            self._said.defined.add(self._text(name))
+            self._survey.defined.add(self._text(name))
 
     def _import(self, node: tree_sitter.Node) -> None:
         names = [self._text(leaf) for leaf in _walk(node) if _is_name(leaf)]
         if not self._is_own(node, names):
-            self._said.foreign.update(names)
+            self._survey.foreign.update(names)
             self._external.update(names)
             self._external.update(_last_part(self._text(leaf)) for leaf in _walk(node) if "string" in leaf.type)
 
@@ -326,9 +323,9 @@ class _Reader:
         while first.children and not _is_name(first):
             first = first.children[0]
         if _is_name(first) and self._text(first) in self._external:
-            self._said.foreign.update(self._text(leaf) for leaf in node.children if _is_name(leaf))
+            self._survey.foreign.update(self._text(leaf) for leaf in node.children if _is_name(leaf))
             if node.parent is not None and node.parent.type == "call":
-                self._said.foreign.update(self._keywords(node.parent))
+                self._survey.foreign.update(self._keywords(node.parent))
 
     def _keywords(self, call: tree_sitter.Node) -> Iterator[str]:
         arguments = call.child_by_field_name("arguments")
@@ -342,14 +339,14 @@ class _Reader:
         named = {self._text(leaf) for base in bases if base for leaf in _walk(base) if _is_name(leaf)}
         body = node.child_by_field_name("body")
         if body is None or not (
-            named & self._external or (node.type == "impl_item" and named and not named & self._said.defined)
+            named & self._external or (node.type == "impl_item" and named and not named & self._survey.defined)
         ):
             return
         for member in _walk(body):
             if member.type in ("function_definition", "function_item", "method_declaration"):
                 name = member.child_by_field_name("name")
                 if name is not None:
-                    self._said.foreign.add(self._text(name))
+                    self._survey.foreign.add(self._text(name))
 
     def _text(self, node: tree_sitter.Node) -> str:
         return self._data[node.start_byte : node.end_byte].decode("utf-8", "replace")
@@ -360,7 +357,7 @@ def _last_part(text: str) -> str:
 
 
 def _defined_by(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
-    """The name nodes that a node defines."""
+    """Return the name nodes that a node defines."""
     kind = node.type
     if kind in ("assignment", "short_var_declaration", "let_declaration", "augmented_assignment"):
         left = node.child_by_field_name("left") or node.child_by_field_name("pattern")
@@ -405,20 +402,20 @@ def _walk(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
 
 
 def tree_of(language: str, data: bytes) -> tree_sitter.Tree | None:
-    """The syntax tree of a source, read without haste."""
+    """Parse a source with a generous time limit."""
     row = language_named(language)
     return parse(row, data, limit_seconds=20) if row else None
 
 
-def make_renaming(said: Survey, seed: int, brands: Iterable[str]) -> Renaming:
-    """Choose a new name for each of the project's own; the same seed gives the same names."""
+def make_renaming(found: Survey, seed: int, brands: Iterable[str]) -> Renaming:
+    """Choose a new name for each own name of the project; the same seed gives the same names."""
     branded = _brand_names(seed, brands)
-    taken = set(said.used) | said.foreign | said.defined | set(python_names()) | _STANDARD
+    taken = set(found.used) | found.foreign | found.defined | set(python_names()) | _STANDARD
     names: dict[str, str] = {}
-    for name in sorted(said.own()):
+    for name in sorted(found.own()):
         new = _new_name(name, seed, branded)
-        if new == name and name not in said.defined:
-            continue  # a file's name that has no synonym
+        if new == name and name not in found.defined:
+            continue  # a file name without a synonym
         for ending in (*_ENDINGS, *(f"{ending}{number}" for number in range(2, 90) for ending in _ENDINGS)):
             if new != name and new not in taken:
                 break
@@ -447,7 +444,7 @@ def _words(name: str) -> list[str]:
 
 
 def _synonym(word: str, seed: int) -> str:
-    """The word that stands for another under this seed; the word itself when none is known."""
+    """Return the synonym of a word under this seed, or the word itself."""
     table = _synonyms()
     digits = word[len(word.rstrip("0123456789")) :]
     if digits and digits != word:
@@ -477,7 +474,7 @@ def _synonyms() -> dict[str, tuple[str, ...]]:
 
 
 def _joined_like(name: str, words: list[str]) -> str:
-    """Words put together in the manner of a name: snake_case, CONSTANT_CASE, camelCase, PascalCase or kebab-case."""
+    """Join words in the style of a name: snake_case, CONSTANT_CASE, camelCase, PascalCase or kebab-case."""
     lead = name[: len(name) - len(name.lstrip("_$"))]
     trail = name[len(name.rstrip("_$")) :] if name.strip("_$") else ""
     core = name.strip("_$")
@@ -500,7 +497,7 @@ def _cased_like(word: str, new: str) -> str:
 
 
 def rename_source(renaming: Renaming, language: str, data: bytes) -> bytes:
-    """A source with its names replaced: identifiers by the map, strings and comments as prose."""
+    """Rename a source: identifiers by the map, strings and comments as prose."""
     tree = tree_of(language, data)
     if tree is None:
         return renaming.prose(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
@@ -516,7 +513,7 @@ def rename_source(renaming: Renaming, language: str, data: bytes) -> bytes:
 
 
 def _spans(root: tree_sitter.Node) -> Iterator[tuple[int, int, bool]]:
-    """In order: where names stand in code, and where prose does."""
+    """Yield the positions of names in code and of prose, in order."""
     waiting: list[tuple[tree_sitter.Node, bool] | tuple[int, int]] = [(root, False)]
     while waiting:
         item = waiting.pop()
@@ -535,7 +532,7 @@ def _spans(root: tree_sitter.Node) -> Iterator[tuple[int, int, bool]]:
 
 
 def _with_gaps(node: tree_sitter.Node, inside: bool) -> Iterator[tuple[tree_sitter.Node, bool] | tuple[int, int]]:
-    """A node's children, and between them the text of a string or comment that no child covers."""
+    """Yield a node's children, and the text of strings and comments between them."""
     end = node.start_byte
     for child in node.children:
         if inside and child.start_byte > end:
@@ -548,7 +545,7 @@ def _with_gaps(node: tree_sitter.Node, inside: bool) -> Iterator[tuple[tree_sitt
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a renaming did."""
+    """Counts of a renaming."""
 
     renaming: Renaming
     files: int
@@ -556,7 +553,7 @@ class Report:
 
 
 def rename_tree(source: Path, target: Path, seed: int, brands: Iterable[str]) -> Report:
-    """Copy a project with its names replaced; files that parse worse than before are named."""
+    """Copy a project with its names replaced; report files that parse worse than before."""
     renaming = make_renaming(survey(source), seed, brands)
     broken: list[str] = []
     files = listed(source)
@@ -572,7 +569,7 @@ def rename_tree(source: Path, target: Path, seed: int, brands: Iterable[str]) ->
 
 
 def renamed_file(renaming: Renaming, path: Path, data: bytes) -> bytes:
-    """A file's new content: sources by their syntax, other text as prose, everything else as it is."""
+    """Return a file's new content: sources by their syntax, other text as prose, binary files unchanged."""
     if b"\0" in data[:8_000]:
         return data
     language = _language(path)
@@ -582,7 +579,7 @@ def renamed_file(renaming: Renaming, path: Path, data: bytes) -> bytes:
 
 
 def parses_as_well(language: str, old: bytes, new: bytes) -> bool:
-    """Whether a renamed source still compiles, or has no more syntax errors than before, on as many lines."""
+    """Return whether a renamed source still compiles, or has no more syntax errors and as many lines as before."""
     if old.count(b"\n") != new.count(b"\n"):
         return False
     if language == "python" and _compiles(old):
@@ -608,7 +605,7 @@ def main() -> int:
     parser.add_argument("source", type=Path)
     parser.add_argument("target", type=Path)
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--brand", action="append", default=[], help="a name of the project itself; may be repeated")
+    parser.add_argument("--brand", action="append", default=[], help="a name of the project; may be repeated")
     given = parser.parse_args()
     report = rename_tree(given.source, given.target, given.seed, given.brand)
     print(f"{report.files} files, {len(report.renaming.names)} names; broken: {', '.join(report.broken) or 'none'}")

@@ -1,6 +1,6 @@
-"""Rename what an API description defines: path segments, parameters, properties, schemas, operation ids.
+"""Rename the definitions of an API description: path segments, parameters, properties, schemas, operation ids.
 
-The description stays valid and means the same; an agent that knows the service by heart must look all the same.
+The description stays valid with the same meaning, but an agent cannot use its memory of the service.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from benchmarks.agents.rename import Renaming
 
-# Words of OpenAPI and JSON Schema, which may be properties as well: never renamed.
+# Keywords of OpenAPI and JSON Schema, which may be properties too: never renamed.
 KEYWORDS = set(
     "openapi swagger info title version description summary tags name in required schema type format items "
     "properties enum default "
@@ -39,7 +39,7 @@ _VARIABLE = re.compile(r"\{([^{}]*)\}")
 
 
 def load(path: Path) -> dict[str, Any]:
-    """A description as data."""
+    """Parse a description."""
     text = path.read_text("utf-8")
     loaded = json.loads(text) if path.suffix == ".json" else yaml.load(text, Loader=_TextLoader)
     assert isinstance(loaded, dict)
@@ -47,7 +47,7 @@ def load(path: Path) -> dict[str, Any]:
 
 
 class _TextLoader(yaml.SafeLoader):
-    """YAML in which dates and bare `=` stay text."""
+    """YAML loader that keeps dates and bare `=` as text."""
 
 
 _TextLoader.yaml_implicit_resolvers = {
@@ -57,22 +57,22 @@ _TextLoader.yaml_implicit_resolvers = {
 
 
 def rename_spec(description: dict[str, Any], seed: int, brands: Iterable[str]) -> tuple[dict[str, Any], Renaming]:
-    """The description with its own names replaced, and the map."""
+    """Return the renamed description, and the map."""
     names = set(_names(description)) - KEYWORDS
-    said = Survey(defined=names, used=names)
-    renaming = make_renaming(said, seed, brands)
+    found = Survey(defined=names, used=names)
+    renaming = make_renaming(found, seed, brands)
     renamed = _Renamer(renaming).value(description)
     assert isinstance(renamed, dict)
     return renamed, renaming
 
 
 def dump(description: dict[str, Any]) -> str:
-    """The description as YAML."""
+    """Format a description as YAML."""
     return yaml.safe_dump(description, sort_keys=False, allow_unicode=True, width=120)
 
 
 def _names(value: Any, under: str = "") -> Iterator[str]:
-    """Every name that the description defines."""
+    """Yield every name that the description defines."""
     if isinstance(value, dict):
         if under in ("properties", "schemas", "definitions", "parameters", "responses"):
             yield from (key for key in value if not key[:1].isdigit())
@@ -125,7 +125,7 @@ class _Renamer:
         return self._renaming.prose(text)
 
     def path(self, path: str) -> str:
-        """A path template in the renamed description."""
+        """Return a path template of the renamed description."""
         parts = re.split(r"(\{[^{}]*\}|/)", path)
         return "".join(
             "{" + self._name(part[1:-1]) + "}" if part.startswith("{") else self._name(part) for part in parts

@@ -1,4 +1,4 @@
-"""Tables of results: success, calls and tokens, per kind and way."""
+"""Tables of results: success, calls and tokens, per kind and setup."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from benchmarks.agents.tasks import KINDS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.agents.counting import Cost
+    from benchmarks.agents.look_log import Cost
     from benchmarks.agents.scoring import Score
     from benchmarks.agents.tasks import Task
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One task, done in one way."""
+    """Result of one task in one setup."""
 
     task: Task
-    way: str
+    setup: str
     score: Score
     cost: Cost
 
 
 def line(result: Result) -> str:
-    """One result in words."""
-    cost, said = result.cost, "right" if result.score.right else f"wrong ({result.score.problem})"
-    spent = f"{cost.calls} calls, {cost.tokens} tokens, {cost.all_tokens} with the list of tools"
-    return f"{result.task.id} {result.way}: {said}; {spent}"
+    """Format one result."""
+    cost, verdict = result.cost, "right" if result.score.right else f"wrong ({result.score.problem})"
+    spent = f"{cost.calls} calls, {cost.tokens} tokens, {cost.all_tokens} with the tool list"
+    return f"{result.task.id} {result.setup}: {verdict}; {spent}"
 
 
 def table(results: Sequence[Result]) -> str:
-    """Success, calls and tokens per kind and way, then for groups of tasks that the figures name."""
-    ways = sorted({result.way for result in results}, key=lambda way: (way != "grep", way))
+    """Format success, calls and tokens per kind and setup, then for groups of tasks."""
+    setups = sorted({result.setup for result in results}, key=lambda setup: (setup != "grep", setup))
     lines = [
-        "| tasks | way | n | right | P / R | calls | tokens | with the list |",
+        "| tasks | setup | n | right | P / R | calls | tokens | with the tool list |",
         "|---|---|---|---|---|---|---|---|",
     ]
     groups = [(kind, [result for result in results if result.task.kind == kind]) for kind in KINDS]
@@ -47,17 +47,17 @@ def table(results: Sequence[Result]) -> str:
         ("all", list(results)),
     ]
     for name, group in groups:
-        for way in ways:
-            part = [result for result in group if result.way == way]
+        for setup in setups:
+            part = [result for result in group if result.setup == setup]
             if part:
-                lines.append(_row(name, way, part))
+                lines.append(_row(name, setup, part))
     return "\n".join(lines)
 
 
-def _row(name: str, way: str, part: Sequence[Result]) -> str:
+def _row(name: str, setup: str, part: Sequence[Result]) -> str:
     right = sum(result.score.right for result in part)
     precision, recall = mean(result.score.precision for result in part), mean(result.score.recall for result in part)
     calls, tokens = mean(result.cost.calls for result in part), mean(result.cost.tokens for result in part)
     everything = mean(result.cost.all_tokens for result in part)
     found = f"{len(part)} | {right} | {precision:.2f} / {recall:.2f}"
-    return f"| {name} | {way} | {found} | {calls:.1f} | {tokens:,.0f} | {everything:,.0f} |"
+    return f"| {name} | {setup} | {found} | {calls:.1f} | {tokens:,.0f} | {everything:,.0f} |"

@@ -1,5 +1,5 @@
-"""Whether an answer is right: exact files, sets of places with precision and recall, names, and calls checked against
-the description.
+"""Scoring of answers: exact files, sets of places with precision and recall, names, and calls checked against the
+description.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from benchmarks.agents.trees import repositories
 if TYPE_CHECKING:
     from benchmarks.agents.tasks import Task
 
-GOOD_SHARE = 0.9  # of precision and of recall: a set of places counts as right from here
+GOOD_SHARE = 0.9  # precision and recall from which a set of places counts as right
 _METHODS = ("get", "put", "post", "delete", "patch", "head", "options")
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How good an answer is; `problem` says what is wrong with it."""
+    """Quality of an answer; `problem` describes its error."""
 
     right: bool
     precision: float
@@ -33,13 +33,13 @@ class Score:
 
 
 def last_answer(text: str) -> str:
-    """What stands after the last `ANSWER:` of an agent's output; empty when there is none."""
+    """Return the text after the last `ANSWER:` of an agent's output, or ""."""
     lines = [line for line in text.splitlines() if "ANSWER:" in line]
     return lines[-1].split("ANSWER:", 1)[1].strip().strip("`*").strip() if lines else ""
 
 
 def score(task: Task, answer: str) -> Score:
-    """Judge an answer, as it stands after `ANSWER:`."""
+    """Score the text after `ANSWER:`."""
     if not answer:
         return Score(False, 0.0, 0.0, "no answer")
     if task.form == "call":
@@ -72,9 +72,9 @@ def _tidy(part: str) -> str:
 
 
 def _names(task: Task, answer: str) -> Score:
-    """Each name must be in the answer as a whole word; what else is said does not matter unless it is much."""
-    said = answer.lower()
-    found = [name for name in task.answer if any(_has_word(said, choice.lower()) for choice in name.split("|"))]
+    """Require each name as a whole word; other text is allowed unless there is much of it."""
+    text = answer.lower()
+    found = [name for name in task.answer if any(_has_word(text, choice.lower()) for choice in name.split("|"))]
     recall = len(found) / len(task.answer)
     brief = len(answer) <= 60 + 4 * sum(map(len, task.answer))
     right = recall == 1.0 and brief
@@ -82,7 +82,7 @@ def _names(task: Task, answer: str) -> Score:
         right,
         1.0 if brief else 0.0,
         recall,
-        "" if right else f"expected {task.answer}" + ("" if brief else ", and less beside it"),
+        "" if right else f"expected {task.answer}" + ("" if brief else ", and less other text"),
     )
 
 
@@ -101,8 +101,8 @@ def _call(task: Task, answer: str) -> Score:
 
 
 def check_call(task: Task, call: dict[str, Any]) -> str:
-    """What is wrong with a call: with its operation, its values, or by the description's schemas; empty when nothing
-    is.
+    """Return the error of a call in its operation, its values, or by the schemas of the description; "" if there is
+    none.
     """
     truth = task.answer
     description = rename_spec.load(repositories()[task.repository].tree / "services" / f"{truth['service']}.yaml")
@@ -128,7 +128,7 @@ def check_call(task: Task, call: dict[str, Any]) -> str:
 
 
 def _match(template: str, path: str, base: str) -> dict[str, str] | None:
-    """The variables with which a template becomes a path."""
+    """Return the variables with which a template becomes a path."""
     if base and base != "/" and path.startswith(base + "/"):
         path = path.removeprefix(base)
     parts, given = template.strip("/").split("/"), path.strip("/").split("/")
@@ -144,7 +144,7 @@ def _match(template: str, path: str, base: str) -> dict[str, str] | None:
 
 
 def _lacking(expected: Any, given: Any, where: str) -> str:
-    """The first expected value that was not given, or not as expected."""
+    """Return the first expected value that is missing or different."""
     if isinstance(expected, dict):
         if not isinstance(given, dict):
             return f"{where} is not an object"
@@ -192,7 +192,7 @@ def _body_problem(
 def _body_schema(
     description: dict[str, Any], operation: dict[str, Any], parameters: list[dict[str, Any]]
 ) -> dict[str, Any] | None:
-    """The schema of an operation's body: OpenAPI's request body, Swagger's body parameter, or its form fields."""
+    """Return the schema of a body: OpenAPI's request body, Swagger's body parameter, or its form fields."""
     if "requestBody" in operation:
         content = _resolved(description, operation["requestBody"]).get("content", {})
         media: dict[str, Any] = next(iter(content.values()), {})
@@ -224,7 +224,7 @@ def _resolved(description: dict[str, Any], value: dict[str, Any]) -> dict[str, A
 
 
 def _plain(value: Any) -> Any:
-    """A schema without what OpenAPI adds to JSON Schema or writes otherwise."""
+    """Convert a schema of OpenAPI to JSON Schema."""
     if isinstance(value, list):
         return [_plain(one) for one in value]
     if not isinstance(value, dict):

@@ -1,6 +1,8 @@
-"""A `deltos mcp` server over stdio, and a resident process that keeps one between looks, behind a socket.
+"""A `deltos mcp` server over stdio, and a resident process that serves one over a socket between looks.
 
-python -m benchmarks.agents.server SOCKET TREE [TOOL] -- COMMAND…      TOOL is called before anybody asks
+    python -m benchmarks.agents.server SOCKET TREE [TOOL] -- COMMAND…
+
+TOOL is called once after the start.
 """
 
 from __future__ import annotations
@@ -14,16 +16,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.agents.counting import answer_shown, tool_list
-from benchmarks.places import REPOSITORY
+from benchmarks.agents.look_log import answer_shown, tool_list
+from benchmarks.paths import REPOSITORY
 
-CLIENT = "claude-code"  # clients are answered as they show answers to the model
+CLIENT = "claude-code"  # the server adapts answers to the client
 IDLE_SECONDS = 1_200
 START_SECONDS = 60
 
 
 class Server:
-    """A server process and the conversation with it."""
+    """A server process and its conversation."""
 
     def __init__(self, command: list[str], tree: Path, environment: dict[str, str] | None = None) -> None:
         self.process = subprocess.Popen(
@@ -41,7 +43,7 @@ class Server:
         self.listed = tool_list(self._request("tools/list", {})["tools"], begun.get("instructions", ""))
 
     def call(self, tool: str, arguments: dict[str, Any]) -> str:
-        """What a client shows the model of a tool's answer."""
+        """Return the part of a tool result that a client sends to the model."""
         return answer_shown(self._request("tools/call", {"name": tool, "arguments": arguments}))
 
     def end(self) -> None:
@@ -62,7 +64,7 @@ class Server:
             message = json.loads(line)
             if message.get("id") == self._next_id and "method" not in message:
                 return self._result(message)
-        raise RuntimeError(f"the server ended while it was asked for {method}")
+        raise RuntimeError(f"the server ended during {method}")
 
     @staticmethod
     def _result(message: dict[str, Any]) -> dict[str, Any]:
@@ -76,7 +78,7 @@ class Server:
 
 
 def keep(place: Path, tree: Path, command: list[str], first: list[str]) -> None:
-    """Serve one server's answers on a socket until nobody has asked for a while; some need a tool called first."""
+    """Serve the answers of one server on a socket until it is idle; some servers need a tool call first."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(place))
     listener.listen()
@@ -109,7 +111,7 @@ def ask(
     arguments: dict[str, Any],
     first: tuple[str, ...] = (),
 ) -> str:
-    """Ask the server behind a socket, starting it when there is none; without a tool, its list of tools."""
+    """Query the server behind a socket, starting it if needed; without a tool, return its tool list."""
     connection = _connected(place)
     if connection is None:
         end_all(place.parent)  # an agent works on one task at a time

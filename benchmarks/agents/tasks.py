@@ -1,4 +1,4 @@
-"""The tasks of the trials: what is asked about which repository, and what counts as the right answer."""
+"""Tasks of the trials: questions about repositories, and their right answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 FILE = Path(__file__).with_name("tasks.jsonl")
 KINDS = ("locate", "how", "references", "impact", "error", "library", "api", "decided")
 
-# What the last line of an answer must look like, by form.
+# Format of the last line of an answer, by form.
 FORMS = {
     "files": (
         "the path of the file, or of each file separated by commas, relative to the repository: "
@@ -31,22 +31,22 @@ FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One question. `answer` is a list of files, places or names, or a description of a call; `also` what is right as
-    well.
+    """A question. `answer` is a list of files, places or names, or a description of a call; `also` lists other right
+    answers.
     """
 
     id: str
     kind: str
     repository: str
     commit: str
-    renamed: int  # seed; 0: names are as published
-    unseen: bool  # no model can know the answer from training
-    easy: bool  # a small repository, or a string that is known
+    renamed: int  # seed; 0: not renamed
+    unseen: bool  # the answer cannot be known from training
+    easy: bool  # a small repository, or a literal string
     form: str
     question: str
     answer: Any
     also: tuple[str, ...] = ()
-    half: str = ""  # A or B: among the tasks of real agents
+    half: str = ""  # A or B: tasks for real agents
 
     @property
     def common_name(self) -> bool:
@@ -54,13 +54,13 @@ class Task:
 
 
 def load(file: Path = FILE) -> list[Task]:
-    """All tasks, in order."""
+    """Read all tasks, in order."""
     rows = (json.loads(line) for line in file.read_text("utf-8").splitlines())
     return [Task(**{**row, "also": tuple(row.get("also", ()))}) for row in rows]
 
 
 def dump(tasks: Iterable[Task], file: Path = FILE) -> None:
-    """Write tasks, one JSON object per line; what is empty is left out."""
+    """Write tasks, one JSON object per line, without empty fields."""
     lines = [
         json.dumps({key: value for key, value in asdict(task).items() if value or key in ("renamed", "unseen", "easy")})
         for task in tasks
@@ -69,7 +69,7 @@ def dump(tasks: Iterable[Task], file: Path = FILE) -> None:
 
 
 def chosen(wanted: Iterable[str], tasks: list[Task] | None = None) -> list[Task]:
-    """Tasks by id, kind, repository or half; all of them when nothing is wanted."""
+    """Return tasks by id, kind, repository or half; all without a selection."""
     every = load() if tasks is None else tasks
     asked = set(wanted)
     if not asked:

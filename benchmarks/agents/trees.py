@@ -1,9 +1,8 @@
-"""Lay out the repositories of the trials: sources at their commit, renamed where the table says so, indexed, with
-what earlier sessions told.
+"""Lay out the repositories of the trials: sources at their commit, renamed and indexed, with transcripts of earlier
+sessions.
 
-Each repository gets a folder with `tree/` (what is asked about), `sessions/` (transcripts of earlier sessions, if
-any) and
-`home/` (Deltos' data folder). Nothing there tells what the right answers are.
+Each repository gets a folder with `tree/` (the subject of the questions), `sessions/` (transcripts, if any) and `home/`
+(Deltos' data folder). None of them contains the right answers.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from typing import Any
 from benchmarks.agents import rename_spec
 from benchmarks.agents.rename import Renaming, listed, rename_tree
 from benchmarks.packages import unpacked, unpacked_npm
-from benchmarks.places import MIRRORS, REPOSITORY, SCRATCH, SHARED
+from benchmarks.paths import MIRRORS, REPOSITORY, SCRATCH, SHARED
 
 HERE = Path(__file__).parent
 WORK = Path(os.environ.get("DELTOS_TRIALS", SCRATCH / "agents"))
@@ -63,7 +62,7 @@ class Repository:
 
 @cache
 def repositories() -> dict[str, Repository]:
-    """The table of repositories by name."""
+    """Return the table of repositories by name."""
     rows: list[dict[str, Any]] = json.loads((HERE / "repositories.json").read_text("utf-8"))
     for row in rows:
         row.update({key: tuple(value) for key, value in row.items() if isinstance(value, list)})
@@ -71,7 +70,7 @@ def repositories() -> dict[str, Repository]:
 
 
 def prepare(names: list[str], *, again: bool = False) -> None:
-    """Lay out and index the named repositories; what is there already stays, unless it is to be indexed again."""
+    """Lay out and index the named repositories; existing ones are only indexed again on request."""
     for name in names:
         repository = repositories()[name]
         if not repository.tree.exists():
@@ -83,7 +82,7 @@ def prepare(names: list[str], *, again: bool = False) -> None:
 
 
 def lay_out(repository: Repository) -> None:
-    """Write a repository's tree and sessions, and apart from them the renamings that were used."""
+    """Write a repository's tree and sessions, and its renamings in a separate place."""
     shutil.rmtree(repository.tree, ignore_errors=True)
     repository.tree.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -98,13 +97,13 @@ def lay_out(repository: Repository) -> None:
 
 
 def renamings(repository: Repository) -> dict[str, Renaming]:
-    """The renamings that a repository's tree was made with, by part ("" for the whole)."""
+    """Return the renamings of a repository's tree by part ("" for all of it)."""
     maps = json.loads((WORK / ".maps" / f"{repository.name}.json").read_text("utf-8"))
     return {part: Renaming(one["names"], one["brands"]) for part, one in maps.items()}
 
 
 def original(repository: Repository, folder: Path) -> Path:
-    """The sources as published, below `folder` or elsewhere."""
+    """Return the published sources, below `folder` or elsewhere."""
     kind, _, rest = repository.source.partition(":")
     if kind == "pypi":
         return unpacked(rest)
@@ -143,7 +142,7 @@ def _copy(source: Path, target: Path, repository: Repository) -> Renaming:
 
 
 def _lay_out_installed(repository: Repository, _folder: Path) -> dict[str, Renaming]:
-    """A small project whose dependencies are installed in its environment."""
+    """Create a small project with dependencies installed in its environment."""
     site = repository.tree / SITE_PACKAGES
     made: dict[str, Renaming] = {}
     names: list[str] = []
@@ -165,7 +164,7 @@ def _lay_out_installed(repository: Repository, _folder: Path) -> dict[str, Renam
 
 
 def _lay_out_specs(repository: Repository, _folder: Path) -> dict[str, Renaming]:
-    """A project that holds the descriptions of the services it talks to."""
+    """Create a project with the descriptions of the services that it uses."""
     target = repository.tree / "services"
     target.mkdir(parents=True)
     made: dict[str, Renaming] = {}
@@ -191,14 +190,12 @@ _LAYERS = {
 
 
 def product() -> list[str]:
-    """The command of the product that is tried: this checkout's, unless DELTOS_TRIALS_PYTHON names another
-    interpreter.
-    """
+    """Return the command of the product: this checkout, unless DELTOS_TRIALS_PYTHON names another interpreter."""
     return [os.environ.get("DELTOS_TRIALS_PYTHON", sys.executable), "-P", "-m", "deltos"]
 
 
 def environment(repository: Repository) -> dict[str, str]:
-    """Ours, with the repository's own data folder."""
+    """Return our environment with the repository's data folder."""
     return {**os.environ, "DELTOS_HOME": str(repository.home)}
 
 
@@ -228,7 +225,7 @@ def _index(repository: Repository) -> None:
 
 
 def _write_sessions(repository: Repository) -> None:
-    """Transcripts of earlier sessions, one file each, as a client keeps them."""
+    """Write transcripts of earlier sessions in a client's format, one file each."""
     shutil.rmtree(repository.sessions, ignore_errors=True)
     for session in sessions_of(repository):
         repository.sessions.mkdir(exist_ok=True)
@@ -240,13 +237,13 @@ def _write_sessions(repository: Repository) -> None:
 
 
 def sessions_of(repository: Repository) -> list[dict[str, Any]]:
-    """What people and agents said about a repository earlier."""
+    """Return earlier messages of users and agents about a repository."""
     rows = [json.loads(line) for line in (HERE / "sessions.jsonl").read_text("utf-8").splitlines()]
     return [row for row in rows if row["repository"] == repository.name]
 
 
 def _hook_events(repository: Repository) -> list[tuple[str, dict[str, Any]]]:
-    """The same sessions as the events that a client's hooks would have told."""
+    """Return the same sessions as hook events of a client."""
     events: list[tuple[str, dict[str, Any]]] = []
     for session in sessions_of(repository):
         common = {"session_id": session["id"], "cwd": str(repository.tree)}

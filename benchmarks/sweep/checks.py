@@ -24,7 +24,7 @@ FILES_OUTLINED = 15
 SYMBOLS_REFERENCED = 12
 MAX_PARSED_BYTES = 200_000
 _LINE_OF_DEFINITION = re.compile(r"^def (\S+) (.+?):(\d+)-(\d+) ")
-_LINE_OF_USE = re.compile(r"^ ([\d,]+) (\S+) (.*)$")
+LINE_OF_USE = re.compile(r"^ (\d[\d,:|…]*) (\S+) (.*)$")
 _OUTLINE_ENTRY = re.compile(r"^\s+(\d+)-(\d+)(?: (.*))?$")
 _RECEIVER = re.compile(r"(\w*)[)\]]*\s*(?:\.|->)\s*$")
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
@@ -177,9 +177,9 @@ def check_references(
         shown: set[tuple[str, int]] = set()
         path = ""
         for line in text.splitlines():
-            match = _LINE_OF_USE.match(line)
+            match = LINE_OF_USE.match(line)
             if match and path:
-                for number in map(int, match[1].split(",")):
+                for number in used_lines(match[1]):
                     shown.add((path, number))
                     holds = _is_line(root, path, number, match[2], match[3])
                     result.check("shown lines", f"{path}:{number}", line, holds=holds)
@@ -193,6 +193,16 @@ def check_references(
             for place in _missing_lines(root, each, shown):
                 result.check("complete", place, f"{each.simple} of {each.path}:{each.line}", holds=False)
             result.checked["complete"] += 1
+
+
+def used_lines(places: str) -> list[int]:
+    """Line numbers of a row of uses: `12,14`, or `12:5,9` with the columns of several uses on one line."""
+    numbers = []
+    for place in places.replace("|", ",").split(","):
+        line, colon, _ = place.partition(":")
+        if colon or ":" not in places:
+            numbers.append(int(line))
+    return numbers
 
 
 def _is_line(root: Path, path: str, number: int, kind: str, shown: str) -> bool:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from benchmarks.sweep.checks import LINE_OF_USE, used_lines
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -20,7 +22,6 @@ MAX_CALLERS = 3
 MAX_CYCLES = 10
 MAX_PATH_CHARACTERS = 250
 _HEADER = re.compile(r"^def (\S+) (.+?):(\d+)-(\d+) (\S+)")
-_USE = re.compile(r"^ ([\d,]+) (\S+) (.*)$")
 _CALLEE = re.compile(r"^ (\d+) ")
 _TITLE = re.compile(r"^--- (\w+)(.*) ---$")
 _PLACE_IN_LIST = re.compile(r"(?:^| )(\d+) \S")
@@ -52,7 +53,7 @@ def check_symmetry(result: Result, server: Server, root: Path, sample: list[Defi
         target, calls = _references(server, f"{each.path}:{each.line}", root)
         if target is None or target.line > each.line or each.line > target.end:
             continue
-        callers = []
+        callers: list[Named] = []
         for call in calls:
             if call.kind != "call" or len(callers) == MAX_CALLERS:
                 continue
@@ -79,12 +80,12 @@ def _named(line: str) -> Named | None:
 def _calls(lines: list[str], root: Path) -> Iterator[Call]:
     path = ""
     for line in lines:
-        match = _USE.match(line)
+        match = LINE_OF_USE.match(line)
         if _TITLE.match(line):
             return  # uses through other definitions and possible uses follow
         if match and path:
-            for number in match[1].split(","):
-                yield Call(path, int(number), match[2])
+            for number in used_lines(match[1]):
+                yield Call(path, number, match[2])
         elif _is_file(root, line):
             path = line
 
@@ -158,8 +159,8 @@ def _affected(text: str, root: Path) -> set[tuple[str, int]]:
     found: set[tuple[str, int]] = set()
     path = ""
     for line in text.splitlines():
-        if match := _USE.match(line):
-            found |= {(path, int(number)) for number in match[1].split(",")}
+        if match := LINE_OF_USE.match(line):
+            found |= {(path, number) for number in used_lines(match[1])}
         elif _is_file(root, line):
             path = line
         else:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deltos.excerpts import Excerpts
 from deltos.progress import Silent
+from deltos.shown_excerpts import ShownExcerpts
 from deltos.tool import Answer, Call, check_arguments
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class Desk:
     def __init__(self, tools: Iterable[Tool], root: Path) -> None:
         self.tools = {tool.name: tool for tool in tools}
         self._root = root
-        self.excerpts = Excerpts()
+        self.excerpts = ShownExcerpts()
 
     def project_root(self) -> Path:
         """The session's project."""

@@ -1,12 +1,12 @@
-"""`python -P -m deltos` is `deltos`."""
+"""Entry point of `python -P -m deltos`, which does the same as `deltos`."""
 
 import sys
 
 if not sys.flags.safe_path:
-    # Nothing more may be imported: each module would be looked for in the working directory first.
+    # No import may follow: Python would search the working directory first.
     sys.stderr.write(
-        "Error: `python -m deltos` lets Python take modules from the current folder, whoever wrote them. "
-        "Run `deltos`, or `python -P -m deltos`.\n"
+        "Error: `python -m deltos` would import modules from the current folder, which may be untrusted. "
+        "Run `deltos` or `python -P -m deltos`.\n"
     )
     sys.exit(2)
 

@@ -1,6 +1,6 @@
-"""The composition root: from a Config to the domains and their tools. Stores come from `open_stores`.
+"""Composition root: builds the domains and their tools from a `Config`. `open_stores` opens the stores.
 
-What only some callers need is imported where it is made: `deltos index` waits for no documentation, no federation.
+Imports that only some callers need are deferred, so that `deltos index` does not load documentation or federation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.index import GraphIndexer
 from deltos.domains.history.index import HistoryIndexer
 from deltos.errors import DeltosError, StoreError
-from deltos.isolated.process import Workers
+from deltos.isolated.process_pool import ProcessPool
 from deltos.open_stores import (
     has_library,
     open_calls,
@@ -46,28 +46,30 @@ if TYPE_CHECKING:
     from deltos.embed.remote import Kind
     from deltos.federation.links import DomainLinks
     from deltos.federation.search import Federation
-    from deltos.guarded import GuardedParser
-    from deltos.meaning import Meaning
+    from deltos.isolated_parser import IsolatedParser
     from deltos.model import Project
+    from deltos.semantic_index import SemanticIndex
     from deltos.store.library import LibraryStore
     from deltos.store.vectors import VectorRecords
     from deltos.tool import Prompt, Resource, Tool
     from deltos.workspace.project_index import ProjectIndex
 
 
-COMMAND_CHANGES_SECONDS = 60.0  # for documentation: what is not read by then the next question goes on with
+COMMAND_CHANGES_SECONDS = 60.0  # after which a command leaves changed documentation to the next one
 
 
 class OpenedDomains:
-    """Implements `federation.model.Domains`: each is opened when it is first asked for, and closed with all others."""
+    """Implements `federation.model.Domains`: opens each domain on first use and closes all of them together."""
 
-    def __init__(self, config: Config, workers: Workers | None = None, *, ends_with_its_answer: bool = False) -> None:
+    def __init__(
+        self, config: Config, workers: ProcessPool | None = None, *, ends_with_its_answer: bool = False
+    ) -> None:
         self.config = config
         self._ends_with_its_answer = ends_with_its_answer
-        self._closing = ExitStack()  # what was opened, closed in the opposite order
-        self.workers = workers or Workers()
+        self._closing = ExitStack()
+        self.workers = workers or ProcessPool()
         self._owns_workers = workers is None
-        graph = (GraphIndexer(),) if "graph" in config.toolsets else ()  # who only searches does not pay for it
+        graph = (GraphIndexer(),) if "graph" in config.toolsets else ()
         self.jobs = open_jobs(config.database) if config.leaves_indexing_to_workers else None
         self.projects = Projects(
             open_projects(config.home, config.database, config.standbys),
@@ -76,93 +78,96 @@ class OpenedDomains:
             changes_seconds=math.inf if ends_with_its_answer else CHANGES_SECONDS,
             workers=self.workers,
             follower=HistoryIndexer(workers=self.workers, makes_vectors=config.searches_by_meaning),
-            kept=(CodeIndexer(), GraphIndexer()),  # so that two servers of which one does without do not take turns
+            kept=(CodeIndexer(), GraphIndexer()),  # servers with other toolsets must not delete facts of these
             workspaces=open_workspaces(config.home, config.database),
             jobs=self.jobs,
         )
 
-    def remembered_project(self, folder: Path) -> Project:
-        """The project at a folder, under the identity that memory has for it."""
+    def project_with_stored_identity(self, folder: Path) -> Project:
+        """Return the project of a folder with the identity under which memory stores it."""
         return self.memory.with_stored_identity(self.projects.identified(folder))
 
     @cached_property
     def memory(self) -> Memory:
-        """What was learned; its file is opened when first asked for."""
+        """The domain of memory."""
         from deltos.domains.memory.memory import Memory
 
         store = open_observations(self.config.home, self.config.database, self.config.standbys)
         self._closing.callback(store.close)
-        meaning = cache(lambda: self._inner_meaning(store.vectors))
-        memory = Memory(store, meaning=meaning, files_defining=self._files_defining)
-        with suppress(StoreError, OSError):  # a full or read-only disk: what is there can still be read
+        semantic_index = cache(lambda: self._open_packaged_index(store.vectors))
+        memory = Memory(store, semantic_index=semantic_index, files_defining=self._files_defining)
+        with suppress(StoreError, OSError):  # a full or read-only disk; memory can still be read
             memory.keep_snapshot()
         return memory
 
     def _files_defining(self, root: Path, names: Sequence[str]) -> list[str]:
-        """The files of a project that define these names, as far as it is indexed; names of several files are left
-        out."""
+        """Return the indexed files that define these names; names that several files define are ignored."""
         if all(known.root != root for known in self.projects.stores.known()):
             return []
         found: dict[str, None] = {}
-        with suppress(DeltosError):  # memory keeps what it is told, whatever is wrong with an index
+        with suppress(DeltosError):  # a broken index must not keep memory from storing
             graph = self.projects.at(root).store.graph
             for name in names:
                 paths = {symbol.path for symbol in graph.symbols_named(name)}
                 found |= dict.fromkeys(paths if len(paths) == 1 else ())
         return list(found)
 
-    def _inner_meaning(self, vectors: VectorRecords, *, of_apis: bool = False) -> Meaning | None:
-        """Compares with the model in the wheel, whichever the user chose for documentation; None for words alone."""
+    def _open_packaged_index(self, vectors: VectorRecords, *, of_apis: bool = False) -> SemanticIndex | None:
+        """Return an index with the packaged model, independent of the model chosen for documentation; None if
+        embedding is off.
+        """
         if self.config.embedding.kind == "off":
             return None
         from deltos.embed.embedders import api_embedder, memory_embedder  # deferred: numpy takes a while
 
-        return self._compared_by(api_embedder() if of_apis else memory_embedder(), vectors)
+        return self._open_index(api_embedder() if of_apis else memory_embedder(), vectors)
 
-    def _compared_by(self, model: Embedder, vectors: VectorRecords) -> Meaning:
-        """What a model compares; where it reads texts as a whole, their words are compared until then."""
+    def _open_index(self, model: Embedder, vectors: VectorRecords) -> SemanticIndex:
+        """Return an index whose vectors come from `model`, or from its static vectors until they exist."""
         from deltos.embed.embedders import CombinedEmbedder  # deferred, as above
-        from deltos.meaning import Meaning
+        from deltos.semantic_index import SemanticIndex
 
         at_once = model.words_only if isinstance(model, CombinedEmbedder) else None
-        meaning = Meaning(model, vectors, at_once, ends_soon=self._ends_with_its_answer)
-        self._closing.callback(meaning.stop)
-        return meaning
+        semantic_index = SemanticIndex(model, vectors, at_once, ends_soon=self._ends_with_its_answer)
+        self._closing.callback(semantic_index.stop)
+        return semantic_index
 
     @cached_property
     def library(self) -> LibraryStore:
-        """The store of documentation and API descriptions."""
+        """Store of documentation and API descriptions."""
         library = open_library(self.config.home, self.config.database, self.config.standbys)
         self._closing.callback(library.close)
         return library
 
     @cached_property
-    def parser(self) -> GuardedParser:
-        """Parses what comes from outside, in child processes."""
-        from deltos.guarded import GuardedParser
+    def parser(self) -> IsolatedParser:
+        """Parser of outside content in child processes."""
+        from deltos.isolated_parser import IsolatedParser
 
-        return GuardedParser(self.workers, self.library.unreadable_content)
+        return IsolatedParser(self.workers, self.library.unreadable_content)
 
     @cached_property
-    def api_parser(self) -> GuardedParser:
-        """The same for API descriptions, few at a time, so that adding many leaves children for other work."""
+    def api_parser(self) -> IsolatedParser:
+        """Parser of API descriptions; it runs few tasks at a time, to leave child processes to other work."""
         from deltos.domains.apis.domain import MAX_CONCURRENT_PARSES
 
         return self.parser.taking_turns(threading.BoundedSemaphore(MAX_CONCURRENT_PARSES))
 
     @cached_property
     def apis(self) -> Apis:
-        """API descriptions."""
+        """The domain of API descriptions."""
         from deltos.domains.apis.domain import open_apis
         from deltos.federation.api_adapters import GuardedNetwork
 
         network = GuardedNetwork(self.config.private_hosts)
-        meaning = cache(lambda: self._inner_meaning(self.library.api_vectors, of_apis=True))
-        return open_apis(self.library, network=network, clock=time.time, parser=self.api_parser, meaning=meaning)
+        semantic_index = cache(lambda: self._open_packaged_index(self.library.api_vectors, of_apis=True))
+        return open_apis(
+            self.library, network=network, clock=time.time, parser=self.api_parser, semantic_index=semantic_index
+        )
 
     @cached_property
     def embedder(self) -> Embedder | None:
-        """The model that compares documentation by meaning; None when the user wants words alone."""
+        """The model that embeds documentation; None if embedding is off."""
         chosen = self.config.embedding
         if chosen.kind == "off":
             return None
@@ -185,7 +190,7 @@ class OpenedDomains:
 
     @cached_property
     def docs(self) -> Docs:
-        """Documentation; API descriptions that it meets go to the APIs."""
+        """The domain of documentation; API descriptions found by crawls go to the domain of APIs."""
         from deltos.domains.docs.domain import open_docs
         from deltos.federation.api_adapters import SharedApis
 
@@ -198,7 +203,9 @@ class OpenedDomains:
             browser=self.config.browser,
             apis=SharedApis(self, self.api_parser),
             parser=self.parser,
-            meaning=cache(lambda: self._compared_by(model, self.library.vectors) if (model := self.embedder) else None),
+            semantic_index=cache(
+                lambda: self._open_index(model, self.library.vectors) if (model := self.embedder) else None
+            ),
             jobs=self.jobs,
             changes_seconds=COMMAND_CHANGES_SECONDS if self._ends_with_its_answer else CHANGES_SECONDS,
         )
@@ -206,37 +213,39 @@ class OpenedDomains:
         return docs
 
     def interrupt(self) -> None:
-        """Let work in other threads end as soon as it can: nothing that it waits for goes on."""
+        """Stop child processes, git and crawls, so that other threads end soon."""
         self.workers.close()
         if git := sys.modules.get("deltos.workspace.git"):
             git.stop_all()
-        if "docs" in vars(self):  # else it was never opened
+        if "docs" in vars(self):  # it was opened
             self.docs.library.crawls.stop()
 
     def close(self) -> None:
-        """Stop background work and close all files. Whoever waits for a child of ours stops waiting first."""
+        """Stop background work and close all files; threads that wait for a child process are released first."""
         if self._owns_workers:
             self.workers.close()
-        if git := sys.modules.get("deltos.workspace.git"):  # else none was ever started
+        if git := sys.modules.get("deltos.workspace.git"):  # git was started
             git.stop_all()
         self.projects.close()
         self._closing.close()
 
 
 class App:
-    """Everything that a surface can call. Children that are passed in serve others too, and stay when this closes.
+    """All that a surface can call. Child processes that are passed in are shared, and stay open when the app closes.
 
-    A process that `ends_with_its_answer` waits for the index however long that takes: nothing goes on after it.
+    With `ends_with_its_answer`, as in a command, indexing is completed before the answer instead of in the background.
     """
 
-    def __init__(self, config: Config, *, workers: Workers | None = None, ends_with_its_answer: bool = False) -> None:
+    def __init__(
+        self, config: Config, *, workers: ProcessPool | None = None, ends_with_its_answer: bool = False
+    ) -> None:
         self.config = config
         restrict_folder(config.home)
         self.domains = OpenedDomains(config, workers, ends_with_its_answer=ends_with_its_answer)
         self._closing = ExitStack()
 
     def tools(self) -> tuple[Tool, ...]:
-        """The tools of the enabled toolsets."""
+        """Return the tools of the enabled toolsets."""
         from deltos.domains.apis.tools import api_tools
         from deltos.domains.code.tools import code_tools
         from deltos.domains.docs.tools import DocsTools, docs_tools
@@ -262,13 +271,13 @@ class App:
         return tuple(tool for tool in every if tool.toolset in self.config.toolsets)
 
     def resources(self) -> tuple[Resource, ...]:
-        """What clients can read of the enabled toolsets."""
+        """Return the resources of the enabled toolsets."""
         from deltos.federation.resources import Resources
 
         return Resources(self.domains.projects, self.federation, self.config.token_budget).offered(self.config.toolsets)
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """The requests that people can choose."""
+        """Return the prompts of the enabled toolsets."""
         from deltos.federation.prompts import Prompts
 
         prompts = Prompts(self.domains, self.links, self.config.token_budget, self.config.toolsets)
@@ -276,11 +285,11 @@ class App:
 
     @property
     def repeats_excerpts(self) -> bool:
-        """Whether excerpts are shown again: as the user wishes, and where no `fetch` could bring them back."""
+        """Whether excerpts are printed again: on request, and if no `fetch` tool could return them."""
         return self.config.repeat_excerpts or "memory" not in self.config.toolsets
 
     def code_search(self, index: ProjectIndex) -> CodeSearch:
-        """Search over one project's code."""
+        """Return the search over the code of one project."""
         from deltos.domains.code.search import CodeSearch
 
         return CodeSearch(
@@ -288,7 +297,7 @@ class App:
         )
 
     def graph_search(self, index: ProjectIndex) -> GraphSearch:
-        """Questions about one project's graph."""
+        """Return the queries over the graph of one project."""
         from deltos.domains.graph.search import GraphSearch
 
         return GraphSearch(index.store, index.project.root)
@@ -313,17 +322,17 @@ class App:
         return Federation(providers, self.config.toolsets, self._compare)
 
     def _compare(self, question: str, texts: Sequence[str]) -> list[float]:
-        """The similarity of texts to a question; nothing is similar where the user wants words alone."""
+        """Return the similarity of each text to a question; 0 if embedding is off."""
         if self.config.embedding.kind == "off":
             return [0.0] * len(texts)
         from deltos.embed.static import shared_model  # deferred: numpy takes a while to import
-        from deltos.meaning import Comparison
+        from deltos.semantic_index import Comparison
 
         return Comparison(shared_model())(question, texts)
 
     @cached_property
     def calls(self) -> CallLog | None:
-        """The ring of the last calls; None where the user wants none kept."""
+        """The log of the last calls; None if the user disabled it."""
         if not self.config.keeps_calls:
             return None
         from deltos.call_log import CallLog
@@ -334,13 +343,13 @@ class App:
 
     @cached_property
     def links(self) -> DomainLinks:
-        """What the enabled domains know about each other's things."""
+        """Links between the results of the enabled domains."""
         from deltos.federation.links import DomainLinks
 
         return DomainLinks(self.domains, self.config.toolsets, self.config.environments)
 
     def resume(self) -> None:
-        """Go on with background work that an earlier process left unfinished."""
+        """Resume crawls that an earlier process left unfinished."""
         if "docs" in self.config.toolsets and has_library(self.config.home, self.config.database):
             self.domains.docs.library.crawls.resume()
 

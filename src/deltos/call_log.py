@@ -1,5 +1,4 @@
-"""Notes each call of a tool in the ring of the last calls, after it was answered: a thread of its own redacts the
-arguments, shortens them and writes."""
+"""Log of the last tool calls. A background thread redacts and shortens the arguments and writes the records."""
 
 from __future__ import annotations
 
@@ -24,15 +23,15 @@ logger = logging.getLogger(__name__)
 
 ARGUMENT_CHARACTERS = 300
 NAME_CHARACTERS = 80
-# Longer ones are not looked through for secrets, so they are not kept at all.
-LONGEST_ARGUMENTS = 20_000
-# Notes that wait to be written; whoever makes one more writes it before going on, so none is lost.
-MOST_WAITING = 64
-WRITE_SECONDS = 5.0  # for what waits, when somebody looks and at the end
+# Longer arguments are dropped, because redacting them would take too long.
+MAX_ARGUMENTS_CHARACTERS = 20_000
+# When this many notes wait, the caller writes the next one itself, so that none is lost.
+MAX_WAITING_NOTES = 64
+WRITE_SECONDS = 5.0  # to wait for pending notes when the log is read or closed
 
 
 class CallLog:
-    """The ring of the last calls; a log that cannot be opened or written is left alone."""
+    """Ring of the last calls; if it cannot be opened or written, calls are not logged."""
 
     def __init__(self, open_records: Callable[[], CallRecords]) -> None:
         self._open_records = open_records
@@ -42,11 +41,11 @@ class CallLog:
         self._starting = threading.Lock()
         self._writer: threading.Thread | None = None
         self._is_closed = False
-        # A note and when it was made; an event to set once all before it are written; None at the end.
-        self._waiting: queue.Queue[tuple[float, CallNote] | threading.Event | None] = queue.Queue(MOST_WAITING)
+        # Items: a note with its time; an event to set when all earlier notes are written; None to end the thread.
+        self._waiting: queue.Queue[tuple[float, CallNote] | threading.Event | None] = queue.Queue(MAX_WAITING_NOTES)
 
     def note(self, call: CallNote) -> None:
-        """Keep a call soon; its caller does not wait for that."""
+        """Log a call in the background."""
         noted_at = time.time()
         with self._starting:
             if self._is_closed:
@@ -60,7 +59,7 @@ class CallLog:
             self._write(noted_at, call)
 
     def newest(self, limit: int) -> list[CallRecord] | None:
-        """The last calls, newest first, with those that ended just now; None where they cannot be kept."""
+        """Return the last calls, newest first, after writing pending ones; None if the log is not available."""
         if self._writer is not None:
             written = threading.Event()
             if self._put(written):
@@ -69,16 +68,16 @@ class CallLog:
         return None if records is None else records.newest(limit)
 
     def forget_arguments(self) -> bool:
-        """Forget what was asked in all calls; False where traces may be left."""
+        """Delete the arguments of all logged calls; return False if some may remain."""
         records = self._opened()
         try:
             return records is None or records.forget_arguments()
         except StoreError as exc:
-            logger.warning("What was asked in the last calls is not forgotten: %s", exc)
+            logger.warning("Cannot delete the arguments of logged calls: %s", exc)
             return False
 
     def close(self) -> None:
-        """Write what waits, and let go of the file."""
+        """Write pending notes and close the file."""
         with self._starting:
             self._is_closed = True
         if self._writer is not None and self._put(None):
@@ -107,10 +106,10 @@ class CallLog:
         try:
             if records := self._opened():
                 records.add(_record(noted_at, call))
-        except StoreError:  # busy or full: the call itself was answered
+        except StoreError:  # a busy store or a full disk; the call itself was answered
             return
-        except Exception:  # the end of a thread is a surface, and the notes after this one go on
-            logger.exception("a call could not be noted")
+        except Exception:  # the thread must go on with the next note
+            logger.exception("Cannot log a call")
 
     def _opened(self) -> CallRecords | None:
         with self._opening:
@@ -118,13 +117,13 @@ class CallLog:
                 self._is_opened = True
                 try:
                     self._records = self._open_records()
-                except (StoreError, OSError):  # a full or read-only disk: no call fails for want of its note
+                except (StoreError, OSError):  # a full or read-only disk must not make calls fail
                     return None
             return self._records
 
 
 def _record(noted_at: float, call: CallNote) -> CallRecord:
-    from deltos.domains.memory.redact import redact_name  # deferred: only the first call waits for it
+    from deltos.domains.memory.redact import redact_name  # deferred: slow to import
 
     return CallRecord(
         at=noted_at,
@@ -139,24 +138,27 @@ def _record(noted_at: float, call: CallNote) -> CallRecord:
 
 
 def _without_secrets(arguments: Mapping[str, Any]) -> str:
-    """The arguments as JSON: each text redacted before JSON escapes its quotes and lines, then all of it once more,
-    because the name of an argument can tell what its value is."""
+    """Return the arguments as redacted JSON.
+
+    Each text is redacted before JSON escapes it, then the whole JSON again, because an argument's name can mark its
+    value as a secret.
+    """
     from deltos.domains.memory.redact import KnownSecrets, redact_long  # deferred, as above
 
     known = KnownSecrets()
 
     def clean(value: Any) -> Any:
         if isinstance(value, str):
-            return redact_long(value, max_characters=LONGEST_ARGUMENTS, known=known)
+            return redact_long(value, max_characters=MAX_ARGUMENTS_CHARACTERS, known=known)
         if isinstance(value, dict):
             return {clean(str(name)): clean(each) for name, each in value.items()}
         return [clean(each) for each in value] if isinstance(value, list | tuple) else value
 
     try:
-        if (size := len(_as_json(arguments))) > LONGEST_ARGUMENTS:
-            return f"[{size:,} characters left out]"
+        if (size := len(_as_json(arguments))) > MAX_ARGUMENTS_CHARACTERS:
+            return f"[{size:,} characters omitted]"
         text = _as_json(clean(arguments))
-        return known.redact_known(redact_long(text, max_characters=LONGEST_ARGUMENTS, known=known))
+        return known.redact_known(redact_long(text, max_characters=MAX_ARGUMENTS_CHARACTERS, known=known))
     except RecursionError:
         return "[nested too deeply]"
 

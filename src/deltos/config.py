@@ -1,4 +1,4 @@
-"""One frozen Config: the only reader of the environment."""
+"""Configuration from environment variables, which no other module reads."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ INDEXED_BY = ("server", "worker")
 LOG_FORMATS = ("text", "json")
 LEAN_TOOLS = frozenset({"search", "search_code", "find_references", "get_context", "fetch", "remember"})
 DEFAULT_TOKEN_BUDGET = 5_000
-SMALLEST_TOKEN_BUDGET = 200
+MIN_TOKEN_BUDGET = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """Which model compares by meaning, and where it is when it is not the one in the wheel."""
+    """The model for semantic search, and its address if it is not the packaged one."""
 
     kind: str = EMBEDDERS[0]
     url: str = ""
@@ -38,7 +38,7 @@ class Embedding:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What the user decided: where data lives, how large answers are, what is served, what may be read."""
+    """The user's settings."""
 
     home: Path
     token_budget: int = DEFAULT_TOKEN_BUDGET
@@ -48,31 +48,31 @@ class Config:
     environments: tuple[Path, ...] = ()
     embedding: Embedding = Embedding()
     repeat_excerpts: bool = False
-    toolsets_may_change: bool = False  # neither a flag nor the environment fixes them
+    toolsets_may_change: bool = False  # whether neither an option nor a variable sets the toolsets
     logins: Logins = NO_LOGINS
     browser: str = ""
-    keeps_calls: bool = True  # the ring of the last calls, for the page
-    profile: str = "full"  # lean: of the toolsets only what answers questions is listed
-    log_format: str = "text"  # of what a server writes to stderr
-    database: str = field(default="", repr=False)  # the address of a PostgreSQL database, with its password
-    indexing: str = "server"  # who indexes and crawls: whoever is asked, or workers that take it from the queue
-    standbys: tuple[str, ...] = field(default=(), repr=False)  # addresses of its standbys, which searches read from
+    keeps_calls: bool = True  # whether the last calls are logged for the page
+    profile: str = "full"  # `lean` lists only the tools that answer questions
+    log_format: str = "text"  # of messages on stderr
+    database: str = field(default="", repr=False)  # address of a PostgreSQL database, with its password
+    indexing: str = "server"  # `worker`: workers index and crawl, servers only queue jobs
+    standbys: tuple[str, ...] = field(default=(), repr=False)  # addresses of standbys for searches
 
     @property
     def searches_by_meaning(self) -> bool:
-        """Whether meaning counts at all; code goes by the model in the wheel, whichever compares documentation."""
+        """Whether semantic search is on; code always uses the packaged model."""
         return self.embedding.kind != "off"
 
     @property
     def leaves_indexing_to_workers(self) -> bool:
-        """Whether this process queues what is to be indexed or crawled, and never does it itself."""
+        """Whether this process only queues indexing and crawling for workers."""
         return bool(self.database) and self.indexing == "worker"
 
     @classmethod
     def from_environment(
         cls, environ: Mapping[str, str] = os.environ, *, toolsets: str = "", profile: str = "", log_format: str = ""
     ) -> Config:
-        """Read `DELTOS_*` variables; `toolsets`, a comma-separated list, and the others override the default."""
+        """Read the `DELTOS_*` variables; `toolsets` (comma-separated), `profile` and `log_format` override them."""
         home = data_folder(environ)
         fixed = toolsets or environ.get("DELTOS_TOOLSETS", "")
         return cls(
@@ -97,7 +97,7 @@ class Config:
 
 
 def chosen_toolsets(home: Path) -> tuple[str, ...]:
-    """The toolsets that `deltos toolsets` chose for this data folder; all of them where it never ran."""
+    """Return the toolsets that `deltos toolsets` chose for this data folder; all toolsets by default."""
     try:
         return parse_toolsets((home / TOOLSETS_FILE).read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
@@ -105,7 +105,7 @@ def chosen_toolsets(home: Path) -> tuple[str, ...]:
 
 
 def parse_toolsets(text: str) -> tuple[str, ...]:
-    """The toolsets named in a comma-separated list, in their fixed order; all of them when the list is empty."""
+    """Return the toolsets named in a comma-separated list, in their fixed order; all of them if the list is empty."""
     wanted = {name.strip().lower() for name in text.split(",") if name.strip()}
     unknown = wanted - set(TOOLSETS)
     if unknown:
@@ -114,7 +114,7 @@ def parse_toolsets(text: str) -> tuple[str, ...]:
 
 
 def parse_profile(text: str) -> str:
-    """The profile of that name; the full one where none is named."""
+    """Return a valid profile name; `full` by default."""
     name = text.strip().lower() or PROFILES[0]
     if name not in PROFILES:
         raise BadArgument(f"Unknown profile: {name}", hint=f"Choose from {', '.join(PROFILES)}.")
@@ -122,10 +122,10 @@ def parse_profile(text: str) -> str:
 
 
 def parse_log_format(text: str) -> str:
-    """The format of that name; plain text where none is named."""
+    """Return a valid log format; `text` by default."""
     name = text.strip().lower() or LOG_FORMATS[0]
     if name not in LOG_FORMATS:
-        raise BadArgument(f"DELTOS_LOG is not understood: {name!r}", hint=f"Choose from {', '.join(LOG_FORMATS)}.")
+        raise BadArgument(f"Invalid DELTOS_LOG: {name!r}", hint=f"Choose from {', '.join(LOG_FORMATS)}.")
     return name
 
 
@@ -135,8 +135,8 @@ def _embedding(environ: Mapping[str, str]) -> Embedding:
     if kind not in EMBEDDERS and ("/" in given or os.sep in given):
         return Embedding("folder", model=str(user_path(given, "DELTOS_EMBED")))
     if kind not in EMBEDDERS:
-        hint = f"Choose from {', '.join(EMBEDDERS)}, or name the folder of an encoder."
-        raise BadArgument(f"DELTOS_EMBED is not understood: {kind!r}", hint=hint)
+        hint = f"Choose from {', '.join(EMBEDDERS)}, or give the folder of an encoder."
+        raise BadArgument(f"Invalid DELTOS_EMBED: {kind!r}", hint=hint)
     values = (environ.get(f"DELTOS_EMBED_{name}", "").strip() for name in ("URL", "MODEL", "KEY"))
     return Embedding(kind, *values)
 
@@ -144,9 +144,11 @@ def _embedding(environ: Mapping[str, str]) -> Embedding:
 def _indexing(environ: Mapping[str, str]) -> str:
     by = environ.get("DELTOS_INDEXING", "").strip().lower() or INDEXED_BY[0]
     if by not in INDEXED_BY:
-        raise BadArgument(f"DELTOS_INDEXING is not understood: {by!r}", hint=f"Choose from {', '.join(INDEXED_BY)}.")
+        raise BadArgument(f"Invalid DELTOS_INDEXING: {by!r}", hint=f"Choose from {', '.join(INDEXED_BY)}.")
     if by == "worker" and not environ.get("DELTOS_DATABASE", "").strip():
-        raise BadArgument("DELTOS_INDEXING is worker, but DELTOS_DATABASE is not set", hint="Workers need a database.")
+        raise BadArgument(
+            "DELTOS_INDEXING=worker needs a database", hint="Set DELTOS_DATABASE, or unset DELTOS_INDEXING."
+        )
     return by
 
 
@@ -162,6 +164,6 @@ def _token_budget(text: str) -> int:
     if not text:
         return DEFAULT_TOKEN_BUDGET
     try:
-        return max(SMALLEST_TOKEN_BUDGET, int(text))
+        return max(MIN_TOKEN_BUDGET, int(text))
     except ValueError:
-        raise BadArgument(f"DELTOS_TOKEN_BUDGET is not a number: {text!r}", hint="Set it to 5000, say.") from None
+        raise BadArgument(f"DELTOS_TOKEN_BUDGET is not a number: {text!r}", hint="For example: 5000.") from None

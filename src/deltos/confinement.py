@@ -1,6 +1,6 @@
-"""What the call that runs now may reach. Set by a surface that serves others; without it, everything.
+"""Confinement of the current call: the folders and memories that it may reach. Without one, everything is allowed.
 
-It travels in a context variable, so that every way to a folder or a memory meets it, whichever tool it came from.
+It is a context variable, so that every function that opens a folder or a memory checks it, whichever tool calls it.
 """
 
 from __future__ import annotations
@@ -17,46 +17,46 @@ if TYPE_CHECKING:
 
 
 class Confinement(NamedTuple):
-    """Folders below `roots`, which are real paths, and the `memories` of projects; None means of every project.
+    """The real paths of allowed folders, and the allowed memories of each project (None: of every project).
 
-    A project's memories are those made in some folders of its repository, relative to the top; "" means all of them.
+    The memories of a project are selected by folders relative to the top of its repository; "" selects all of them.
     """
 
     roots: tuple[Path, ...]
     memories: Mapping[str, frozenset[str]] | None = None
 
     def admits(self, folder: Path) -> bool:
-        """Whether `folder` really lies below one of the roots, links followed. It need not exist."""
+        """Whether the real path of `folder` is below one of the roots; it need not exist."""
         try:
             real = folder.resolve()
-        except (OSError, RuntimeError, ValueError):  # a loop of links, a zero byte
+        except (OSError, RuntimeError, ValueError):  # a cycle of links or a zero byte
             return False
         return any(real.is_relative_to(root) for root in self.roots)
 
-    def told(self, path: str) -> str:
-        """An absolute path as a caller may know it: from the folder that is served; of others only the end."""
+    def visible_path(self, path: str) -> str:
+        """Shorten an absolute path for the caller: relative to its root, or the last two parts outside all roots."""
         real = PurePath(path)
         for root in sorted(self.roots, key=lambda root: -len(root.parts)):
             if real.is_relative_to(root):
                 return (PurePath(root.name) / real.relative_to(root)).as_posix()
         return f"…/{'/'.join(real.parts[-2:])}" if len(real.parts) > 1 else path
 
-    def veiled(self, text: str) -> str:
-        """A message without the folders above those that are served."""
+    def hide_parent_folders(self, text: str) -> str:
+        """Remove the folders above the roots from a message."""
         for root in sorted(self.roots, key=lambda root: -len(root.parts)):
             if root.name:
                 text = text.replace(str(root), root.name)
         return text
 
     def as_data(self) -> dict[str, object]:
-        """What another process needs to hold work to the same."""
+        """Return plain data for `from_data` in another process."""
         memories = self.memories
-        told = None if memories is None else {project: sorted(folders) for project, folders in memories.items()}
-        return {"roots": [str(root) for root in self.roots], "memories": told}
+        encoded = None if memories is None else {project: sorted(folders) for project, folders in memories.items()}
+        return {"roots": [str(root) for root in self.roots], "memories": encoded}
 
     @classmethod
     def from_data(cls, data: Any) -> Confinement:
-        """The confinement that `as_data` described."""
+        """Restore a confinement from `as_data`."""
         memories = data["memories"]
         return cls(
             tuple(Path(root) for root in data["roots"]),
@@ -64,14 +64,14 @@ class Confinement(NamedTuple):
         )
 
     def admits_memory(self, project_id: str, folder: str) -> bool:
-        """Whether memories that were made in `folder` of a project's repository may be seen and changed."""
+        """Whether memories that belong to `folder` of a project's repository may be read and changed."""
         if self.memories is None:
             return True
         return any(is_inside(folder, top) for top in self.memories.get(project_id, ()))
 
 
 def is_inside(folder: str, top: str) -> bool:
-    """Whether a folder of a repository is another one or lies below it; both are relative to the repository's top."""
+    """Whether `folder` is `top` or below it; both are relative to the top of a repository."""
     return not top or folder == top or folder.startswith(f"{top}/")
 
 
@@ -83,7 +83,7 @@ _WHOLE_STORE: ContextVar[bool] = ContextVar("whole_store", default=False)
 
 @contextmanager
 def confined(confinement: Confinement | None) -> Iterator[None]:
-    """Hold what runs inside to `confinement`."""
+    """Apply `confinement` to the code of the `with` block."""
     token = _CURRENT.set(confinement)
     try:
         yield
@@ -92,7 +92,7 @@ def confined(confinement: Confinement | None) -> Iterator[None]:
 
 
 def with_confinement(work: Callable[_P, _T]) -> Callable[_P, _T]:
-    """`work` under the confinement of this call, in whichever thread it runs: a new thread has none of its own."""
+    """Wrap `work` so that it keeps the current confinement in another thread, which would start without one."""
     current = _CURRENT.get()
 
     def run(*arguments: _P.args, **named: _P.kwargs) -> _T:
@@ -103,16 +103,15 @@ def with_confinement(work: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def current() -> Confinement | None:
-    """What holds the call that runs now, for a store that keeps to it too; None where nothing does, or a block of
-    `whole_store` runs."""
+    """Return the confinement that a store must apply: None without one, and inside `whole_store`."""
     return None if _WHOLE_STORE.get() else _CURRENT.get()
 
 
 @contextmanager
 def whole_store() -> Iterator[None]:
-    """Read and write what all callers share, for whichever of them: vectors kept in memory, names that are taken.
+    """Let stores read and write shared data of all callers, such as cached vectors and reserved names.
 
-    It lifts what a store holds a call to, never the checks of this module.
+    It suspends the confinement of stores, never the checks of this module.
     """
     token = _WHOLE_STORE.set(True)
     try:
@@ -128,56 +127,56 @@ def may_read(folder: Path) -> bool:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that this call may not read, in the same words whether it exists or not."""
+    """Refuse a folder that this call may not read, with the same message whether it exists or not."""
     if not may_read(folder):
         raise Forbidden(
-            "That folder is outside of the folders that this server may read", hint="Name a project that it serves."
+            "That folder is outside the folders that this server may read", hint="Name a project of this server."
         )
 
 
 def is_confined() -> bool:
-    """Whether this call comes from somebody whom a surface serves, not from the user."""
+    """Whether this call comes from a client with limited access, not from the local user."""
     return _CURRENT.get() is not None
 
 
-def told(location: str) -> str:
-    """A path or an address as this call may be told it: callers over a network learn no folders of this machine."""
+def visible_location(location: str) -> str:
+    """Shorten a path for a confined caller, who must not learn the folders of this machine; addresses are unchanged."""
     current = _CURRENT.get()
     path, mark, anchor = location.partition("#")
     if current is None or not PurePath(path).is_absolute():
         return location
-    return f"{current.told(path)}{mark}{anchor}"
+    return f"{current.visible_path(path)}{mark}{anchor}"
 
 
-def shown_path(location: str, project_root: Path) -> str:
-    """A local path relative to the project where it lies inside; everything else as the caller may be told it.
+def display_path(location: str, project_root: Path) -> str:
+    """Return a path inside the project relative to its root, and any other location by `visible_location`.
 
-    A file in a commit of the project itself begins with the project's name: `shop@main/docs/guide.md`.
+    A file in a commit of the project begins with the name of the project: `shop@main/docs/guide.md`.
     """
     root = project_root.as_posix().rstrip("/") + "/"
     if f"{location}/" == root:
         return "."
     if location.startswith(f"{root[:-1]}@"):
         return location.removeprefix(project_root.parent.as_posix().rstrip("/") + "/")
-    return location.removeprefix(root) if location.startswith(root) else told(location)
+    return location.removeprefix(root) if location.startswith(root) else visible_location(location)
 
 
 def may_show(place: Path | None) -> bool:
-    """Whether what was indexed from files at `place` may be shown to this call; None is what comes from the web.
+    """Whether content indexed from files at `place` may be shown to this call; None means content from the web.
 
-    Held to what `may_recall_all` is held to: a token for some projects, not everybody who calls over a network.
+    Only callers with a token for certain projects are limited, as in `may_recall_all`.
     """
     current = _CURRENT.get()
     return place is None or current is None or current.memories is None or current.admits(place)
 
 
 def may_recall_all() -> bool:
-    """Whether this call may see the memories of every project."""
+    """Whether this call may read the memories of every project."""
     current = _CURRENT.get()
     return current is None or current.memories is None
 
 
 def may_recall(project_id: str, folder: str) -> bool:
-    """Whether this call may see and change the memories made in a folder of a project's repository."""
+    """Whether this call may read and change memories that belong to a folder of a project's repository."""
     current = _CURRENT.get()
     return current is None or current.admits_memory(project_id, folder)

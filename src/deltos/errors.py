@@ -1,38 +1,26 @@
-"""Every error that Deltos raises on purpose. Each says what is wrong and, in its hint, what to do next.
+"""Errors that Deltos raises on purpose. Each has a message and a hint about the next step.
 
-DeltosError
-├── BadRequest          what was asked for makes no sense
-│   ├── BadArgument     an argument is missing, of the wrong type, or not understood
-│   ├── NotFound        a name, id or path that does not exist
-│   │   └── NoSuchFolder what was given as a folder is none
-│   └── Forbidden       what the caller may not do or see
-├── SourceError         something from outside could not be read
-│   ├── NothingToIndex  a folder without a single readable source file
-│   ├── FileRefused     a file that is not read: a link, a pipe, too large, gone
-│   ├── AddressRefused  a request to a place that must not be asked
-│   ├── FetchFailed     an answer that did not come, or not as asked for
-│   ├── ReadingStopped  reading something took too much, or killed the process that did it
-│   │   ├── TookTooLong
-│   │   ├── TookTooMuchMemory
-│   │   └── ParserCrashed
-│   ├── EmbedderUnavailable the embedding model cannot be reached; search by words goes on
-│   └── BadConfiguration a client's configuration file that cannot be understood; it is left as it is
-├── StoreError          the index on disk
-│   ├── StoreTooNew     written by a newer Deltos
-│   ├── StoreTooOld     written by an older Deltos, and not ours to bring up to date
-│   ├── StoreCorrupt    damaged; moved aside, never deleted
-│   ├── StoreBusy       another process holds it for longer than we wait
-│   └── StoreUnwritable a read-only folder or a full disk
-└── Cancelled           the caller no longer waits
+DeltosError ├── BadRequest          invalid request │   ├── BadArgument     an argument is missing, invalid or of the
+wrong type │   ├── NotFound        a name, id or path does not exist │   │   └── NoSuchFolder a given folder does not
+exist │   └── Forbidden       the caller may not do or read this ├── SourceError         content from outside could not
+be read │   ├── NothingToIndex  a folder without a readable source file │   ├── FileRefused     a link, a pipe, a
+missing file, or one that is too large │   ├── AddressRefused  a request to a forbidden address │   ├── FetchFailed
+no response, or an invalid one │   ├── ReadingStopped  a parser exceeded a limit or crashed │   │   ├── TookTooLong │
+│   ├── TookTooMuchMemory │   │   └── ParserCrashed │   ├── EmbedderUnavailable the embedding model cannot be reached;
+search by words still works │   └── BadConfiguration an invalid configuration file of a client; it is left unchanged ├──
+StoreError          the index on disk │   ├── StoreTooNew     written by a newer Deltos │   ├── StoreTooOld     written
+by an older Deltos, and only the owner of the database may migrate it │   ├── StoreCorrupt    damaged; moved aside,
+never deleted │   ├── StoreBusy       locked by another process for too long │   └── StoreUnwritable a read-only folder
+or a full disk └── Cancelled           the caller no longer waits
 """
 
 from __future__ import annotations
 
-_SHOWN_PATH_CHARACTERS = 200
+_MAX_SHOWN_PATH_CHARACTERS = 200
 
 
 class DeltosError(Exception):
-    """Base of all: a message for a person and a hint about the next step."""
+    """Base class: a message, and a hint about the next step."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -47,47 +35,47 @@ class DeltosError(Exception):
 
 
 class BadRequest(DeltosError):
-    """What was asked for makes no sense."""
+    """The request is invalid."""
 
 
 class BadArgument(BadRequest):
-    """An argument is missing, of the wrong type, or not understood."""
+    """An argument is missing, invalid or of the wrong type."""
 
 
 class NotFound(BadRequest):
-    """A name, id or path that does not exist."""
+    """A name, id or path does not exist."""
 
 
 class NoSuchFolder(NotFound):
-    """What was given as a folder to work in is none: the caller's mistake, and no answer."""
+    """A given folder does not exist."""
 
 
 class Forbidden(BadRequest):
-    """What the caller may not do or see."""
+    """The caller may not do or read this."""
 
 
 class SourceError(DeltosError):
-    """Something from outside could not be read."""
+    """Content from outside could not be read."""
 
 
 class NothingToIndex(SourceError):
-    """A folder without a single readable source file."""
+    """The folder has no readable source file."""
 
 
 class FileRefused(SourceError):
-    """A file that is not read: a link, a pipe, too large, gone. `reason` says which."""
+    """The file is a link, a pipe, missing or too large; `reason` is one of the constants in `files`."""
 
     def __init__(self, path: str, reason: str, hint: str = "") -> None:
-        super().__init__(f"Cannot read {path[-_SHOWN_PATH_CHARACTERS:] or 'the folder'}: {reason}", hint)
+        super().__init__(f"Cannot read {path[-_MAX_SHOWN_PATH_CHARACTERS:] or 'the folder'}: {reason}", hint)
         self.reason = reason
 
 
 class AddressRefused(SourceError):
-    """A request to a place that must not be asked."""
+    """The request goes to a forbidden address."""
 
 
 class FetchFailed(SourceError):
-    """An answer that did not come, or not as asked for. `status` is 0 when there was none at all."""
+    """There was no response (`status` 0), or an invalid one."""
 
     def __init__(
         self,
@@ -105,23 +93,23 @@ class FetchFailed(SourceError):
 
 
 class ReadingStopped(SourceError):
-    """Reading something took too much, or killed the process that did it. The same content will do so again."""
+    """A parser exceeded a limit or crashed; it would do so again on the same content."""
 
 
 class TookTooLong(ReadingStopped):
-    """A limit of time was reached."""
+    """A time limit was exceeded."""
 
 
 class TookTooMuchMemory(ReadingStopped):
-    """A limit of memory was reached."""
+    """A memory limit was exceeded."""
 
 
 class ParserCrashed(ReadingStopped):
-    """The process that read it died."""
+    """The process of the parser died."""
 
 
 class EmbedderUnavailable(SourceError):
-    """The embedding model cannot be reached; search by words goes on."""
+    """The embedding model cannot be reached; search by words still works."""
 
     def __init__(self, message: str, hint: str = "", *, retryable: bool = False) -> None:
         super().__init__(message, hint)
@@ -129,11 +117,11 @@ class EmbedderUnavailable(SourceError):
 
 
 class BadConfiguration(SourceError):
-    """A client's configuration file that cannot be understood; it is left as it is."""
+    """A configuration file of a client is invalid; it is left unchanged."""
 
 
 class StoreError(DeltosError):
-    """The index on disk cannot do what was asked."""
+    """The index on disk cannot be used."""
 
 
 class StoreTooNew(StoreError):
@@ -141,7 +129,7 @@ class StoreTooNew(StoreError):
 
 
 class StoreTooOld(StoreError):
-    """The database was made by an older Deltos, and only its owner may bring it up to date."""
+    """The database was written by an older Deltos, and only its owner may migrate it."""
 
 
 class StoreCorrupt(StoreError):
@@ -149,11 +137,11 @@ class StoreCorrupt(StoreError):
 
 
 class StoreBusy(StoreError):
-    """Another process holds the file for longer than we wait."""
+    """Another process has locked the file for too long."""
 
 
 class StoreUnwritable(StoreError):
-    """A read-only folder or a full disk."""
+    """The folder is read-only, or the disk is full."""
 
 
 class Cancelled(DeltosError):

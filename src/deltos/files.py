@@ -1,5 +1,7 @@
-"""The one way to read files that others wrote: regular files below a root, without following a link, without waiting,
-and never more than was asked for. Knows descriptors and limits, never formats."""
+"""Safe reading of files from outside: regular files below a root, without following links or waiting for pipes.
+
+This is the only module that opens such files. The size is limited before anything is read.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_PATH_CHARACTERS = 4_096
-# A folder of source is not nested deeper than this; each level costs an open descriptor.
+# Real source trees are less deep; each level costs an open descriptor.
 MAX_DEPTH = 100
-# A pipe must not make us wait, a link must not lead out of the root. Windows knows none of the flags.
+# Do not block on pipes and do not follow links. Windows has none of these flags.
 _FILE_FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_NOFOLLOW", 0)
@@ -32,23 +34,23 @@ _FILE_FLAGS = (
     | getattr(os, "O_NOINHERIT", 0)
 )
 _FOLDER_FLAGS = _FILE_FLAGS | getattr(os, "O_DIRECTORY", 0)
-# Where descriptors of folders can be opened from, every step of a path is checked while it is taken.
+# If paths can be opened relative to folder descriptors, no folder can be replaced by a link between check and use.
 HAS_DESCRIPTOR_WALK = os.open in os.supports_dir_fd and os.scandir in os.supports_fd and hasattr(os, "O_NOFOLLOW")
 
-_TELLS_FOLDERS = os.name != "nt"  # there a junction passes for a folder until it is looked at
+_DETECTS_FOLDERS = os.name != "nt"  # on Windows, a junction looks like a folder in a listing
 
-LINK = "a link, which is not followed"
+LINK = "links are not followed"
 NOT_REGULAR = "not a regular file"
 TOO_LARGE = "too large"
 MISSING = "missing"
 UNREADABLE = "unreadable"
 NOT_A_PATH = "not a path below its folder"
 TOO_DEEP = "nested too deeply"
-IN_USE = "a database that is open here"
+IN_USE = "a database that Deltos has open"
 
 
-class Entry(NamedTuple):
-    """One name in a folder, and what `lstat` says about it; of a folder only that it is one."""
+class FolderEntry(NamedTuple):
+    """A name in a folder with its `lstat` values; for folders only the type is set."""
 
     name: str
     mode: int
@@ -58,23 +60,25 @@ class Entry(NamedTuple):
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is a folder, and no link to one."""
+        """Whether it is a folder and not a link."""
         return stat.S_ISDIR(self.mode)
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a regular file, and no link to one."""
+        """Whether it is a regular file and not a link."""
         return stat.S_ISREG(self.mode)
 
     @property
     def is_link(self) -> bool:
-        """Whether it is a link, dangling or not; on Windows also a junction."""
+        """Whether it is a symbolic link or, on Windows, a junction."""
         return stat.S_ISLNK(self.mode)
 
 
 class HeldFiles:
-    """Files that nobody here may open beside the library that locks them (SQLite): POSIX takes all locks that a process
-    has on a file when it closes any descriptor of it."""
+    """Database files that only SQLite may open in this process.
+
+    POSIX releases all locks of a process on a file when the process closes any descriptor of it.
+    """
 
     _SIDES = ("-wal", "-shm")
 
@@ -84,11 +88,11 @@ class HeldFiles:
         self._lock = threading.Lock()
 
     def hold(self, path: Path) -> Callable[[], None]:
-        """Refuse the file, and those that SQLite puts beside it, until the answer is called."""
+        """Refuse to open the database and its side files until the returned function is called."""
         try:
             real = path.resolve()
             status = real.stat()
-        except OSError:  # there is nothing to be opened
+        except OSError:  # the file does not exist
             return lambda: None
         file = status.st_dev, status.st_ino
         with self._lock:
@@ -103,7 +107,7 @@ class HeldFiles:
         return release
 
     def database_of(self, name: str) -> str:
-        """The name of a held database that a file of this name may be, or belong to; empty where it is none."""
+        """Return the name of a held database to which a file of this name may belong; empty if there is none."""
         if not self._names:
             return ""
         for side in self._SIDES:
@@ -111,7 +115,7 @@ class HeldFiles:
         return name if name in self._names else ""
 
     def holds(self, status: os.stat_result) -> bool:
-        """Whether this is a file that is held."""
+        """Whether a file with this status is held."""
         return (status.st_dev, status.st_ino) in self._held
 
 
@@ -125,19 +129,19 @@ HELD_FILES = HeldFiles()
 
 
 def read_below(root: Path | str, path: str, max_bytes: int) -> bytes:
-    """The content of the regular file `path` below `root`; raises FileRefused for everything else."""
+    """Read the regular file `path` below `root`; raise FileRefused for anything else."""
     with FileTree(root) as tree:
         return tree.read(path, max_bytes)
 
 
 def status_below(root: Path | str, path: str) -> os.stat_result:
-    """What `lstat` says about `path` below `root`, no link followed on the way; raises FileRefused."""
+    """Return the `lstat` result of `path` below `root` without following links; raise FileRefused if it is missing."""
     with FileTree(root) as tree:
         return tree.status(path)
 
 
 def read_own(path: Path, max_bytes: int) -> bytes:
-    """The content of a file whose place the user chose: links on the way are followed, once and before opening."""
+    """Read a file that the user configured; links in its path are resolved before it is opened."""
     try:
         real = path.resolve(strict=True)
     except (OSError, RuntimeError, ValueError) as exc:
@@ -146,11 +150,11 @@ def read_own(path: Path, max_bytes: int) -> bytes:
 
 
 class FileTree:
-    """A folder whose files are read without leaving it. Keeps the folders on the way to the last path open, so that
-    neighbours cost one call each; belongs to one thread, and is closed by its `with` block.
+    """Reads files of a folder without leaving it; use it in a `with` block and in one thread.
 
-    The root itself may be reached through links: whoever names it has resolved it. Without descriptors of folders
-    (Windows) each step is looked at before it is taken, so a link that is put there in between would be followed.
+    The folders of the last path stay open, so that files next to each other need one system call each. The root itself
+    may be a link. On Windows, which has no folder descriptors, each part of a path is checked before it is used, so a
+    link that is created in between would be followed.
     """
 
     def __init__(self, root: Path | str, *, by_descriptor: bool = HAS_DESCRIPTOR_WALK) -> None:
@@ -166,17 +170,17 @@ class FileTree:
         self.close()
 
     def close(self) -> None:
-        """Close all folders; the next question opens them again."""
+        """Close all folders; later calls open them again."""
         self._leave(0)
         while self._descriptors:
             os.close(self._descriptors.pop())
 
     def read(self, path: str, max_bytes: int) -> bytes:
-        """The content of a regular file of at most `max_bytes`; raises FileRefused for everything else."""
+        """Read a regular file of at most `max_bytes`; raise FileRefused for anything else."""
         descriptor, size_bytes = self._open_regular(path)
         try:
             if size_bytes > max_bytes:
-                raise FileRefused(path, TOO_LARGE, f"It has {size_bytes:,} bytes; at most {max_bytes:,} are read.")
+                raise FileRefused(path, TOO_LARGE, f"It has {size_bytes:,} bytes; the limit is {max_bytes:,}.")
             return _read(descriptor, size_bytes)
         except OSError as exc:
             raise FileRefused(path, _reason(exc)) from None
@@ -184,7 +188,7 @@ class FileTree:
             os.close(descriptor)
 
     def read_head(self, path: str, max_bytes: int) -> bytes:
-        """The first `max_bytes` of a regular file; raises FileRefused for everything else."""
+        """Read the first `max_bytes` of a regular file; raise FileRefused for anything else."""
         descriptor, size_bytes = self._open_regular(path)
         try:
             return _read(descriptor, min(size_bytes, max_bytes))
@@ -194,7 +198,7 @@ class FileTree:
             os.close(descriptor)
 
     def read_tail(self, path: str, max_bytes: int) -> bytes:
-        """The last `max_bytes` of a regular file; raises FileRefused for everything else."""
+        """Read the last `max_bytes` of a regular file; raise FileRefused for anything else."""
         descriptor, size_bytes = self._open_regular(path)
         try:
             os.lseek(descriptor, max(0, size_bytes - max_bytes), os.SEEK_SET)
@@ -205,7 +209,7 @@ class FileTree:
             os.close(descriptor)
 
     def pieces(self, path: str, piece_bytes: int) -> Iterator[bytes]:
-        """The content of a regular file of any size, piece by piece; raises FileRefused for everything else."""
+        """Yield the content of a regular file of any size in pieces; raise FileRefused for anything else."""
         descriptor, _ = self._open_regular(path)
         try:
             while piece := os.read(descriptor, piece_bytes):
@@ -216,7 +220,7 @@ class FileTree:
             os.close(descriptor)
 
     def status(self, path: str) -> os.stat_result:
-        """What `lstat` says about a path, no link followed on the way; raises FileRefused when there is nothing."""
+        """Return the `lstat` result of a path without following links; raise FileRefused if it is missing."""
         *folders, name = _parts(path)
         try:
             if self._by_descriptor:
@@ -226,25 +230,25 @@ class FileTree:
             raise FileRefused(path, _reason(exc)) from None
 
     def is_file(self, path: str) -> bool:
-        """Whether a path is a regular file that no link leads to."""
+        """Whether a path is a regular file, without following links."""
         try:
             return stat.S_ISREG(self.status(path).st_mode)
         except FileRefused:
             return False
 
     def is_folder(self, path: str) -> bool:
-        """Whether a path is a folder that no link leads to."""
+        """Whether a path is a folder, without following links."""
         try:
             return stat.S_ISDIR(self.status(path).st_mode)
         except FileRefused:
             return False
 
-    def entries(self, folder: str = "") -> list[Entry]:
-        """What is in a folder, by name; "" is the root. Raises FileRefused when it cannot be listed."""
+    def entries(self, folder: str = "") -> list[FolderEntry]:
+        """Return the entries of a folder, sorted by name; "" is the root. Raise FileRefused if it cannot be listed."""
         return self.listing(folder)[1]
 
-    def listing(self, folder: str = "") -> tuple[os.stat_result, list[Entry]]:
-        """What `stat` said about a folder before it was listed, and what is in it."""
+    def listing(self, folder: str = "") -> tuple[os.stat_result, list[FolderEntry]]:
+        """Return the `stat` result of a folder, taken before the listing, and its entries."""
         folders = _parts(folder) if folder else []
         try:
             if self._by_descriptor:
@@ -256,7 +260,9 @@ class FileTree:
             raise FileRefused(folder, _reason(exc)) from None
 
     def plain_folders(self, folder: str) -> list[str]:
-        """The folders in a folder that holds nothing else but regular files; raises FileRefused for a link or pipe."""
+        """Return the subfolders of a folder; raise FileRefused if it contains a link, a pipe or another special
+        file.
+        """
         folders = _parts(folder)
         try:
             inside = self._enter(folders) if self._by_descriptor else self._checked(folders)
@@ -271,7 +277,7 @@ class FileTree:
         return [f"{folder}/{name}" for name, *_ in found]
 
     def _open_regular(self, path: str) -> tuple[int, int]:
-        """The descriptor of a regular file, and its size."""
+        """Open a regular file; return its descriptor and size."""
         descriptor = self._open(path)
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -297,7 +303,7 @@ class FileTree:
             return False
 
     def _enter(self, folders: list[str]) -> int:
-        """The descriptor of a folder, reached step by step from what is open already."""
+        """Return the descriptor of a folder, opening each folder from its parent."""
         if not self._descriptors:
             self._descriptors.append(os.open(self._root, _FOLDER_FLAGS & ~getattr(os, "O_NOFOLLOW", 0)))
         if folders != self._names:
@@ -313,7 +319,7 @@ class FileTree:
             os.close(self._descriptors.pop())
 
     def _checked(self, folders: list[str], name: str = "") -> str:
-        """A path whose every step was looked at first: folders that are no links, then a regular file."""
+        """Return a path after checking that no part of it is a link."""
         path = self._root
         for step in folders:
             path = f"{path}/{step}"
@@ -327,13 +333,13 @@ class FileTree:
 def _open_folder(name: str, parent: int) -> int:
     try:
         return os.open(name, _FOLDER_FLAGS, dir_fd=parent)
-    except NotADirectoryError:  # what Linux says of a link, too
+    except NotADirectoryError:  # Linux also reports this for links
         _require(os.stat(name, dir_fd=parent, follow_symlinks=False), stat.S_IFDIR)
         raise
 
 
 def _require(status: os.stat_result, kind: int) -> None:
-    """Raise what the system would for a link, or for another kind of thing than wanted."""
+    """Raise the error of the system for a link or a file of another kind."""
     if _is_link(status):
         raise OSError(errno.ELOOP, "")
     if stat.S_IFMT(status.st_mode) != kind:
@@ -341,7 +347,7 @@ def _require(status: os.stat_result, kind: int) -> None:
 
 
 def _parts(path: str) -> list[str]:
-    """The steps of a path below a root; refuses whatever could leave it."""
+    """Split a path below a root; refuse paths that could leave it."""
     parts = path.split("/")
     if "" in parts or "." in parts or ".." in parts or "\0" in path:
         raise FileRefused(path, NOT_A_PATH)
@@ -353,14 +359,14 @@ def _parts(path: str) -> list[str]:
 
 
 def _is_odd_on_windows(name: str) -> bool:
-    """Whether a name means a drive, a stream, a device or another folder there."""
-    from pathlib import PureWindowsPath  # deferred: nowhere else
+    """Whether Windows reads a name as a drive, stream, device or path."""
+    from pathlib import PureWindowsPath  # deferred: needed on Windows only
 
     return "\\" in name or ":" in name or PureWindowsPath(name).is_reserved()
 
 
 def _common(one: list[str], other: list[str]) -> int:
-    """How many steps two paths share from the start."""
+    """Return the number of leading parts that two paths share."""
     count = 0
     for mine, theirs in zip(one, other, strict=False):
         if mine != theirs:
@@ -369,19 +375,19 @@ def _common(one: list[str], other: list[str]) -> int:
     return count
 
 
-def _listed(folder: int | str) -> list[Entry]:
+def _listed(folder: int | str) -> list[FolderEntry]:
     found = []
     with os.scandir(folder) as entries:
         for entry in entries:
             try:
-                if _TELLS_FOLDERS and entry.is_dir(follow_symlinks=False):
-                    found.append(Entry(entry.name, stat.S_IFDIR))
+                if _DETECTS_FOLDERS and entry.is_dir(follow_symlinks=False):
+                    found.append(FolderEntry(entry.name, stat.S_IFDIR))
                     continue
                 status = entry.stat(follow_symlinks=False)
-            except OSError:  # gone since it was listed
+            except OSError:  # deleted since it was listed
                 continue
-            mode = status.st_mode if _TELLS_FOLDERS or not _is_link(status) else stat.S_IFLNK
-            found.append(Entry(entry.name, mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+            mode = status.st_mode if _DETECTS_FOLDERS or not _is_link(status) else stat.S_IFLNK
+            found.append(FolderEntry(entry.name, mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
     found.sort()
     return found
 
@@ -394,7 +400,7 @@ def _is_link(status: os.stat_result) -> bool:
 
 
 def _read(descriptor: int, wanted: int) -> bytes:
-    """So many bytes of an open file. By the system's own calls: a file object would ask thrice what is known."""
+    """Read up to `wanted` bytes with system calls; a file object would query size and type again."""
     data = os.read(descriptor, wanted)
     while len(data) < wanted and (piece := os.read(descriptor, wanted - len(data))):
         data += piece
@@ -413,12 +419,12 @@ def _reason(exc: Exception) -> str:
 
 
 def given_path(text: str) -> Path:
-    """A path as a person or an agent wrote it, `~` expanded; refuses what cannot be one."""
+    """Parse a path from a person or an agent, with `~` expanded; refuse invalid ones."""
     if not text.strip() or "\0" in text or len(text) > MAX_PATH_CHARACTERS:
         raise BadArgument("The path is empty or invalid", hint="Give the path of a file or folder.")
     try:
         return Path(text).expanduser()
-    except RuntimeError:  # ~somebody, who is not known here
+    except RuntimeError:  # the home folder of an unknown user
         raise BadArgument(
             f"There is no home folder '{text.partition('/')[0][:200]}'", hint="Give a full path."
         ) from None

@@ -1,5 +1,7 @@
-"""Globs that callers write, as the shell's are known from Python: `*` any text, `?` one character, `[a-z]` a set. Runs
-on RE2: the standard library takes quadratic time to translate some and matches others no faster."""
+"""Globs as in Python's `fnmatch`: `*` matches any text, `?` one character, `[a-z]` a set.
+
+They run on RE2, because the standard library needs quadratic time for some globs.
+"""
 
 from __future__ import annotations
 
@@ -12,32 +14,32 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Sequence
 
-LONGEST_GLOB = 500
-MOST_GLOBS = 100
+MAX_GLOB_CHARACTERS = 500
+MAX_GLOBS = 100
 _SHOWN_CHARACTERS = 60
 
 
 def matches_glob(text: str, glob: str) -> bool:
-    """Whether all of `text` is what `glob` says; raises BadArgument for a glob that is too long."""
+    """Whether the glob matches the whole text; raises BadArgument for a glob that is too long."""
     return bool(_compiled(glob).fullmatch(text.encode("utf-8", "replace")))
 
 
 def check_globs(globs: Sequence[str]) -> None:
-    """Refuse globs that would not be understood, or too many of them."""
-    if len(globs) > MOST_GLOBS:
-        raise BadArgument(f"{len(globs):,} patterns are too many", hint=f"Give at most {MOST_GLOBS}.")
+    """Refuse invalid globs, and too many of them."""
+    if len(globs) > MAX_GLOBS:
+        raise BadArgument(f"{len(globs):,} patterns are too many", hint=f"Give at most {MAX_GLOBS}.")
     for glob in globs:
         _compiled(glob)
 
 
 @lru_cache(maxsize=256)
 def _compiled(glob: str) -> re.Pattern[bytes]:
-    import re2  # deferred: a compiled library that most questions do not need
+    import re2  # deferred: a compiled library that few calls need
 
-    if len(glob) > LONGEST_GLOB:
+    if len(glob) > MAX_GLOB_CHARACTERS:
         raise BadArgument(
-            f"The pattern '{glob[:_SHOWN_CHARACTERS]}…' has {len(glob):,} characters",
-            hint=f"At most {LONGEST_GLOB} are understood: give a shorter one, such as 'docs/*'.",
+            f"The pattern '{glob[:_SHOWN_CHARACTERS]}…' is too long ({len(glob):,} characters)",
+            hint=f"Give at most {MAX_GLOB_CHARACTERS} characters, such as 'docs/*'.",
         )
     options = re2.Options()
     options.log_errors = False
@@ -65,7 +67,7 @@ def _translated(glob: str) -> str:
 
 
 def _end_of_set(glob: str, at: int) -> int:
-    """Where the set that begins at `at` ends; -1 when it does not. A bracket that comes first is a member."""
+    """Return the end of the set that begins at `at`, or -1; a bracket in first position is a member."""
     at += glob[at : at + 1] == "!"
     return glob.find("]", at + 1)
 

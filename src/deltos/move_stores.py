@@ -1,6 +1,6 @@
-"""Moves what is kept from a data folder into a PostgreSQL database, or back. What it came from stays as it is.
+"""Copy stored data from a data folder to a PostgreSQL database, or back. The source is left unchanged.
 
-Indexes of code are not moved: they are made of the sources that lie on disk anyway, in minutes.
+Indexes of code are not copied, because they can be rebuilt from the sources in minutes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Moved(NamedTuple):
-    """How much was written where it was not before; no observations (None) where both sides have a memory."""
+    """Numbers of copied records; `observations` is None if both sides already have a memory."""
 
     observations: int | None
     sources: int
@@ -34,10 +34,10 @@ class Moved(NamedTuple):
 
 
 def move(home: Path, database: str, *, back: bool, say: Callable[[str], None]) -> Moved:
-    """Write memory, library, tokens and workspaces of the data folder into the database, or with `back` the other way.
+    """Copy memory, library, tokens and workspaces from the data folder to the database, or with `back` in reverse.
 
-    Memory moves only where there is none yet: two would have their sessions mixed. Sources, APIs and tokens that are
-    there already stay as they are, and a workspace of the same name gets the folders that it lacks.
+    Memory is copied only into an empty one, because sessions of two memories cannot be merged. Existing sources, APIs
+    and tokens are kept; an existing workspace gets the folders that it lacks.
     """
     with ExitStack() as opened:
         folder_library, folder_memory = _of_folder(home, opened)
@@ -114,7 +114,7 @@ def _move_tokens(home: Path, database: str, *, back: bool) -> int:
 
 
 def _move_workspaces(home: Path, database: str, *, back: bool) -> int:
-    """How many workspaces were made or got folders that they lacked."""
+    """Return the number of workspaces that were created or extended."""
     folder, base = open_workspaces(home), open_workspaces(home, database)
     source, target = (base, folder) if back else (folder, base)
     changed = [workspace.name for workspace in source.all() if target.add(workspace.name, workspace.roots)]

@@ -1,4 +1,4 @@
-"""Opens the stores of a data folder or of a database: the one place that chooses an engine, which is imported then."""
+"""Opens the stores of a data folder or a database. This is the only module that chooses and imports an engine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def open_projects(home: Path, database: str = "", standbys: Sequence[str] = ()) -> ProjectStores:
-    """The stores of all projects; code, graph and history are searched in standbys where these are up to date."""
+    """Open the stores of all projects; searches use standbys that are up to date."""
     if database:
         with _driver():
             from deltos.store.postgres.projects import PostgresProjects
@@ -39,7 +39,7 @@ def open_projects(home: Path, database: str = "", standbys: Sequence[str] = ()) 
 
 
 def open_library(home: Path, database: str = "", standbys: Sequence[str] = ()) -> LibraryStore:
-    """Documentation and API descriptions; searches are read from standbys where these lack nothing."""
+    """Open the store of documentation and API descriptions; searches use standbys that are up to date."""
     if database:
         with _driver():
             from deltos.store.postgres.library import PostgresLibrary
@@ -52,7 +52,7 @@ def open_library(home: Path, database: str = "", standbys: Sequence[str] = ()) -
 
 
 def has_library(home: Path, database: str = "") -> bool:
-    """Whether anything may ever have been kept in the library."""
+    """Whether the library may contain anything."""
     if database:
         return True
     from deltos.store.sqlite.library import FILE_NAME
@@ -68,9 +68,9 @@ def open_observations(
     busy_timeout_seconds: float | None = None,
     reads_a_copy: bool = True,
 ) -> Observations:
-    """What memory keeps; another writer is waited for so long, or as long as elsewhere. Standbys as for the library.
+    """Open the store of memory, with a timeout for locks of other writers.
 
-    Where nothing can be written, a copy of the file is read, unless all that is wanted is to keep something.
+    If the file cannot be written and `reads_a_copy` is set, a copy of it is opened.
     """
     if database:
         with _driver():
@@ -91,14 +91,14 @@ def open_observations(
 
 
 def open_foreign_tables(path: Path) -> AbstractContextManager[ExternalTables]:
-    """The tables of a database that another program keeps."""
+    """Open the tables of a database of another program."""
     from deltos.store.sqlite.external_tables import open_external_tables
 
     return open_external_tables(path)
 
 
 def open_tokens(home: Path, database: str = "") -> TokenRecords:
-    """Access tokens."""
+    """Open the store of access tokens."""
     if database:
         with _driver():
             from deltos.store.postgres.shared_databases import shared_database
@@ -111,7 +111,7 @@ def open_tokens(home: Path, database: str = "") -> TokenRecords:
 
 
 def open_calls(home: Path, database: str = "") -> CallRecords:
-    """The ring of the last calls of tools."""
+    """Open the log of tool calls."""
     if database:
         with _driver():
             from deltos.store.postgres.calls import PostgresCalls
@@ -124,7 +124,7 @@ def open_calls(home: Path, database: str = "") -> CallRecords:
 
 
 def open_workspaces(home: Path, database: str = "") -> WorkspaceRecords:
-    """Named sets of projects."""
+    """Open the store of workspaces."""
     if database:
         with _driver():
             from deltos.store.postgres.shared_databases import shared_database
@@ -137,7 +137,7 @@ def open_workspaces(home: Path, database: str = "") -> WorkspaceRecords:
 
 
 def open_jobs(database: str) -> Jobs:
-    """The queue of jobs for workers."""
+    """Open the job queue."""
     with _driver():
         from deltos.store.postgres.jobs import PostgresJobs
         from deltos.store.postgres.shared_databases import shared_database
@@ -146,7 +146,7 @@ def open_jobs(database: str) -> Jobs:
 
 
 def address_of_worker(database: str) -> str:
-    """The address of a database by which its server tells this worker's connections from all others."""
+    """Return the address of a database, marked so that the server can identify this worker's connections."""
     with _driver():
         from deltos.store.postgres.jobs import worker_url
 
@@ -154,7 +154,7 @@ def address_of_worker(database: str) -> str:
 
 
 def take_jobs(database: str, work: JobHandlers, settings: WorkerSettings) -> None:
-    """Take jobs from the queue until told to end."""
+    """Run jobs from the queue until the worker is stopped."""
     with _driver():
         from deltos.store.postgres.job_worker import JobWorker
         from deltos.store.postgres.jobs import PostgresJobs
@@ -165,7 +165,7 @@ def take_jobs(database: str, work: JobHandlers, settings: WorkerSettings) -> Non
 
 
 def open_http_sessions(database: str, idle_seconds: float) -> SessionRecords | None:
-    """Sessions that servers share; None without a database: then each process has its own."""
+    """Open the sessions that servers share; None without a database, because each process then has its own."""
     if not database:
         return None
     with _driver():
@@ -176,7 +176,7 @@ def open_http_sessions(database: str, idle_seconds: float) -> SessionRecords | N
 
 
 def describe_database(database: str) -> str:
-    """Where a database is and what its server is, once it has been connected to and brought up to date."""
+    """Connect to a database, migrate it and return its address and server version."""
     with _driver():
         from deltos.store.postgres.shared_databases import shared_database
 
@@ -184,7 +184,7 @@ def describe_database(database: str) -> str:
 
 
 def admit_role(database: str, name: str) -> bool:
-    """Let a role use the tables, held by row-level security; whether it was made now."""
+    """Grant a role access to the tables, with row-level security; return whether the role was created."""
     with _driver():
         from deltos.store.postgres.rights import admit_role as admit
         from deltos.store.postgres.shared_databases import shared_database
@@ -194,7 +194,7 @@ def admit_role(database: str, name: str) -> bool:
 
 
 def examine_database(database: str) -> Health:
-    """How much a database keeps, and what of its server's settings is risky."""
+    """Return the size of a database and risky settings of its server."""
     with _driver():
         from deltos.store.postgres.health import examine
         from deltos.store.postgres.shared_databases import shared_database
@@ -203,9 +203,9 @@ def examine_database(database: str) -> Health:
 
 
 def database_trouble(database: str) -> str:
-    """What keeps a database from being used, in words without its address; empty when nothing does, or there is none.
+    """Return why a database cannot be used, without its address; empty if it can, or if there is none.
 
-    Raises StoreError where it cannot be reached.
+    Raises StoreError if it cannot be reached.
     """
     if not database:
         return ""
@@ -217,7 +217,7 @@ def database_trouble(database: str) -> str:
 
 
 def database_pools(database: str) -> list[PoolUse]:
-    """How the connections of this process to a database are used; none where there is no database."""
+    """Return the use of this process's connections to a database; empty without a database."""
     if not database:
         return []
     with _driver():
@@ -227,7 +227,7 @@ def database_pools(database: str) -> list[PoolUse]:
 
 
 def describe_standbys(urls: Sequence[str]) -> list[str]:
-    """Where each standby is, and whether it follows."""
+    """Return the address and replication state of each standby."""
     with _driver():
         from deltos.store.postgres.health import standby_state
 
@@ -236,13 +236,13 @@ def describe_standbys(urls: Sequence[str]) -> list[str]:
 
 @contextmanager
 def _driver() -> Iterator[None]:
-    """Says what to install where the driver of PostgreSQL is missing."""
+    """Turn a missing driver into an error that names the package to install."""
     try:
         yield
     except ModuleNotFoundError as exc:
         if (exc.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool", "procrastinate", "zstandard"):
             raise
         raise StoreError(
-            "DELTOS_DATABASE is set, but the driver of PostgreSQL is not installed",
+            "DELTOS_DATABASE is set, but the PostgreSQL driver is not installed",
             hint="Install `deltos[postgres]`, or unset DELTOS_DATABASE.",
         ) from exc

@@ -1,4 +1,4 @@
-"""Hosts and networks outside the public internet that the user trusts: how the list is written and what it covers."""
+"""List of private hosts and networks that may be requested: its syntax and its matching."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 HOW_TO_ALLOW = "name it: DELTOS_ALLOW_PRIVATE_HOSTS=wiki.corp,10.1.0.0/16 or --allow-private-hosts wiki.corp"
-_WHAT_TO_WRITE = (
-    "Write a list of host names and networks, such as DELTOS_ALLOW_PRIVATE_HOSTS=wiki.corp,10.1.0.0/16, or none at all."
+_SYNTAX_HINT = (
+    "Give a list of host names and networks, such as DELTOS_ALLOW_PRIVATE_HOSTS=wiki.corp,10.1.0.0/16, or unset it."
 )
-# As wide as the widest private blocks (10.0.0.0/8, fc00::/7): wider ones hold everybody's addresses.
+# The widest private networks are 10.0.0.0/8 and fc00::/7; wider ones contain public addresses.
 _WIDEST_PREFIX = {4: 8, 6: 7}
 _SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "all", "any", "none"})
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
@@ -22,14 +22,14 @@ _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 
 @dataclass(frozen=True, slots=True)
 class PrivateHosts:
-    """Exact host names, whatever their addresses are, and networks."""
+    """Allowed host names, independent of their addresses, and allowed networks."""
 
     names: frozenset[str] = frozenset()
     networks: tuple[Network, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> PrivateHosts:
-        """Read a comma-separated list of host names, addresses and networks."""
+        """Parse a comma-separated list of host names, addresses and networks."""
         names: set[str] = set()
         networks: list[Network] = []
         for word in filter(None, (part.strip() for part in text.split(","))):
@@ -41,15 +41,15 @@ class PrivateHosts:
         return cls(frozenset(names), tuple(networks))
 
     def has_name(self, host: str) -> bool:
-        """Whether `host` was named."""
+        """Whether the list contains the name `host`."""
         return canonical_name(host) in self.names
 
     def has_address(self, address: Address) -> bool:
-        """Whether `address` lies in one of the networks."""
+        """Whether `address` is in one of the networks."""
         return any(address.version == network.version and address in network for network in self.networks)
 
     def with_name(self, host: str) -> PrivateHosts:
-        """The same list and one more host."""
+        """Return the list with one more host."""
         return PrivateHosts(self.names | {canonical_name(host)}, self.networks)
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class PrivateHosts:
 
 
 def canonical_name(host: str) -> str:
-    """The one spelling of a host name: lower case, ASCII, no dot at the end."""
+    """Normalise a host name: lower case, ASCII, without a final dot."""
     if not host.isascii():
         try:
             host = host.encode("idna").decode("ascii")
@@ -72,18 +72,18 @@ def _network(word: str) -> Network | None:
     except ValueError:
         return None
     if network.prefixlen < _WIDEST_PREFIX[network.version]:
-        raise BadArgument(f"'{word}' is not a private network but most of the internet", hint=_WHAT_TO_WRITE)
+        raise BadArgument(f"'{word}' contains public addresses", hint=_SYNTAX_HINT)
     return network
 
 
 def _name(word: str) -> str:
-    """A host name; a switch such as `1`, a pattern, an address with a port or a path is not one."""
+    """Return a host name; refuse switches such as `1`, patterns, and addresses with a port or a path."""
     name = canonical_name(word)
     last_label = name.rpartition(".")[2]
-    # A last label of digits makes resolvers read the whole as an address in some old spelling.
+    # If the last label is a number, resolvers parse the name as an address.
     is_number = last_label.isdigit() or last_label.startswith("0x")
     if not name or name in _SWITCHES or is_number or set(name) - _NAME_CHARACTERS:
-        raise BadArgument(f"'{word}' does not say which private hosts may be asked", hint=_WHAT_TO_WRITE)
+        raise BadArgument(f"'{word}' is not a host name or network", hint=_SYNTAX_HINT)
     return name
 
 

@@ -1,4 +1,4 @@
-"""How long work tells a listener how far it is, and learns that it was cancelled."""
+"""Progress reports and cancellation of long work."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Told about each step of long work; may ask it to stop."""
+    """Receives progress reports; may cancel the work."""
 
     def report(self, done: int, total: int, what: str) -> None:
-        """`done` of `total` steps are finished; `what` names them for a person."""
+        """Report that `done` of `total` steps are finished; `what` describes them."""
 
     def cancelled(self) -> bool:
         """Whether the work should stop at the next safe point."""
 
 
 class Silent:
-    """Listens to nothing and never asks to stop."""
+    """Ignores progress and never cancels."""
 
     def report(self, done: int, total: int, what: str) -> None:
-        """Ignore the step."""
+        """Ignore the report."""
 
     def cancelled(self) -> bool:
-        """Nobody ever cancels."""
+        """Return False."""
         return False

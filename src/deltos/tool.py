@@ -1,4 +1,4 @@
-"""What an agent is offered: tools with described parameters, resources, prompts. Knows no MCP and no shell."""
+"""Tools, resources and prompts as agents see them, independent of MCP and the command line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import unquote
 
 from deltos.errors import BadArgument
-from deltos.excerpts import Excerpts
+from deltos.shown_excerpts import ShownExcerpts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ Value = str | int | bool | list[str] | None
 Arguments = dict[str, Value]
 JsonObject = dict[str, Any]
 
-# As much of a schema as a client needs to expect data; more would cost every client the same words again.
+# Minimal output schema: a full one would cost every client tokens.
 ANY_OBJECT: JsonObject = {"type": "object"}
 
 _REQUIRED = object()
@@ -33,11 +33,10 @@ _PLAIN_NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,200}")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument of a tool, required without a default. Numbers out of range are clamped, not refused, and the answer
-    says so.
+    """A parameter of a tool; required if it has no default. Numbers out of range are clamped, and the answer says so.
 
-    One that is not `listed` is understood all the same: the tool's description names it, with its `hint`, which costs
-    a fifth. Aliases are understood and never shown.
+    To save tokens, a parameter that is not `listed` is missing from the schema; the description of the tool names it
+    with its `hint`. Aliases are accepted but not documented.
     """
 
     name: str
@@ -53,11 +52,11 @@ class Parameter:
 
     @property
     def required(self) -> bool:
-        """Whether a call must give it."""
+        """Whether calls must pass it."""
         return self.default is _REQUIRED
 
     def schema(self) -> JsonObject:
-        """Its JSON Schema. Bounds are stated in the description only: clients would refuse what we clamp."""
+        """Return its JSON Schema, without bounds: clients would refuse numbers that are clamped here."""
         schema: JsonObject = {"type": self.type, "description": self.description}
         if self.type == "array":
             schema["items"] = {"type": "string"}
@@ -70,7 +69,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a tool says: text for a reader and, where the contract asks for it, the same as data."""
+    """The answer of a tool: text and, for some tools, the same content as data."""
 
     text: str
     structured: JsonObject | None = None
@@ -78,19 +77,19 @@ class Answer:
     original_characters: int = 0
 
     def with_notes(self, notes: Sequence[str]) -> Answer:
-        """The same with notes at its end, in the text and as data."""
+        """Append notes to the text and to the data."""
         if not notes:
             return self
         if self.structured is None:
             return replace(self, text="\n".join([self.text, *notes]))
-        told = {**self.structured, "notes": [*self.structured.get("notes", ()), *notes]}
+        data = {**self.structured, "notes": [*self.structured.get("notes", ()), *notes]}
         is_data = self.text == compact_json(self.structured)
-        return replace(self, text=compact_json(told) if is_data else "\n".join([self.text, *notes]), structured=told)
+        return replace(self, text=compact_json(data) if is_data else "\n".join([self.text, *notes]), structured=data)
 
 
 @dataclass(frozen=True, slots=True)
 class CallNote:
-    """What is told of a call that has ended, for whoever keeps a log of them."""
+    """Facts about a finished call, for the call log."""
 
     tool: str
     client: str
@@ -102,31 +101,31 @@ class CallNote:
 
 
 class Session(Protocol):
-    """What one client's conversation remembers between calls."""
+    """State of a client's session between calls."""
 
     @property
-    def excerpts(self) -> Excerpts:
-        """What was shown in full already."""
+    def excerpts(self) -> ShownExcerpts:
+        """The excerpts that the session has seen in full."""
 
     def project_root(self) -> Path:
-        """The folder that calls mean when they name none."""
+        """Return the default project folder."""
 
     def set_project_root(self, root: Path) -> None:
-        """Make `root` the default from now on."""
+        """Set the default project folder."""
 
     def project_roots(self) -> Sequence[Path]:
-        """All folders that calls mean which name none and can be about several: at least `project_root`."""
+        """Return the default folders of calls that can be about several projects."""
 
     def set_project_roots(self, roots: Sequence[Path]) -> None:
-        """Make several folders, at least one, the default from now on."""
+        """Set one or more default folders."""
 
     def granted_roots(self) -> Sequence[Path]:
-        """The folders that the user gave it: where it began and its client's, whatever calls have chosen since."""
+        """Return the folders that the user granted: the start folder and the roots of the client."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call in progress: its checked arguments, its session and who listens to its progress."""
+    """A call in progress: its validated arguments, session and progress listener."""
 
     arguments: Arguments
     session: Session
@@ -134,33 +133,33 @@ class Call:
     repeat: bool = False
 
     @property
-    def excerpts(self) -> Excerpts:
-        """What the session has shown in full; nothing where excerpts are to be repeated."""
-        return Excerpts() if self.repeat else self.session.excerpts
+    def excerpts(self) -> ShownExcerpts:
+        """The excerpts that the session has seen in full; empty if excerpts are repeated."""
+        return ShownExcerpts() if self.repeat else self.session.excerpts
 
     def text(self, name: str) -> str:
-        """The string argument `name`; empty when it was not given."""
+        """Return a string argument; empty by default."""
         value = self.arguments.get(name)
         return value if isinstance(value, str) else ""
 
     def number(self, name: str) -> int:
-        """The integer argument `name`."""
+        """Return an integer argument."""
         value = self.arguments[name]
         return value if isinstance(value, int) else 0
 
     def flag(self, name: str) -> bool:
-        """The boolean argument `name`."""
+        """Return a boolean argument."""
         return self.arguments.get(name) is True
 
     def texts(self, name: str) -> list[str]:
-        """The list argument `name`; empty when it was not given."""
+        """Return a list argument; empty by default."""
         value = self.arguments.get(name)
         return value if isinstance(value, list) else []
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A verb that an agent can call."""
+    """A tool that agents can call."""
 
     name: str
     toolset: str
@@ -172,15 +171,15 @@ class Tool:
     destructive: bool = False
     idempotent: bool = True
     open_world: bool = False
-    output_schema: JsonObject | None = None  # of the tools whose every answer is there as data too
+    output_schema: JsonObject | None = None  # of tools whose answers always contain data
 
     def answer(self, given: Mapping[str, Any], session: Session, progress: Progress, *, repeat: bool = False) -> Answer:
-        """What it says to arguments as they were given; the one way to call it."""
+        """Validate the arguments, run the tool and return its answer."""
         answer = self.run(Call(check_arguments(self.parameters, given), session, progress, repeat))
         return answer.with_notes(_clamped(self.parameters, given))
 
     def listing(self, *, whole: bool = False) -> JsonObject:
-        """The tool as `tools/list` shows it; whole: with every parameter in the schema."""
+        """Return the entry of `tools/list`; `whole` includes every parameter in the schema."""
         properties = {parameter.name: parameter.schema() for parameter in self.parameters if whole or parameter.listed}
         input_schema: JsonObject = {"type": "object", "properties": properties}
         if required := [p.name for p in self.parameters if p.required]:
@@ -202,14 +201,14 @@ class Tool:
         return listing
 
     def _described(self) -> str:
-        """The description, and the parameters that are not listed by their names."""
+        """Return the description with the names of parameters that are not in the schema."""
         others = [p.name + (f" ({p.hint})" if p.hint else "") for p in self.parameters if not p.listed]
         return f"{self.description} Also: {', '.join(others)}." if others else self.description
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """Something that a client can read by its address; `{id}` at the end of `uri` stands for any one name."""
+    """A resource that clients read by its URI; `{id}` at the end of `uri` makes it a template."""
 
     uri: str
     name: str
@@ -220,11 +219,11 @@ class Resource:
 
     @property
     def is_template(self) -> bool:
-        """Whether it stands for many."""
+        """Whether the URI contains an id."""
         return self.uri.endswith(_ANY)
 
     def arguments(self, uri: str) -> Arguments | None:
-        """What `uri` means to this resource; None when it means another. A name with a path in it is refused."""
+        """Return the arguments in `uri`; None for another resource. Ids that contain a path are refused."""
         if not self.is_template:
             return {} if uri == self.uri else None
         prefix = self.uri.removesuffix(_ANY)
@@ -238,7 +237,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A request that a person can choose, written out with what the index knows."""
+    """A prompt that a person can choose; its text contains facts from the index."""
 
     name: str
     title: str
@@ -248,35 +247,35 @@ class Prompt:
 
 
 class Pages(Protocol):
-    """What the page for people asks for, by name; answers are JSON."""
+    """The data of the web page, as JSON by name."""
 
     def show(self, name: str, given: Mapping[str, str], session: Session) -> bytes:
-        """Something to look at."""
+        """Return data."""
 
     def change(self, name: str, given: Mapping[str, str], session: Session) -> bytes:
-        """Change something; what was done."""
+        """Change something and return the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """All that is on offer, and how to let go of what it holds: files, threads, processes."""
+    """The tools, resources and prompts of a server, with a function that closes their files, threads and processes."""
 
     tools: tuple[Tool, ...]
     close: Callable[[], None]
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     repeat_excerpts: bool = False
-    open_pages: Callable[[], Pages] | None = None  # loaded by the first who looks
+    open_pages: Callable[[], Pages] | None = None  # imports the page on first use
     note_call: Callable[[CallNote], None] | None = None
 
 
 def compact_json(value: JsonObject) -> str:
-    """JSON without a wasted character."""
+    """Return JSON without spaces."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 _PROJECT = ("project_id", "project_path", "repo_path")
-# What a caller may have in mind who takes one tool's word for another's.
+# Names of parameters in other tools, which callers confuse.
 _SYNONYMS = {
     "limit": ("max_results",),
     "max_results": ("limit",),
@@ -295,13 +294,15 @@ _SYNONYMS = {
 
 
 def snake_case(name: str) -> str:
-    """`search-docs` and `searchDocs` as `search_docs`."""
+    """Convert `search-docs` or `searchDocs` to `search_docs`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).replace("-", "_").lower()
 
 
 def check_arguments(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> Arguments:
-    """Fill defaults, understand camelCase and what other tools call it, coerce what is unambiguous, clamp numbers;
-    refuse the rest."""
+    """Validate arguments: accept camelCase and synonyms, convert unambiguous types, clamp numbers, fill in defaults.
+
+    Raises BadArgument for anything else.
+    """
     known = {parameter.name: parameter for parameter in parameters}
     arguments: Arguments = {name: p.default for name, p in known.items() if not p.required}
     arguments |= {parameter.name: _coerce(parameter, value) for parameter, value in _understood(known, given)}
@@ -312,12 +313,12 @@ def check_arguments(parameters: Iterable[Parameter], given: Mapping[str, Any]) -
 
 
 def _understood(known: Mapping[str, Parameter], given: Mapping[str, Any]) -> Iterator[tuple[Parameter, Any]]:
-    """The parameter that each given name means, with the value."""
-    understood = {alias: parameter for parameter in known.values() for alias in parameter.aliases} | dict(known)
+    """Yield each parameter that a given name selects, with the value."""
+    by_name = {alias: parameter for parameter in known.values() for alias in parameter.aliases} | dict(known)
     for name, value in given.items():
         plain = snake_case(name)
-        meant = next((each for each in _SYNONYMS.get(plain, ()) if each in known and each not in given), "")
-        parameter = understood.get(name) or understood.get(plain) or known.get(meant)
+        synonym = next((each for each in _SYNONYMS.get(plain, ()) if each in known and each not in given), "")
+        parameter = by_name.get(name) or by_name.get(plain) or known.get(synonym)
         if parameter is None:
             shown = name[:_SHOWN_CHARACTERS]
             raise BadArgument(f"Unknown argument '{shown}'", hint=f"Known: {', '.join(known) or 'none'}.")
@@ -326,12 +327,12 @@ def _understood(known: Mapping[str, Parameter], given: Mapping[str, Any]) -> Ite
 
 
 def _clamped(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> list[str]:
-    """A note on each number that is out of range."""
+    """Return a note for each number that is out of range."""
     known = {parameter.name: parameter for parameter in parameters}
     numbers = [(each, value) for each, value in _understood(known, given) if each.type == "integer"]
     taken = [(each.name, str(value)[:_SHOWN_CHARACTERS], _whole_number(each, value), each) for each, value in numbers]
     return [
-        f"Note: {name}={shown} is out of range: {_clamp(parameter, number)} was taken."
+        f"Note: {name}={shown} is out of range; {_clamp(parameter, number)} is used."
         for name, shown, number, parameter in taken
         if _clamp(parameter, number) != number
     ]
@@ -356,7 +357,7 @@ def _coerce(parameter: Parameter, value: Any) -> Value:
         case "array", list():
             other = next(type(item).__name__ for item in value if not isinstance(item, str))
             raise BadArgument(
-                f"Argument '{parameter.name}' must be an array of strings; it has an item of type {other}",
+                f"Argument '{parameter.name}' must be an array of strings, but an item is of type {other}",
                 hint=parameter.description,
             )
         case _:
@@ -370,7 +371,7 @@ def _coerce(parameter: Parameter, value: Any) -> Value:
 
 
 def _split_list(text: str) -> list[str]:
-    """The items of a list that was sent as one string: a JSON array or comma-separated words."""
+    """Parse a list that was sent as one string: a JSON array or comma-separated words."""
     if text.lstrip().startswith("["):
         try:
             return [item if isinstance(item, str) else json.dumps(item) for item in json.loads(text)]
@@ -398,14 +399,14 @@ def _clamp(parameter: Parameter, number: int) -> int:
 
 
 def _check_text(parameter: Parameter, value: Value) -> None:
-    """Refuse lone surrogates, which JSON's escapes and odd bytes of a command line can make: nothing can store them."""
+    """Refuse lone surrogates, which cannot be stored; they come from JSON escapes and invalid bytes of a command
+    line.
+    """
     texts = value if isinstance(value, list) else [value] if isinstance(value, str) else []
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:
-        raise BadArgument(
-            f"Argument '{parameter.name}' is no valid text: it holds half of a character", hint="Send it as UTF-8."
-        ) from None
+        raise BadArgument(f"Argument '{parameter.name}' is not valid Unicode", hint="Send it as UTF-8.") from None
 
 
 def _check_choice(parameter: Parameter, value: Value) -> None:

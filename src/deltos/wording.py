@@ -1,13 +1,16 @@
-"""Standard wording of the notes that several tools print, so that all of them say the same thing the same way.
+"""Standard wording of notes and marks that several tools print.
 
-A note says what happened, why, and what to do next, in at most two short sentences.
+A note states the fact, its reason and the next step, in at most two short sentences.
 """
 
 from __future__ import annotations
 
+SEMANTIC_MATCH_MARK = "(semantic match)"  # next to a result that shares no term with the query
+COMMITS_MARK = "(commit match)"  # next to a file that was found by its commits and has hardly any term of the query
+
 
 def truncated(shown: int, total: int, noun: str, how: str, *, is_at_least: bool = False) -> str:
-    """First line of a truncated answer: how much is shown of how much, and `how` to get the rest."""
+    """First line of a truncated answer: the number of shown results, the total, and `how` to get the rest."""
     return f"Showing {shown:,} of {'at least ' if is_at_least else ''}{total:,} {noun} ({how})."
 
 
@@ -41,13 +44,18 @@ def not_embedded(embedded: int, total: int, noun: str) -> str:
     return f"{embedded:,} of {total:,} {noun} are embedded."
 
 
+def partly_embedded(noun: str) -> str:
+    """Note that some vectors are missing, so that semantic matches are incomplete."""
+    return f"Note: not all {noun} are embedded yet. Ask again for complete semantic matches."
+
+
 def more(count: int, where: str, how: str) -> str:
-    """Line for results that were left out on purpose, with `how` to list them."""
+    """Line for results that are omitted by default, with `how` to list them."""
     return f"{count:,} more {where} ({how})."
 
 
 def complete_references(scope: str, where: str = "code") -> str:
-    """Statement that all references in `where` are listed; `scope` says what the list was checked against."""
+    """Statement that all references in `where` are listed; `scope` names the searched lines."""
     return f"No other uses in {where} ({scope})." if scope else f"No other uses in {where}."
 
 

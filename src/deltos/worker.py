@@ -1,4 +1,4 @@
-"""What a worker does: carries out jobs of the queue with the domains of this process. Who takes them is the store's."""
+"""Jobs of a worker: each kind calls a domain of this process. The store distributes the jobs."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ if TYPE_CHECKING:
 
 
 def run_worker(config: Config, settings: WorkerSettings, say: Callable[[str], None]) -> None:
-    """Take jobs from the database's queue until told to end."""
+    """Run jobs from the queue of the database until the worker is stopped."""
     database = address_of_worker(config.database)
     jobs = open_jobs(database)
-    app = App(replace(config, database=database, indexing="server"))  # a worker does itself what others leave to it
+    app = App(replace(config, database=database, indexing="server"))  # a worker indexes by itself
     try:
-        take_jobs(database, _Duties(app, jobs, say).work(), settings)
+        take_jobs(database, _Handlers(app, jobs, say).handlers(), settings)
     finally:
         app.close()
 
 
-class _Duties:
-    """The kinds of jobs, each with the domain that does it."""
+class _Handlers:
+    """The handlers of all kinds of jobs."""
 
     def __init__(self, app: App, jobs: Jobs, say: Callable[[str], None]) -> None:
         self._app = app
         self._jobs = jobs
         self._say = say
 
-    def work(self) -> JobHandlers:
+    def handlers(self) -> JobHandlers:
         return JobHandlers(
             {
                 INDEX: self.index,
-                EMBED_CODE: self.read,
+                EMBED_CODE: self.embed_code,
                 CRAWL: self.crawl,
-                EMBED_DOCS: self.embed,
-                CHECK_FRESHNESS: self.look,
+                EMBED_DOCS: self.embed_docs,
+                CHECK_FRESHNESS: self.check_freshness,
                 SWEEP_BLOBS: self.sweep,
             },
             every_minute=(CHECK_FRESHNESS, EMBED_DOCS),
@@ -64,43 +64,45 @@ class _Duties:
             log=self._say,
         )
 
-    def index(self, order: JobRequest, progress: Progress) -> None:
-        """Bring a project's code, graph and history up to date."""
-        index = self._app.domains.projects.at(Path(order.subject))
-        is_forced = bool(order.arguments.get("force"))
+    def index(self, request: JobRequest, progress: Progress) -> None:
+        """Update the index of a project: code, graph and history."""
+        index = self._app.domains.projects.at(Path(request.subject))
+        is_forced = bool(request.arguments.get("force"))
         report = index.index(progress=progress, force=is_forced)
         for note in (*report.notes, *index.catch_up(progress=progress, again=is_forced)):
-            self._say(f"{order.subject}: {note}")
+            self._say(f"{request.subject}: {note}")
         if self._app.config.searches_by_meaning:
-            self._jobs.add(JobRequest(EMBED_CODE, order.subject))  # whoever waits for the index does not wait for that
+            self._jobs.add(
+                JobRequest(EMBED_CODE, request.subject)
+            )  # a separate job, so that the index is usable earlier
         _check(progress)
 
-    def read(self, order: JobRequest, progress: Progress) -> None:
-        """Read a project's chunks as a whole; servers find it in the database."""
+    def embed_code(self, request: JobRequest, progress: Progress) -> None:
+        """Embed the chunks of a project; servers read the vectors from the database."""
         from deltos.domains.code.semantic_candidates import (
             project_vectors,  # deferred: numpy and the model take a while to open
         )
 
-        code = self._app.domains.projects.at(Path(order.subject)).store.code
+        code = self._app.domains.projects.at(Path(request.subject)).store.code
         project_vectors(code).embed(code, progress)
         _check(progress)
 
-    def crawl(self, order: JobRequest, progress: Progress) -> None:
-        """Crawl a source of documentation, or go on with a crawl whose worker died."""
+    def crawl(self, request: JobRequest, progress: Progress) -> None:
+        """Crawl a documentation source, or resume the crawl of a worker that died."""
         crawls = self._app.domains.docs.library.crawls
-        held = order.arguments.get("confinement")
+        held = request.arguments.get("confinement")
         with confined(Confinement.from_data(held) if held else None):
-            crawls.resume_crashed(order.subject)
-            if not crawls.run(order.subject):
-                raise StoreBusy("Another process crawls this source", hint="It is tried again later.")
+            crawls.resume_crashed(request.subject)
+            if not crawls.run(request.subject):
+                raise StoreBusy("Another process is crawling this source", hint="The job is retried later.")
         _check(progress)
 
-    def embed(self, _order: JobRequest, _progress: Progress) -> None:
-        """Make vectors for documentation that has none of the present model; slow ones are made beside other jobs."""
+    def embed_docs(self, _request: JobRequest, _progress: Progress) -> None:
+        """Embed passages of documentation that have no vector of the current model."""
         self._app.domains.docs.library.crawls.keep_up()
 
-    def look(self, _order: JobRequest, progress: Progress) -> None:
-        """Queue the projects whose checkouts differ from their indexes: servers may not see their files."""
+    def check_freshness(self, _request: JobRequest, progress: Progress) -> None:
+        """Queue projects whose checkouts differ from their indexes, because servers may not have the files."""
         projects = self._app.domains.projects
         for known in projects.stores.known():
             _check(progress)
@@ -112,13 +114,13 @@ class _Duties:
             except DeltosError as problem:
                 self._say(f"{known.root}: {problem}")
 
-    def sweep(self, _order: JobRequest, _progress: Progress) -> None:
-        """Delete what nothing refers to any more."""
+    def sweep(self, _request: JobRequest, _progress: Progress) -> None:
+        """Delete unreferenced contents and clones."""
         self._app.domains.projects.stores.sweep()
         self._app.domains.docs.library.crawls.sweep_clones()
 
 
 def _check(progress: Progress) -> None:
-    """Raise where the worker is told to end: what was asked for may not be done."""
+    """Raise Cancelled if the worker is stopping, because the job may be incomplete."""
     if progress.cancelled():
-        raise Cancelled("The worker ends")
+        raise Cancelled("The worker is stopping")

@@ -9,15 +9,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from benchmarks.agents import counting, scoring, trees
+from benchmarks.agents import look_log, scoring, trees
 from benchmarks.agents.__main__ import main as agents_main
 from benchmarks.agents.__main__ import scored
-from benchmarks.agents.looks import Place, look
+from benchmarks.agents.evidence import are_close_together, is_visible, places_in
+from benchmarks.agents.look import Place, look
 from benchmarks.agents.scoring import last_answer, score
 from benchmarks.agents.server import end_all
 from benchmarks.agents.tasks import KINDS, Task, load
-from benchmarks.agents.visible import is_visible, places_in, stand_together
-from benchmarks.places import REPOSITORY
+from benchmarks.paths import REPOSITORY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,9 +41,9 @@ def task(form: str, answer: Any, kind: str = "locate", also: tuple[str, ...] = (
 def test_a_look_shows_what_the_command_prints_and_logs_its_tokens(place: Place) -> None:
     shown = look(place, ["grep", "-n", "first", "src/a.py"])
     assert shown == "1:def first():\n6:    return first()\n"
-    (logged,) = counting.read(place.log)
+    (logged,) = look_log.read(place.log)
     assert logged.shown == shown
-    assert logged.tokens == counting.tokens("grep -n first src/a.py") + counting.tokens(shown)
+    assert logged.tokens == look_log.tokens("grep -n first src/a.py") + look_log.tokens(shown)
 
 
 def test_pipes_go_into_one_argument_and_wildcards_are_expanded(place: Place) -> None:
@@ -66,7 +66,7 @@ def test_pipes_go_into_one_argument_and_wildcards_are_expanded(place: Place) -> 
 )
 def test_what_does_not_only_read_or_leads_outside_is_refused_and_costs_nothing(place: Place, words: list[str]) -> None:
     assert look(place, words).startswith("look: ")
-    assert counting.read(place.log) == []
+    assert look_log.read(place.log) == []
     assert (place.tree / "src" / "a.py").read_text().startswith("def first")
 
 
@@ -80,7 +80,7 @@ def test_a_pattern_that_looks_like_a_path_is_a_pattern(place: Place) -> None:
 
 def test_a_tools_answer_is_what_a_client_would_show_and_the_list_of_tools_is_logged_once(place: Place) -> None:
     command = (sys.executable, "-P", "-m", "deltos", "mcp")
-    with_tools = replace(place, way="deltos", server=command, home=place.tree.parent / "home")
+    with_tools = replace(place, setup="deltos", server=command, home=place.tree.parent / "home")
     try:
         first = look(with_tools, ["deltos", "find_symbol", '{"symbol": "second"}'])
         again = look(with_tools, ["deltos", "find_symbol", '{"symbol": "first"}'])
@@ -90,8 +90,8 @@ def test_a_tools_answer_is_what_a_client_would_show_and_the_list_of_tools_is_log
     assert "src/a.py:5" in first
     assert "src/a.py:1" in again
     assert wrong.startswith("look: the arguments are not JSON")
-    assert [one.resident for one in counting.read(place.log)] == [True, False, False]
-    assert '"name":"find_symbol"' in counting.read(place.log)[0].shown
+    assert [one.resident for one in look_log.read(place.log)] == [True, False, False]
+    assert '"name":"find_symbol"' in look_log.read(place.log)[0].shown
 
 
 AGENT = """#!/bin/sh
@@ -112,7 +112,7 @@ def test_any_agents_command_line_can_be_tried(
     agent = tmp_path / "agent"
     agent.write_text(AGENT)
     agent.chmod(0o755)
-    asked = ["run", "--way", "grep", "--agent", str(agent), "--tasks", "how-16", "--out", str(tmp_path / "out")]
+    asked = ["run", "--setup", "grep", "--agent", str(agent), "--tasks", "how-16", "--out", str(tmp_path / "out")]
     monkeypatch.setattr(sys, "argv", ["agents", *asked])
     assert agents_main() == 0
     told = capsys.readouterr().out
@@ -128,21 +128,21 @@ def test_any_agents_command_line_can_be_tried(
 def test_long_output_is_cut_and_says_so(place: Place) -> None:
     (place.tree / "long.txt").write_text("x" * 40_000)
     shown = look(place, ["cat", "long.txt"])
-    assert shown.startswith("x" * counting.SHOWN_CHARACTERS)
+    assert shown.startswith("x" * look_log.SHOWN_CHARACTERS)
     assert "10000 more characters not shown" in shown
 
 
 def test_the_list_of_tools_counts_once_and_is_no_call() -> None:
-    listed = counting.Look("t", "", "x" * 400, resident=True)
-    cost = counting.cost([listed, counting.Look("t", "rg a", "y" * 40), listed])
+    listed = look_log.Look("t", "", "x" * 400, resident=True)
+    cost = look_log.cost([listed, look_log.Look("t", "rg a", "y" * 40), listed])
     assert (cost.calls, cost.tokens, cost.resident_tokens, cost.all_tokens) == (1, 11, 100, 111)
 
 
 def test_clients_show_structured_content_in_place_of_text_but_not_for_errors() -> None:
     content = [{"type": "text", "text": "as text"}]
-    assert counting.answer_shown({"content": content}) == "as text"
-    assert counting.answer_shown({"content": content, "structuredContent": {"a": [1]}}) == '{"a":[1]}'
-    assert counting.answer_shown({"content": content, "structuredContent": {}, "isError": True}) == "as text"
+    assert look_log.answer_shown({"content": content}) == "as text"
+    assert look_log.answer_shown({"content": content, "structuredContent": {"a": [1]}}) == '{"a":[1]}'
+    assert look_log.answer_shown({"content": content, "structuredContent": {}, "isError": True}) == "as text"
 
 
 def test_the_last_answer_counts() -> None:
@@ -262,9 +262,9 @@ def test_an_answer_that_is_no_json_is_no_call(calling: Task) -> None:
 
 def test_places_are_visible_by_number_after_their_path_or_within_a_range() -> None:
     wanted = ["src/a.py:12", "src/b.py:40"]
-    grep = counting.Look("t", "rg x", "./src/a.py:12:x\nsrc/b.py:4:y\n")
-    grouped = counting.Look("t", "deltos", "src/a.py\n 3,12 call f\nsrc/b.py\n 40 call g\n")
-    read = counting.Look("t", "sed -n 30,50p src/b.py", "…")
+    grep = look_log.Look("t", "rg x", "./src/a.py:12:x\nsrc/b.py:4:y\n")
+    grouped = look_log.Look("t", "deltos", "src/a.py\n 3,12 call f\nsrc/b.py\n 40 call g\n")
+    read = look_log.Look("t", "sed -n 30,50p src/b.py", "…")
     assert places_in([grep], wanted) == {"src/a.py:12"}
     assert places_in([grouped], wanted) == set(wanted)
     assert places_in([grep, read], wanted) == set(wanted)
@@ -272,9 +272,9 @@ def test_places_are_visible_by_number_after_their_path_or_within_a_range() -> No
 
 def test_numbers_that_answer_must_stand_together() -> None:
     far = "limit 20" + " " * 5_000 + "rows 88"
-    assert stand_together("88 columns and 24 rows", ["88", "24"])
-    assert not stand_together(far, ["20", "88"])
-    assert is_visible(task("names", ["88", "24"]), [counting.Look("t", "", "88 by 24")])
+    assert are_close_together("88 columns and 24 rows", ["88", "24"])
+    assert not are_close_together(far, ["20", "88"])
+    assert is_visible(task("names", ["88", "24"]), [look_log.Look("t", "", "88 by 24")])
 
 
 def test_the_tasks_are_as_many_and_as_various_as_promised() -> None:

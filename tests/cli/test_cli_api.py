@@ -101,7 +101,7 @@ def test_a_search_that_names_an_api_reports_that_only_it_was_searched(filled: Sh
     found = filled.json("search", "add a pet in shopware")
     assert found[0]["id"] == "api:shopware:POST /pets"
     assert all(hit["id"].startswith("api:shopware:") for hit in found)
-    assert filled.notes == "Only shopware was asked, as the question names it; --api NAME asks another.\n"
+    assert filled.notes == "Searched only shopware, which the query names. Use --api NAME for another API.\n"
 
 
 def test_a_batch_is_answered_line_by_line(filled: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +150,7 @@ def test_progress_of_many_descriptions_is_drawn_only_on_a_terminal(
     monkeypatch.setattr("deltos.cli.progress_bar.redraw_line", drawn.append)
     shell.run("add", str(tmp_path))
     assert not drawn
-    monkeypatch.setattr("deltos.cli.progress_bar.is_looked_at", lambda _: True)
+    monkeypatch.setattr("deltos.cli.progress_bar.is_interactive", lambda _: True)
     shell.run("add", str(tmp_path))
     assert any("descriptions found" in line for line in drawn)
     assert drawn[-1] == ""
@@ -158,7 +158,7 @@ def test_progress_of_many_descriptions_is_drawn_only_on_a_terminal(
 
 def test_a_weak_match_is_noted_once_above_the_results(filled: Shell) -> None:
     weak = filled.run("search", "who was born in 1990 among our employees")
-    assert weak.startswith("Note: a weak match: confidence 0.")
+    assert weak.startswith("Note: weak match (confidence 0.")
     assert weak.count("weak match") == 1
     assert "A pet was born" in weak.splitlines()[1]
     assert "weak match" not in filled.run("search", "add a pet")

@@ -45,7 +45,7 @@ def test_versions_and_single_pages_on_the_command_line(manual: Path, capsys: pyt
     code, read, _ = run(capsys, "add", "manual/use.md", "--name", "m", "--version", "1", "--max-pages", "1")
     assert code == 0
     assert "(manual/use.md), id m-" in read
-    assert "first headings, quoted:\n~~~quoted\nUse\n" in read, "one page is read before the command ends"
+    assert "first headings, quoted from the page:\n~~~quoted\nUse\n" in read, "one page is read before the command ends"
     run(capsys, "add", "manual/install.md", "--name", "m", "--version", "2", "--wait")
     assert [row["version"] for row in run_json(capsys, "status", "m")] == ["2", "1"]
     assert [row["version"] for row in run_json(capsys, "recrawl", "m", "--version", "latest", "--wait")] == ["2"]
@@ -76,7 +76,7 @@ def test_passages_that_are_not_embedded_are_reported_and_can_be_embedded(
     run(capsys, "add", "manual", "--name", "m", "--wait")
     assert "passages are read" not in run(capsys, "list")[1]
     monkeypatch.setenv("DELTOS_EMBED", "encoder")
-    assert "\n0 of 2 passages are read so far" in run(capsys, "list")[1]
+    assert "\n0 of 2 passages are embedded" in run(capsys, "list")[1]
     code, _, err = run(capsys, "crawl", "m", "--read")
     assert (code, err) == (0, "")
     assert "passages are read" not in run(capsys, "list")[1]
@@ -123,7 +123,7 @@ def test_a_source_is_recrawled_and_its_status_shown(manual: Path, capsys: pytest
     (full,) = run_json(capsys, "recrawl", "m", "--full", "--wait")
     assert full["done"] == 2
     assert "READY" in run(capsys, "status")[1]
-    assert run(capsys, "cancel", "m")[:2] == (1, "No crawl of it is under way.\n")
+    assert run(capsys, "cancel", "m")[:2] == (1, "No crawl of this source is running.\n")
 
 
 def test_a_crawl_outlives_the_command_that_started_it(manual: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,7 +137,7 @@ def test_a_crawl_without_process_is_resumed_by_crawl_and_only_shown_by_status(
     manual: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(docs_cli, "_crawl_detached", lambda *_, **__: None)
-    monkeypatch.setattr(docs_cli, "_START_SECONDS", 0.0)
+    monkeypatch.setattr(docs_cli, "_START_TIMEOUT_SECONDS", 0.0)
     run(capsys, "add", "manual", "--name", "m")
     assert run_json(capsys, "status", "m")[0]["status"] == "WAITING"
     code, out, err = run(capsys, "status", "m", "--follow")
@@ -205,9 +205,9 @@ def test_skipped_files_are_reported_and_a_folder_of_only_descriptions_is_ready(
     (manual / "release.asc").write_text("-----BEGIN PGP SIGNATURE-----\n")
     (status,) = run_json(capsys, "add", "manual", "--name", "m", "--wait")
     assert status["skipped_because"] == [
-        {"reason": "a signature", "count": 1, "first": (manual / "release.asc").as_posix()}
+        {"reason": "a PGP signature", "count": 1, "first": (manual / "release.asc").as_posix()}
     ]
-    assert "- manual/release.asc: a signature" in run(capsys, "status", "m")[1]
+    assert "- manual/release.asc: a PGP signature" in run(capsys, "status", "m")[1]
     (manual.parent / "apis").mkdir()
     (manual.parent / "apis" / "shop.yaml").write_text(
         "openapi: 3.0.0\ninfo: {title: Shop, version: '1'}\npaths: {/refunds: {get: {summary: List refunds}}}\n"

@@ -163,7 +163,7 @@ def test_an_unwritable_data_folder_is_a_clear_failure(
 
 def test_status_lists_indexed_projects(project: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "status")
-    assert "no project is indexed yet" in out
+    assert "No project is indexed yet" in out
     run(capsys, "index", str(project))
     _, out, _ = run(capsys, "status")
     assert str(project) in out
@@ -284,7 +284,7 @@ def test_ctrl_c_exits_cleanly_and_keeps_the_previous_index(project: Path, home: 
             break
         drawn += piece
     assert process.wait(60) == 1
-    assert b"Interrupted. What was indexed before is unchanged." in drawn
+    assert b"Interrupted. The existing index is unchanged." in drawn
     assert b"Traceback" not in drawn
     for module in modules:
         module.unlink()
@@ -356,7 +356,10 @@ def test_a_mistyped_option_is_not_part_of_the_query(
 ) -> None:
     with pytest.raises(SystemExit):
         query_of(*search, "install", "--limt", "3")
-    assert "Unknown option: --limt. Did you mean --limit? After -- it is a word" in capsys.readouterr().err
+    assert (
+        "Unknown option: --limt. Did you mean --limit? Put -- before the query to search for it."
+        in capsys.readouterr().err
+    )
     with pytest.raises(SystemExit):
         query_of(*search, "install", "--limit", "--json")
     assert "--limit: expected one argument" in capsys.readouterr().err
@@ -365,7 +368,7 @@ def test_a_mistyped_option_is_not_part_of_the_query(
 def test_an_unknown_option_in_the_query_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     query_of("docs", "search", "--reload", "option")
     note = capsys.readouterr().err
-    assert note.startswith("Taken as part of the query, because no option is called so: --reload.")
+    assert note.startswith("Treated as part of the query, because there is no such option: --reload.")
     query_of("docs", "search", "--", "--reload", "option")
     query_of("code", "search", "-> None")
     assert capsys.readouterr().err == ""

@@ -66,8 +66,8 @@ def test_no_command_and_help_print_the_help_and_each_command_has_its_own(capsys:
         (["help", "memry"], "Unknown command: memry. Did you mean memory? See `deltos help`."),
         (["memory", "remember", "x"], "Unknown command: remember. Did you mean add? See `deltos help memory`."),
         (["token", "create", "x", "--scope", "wirte"], "Unknown --scope: wirte. Did you mean write?"),
-        (["code", "search", "x", "--limit", "0"], "give a whole number, 1 to 50, not '0'"),
-        (["code", "search", "x", "--limit", "51"], "give a whole number, 1 to 50, not '51'"),
+        (["code", "search", "x", "--limit", "0"], "expected an integer, 1 to 50, not '0'"),
+        (["code", "search", "x", "--limit", "51"], "expected an integer, 1 to 50, not '51'"),
         (["search", "x", "--limit", "-1"], "1 to 20"),
         (["docs", "search", "x", "--limit", "0"], "1 to 50"),
         (["api", "search", "x", "--limit", "many"], "1 to 50, not 'many'"),
@@ -125,7 +125,7 @@ def test_output_that_cannot_be_written_is_one_clean_line(
     for words in (["status"], ["--help"], ["completion", "bash"]):
         monkeypatch.setattr(sys, "stdout", FullDisk())
         code, _, err = ended(words, capsys)
-        assert (code, err) == (1, "Error: the output could not be written (No space left on device)\n"), words
+        assert (code, err) == (1, "Error: Cannot write the output (No space left on device)\n"), words
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device there")
@@ -152,7 +152,7 @@ def test_projects_are_named_and_forgotten_only_after_confirmation(
     assert (code, "index of project" in err, database.exists()) == (1, True, True)
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
     code, out, _ = ended(["forget-project", str(project)], capsys)
-    assert (code, "removed: index of project" in out) == (0, True)
+    assert (code, "Removed: index of project" in out) == (0, True)
     left = {(path.suffix, path.stat().st_size) for path in (home / "projects").iterdir()}
     assert left == {(".lock", 0), (".db-lock", 0)}, "only what keeps two processes from indexing at once"
     assert ended(["code", "search", "clear_cache", "--project", str(project)], capsys)[0] == 0, "it comes back"
@@ -163,7 +163,7 @@ def test_gc_removes_only_damaged_indexes_and_those_of_deleted_folders(
 ) -> None:
     main(["index", str(project)])
     (home / "projects" / "x-1.db.corrupt-20260101-000000").write_bytes(b"x" * 10)
-    assert ended(["gc", "--yes"], capsys)[1].endswith("0.0 MB are free again.\n")
+    assert ended(["gc", "--yes"], capsys)[1].endswith("Freed 0.0 MB.\n")
     (left,) = (home / "projects").glob("*.db")
     assert list((home / "projects").glob("*.corrupt*")) == []
     assert left.name.startswith("project-")
@@ -203,7 +203,7 @@ def test_an_interrupted_first_index_is_listed_and_can_be_removed(
     monkeypatch.chdir(project)
     with open_app() as app, pytest.raises(Cancelled):
         app.domains.projects.at(project).index(progress=Interrupted())
-    assert "\n  not finished: `deltos index` goes on\n" in ended(["status"], capsys)[1]
+    assert "\n  not finished; `deltos index` continues\n" in ended(["status"], capsys)[1]
     assert json.loads(ended(["status", "--json"], capsys)[1])["finished"] is False
     assert "index project: sound; not finished: `deltos index` goes on" in ended(["doctor"], capsys)[1]
     assert ended(["forget-project", word, "--yes"], capsys)[0] == 0
@@ -216,7 +216,7 @@ def test_an_interrupted_first_index_of_a_deleted_folder_is_collected(
     with open_app() as app, pytest.raises(Cancelled):
         app.domains.projects.at(project).index(progress=Interrupted())
     project.rename(project.with_name("elsewhere"))
-    assert "removed: index of project" in ended(["gc", "--yes"], capsys)[1]
+    assert "Removed: index of project" in ended(["gc", "--yes"], capsys)[1]
     assert list((home / "projects").glob("*.db")) == []
 
 
@@ -244,7 +244,7 @@ def test_an_ambiguous_project_name_is_an_error(home: Path, tmp_path: Path, capsy
     assert len(stores.known()) == 2
     code, _, err = ended(["forget-project", "shop", "--yes"], capsys)
     assert (code, len(stores.known())) == (2, 2)
-    assert "2 indexes are called shop. Say which: " in err
+    assert "2 indexes are called shop. Choose one of: " in err
     assert all(name in err for name in ("a/shop", "b/shop"))
     assert ended(["forget-project", "a/shop", "--yes"], capsys)[0] == 0
     assert [index.root.parent.name for index in stores.known()] == ["b"]
@@ -267,7 +267,7 @@ def test_doctor_repairs_a_damaged_index_and_a_client_with_a_broken_command(
         "BAD  client claude-code: /no/such/deltos mcp --profile lean: it does not start (No such file or directory)"
         in out
     )
-    assert "`deltos doctor --fix` would: set " in out
+    assert "Run `deltos doctor --fix` to: set " in out
     assert ended(["doctor", "--fix", "--yes"], capsys)[0] == 0
     code, out, _ = ended(["doctor"], capsys)
     assert (code, "BAD" in out) == (0, False)
@@ -433,7 +433,7 @@ def test_the_server_explains_itself_on_a_terminal(home: Path) -> None:
     )
     os.close(terminal)
     assert process.stderr is not None
-    assert "waits for an MCP client" in process.stderr.readline()
+    assert "waiting for JSON-RPC messages of an MCP client" in process.stderr.readline()
     os.write(controller, b"\x04")  # Ctrl-D
     assert process.wait(60) == 0
     process.stderr.close()

@@ -98,7 +98,7 @@ def test_uninstall_mentions_project_files_and_removes_them_on_request(
     monkeypatch.chdir(folder)
     main(["install", "claude-code", "--project"])
     assert main(["uninstall", "claude-code"]) == 0
-    assert ".mcp.json in this folder has Deltos too" in (output := capsys.readouterr().err)
+    assert ".mcp.json in this folder still has Deltos." in (output := capsys.readouterr().err)
     assert "`deltos uninstall claude-code --project`" in output
     assert main(["uninstall", "claude-code", "--project"]) == 0
     assert [*folder.iterdir()] == []
@@ -158,7 +158,7 @@ def test_found_clients_are_offered_and_several_or_all_can_be_named(
     (home / ".codex").mkdir()
     (home / ".kiro" / "settings").mkdir(parents=True)
     assert main(["install"]) == 2, "nobody can be asked"
-    assert "Found here: codex, kiro; --all takes them all." in capsys.readouterr().err
+    assert "Found here: codex, kiro. Name some, or use --all." in capsys.readouterr().err
     terminal = io.StringIO("kirro\nkiro\n")
     terminal.isatty = lambda: True  # type: ignore[method-assign]
     monkeypatch.setattr(sys, "stdin", terminal)
@@ -213,9 +213,9 @@ def test_doctor_names_the_clients_that_install_finds(
         (home / folder).mkdir()
     (home / ".gemini" / "settings.json").write_text("{}")
     main(["doctor"])
-    assert "here without Deltos: claude-code, codex, gemini-cli; `deltos install` adds it" in capsys.readouterr().out
+    assert "without Deltos: claude-code, codex, gemini-cli; `deltos install` adds it" in capsys.readouterr().out
     assert main(["install"]) == 2
-    assert "Found here: claude-code, codex, gemini-cli; --all takes them all." in capsys.readouterr().err
+    assert "Found here: claude-code, codex, gemini-cli. Name some, or use --all." in capsys.readouterr().err
     main(["install", "--all", "--no-hooks"])
     assert (home / ".claude.json").exists()
 
@@ -353,7 +353,7 @@ def test_uninstall_all_removes_the_paragraph_of_this_folder_and_restores_the_fil
     capsys.readouterr()
     assert main(["uninstall", "cursor"]) == 0
     assert (
-        "AGENTS.md in this folder has a paragraph about Deltos: `deltos uninstall --agents-md`"
+        "AGENTS.md in this folder has a paragraph about Deltos. `deltos uninstall --agents-md` removes it."
         in capsys.readouterr().err
     )
     assert file.read_bytes() == changed
@@ -386,7 +386,7 @@ def test_clients_without_a_rules_file_are_named_and_the_others_get_theirs(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["install", "cursor", "codex", "--no-hooks", "--rules", "--yes"]) == 0
-    assert capsys.readouterr().err == "Cursor has no file for rules of its own.\n"
+    assert capsys.readouterr().err == "Cursor has no rules file.\n"
     assert (home / ".codex" / "skills" / "deltos" / "SKILL.md").exists()
     assert (home / ".cursor" / "mcp.json").exists()
     assert main(["install", "cursor", "zed", "--no-hooks", "--rules", "--yes"]) == 2
@@ -436,7 +436,7 @@ def test_project_options_never_edit_the_users_files(
     assert own == {path: path.read_text() for path in own}
     for option in ("--hooks", "--suggest", "--rules"):
         assert main(["install", "claude-code", "--project", option]) == 2
-        assert f"{option} writes the user's own files" in capsys.readouterr().err
+        assert f"{option} edits the user's files" in capsys.readouterr().err
     assert main(["install", "cursor", "--suggest"]) == 2
     assert "--suggest is a hook of Claude Code" in capsys.readouterr().err
     assert own == {path: path.read_text() for path in own}

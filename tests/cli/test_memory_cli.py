@@ -231,7 +231,7 @@ def test_data_of_other_memory_tools_is_imported_and_an_empty_import_is_an_error(
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "empty.md").write_text("")
-    with pytest.raises(SourceError, match=r"Nothing was taken in from .*notes: 1 notes could not be read"):
+    with pytest.raises(SourceError, match=r"Nothing was imported from .*notes: 1 notes could not be read"):
         shell.run("import", str(notes))
     assert "empty.md: a note without observations" in capsys.readouterr().err
 
@@ -343,20 +343,20 @@ def test_forget_by_options_lists_observations_and_asks(
     assert shell.json("stats")[0]["observations"] == 3
     assert shell.run("forget", "--kind", "decision", stdin="y\n").startswith("Forgot ")
     assert shell.json("search", "keep parser")[0]["snippet"] != "We keep the parser"
-    with pytest.raises(NotFound, match="No observation is like that"):
+    with pytest.raises(NotFound, match="No observation matches"):
         shell.run("forget", "--session-id", "s1", "--until", "2001-01-01", "--yes")
     with pytest.raises(BadArgument, match="No observations are selected"):
         shell.run("forget")
-    with pytest.raises(BadArgument, match="--since is no ISO date"):
+    with pytest.raises(BadArgument, match="--since is not an ISO date"):
         shell.run("forget", "--since", "soon")
     assert shell.run("forget", "--query", "lexer", "--since", "2001-01-01", "--yes")
     assert shell.json("stats")[0]["observations"] == 1
 
 
 def test_an_import_without_observations_is_an_error(shell: Shell) -> None:
-    with pytest.raises(SourceError, match="Nothing was taken in from -: 2 lines could not be read"):
+    with pytest.raises(SourceError, match="Nothing was imported from -: 2 lines could not be read"):
         shell.run("import", "-", stdin="no json\n{}\n")
-    with pytest.raises(SourceError, match="Nothing was taken in"):
+    with pytest.raises(SourceError, match="Nothing was imported"):
         shell.run("import", "-", stdin="")
 
 
@@ -377,7 +377,7 @@ def test_projects_are_named_by_their_folders_and_shown_by_name(shell: Shell, mon
     for word in ("app", str(here)):
         assert "Prices are in cents" in shell.run("search", "cents", "--project", word)
     switched = shell.run("off", "--project", str(here))
-    assert switched == "Memory is off for app. Hooks keep and tell nothing there; what was kept stays.\n"
+    assert switched == "Memory is off for app. Hooks record and show nothing there. Existing observations stay.\n"
     assert str(here) in (shell.home / "memory-off").read_text().splitlines()
     assert shell.run("on", "--project", "app").startswith("Memory is on for app.")
     assert (shell.home / "memory-off").read_text() == ""
@@ -394,7 +394,7 @@ def test_observations_are_pinned_and_superseded(shell: Shell) -> None:
     newer = shell.json("add", "The limit is 20 rps")[0]["id"]
     assert shell.run("pin", older) == f"Pinned obs:{older}\n"
     assert "pinned" in shell.run("show", older)
-    assert shell.run("supersede", older, newer).startswith(f"obs:{newer} answers in the place of obs:{older}")
+    assert shell.run("supersede", older, newer).startswith(f"obs:{newer} supersedes obs:{older}")
     assert f"(superseded by obs:{newer})" in shell.run("timeline")
     assert [hit["id"] for hit in shell.json("search", "limit rps")] == [newer]
     assert shell.run("unpin", newer) == f"Unpinned obs:{newer}\n"

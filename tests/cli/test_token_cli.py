@@ -39,16 +39,16 @@ def test_tokens_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     made = json.loads(output(capsys, "token", "create", "ci", "--expires", "never", "--json"))
     assert made["token"].startswith(f"dlt_{made['id']}_")
     assert (made["scope"], made["projects"], made["expires_at"], made["status"]) == ("read", [], None, "valid")
-    assert "for ever" in output(capsys, "token", "list")
+    assert "never expires" in output(capsys, "token", "list")
     assert json.loads(output(capsys, "token", "revoke", "ci", "--json")) == {"id": made["id"], "status": "revoked"}
     assert json.loads(output(capsys, "token", "list", "--json"))["status"] == "revoked"
     assert output(capsys, "token", "create", "short", "--expires", "1s")
 
 
 def test_revoke_prints_the_revoked_tokens(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "no tokens yet" in output(capsys, "token", "list")
+    assert "No tokens yet." in output(capsys, "token", "list")
     made = json.loads(output(capsys, "token", "create", "ci", "--json"))
-    assert output(capsys, "token", "revoke", made["id"]) == f"revoked {made['id']}\n"
+    assert output(capsys, "token", "revoke", made["id"]) == f"Revoked {made['id']}\n"
     assert output(capsys, "token", "list").endswith("  revoked\n")
     assert main(["token", "revoke", "ci"]) == 1
     assert "No valid token is called 'ci'" in capsys.readouterr().err
@@ -57,8 +57,8 @@ def test_revoke_prints_the_revoked_tokens(capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--expires", "soon"], "--expires is not understood: soon"),
-        (["--expires", "0d"], "--expires is not understood: 0d"),
+        (["--expires", "soon"], "Invalid value of --expires: soon"),
+        (["--expires", "0d"], "Invalid value of --expires: 0d"),
         (["--project", "no/such"], "No such folder: no/such"),
     ],
 )
@@ -70,8 +70,8 @@ def test_invalid_options_of_a_token_are_rejected(
 
 
 def test_toolsets_are_saved_for_future_servers(capsys: pytest.CaptureFixture[str]) -> None:
-    assert output(capsys, "toolsets") == "servers offer: docs, apis, code, graph, memory\n"
-    assert output(capsys, "toolsets", "graph,code") == "servers offer: code, graph\n"
+    assert output(capsys, "toolsets") == "Servers offer: docs, apis, code, graph, memory\n"
+    assert output(capsys, "toolsets", "graph,code") == "Servers offer: code, graph\n"
     assert Config.from_environment().toolsets == ("code", "graph")
     assert Config.from_environment(toolsets="memory").toolsets_may_change is False
     assert json.loads(output(capsys, "toolsets", "all", "--json"))["toolsets"][0] == "docs"

@@ -27,7 +27,7 @@ def folder(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_projects_are_added_to_and_removed_from_a_workspace(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["workspace", "list"]) == 0
-    assert "no workspaces yet" in capsys.readouterr().out
+    assert "No workspaces yet." in capsys.readouterr().out
     assert main(["workspace", "add", "shop", "api", "./lib/../lib", "api"]) == 0
     assert capsys.readouterr().out.startswith("shop: 2 projects added, 2 in all\n")
     assert main(["workspace", "list"]) == 0
@@ -49,7 +49,7 @@ def test_show_lists_indexed_and_deleted_projects(folder: Path, capsys: pytest.Ca
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "shop: 3 projects"
     assert "1 file, " in lines[1]
-    assert lines[2].endswith("not indexed yet; the first question does it")
+    assert lines[2].endswith("not indexed yet; the first search indexes it")
     assert lines[3].endswith("gone")
     assert main(["workspace", "remove", "shop", "gone"]) == 0
 
@@ -73,7 +73,7 @@ def test_an_ambiguous_workspace_name_is_rejected(name: str) -> None:
 def test_the_name_of_a_project_is_rejected(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["index", "api"]) == 0
     assert main(["workspace", "add", "api", "lib"]) == 2
-    assert f"A project is called 'api' already: {folder.resolve() / 'api'}" in capsys.readouterr().err
+    assert f"A project has the name 'api' already: {folder.resolve() / 'api'}" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("folder")
@@ -168,7 +168,7 @@ def test_renaming_a_workspace_updates_its_tokens(capsys: pytest.CaptureFixture[s
     assert main(["token", "create", "ci", "--workspace", "shop"]) == 0
     capsys.readouterr()
     assert main(["workspace", "rename", "SHOP", "store"]) == 0
-    assert capsys.readouterr().out == "shop is store now: 1 project; 1 token for it follows\n"
+    assert capsys.readouterr().out == "Renamed shop to store: 1 project; 1 token updated\n"
     assert main(["token", "list", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["projects"] == ["workspace:store"]
     assert main(["workspace", "rename", "store", "Store", "--json"]) == 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.clients import files
+from deltos.clients import config_files
 from deltos.errors import BadConfiguration, StoreUnwritable
 
 if TYPE_CHECKING:
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 def test_the_old_content_is_kept_beside_it_each_time(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text("1")
-    backups = [files.replace(files.read(path), content) for content in (b"2", b"3")]
+    backups = [config_files.replace(config_files.read(path), content) for content in (b"2", b"3")]
     assert path.read_text() == "3"
     assert [backup.read_text() for backup in backups if backup] == ["1", "2"]
 
 
 def test_a_new_file_is_made_with_its_folders_and_has_no_backup(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "settings.json"
-    assert files.replace(files.read(path), b"{}") is None
+    assert config_files.replace(config_files.read(path), b"{}") is None
     assert path.read_bytes() == b"{}"
     assert [*path.parent.iterdir()] == [path]
 
@@ -36,7 +36,7 @@ def test_mode_and_symbolic_links_stay(tmp_path: Path) -> None:
     real.chmod(0o640)
     link = tmp_path / "settings.json"
     link.symlink_to(real)
-    backup = files.replace(files.read(link), b"2")
+    backup = config_files.replace(config_files.read(link), b"2")
     assert link.is_symlink()
     assert real.read_text() == "2"
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
@@ -47,10 +47,10 @@ def test_mode_and_symbolic_links_stay(tmp_path: Path) -> None:
 def test_what_another_program_wrote_meanwhile_is_not_undone(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text("1")
-    original = files.read(path)
+    original = config_files.read(path)
     path.write_text("theirs")
     with pytest.raises(StoreUnwritable, match="changed meanwhile"):
-        files.replace(original, b"ours")
+        config_files.replace(original, b"ours")
     assert path.read_text() == "theirs"
     assert not [*tmp_path.glob(".settings.json.*")]
 
@@ -58,7 +58,7 @@ def test_what_another_program_wrote_meanwhile_is_not_undone(tmp_path: Path) -> N
 def test_a_byte_order_mark_stays(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_bytes(b"\xef\xbb\xbf{}")
-    original = files.read(path)
+    original = config_files.read(path)
     assert original.text == "{}"
     assert original.encode("[]") == b"\xef\xbb\xbf[]"
 
@@ -67,12 +67,12 @@ def test_other_encodings_and_folders_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_bytes("{}".encode("utf-16"))
     with pytest.raises(BadConfiguration, match="byte 0 is not UTF-8"):
-        _ = files.read(path).text
+        _ = config_files.read(path).text
     with pytest.raises(BadConfiguration, match="cannot be read"):
-        files.read(tmp_path)
+        config_files.read(tmp_path)
 
 
 def test_a_place_that_cannot_be_written_is_an_error_with_advice(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreUnwritable, match="could not be written"):
-        files.replace(files.Original(tmp_path / "file" / "settings.json", None), b"{}")
+        config_files.replace(config_files.Original(tmp_path / "file" / "settings.json", None), b"{}")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deltos.clients.json_edit import find, is_bare, put, remove
 from deltos.clients.jsonc import data, parse, read
-from deltos.clients.splice import find, is_bare, put, remove
 from deltos.errors import BadConfiguration
 from tests.clients.jsonc_texts import comments, jsonc, jsonc_objects
 

@@ -1,4 +1,4 @@
-"""The encoder in the wheel: texts and the questions about them are put in one place."""
+"""The bundled encoder: texts and queries about them have similar vectors."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ MODELS = pytest.mark.parametrize("model", [api_embedder, docs_embedder, memory_e
 
 
 def passage(text: str) -> TextToEmbed:
-    """A text as it is put to a model."""
+    """Return a text as the model embeds it."""
     return TextToEmbed(text, Words().of(text))
 
 
-def asked(question: str) -> TextToEmbed:
-    """A question as it is put to a model."""
+def query(question: str) -> TextToEmbed:
+    """Return a query as the model embeds it."""
     return TextToEmbed(question, query_words(question))
 
 
 def nearest(model: CombinedEmbedder, question: str, texts: tuple[str, ...]) -> str:
-    """The text that is nearest to a question."""
+    """Return the text that is most similar to a query."""
     vectors = model.texts([passage(text) for text in texts])
-    return texts[int(np.argmax(vectors @ model.question(asked(question))))]
+    return texts[int(np.argmax(vectors @ model.question(query(question))))]
 
 
 @pytest.mark.parametrize(
@@ -96,10 +96,10 @@ def test_a_memory_question_without_common_words_is_answered(question: str, obser
 def test_texts_that_are_not_encoded_yet_are_compared_by_words(question: str) -> None:
     model = api_embedder()
     texts = [passage(text) for text in OPERATIONS]
-    of_words = (model.words_only.texts(texts) @ model.words_only.question(asked(question))).tolist()
-    read = (model.texts(texts) @ model.question(asked(question))).tolist()
+    of_words = (model.words_only.texts(texts) @ model.words_only.question(query(question))).tolist()
+    read = (model.texts(texts) @ model.question(query(question))).tolist()
     assert of_words.index(max(of_words)) == read.index(max(read))
-    assert max(of_words) == pytest.approx(max(read), abs=0.25)  # they stand side by side for a while
+    assert max(of_words) == pytest.approx(max(read), abs=0.25)  # both kinds of vectors coexist for a while
 
 
 @MODELS
@@ -107,7 +107,7 @@ def test_unsupported_text_is_embedded_by_its_words(model: Callable[[], CombinedE
     text = "退款 refund 如何 操作"
     assert shared_encoder().question(text) is None
     opened = model()
-    question, expected = opened.question(asked(text)), opened.table.question(asked(text))
+    question, expected = opened.question(query(text)), opened.table.question(query(text))
     assert question[: -len(expected)].tolist() == [0.0] * (len(question) - len(expected))
     assert question[-len(expected) :] == pytest.approx(expected, abs=1e-6)
     assert not shared_encoder().texts([passage("夜間にメモリが増える原因は、終了しないプロセスです")]).any()
@@ -116,7 +116,7 @@ def test_unsupported_text_is_embedded_by_its_words(model: Callable[[], CombinedE
 @MODELS
 @pytest.mark.parametrize("question", ["", "?", "qzxv"])
 def test_empty_text_becomes_zeros(model: Callable[[], CombinedEmbedder], question: str) -> None:
-    assert not model().question(asked(question)).any()
+    assert not model().question(query(question)).any()
     assert not api_embedder().texts([passage("")]).any()
 
 
@@ -135,7 +135,7 @@ def test_a_passage_is_found_without_its_terms(question: str, section: str) -> No
 def test_the_end_of_a_passage_is_encoded_too() -> None:
     opening = "Settings > Files\n" + "The file is read when the program starts, and whatever is unknown is told. " * 5
     late = opening + "Passwords of the registry are asked from the keyring of the desktop."
-    question = docs_embedder().question(asked("where do the credentials come from"))
+    question = docs_embedder().question(query("where do the credentials come from"))
     of_late, of_opening = docs_embedder().texts([passage(late), passage(opening)]) @ question
     assert of_late > of_opening + 0.05
 
@@ -143,7 +143,7 @@ def test_the_end_of_a_passage_is_encoded_too() -> None:
 @MODELS
 def test_vectors_have_unit_length_for_any_text_length(model: Callable[[], CombinedEmbedder]) -> None:
     texts = ["cancel", "cancel the order " * 500]
-    for vector in (*(model().question(asked(text)) for text in texts), *model().texts([*map(passage, texts)])):
+    for vector in (*(model().question(query(text)) for text in texts), *model().texts([*map(passage, texts)])):
         assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
 
 

@@ -19,7 +19,7 @@ Reply = tuple[int, Any]
 
 
 class Server:
-    """A loopback server that answers each request with the next reply, or with vectors of the texts' lengths."""
+    """A loopback server that returns the next prepared reply to each request, or vectors that contain the text lengths."""
 
     def __init__(self) -> None:
         self.replies: list[Reply] = []

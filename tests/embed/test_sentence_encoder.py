@@ -1,4 +1,4 @@
-"""A sentence encoder from a folder: its word pieces, and its numbers beside a slow and plain reckoning of the same."""
+"""A sentence encoder from a folder: its tokens, and its vectors compared with a simple reference implementation."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ WIDTH, HEADS, INNER, LAYERS, PLACES = 4, 2, 6, 2, 12
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A small encoder with weights drawn by lot."""
-    chance = np.random.default_rng(5)
+    """A small encoder with random weights."""
+    random = np.random.default_rng(5)
     shapes = {
         "embeddings.word_embeddings.weight": (len(VOCABULARY), WIDTH),
         "embeddings.position_embeddings.weight": (PLACES, WIDTH),
@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
         shapes |= {f"{place}output.dense.weight": (WIDTH, INNER), f"{place}output.dense.bias": (WIDTH,)}
         for part in ("attention.output.LayerNorm", "output.LayerNorm"):
             shapes |= {f"{place}{part}.weight": (WIDTH,), f"{place}{part}.bias": (WIDTH,)}
-    write_tensors(tmp_path, {name: chance.normal(size=shape).astype("<f4") for name, shape in shapes.items()})
+    write_tensors(tmp_path, {name: random.normal(size=shape).astype("<f4") for name, shape in shapes.items()})
     config = {
         "model_type": "bert", "num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "hidden_act": "gelu",
         "max_position_embeddings": PLACES, "layer_norm_eps": 1e-12,
@@ -76,8 +76,8 @@ def write_tensors(folder: Path, tensors: dict[str, np.ndarray]) -> None:
     np.savez(folder / "plain.npz", **tensors)  # type: ignore[arg-type]
 
 
-def plainly(folder: Path, numbers: list[int]) -> Any:
-    """What the encoder should make of word pieces, number by number."""
+def reference_vector(folder: Path, numbers: list[int]) -> Any:
+    """Compute the vector of a token sequence without optimisations."""
     weights = dict(np.load(folder / "plain.npz"))
 
     def norm(vector: Any, name: str) -> Any:
@@ -104,11 +104,11 @@ def plainly(folder: Path, numbers: list[int]) -> Any:
             for head in range(HEADS):
                 part = slice(head * 2, head * 2 + 2)
                 scores = [float(parts["query"][place][part] @ key[part]) / math.sqrt(2) for key in parts["key"]]
-                odds = [math.exp(score - max(scores)) for score in scores]
-                values = zip(odds, parts["value"], strict=True)
-                seen.append(sum(odd / sum(odds) * value[part] for odd, value in values))
-            looked = dense(np.concatenate(seen), f"{name}.attention.output.dense")
-            middle = norm(each + looked, f"{name}.attention.output.LayerNorm")
+                weights_of_scores = [math.exp(score - max(scores)) for score in scores]
+                values = zip(weights_of_scores, parts["value"], strict=True)
+                seen.append(sum(weight / sum(weights_of_scores) * value[part] for weight, value in values))
+            attended = dense(np.concatenate(seen), f"{name}.attention.output.dense")
+            middle = norm(each + attended, f"{name}.attention.output.LayerNorm")
             inner = dense(middle, f"{name}.intermediate.dense")
             inner = np.array([value * 0.5 * (1 + math.erf(value / math.sqrt(2))) for value in inner])
             after.append(norm(middle + dense(inner, f"{name}.output.dense"), f"{name}.output.LayerNorm"))
@@ -123,7 +123,7 @@ def test_texts_of_different_lengths_get_the_vectors_that_each_has_alone(folder: 
     texts = ["cancels a request, a request", "a", "", "Naïve 日 requests"]
     vectors = encoder.texts([TextToEmbed(text, "") for text in texts])
     for text, vector in zip(texts, vectors, strict=True):
-        assert np.allclose(vector, plainly(folder, pieces.of(text, PLACES)), atol=1e-5)
+        assert np.allclose(vector, reference_vector(folder, pieces.of(text, PLACES)), atol=1e-5)
         assert np.allclose(vector, encoder.question(TextToEmbed(text, "")), atol=1e-6)
 
 
@@ -149,7 +149,7 @@ def test_models_have_different_identities_and_invalid_ones_are_rejected(folder: 
     assert SentenceEncoder.load(folder).identity != before
     for data in (b"", b"\xff" * 8, (5).to_bytes(8, "little") + b"{}", (2).to_bytes(8, "little") + b"{}"):
         (folder / "model.safetensors").write_bytes(data)
-        with pytest.raises(BadArgument, match="cannot be read"):
+        with pytest.raises(BadArgument, match="Cannot read the encoder"):
             SentenceEncoder.load(folder)
     with pytest.raises(BadArgument, match="cannot be read"):
         SentenceEncoder.load(folder / "nothing")

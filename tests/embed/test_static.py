@@ -48,9 +48,7 @@ def test_texts_in_a_batch_have_the_same_vectors_as_alone(tiny: StaticModel) -> N
     assert tiny.of_words(texts) == pytest.approx(np.concatenate([tiny.of_words([text]) for text in texts]))
 
 
-def test_word_overrides_replace_some_vectors(
-    tiny: StaticModel, tmp_path: Path
-) -> None:
+def test_word_overrides_replace_some_vectors(tiny: StaticModel, tmp_path: Path) -> None:
     np.save(tmp_path / "numbers.npy", np.array([1], np.int32))
     np.save(tmp_path / "rows.npy", np.array([[127, 0, 0]], np.int8))
     np.save(tmp_path / "scales.npy", np.array([2], np.float32))

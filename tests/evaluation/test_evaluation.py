@@ -16,7 +16,7 @@ from tests.calling import Desk
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.tool import Answer, JsonObject
 
 pytestmark = pytest.mark.evaluation
@@ -34,7 +34,7 @@ QUESTIONS = [
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[Desk]:
+def desk(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[Desk]:
     """A session in this repository, indexed for the search of code."""
     config = Config(tmp_path_factory.mktemp("home"), toolsets=("code",))
     with closing(App(config, workers=workers)) as app:
@@ -93,7 +93,7 @@ def test_context_is_what_stands_around_the_result(desk: Desk, query: str) -> Non
     assert not any(other["context_before"] or other["context_after"] for other in others)
     lines = (REPOSITORY / result["file_path"]).read_text("utf-8").split("\n")
     before, after = lines[: result["start_line"] - 1], lines[result["end_line"] :]
-    content = result["content"].removesuffix("\n… (cut)")
+    content = result["content"].removesuffix("\n… (truncated)")
     assert content.endswith("\n".join(lines[result["start_line"] - 1 : result["end_line"]]))
     assert content == result["content"] or after[0].startswith((" ", "\t")) or not after[0], "a definition that goes on"
     assert bool(result["context_before"]) == any(line.strip() for line in before)

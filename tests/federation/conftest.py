@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 
 class Parcels(NamedTuple):
@@ -28,7 +28,7 @@ class Parcels(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def parcels(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[Parcels]:
+def parcels(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[Parcels]:
     """The shipping service with all its documents, APIs and observations."""
     folder = tmp_path_factory.mktemp("federation")
     with closing(App(Config(folder / "home"), workers=workers)) as app:

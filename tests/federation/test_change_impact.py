@@ -19,7 +19,7 @@ from tests.repositories import git, make_repository, write_files
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 CODE = """class Basket:
     def add(self, item):
@@ -65,7 +65,7 @@ def test_diff_without_context_gives_changed_lines() -> None:
     assert read_diff(lines) == [ChangedFile("a.py", frozenset({3, 4, 12}))]
 
 
-def test_finds_innermost_definitions_on_changed_lines(tmp_path: Path, root: Path, workers: Workers) -> None:
+def test_finds_innermost_definitions_on_changed_lines(tmp_path: Path, root: Path, workers: ProcessPool) -> None:
     write_files(
         root, {"shop.py": CODE.replace("return 1", "return 2"), "new.py": "def fresh():\n    def inner(): ...\n"}
     )
@@ -101,7 +101,7 @@ def test_folder_without_git_is_an_error(tmp_path: Path) -> None:
         changed_files(write_files(tmp_path / "plain", {"a.py": "x = 1\n"}), "")
 
 
-def test_counts_omitted_definitions(tmp_path: Path, workers: Workers) -> None:
+def test_counts_omitted_definitions(tmp_path: Path, workers: ProcessPool) -> None:
     root = make_repository(tmp_path / "many", {"a.py": ""})
     write_files(root, {"b.py": "".join(f"def f{n}(): ...\n" for n in range(30))})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
@@ -110,7 +110,7 @@ def test_counts_omitted_definitions(tmp_path: Path, workers: Workers) -> None:
     assert "and 5 more definitions" in text
 
 
-def test_most_used_definitions_come_first_and_tests_last(tmp_path: Path, workers: Workers) -> None:
+def test_most_used_definitions_come_first_and_tests_last(tmp_path: Path, workers: ProcessPool) -> None:
     root = make_repository(tmp_path / "p", {"README.md": "# P\n"})
     users = "".join(f"def user_{n}():\n    return popular()\n\n\n" for n in range(3))
     write_files(

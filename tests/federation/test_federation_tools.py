@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from tests.federation.conftest import Parcels
 
 
@@ -47,7 +47,7 @@ def test_search_returns_text_and_data(parcels: Parcels) -> None:
 
 
 @pytest.fixture
-def remembering(tmp_path: Path, workers: Workers) -> Iterator[Desk]:
+def remembering(tmp_path: Path, workers: ProcessPool) -> Iterator[Desk]:
     """An application with an empty memory."""
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         yield Desk(app.tools(), tmp_path)
@@ -208,7 +208,7 @@ def test_weak_best_result_has_a_note(parcels: Parcels, question: str) -> None:
     assert "weak match" not in parcels.desk.call("search", query="where is the check digit computed").text
 
 
-def test_refuses_empty_query_and_disabled_scope(tmp_path: Path, workers: Workers) -> None:
+def test_refuses_empty_query_and_disabled_scope(tmp_path: Path, workers: ProcessPool) -> None:
     with closing(App(Config(tmp_path / "home", toolsets=("docs", "memory")), workers=workers)) as app:
         desk = Desk(app.tools(), tmp_path)
         with pytest.raises(BadArgument, match="The query is empty"):
@@ -218,7 +218,7 @@ def test_refuses_empty_query_and_disabled_scope(tmp_path: Path, workers: Workers
         assert "observations" in desk.call("search", query="anything").text
 
 
-def test_memory_scope_searches_observations(tmp_path: Path, workers: Workers) -> None:
+def test_memory_scope_searches_observations(tmp_path: Path, workers: ProcessPool) -> None:
     with closing(App(Config(tmp_path / "home", toolsets=("memory",)), workers=workers)) as app:
         desk = Desk(app.tools(), tmp_path)
         assert desk.call("search", query="x").text == "No observations found matching 'x'. Searched 0 observations."
@@ -257,7 +257,7 @@ def test_fetches_lines_without_a_definition(parcels: Parcels) -> None:
     assert data["metadata"]["end_line"] == 3
 
 
-def test_long_text_is_truncated_with_a_note(tmp_path: Path, workers: Workers) -> None:
+def test_long_text_is_truncated_with_a_note(tmp_path: Path, workers: ProcessPool) -> None:
     body = "\n".join(f"    value_{n} = {n}" for n in range(900))
     root = write_files(tmp_path / "long", {"long.py": f"def very_long():\n{body}\n"})
     with closing(App(Config(tmp_path / "home", token_budget=500), workers=workers)) as app:
@@ -266,7 +266,7 @@ def test_long_text_is_truncated_with_a_note(tmp_path: Path, workers: Workers) ->
         assert answer.truncated
         assert answer.structured is not None
         assert list(answer.structured)[:2] == ["truncated", "original_size_chars"]
-        assert answer.structured["text"].endswith("… (cut)")
+        assert answer.structured["text"].endswith("… (truncated)")
         assert len(answer.text) <= 2_000
         for number in range(30):
             desk.call(
@@ -279,7 +279,7 @@ def test_long_text_is_truncated_with_a_note(tmp_path: Path, workers: Workers) ->
         assert len(many.text) <= 2_000
 
 
-def test_missing_code_gives_a_specific_error(tmp_path: Path, workers: Workers) -> None:
+def test_missing_code_gives_a_specific_error(tmp_path: Path, workers: ProcessPool) -> None:
     write_files(tmp_path / "shop", {"src/cart.py": "class Cart:\n    def add_item(self):\n        return 1\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         desk = Desk(app.tools(), tmp_path / "shop")
@@ -295,7 +295,7 @@ def test_missing_code_gives_a_specific_error(tmp_path: Path, workers: Workers) -
             assert str(raised.value).startswith(message)
 
 
-def test_fetches_the_current_text_of_an_edited_definition(tmp_path: Path, workers: Workers) -> None:
+def test_fetches_the_current_text_of_an_edited_definition(tmp_path: Path, workers: ProcessPool) -> None:
     root = write_files(tmp_path / "p", {"a.py": "def first():\n    return 1\n\n\ndef second():\n    return 2\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         desk = Desk(app.tools(), root)
@@ -305,7 +305,7 @@ def test_fetches_the_current_text_of_an_edited_definition(tmp_path: Path, worker
         assert "changed" in desk.data("fetch", id="code:a.py#second")["text"]
 
 
-def test_code_of_another_project_names_the_project(tmp_path: Path, workers: Workers) -> None:
+def test_code_of_another_project_names_the_project(tmp_path: Path, workers: ProcessPool) -> None:
     here = write_files(tmp_path / "here", {"a.py": "def here(): ...\n"})
     there = write_files(tmp_path / "there", {"b.py": "def quokka():\n    return 7\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
@@ -362,7 +362,7 @@ def test_failed_provider_is_reported_and_raises_only_if_it_is_the_only_one(tmp_p
         Federation([Empty()], ("apis",)).fetch("x:1", asked)
 
 
-def test_answer_includes_index_notes(tmp_path: Path, workers: Workers) -> None:
+def test_answer_includes_index_notes(tmp_path: Path, workers: ProcessPool) -> None:
     root = write_files(tmp_path / "p", {"a.py": "def quokka(): ...\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         desk = Desk(app.tools(), root)

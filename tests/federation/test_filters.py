@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 
 def at(year: int, month: int, day: int, hour: int = 0, minute: int = 0) -> datetime:
@@ -47,7 +47,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def desk(root: Path, home: Path, workers: Workers) -> Iterator[Desk]:
+def desk(root: Path, home: Path, workers: ProcessPool) -> Iterator[Desk]:
     with closing(App(Config(home), workers=workers)) as app:
         app.domains.projects.at(root).index()
         app.domains.projects.at(root).catch_up()

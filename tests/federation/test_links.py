@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 FILES = {
     "src/shop.py": "def total_price(items):\n    return sum(items)\n\n\ndef run():\n    return total_price([1])\n",
@@ -36,7 +36,7 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, root: Path, workers: Workers) -> Iterator[Desk]:
+def desk(tmp_path: Path, root: Path, workers: ProcessPool) -> Iterator[Desk]:
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         add_documentation(app, root, "docs", "manual")
         yield Desk(app.tools(), root)
@@ -80,7 +80,7 @@ def test_get_context_lists_observations_and_marks_changed_code(desk: Desk, root:
     assert "on purpose (code changed since)" in desk.call("get_context", symbol="total_price").text
 
 
-def test_get_context_without_other_toolsets_has_graph_only(tmp_path: Path, root: Path, workers: Workers) -> None:
+def test_get_context_without_other_toolsets_has_graph_only(tmp_path: Path, root: Path, workers: ProcessPool) -> None:
     with closing(App(Config(tmp_path / "other", toolsets=("graph",)), workers=workers)) as app:
         alone = Desk(app.tools(), root)
         assert "quoted" not in alone.call("get_context", symbol="total_price").text
@@ -100,7 +100,7 @@ def test_package_symbol_shows_its_documented_signature(desk: Desk, root: Path, t
     assert "src/web.py: 5" in text
 
 
-def test_indexed_package_symbol_is_found_by_short_name(tmp_path: Path, root: Path, workers: Workers) -> None:
+def test_indexed_package_symbol_is_found_by_short_name(tmp_path: Path, root: Path, workers: ProcessPool) -> None:
     web_kit(root)
     with closing(App(Config(tmp_path / "other"), workers=workers)) as app:
         agent = Desk(app.tools(), root)
@@ -117,7 +117,7 @@ def test_undocumented_symbol_is_not_found(desk: Desk, root: Path, symbol: str) -
         desk.call("find_references", symbol=symbol)
 
 
-def test_damaged_library_does_not_break_graph_answers(tmp_path: Path, root: Path, workers: Workers) -> None:
+def test_damaged_library_does_not_break_graph_answers(tmp_path: Path, root: Path, workers: ProcessPool) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "memory.db").mkdir()  # not a readable database
     with closing(App(Config(tmp_path / "other"), workers=workers)) as app:

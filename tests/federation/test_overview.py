@@ -17,7 +17,7 @@ from tests.repositories import write_files
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 CORE = '''class Store:
     """Keeps things."""
@@ -33,7 +33,7 @@ def open_store(path: str) -> Store:
 '''
 
 
-def overview(workers: Workers, folder: Path, files: dict[str, str], token_budget: int = 5_000) -> str:
+def overview(workers: ProcessPool, folder: Path, files: dict[str, str], token_budget: int = 5_000) -> str:
     root = write_files(folder / "project", files)
     with closing(App(Config(folder / "home"), workers=workers)) as app:
         index = app.domains.projects.at(root)
@@ -41,7 +41,7 @@ def overview(workers: Workers, folder: Path, files: dict[str, str], token_budget
         return render_overview(index, index.store.graph, token_budget=token_budget)
 
 
-def test_most_used_file_comes_first_with_signatures(tmp_path: Path, workers: Workers) -> None:
+def test_most_used_file_comes_first_with_signatures(tmp_path: Path, workers: ProcessPool) -> None:
     users = {f"app/user_{n}.py": "from app.core import open_store\n\nopen_store('x').put('k', b'')\n" for n in range(4)}
     tests = {f"tests/test_{n}.py": "from app.user_0 import open_store\n" for n in range(9)}
     text = overview(workers, tmp_path, {"app/core.py": CORE, "app/lonely.py": "def alone(): ...\n", **users, **tests})
@@ -56,19 +56,19 @@ def test_most_used_file_comes_first_with_signatures(tmp_path: Path, workers: Wor
     assert "1 def alone()" in first
 
 
-def test_map_fits_its_budget_and_reports_omissions(tmp_path: Path, workers: Workers) -> None:
+def test_map_fits_its_budget_and_reports_omissions(tmp_path: Path, workers: ProcessPool) -> None:
     text = overview(workers, tmp_path, {f"m{n}.py": f"def function_{n}(): ...\n" for n in range(90)}, token_budget=300)
     assert text.startswith("showing ")
     assert "/90 files (" in text.splitlines()[0]
     assert estimate_tokens(text) <= 300
 
 
-def test_counts_files_beyond_the_central_ones(tmp_path: Path, workers: Workers) -> None:
+def test_counts_files_beyond_the_central_ones(tmp_path: Path, workers: ProcessPool) -> None:
     text = overview(workers, tmp_path, {f"m{n}.py": "x = 1\n" for n in range(70)})
     assert text.startswith("showing 60/70 files (find_symbol and search_code find the rest)\n")
 
 
-def test_project_without_code_has_a_map(tmp_path: Path, workers: Workers) -> None:
+def test_project_without_code_has_a_map(tmp_path: Path, workers: ProcessPool) -> None:
     assert "Languages: markdown 1" in overview(workers, tmp_path, {"README.md": "# Hello\n"})
 
 
@@ -81,7 +81,7 @@ def test_page_rank_follows_imports() -> None:
 
 
 @pytest.mark.parametrize("name", ["a" * 200])
-def test_truncates_long_signatures(tmp_path: Path, name: str, workers: Workers) -> None:
+def test_truncates_long_signatures(tmp_path: Path, name: str, workers: ProcessPool) -> None:
     text = overview(workers, tmp_path, {"long.py": f"def {name}(): ...\n"})
     assert "a" * 90 in text
     assert name not in text

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.tool import JsonObject
 
 API = """openapi: 3.0.0
@@ -71,7 +71,7 @@ class Place(NamedTuple):
 
 
 @pytest.fixture
-def place(tmp_path: Path, workers: Workers) -> Iterator[Place]:
+def place(tmp_path: Path, workers: ProcessPool) -> Iterator[Place]:
     folder = tmp_path / "code"
     make_repository(folder / "shop", SHOP)
     make_repository(folder / "till", TILL)

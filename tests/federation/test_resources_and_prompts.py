@@ -19,7 +19,7 @@ from tests.repositories import git, make_repository, write_files
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.tool import Prompt
     from tests.federation.conftest import Parcels
 
@@ -81,7 +81,7 @@ def test_unknown_resource_address_is_not_found(parcels: Parcels, uri: str) -> No
         read(parcels.app, parcels.desk, uri)
 
 
-def test_offers_only_what_the_toolsets_support(tmp_path: Path, workers: Workers) -> None:
+def test_offers_only_what_the_toolsets_support(tmp_path: Path, workers: ProcessPool) -> None:
     offered = {}
     for toolset in ("docs", "apis", "code", "graph", "memory"):
         with closing(App(Config(tmp_path / toolset, toolsets=(toolset,)), workers=workers)) as app:
@@ -106,7 +106,7 @@ def test_onboarding_prompt_has_map_observations_and_sources(parcels: Parcels) ->
     assert estimate_tokens(text) <= 5_000
 
 
-def test_onboarding_prompt_with_graph_only_has_the_map(tmp_path: Path, workers: Workers) -> None:
+def test_onboarding_prompt_with_graph_only_has_the_map(tmp_path: Path, workers: ProcessPool) -> None:
     root = write_files(tmp_path / "p", {"a.py": "def f(): ...\n"})
     with closing(App(Config(tmp_path / "home", toolsets=("graph",)), workers=workers)) as app:
         text = written(prompt_named(app, "onboard"), Desk(app.tools(), root))
@@ -114,7 +114,7 @@ def test_onboarding_prompt_with_graph_only_has_the_map(tmp_path: Path, workers: 
     assert "Memory" not in text
 
 
-def test_code_toolset_does_not_load_the_graph(tmp_path: Path, workers: Workers) -> None:
+def test_code_toolset_does_not_load_the_graph(tmp_path: Path, workers: ProcessPool) -> None:
     root = write_files(tmp_path / "p", {"a.py": "def keep(): ...\n\n\nkeep()\n"})
     with closing(App(Config(tmp_path / "home", toolsets=("code",)), workers=workers)) as app:
         assert "a.py" in Desk(app.tools(), root).call("search_code", query="keep").text
@@ -140,7 +140,9 @@ def test_answer_prompt_quotes_passages(parcels: Parcels) -> None:
 GUIDE = "# Guide\n\n`total_price` adds up a basket, with taxes.\n"
 
 
-def test_review_prompt_lists_dependants_tests_documentation_and_observations(tmp_path: Path, workers: Workers) -> None:
+def test_review_prompt_lists_dependants_tests_documentation_and_observations(
+    tmp_path: Path, workers: ProcessPool
+) -> None:
     code = "def total_price(items):\n    return sum(items)\n"
     root = make_repository(
         tmp_path / "shop",
@@ -172,7 +174,7 @@ def test_review_prompt_lists_dependants_tests_documentation_and_observations(tmp
         assert "total_price shop.py:1" in written(prompt, desk, base="HEAD~1")
 
 
-def test_long_prompt_reports_omitted_sections(tmp_path: Path, workers: Workers) -> None:
+def test_long_prompt_reports_omitted_sections(tmp_path: Path, workers: ProcessPool) -> None:
     root = write_files(tmp_path / "p", {f"m{n}.py": f"def function_{n}(): ...\n" for n in range(60)})
     with closing(App(Config(tmp_path / "home", token_budget=400), workers=workers)) as app:
         desk = Desk(app.tools(), root)
@@ -185,7 +187,7 @@ def test_long_prompt_reports_omitted_sections(tmp_path: Path, workers: Workers) 
     assert estimate_tokens(text) <= 400
 
 
-def test_excerpts_are_folded_only_if_they_can_be_fetched(tmp_path: Path, workers: Workers) -> None:
+def test_excerpts_are_folded_only_if_they_can_be_fetched(tmp_path: Path, workers: ProcessPool) -> None:
     def repeats(**settings: Any) -> bool:
         with closing(App(Config(tmp_path / "home", **settings), workers=workers)) as app:
             return app.repeats_excerpts

@@ -19,9 +19,9 @@ from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.python_package import find_definition
 from deltos.domains.docs.search import DocsRequest
 from deltos.errors import DeltosError, NotFound, ReadingStopped, SourceError
-from deltos.guarded import GuardedParser
-from deltos.isolated.process import Workers
+from deltos.isolated.process_pool import ProcessPool
 from deltos.isolated.wire import TaskLimits
+from deltos.isolated_parser import IsolatedParser
 from deltos.open_stores import open_library
 from tests.repositories import write_files
 
@@ -52,7 +52,7 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def app(tmp_path: Path, workers: Workers) -> Iterator[App]:
+def app(tmp_path: Path, workers: ProcessPool) -> Iterator[App]:
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         yield app
 
@@ -245,7 +245,7 @@ def test_a_project_file_that_is_a_pipe_or_a_link_is_refused_in_words(root: Path,
     (root / name).unlink()
     (root / name).symlink_to(root.parent.parent / "outside" / "requirements.txt")
     shown = add(app, root, "deps:")
-    assert "a link, which is not followed" in shown
+    assert "links are not followed" in shown
     assert SECRET not in shown
 
 
@@ -255,9 +255,9 @@ def test_requirements_that_never_end_are_stopped_or_counted(root: Path, tmp_path
         direct_dependencies(root, Here())
     many = "".join(f"a{number} = 1\n" for number in range(200_000))
     write_files(root, {"pyproject.toml": many})
-    with closing(open_library(tmp_path / "stopped")) as library, closing(Workers()) as workers:
+    with closing(open_library(tmp_path / "stopped")) as library, closing(ProcessPool()) as workers:
         limits = TaskLimits(cpu_seconds=0.2, wall_seconds=20.0, memory_bytes=1 << 30)
-        parser = GuardedParser(workers, library.unreadable_content, limits=lambda _: limits)
+        parser = IsolatedParser(workers, library.unreadable_content, limits=lambda _: limits)
         with pytest.raises(ReadingStopped, match="CPU"):
             direct_dependencies(root, parser)
     (root / "pyproject.toml").unlink()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 CODE = {
     "app/shop.py": "def total(items):\n    return sum(items)\n",
@@ -127,7 +127,7 @@ def test_a_pipe_anywhere_in_a_git_folder_stops_nothing(tmp_path: Path, name: str
     assert identify(root).root == root
 
 
-def test_what_an_ignore_file_would_have_said_is_missed_aloud(tmp_path: Path, workers: Workers) -> None:
+def test_what_an_ignore_file_would_have_said_is_missed_aloud(tmp_path: Path, workers: ProcessPool) -> None:
     root = make_repository(tmp_path / "root", CODE)
     os.mkfifo(root / ".gitignore")
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
@@ -156,7 +156,7 @@ def test_a_folder_that_takes_too_long_to_list_is_told(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def replaced(tmp_path: Path, workers: Workers) -> Iterator[tuple[Desk, Path]]:
+def replaced(tmp_path: Path, workers: ProcessPool) -> Iterator[tuple[Desk, Path]]:
     """A project that was indexed before its tracked folder was replaced by a link to a folder outside."""
     root = make_repository(tmp_path / "root", CODE)
     write_files(tmp_path / "outside", OUTSIDE)
@@ -200,7 +200,7 @@ def test_a_tracked_folder_that_has_become_a_link_shows_nothing_from_outside(
     assert SECRET not in str(walk(root))
 
 
-def test_a_documentation_folder_leaves_links_out_and_counts_them(tmp_path: Path, workers: Workers) -> None:
+def test_a_documentation_folder_leaves_links_out_and_counts_them(tmp_path: Path, workers: ProcessPool) -> None:
     root = write_files(tmp_path / "root", {"docs/a.md": "# A\n\nalpha\n"})
     write_files(tmp_path / "outside", OUTSIDE)
     (root / "docs" / "link.md").symlink_to(tmp_path / "outside" / "doc.md")
@@ -279,7 +279,7 @@ def test_memories_are_tied_to_regular_files_of_the_project_alone(tmp_path: Path)
     ]
 
 
-def test_a_root_that_the_user_names_may_be_a_link(tmp_path: Path, workers: Workers) -> None:
+def test_a_root_that_the_user_names_may_be_a_link(tmp_path: Path, workers: ProcessPool) -> None:
     make_repository(tmp_path / "real", CODE)
     (tmp_path / "link").symlink_to("real")
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:

@@ -20,7 +20,7 @@ BASE = Path(sys.base_prefix, "python.exe") if sys.platform == "win32" else Path(
 PROBE = """
 import json
 from deltos.isolated.launch import find_module_command
-from deltos.isolated.process import Workers
+from deltos.isolated.process_pool import Workers
 from deltos.isolated.wire import TaskLimits
 from deltos.languages.table import detect
 workers = Workers()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from deltos.errors import Cancelled, ParserCrashed, TookTooLong, TookTooMuchMemory
-from deltos.isolated.process import LONG_ITEMS, MOST_AT_ONCE, Workers
+from deltos.isolated.process_pool import LONG_ITEMS, MAX_CONCURRENT_TASKS, ProcessPool
 from deltos.isolated.wire import TaskLimits
 from tests.isolated import tasks
 
@@ -29,12 +29,12 @@ PLENTY = TaskLimits()
 
 
 @pytest.fixture
-def workers() -> Iterator[Workers]:
-    with closing(Workers(importable_from=(REPOSITORY,))) as workers:
+def workers() -> Iterator[ProcessPool]:
+    with closing(ProcessPool(importable_from=(REPOSITORY,))) as workers:
         yield workers
 
 
-def pid_of(workers: Workers) -> int:
+def pid_of(workers: ProcessPool) -> int:
     """The child that the next task would get."""
     return workers.run(tasks.surroundings, None, limits=PLENTY)[3]
 
@@ -57,20 +57,20 @@ def in_thread(work: Callable[[], Any]) -> threading.Thread:
     return thread
 
 
-def test_a_function_runs_in_a_child_that_is_kept_for_the_next_one(workers: Workers) -> None:
+def test_a_function_runs_in_a_child_that_is_kept_for_the_next_one(workers: ProcessPool) -> None:
     assert workers.run(tasks.double, 21, limits=PLENTY) == 42
     first = pid_of(workers)
     assert first != os.getpid()
     assert pid_of(workers) == first
 
 
-def test_what_a_function_prints_does_not_disturb_its_reply(workers: Workers) -> None:
+def test_what_a_function_prints_does_not_disturb_its_reply(workers: ProcessPool) -> None:
     assert workers.run(tasks.double_loudly, 21, limits=PLENTY) == 42
     assert workers.run(tasks.double, 4, limits=PLENTY) == 8
 
 
 def test_a_child_has_nothing_of_the_working_directory_and_no_variables_that_steer_python(
-    workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workers: ProcessPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packages = tmp_path / "site-packages"  # looks like an installation, and is the working directory
     packages.mkdir()
@@ -87,34 +87,34 @@ def test_a_child_has_nothing_of_the_working_directory_and_no_variables_that_stee
     assert not [name for name in variables if name.startswith("PYTHON")]
 
 
-def test_our_own_folder_comes_after_the_standard_library(workers: Workers) -> None:
+def test_our_own_folder_comes_after_the_standard_library(workers: ProcessPool) -> None:
     path, *_ = workers.run(tasks.surroundings, None, limits=PLENTY)
     assert path.index(REPOSITORY) > path.index(str(Path(os.__file__).parent))
 
 
 @pytest.mark.parametrize("task", [tasks.loop, tasks.loop_in_c])
-def test_what_takes_too_much_cpu_time_is_ended(workers: Workers, task: Callable[[object], None]) -> None:
+def test_what_takes_too_much_cpu_time_is_ended(workers: ProcessPool, task: Callable[[object], None]) -> None:
     with pytest.raises(TookTooLong, match=r"more than 0\.5 s of CPU time"):
         workers.run(task, None, limits=BRIEF)
     assert workers.run(tasks.double, 1, limits=PLENTY) == 2
 
 
 @pytest.mark.parametrize("task", [tasks.loop_in_c, tasks.sleep])
-def test_what_takes_too_long_by_the_clock_is_ended(workers: Workers, task: Callable[[object], None]) -> None:
+def test_what_takes_too_long_by_the_clock_is_ended(workers: ProcessPool, task: Callable[[object], None]) -> None:
     with pytest.raises(TookTooLong, match=r"more than 0\.5 s$"):
         workers.run(task, None, limits=BRIEF_BY_THE_CLOCK)
     assert workers.run(tasks.double, 1, limits=PLENTY) == 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits address space")
-def test_what_takes_too_much_memory_is_ended(workers: Workers) -> None:
+def test_what_takes_too_much_memory_is_ended(workers: ProcessPool) -> None:
     with pytest.raises(TookTooMuchMemory, match="more than 512 MB"):
         workers.run(tasks.devour, None, limits=TaskLimits(memory_bytes=512 << 20))
     assert workers.run(tasks.double, 1, limits=PLENTY) == 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits address space")
-def test_what_an_earlier_task_reserved_without_using_it_does_not_count(workers: Workers) -> None:
+def test_what_an_earlier_task_reserved_without_using_it_does_not_count(workers: ProcessPool) -> None:
     workers.run(tasks.reserve, None, limits=PLENTY)
     before = pid_of(workers)
     limits = TaskLimits(memory_bytes=512 << 20)
@@ -124,19 +124,19 @@ def test_what_an_earlier_task_reserved_without_using_it_does_not_count(workers: 
         workers.run(tasks.take, 520 << 20, limits=limits)
 
 
-def test_a_result_that_is_too_large_is_refused_before_it_is_sent(workers: Workers) -> None:
+def test_a_result_that_is_too_large_is_refused_before_it_is_sent(workers: ProcessPool) -> None:
     with pytest.raises(TookTooMuchMemory, match="takes more than 64 MB"):
         workers.run(tasks.inflate, None, limits=PLENTY)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_a_death_is_named(workers: Workers) -> None:
+def test_a_death_is_named(workers: ProcessPool) -> None:
     with pytest.raises(ParserCrashed, match="SIGKILL"):
         workers.run(tasks.die, None, limits=PLENTY)
     assert workers.run(tasks.double, 1, limits=PLENTY) == 2
 
 
-def test_an_ordinary_error_arrives_as_it_was_raised_and_the_child_is_kept(workers: Workers) -> None:
+def test_an_ordinary_error_arrives_as_it_was_raised_and_the_child_is_kept(workers: ProcessPool) -> None:
     before = pid_of(workers)
     with pytest.raises(KeyError, match="missing") as caught:
         workers.run(tasks.fail, "missing", limits=PLENTY)
@@ -144,17 +144,17 @@ def test_an_ordinary_error_arrives_as_it_was_raised_and_the_child_is_kept(worker
     assert pid_of(workers) == before
 
 
-def test_an_error_that_cannot_be_sent_is_told_in_words(workers: Workers) -> None:
+def test_an_error_that_cannot_be_sent_is_told_in_words(workers: ProcessPool) -> None:
     with pytest.raises(ParserCrashed, match="Unsendable: this and this"):
         workers.run(tasks.fail_unsendably, "this", limits=PLENTY)
 
 
 def test_a_function_that_the_child_cannot_import_is_an_error_not_a_bad_item() -> None:
-    with closing(Workers()) as workers, pytest.raises(ModuleNotFoundError):
+    with closing(ProcessPool()) as workers, pytest.raises(ModuleNotFoundError):
         list(workers.run_batches(tasks.one_of_many, (0,), [[1, 2], [3]], lambda _: PLENTY))
 
 
-def test_of_many_items_those_that_end_their_child_are_named_and_the_others_are_answered(workers: Workers) -> None:
+def test_of_many_items_those_that_end_their_child_are_named_and_the_others_are_answered(workers: ProcessPool) -> None:
     batches = [list(range(start, start + 6)) for start in range(0, 24, 6)]
     limits = TaskLimits(cpu_seconds=1.0, memory_bytes=512 << 20)
     replies = dict(
@@ -166,14 +166,14 @@ def test_of_many_items_those_that_end_their_child_are_named_and_the_others_are_a
     assert all(reply.value == 100 + number for number, reply in replies.items() if number not in failed)
 
 
-def test_an_item_over_which_a_used_child_died_is_tried_again_in_a_fresh_one(workers: Workers) -> None:
+def test_an_item_over_which_a_used_child_died_is_tried_again_in_a_fresh_one(workers: ProcessPool) -> None:
     batches = [["one", "two", "three"]]
     ((first, second, third),) = workers.run_batches(tasks.die_after_others, (), batches, lambda _: PLENTY)
     assert [reply[1].error for reply in (first, second, third)] == [None, None, None]
     assert len({first[1].value, second[1].value, third[1].value}) == 3
 
 
-def test_others_are_answered_while_a_child_loops(workers: Workers) -> None:
+def test_others_are_answered_while_a_child_loops(workers: ProcessPool) -> None:
     caught: list[Exception] = []
 
     def hang() -> None:
@@ -182,7 +182,7 @@ def test_others_are_answered_while_a_child_loops(workers: Workers) -> None:
         except Cancelled as exc:
             caught.append(exc)
 
-    threads = [in_thread(hang) for _ in range(MOST_AT_ONCE - 1)]
+    threads = [in_thread(hang) for _ in range(MAX_CONCURRENT_TASKS - 1)]
     assert [workers.run(tasks.double, number, limits=PLENTY) for number in range(20)] == list(range(0, 40, 2))
     workers.close()
     for thread in threads:
@@ -190,25 +190,25 @@ def test_others_are_answered_while_a_child_loops(workers: Workers) -> None:
     assert len(caught) == len(threads)
 
 
-def test_more_tasks_than_places_wait_for_their_turn(workers: Workers) -> None:
+def test_more_tasks_than_places_wait_for_their_turn(workers: ProcessPool) -> None:
     results: list[int] = []
     threads = [
         in_thread(lambda number=number: results.append(workers.run(tasks.double, number, limits=PLENTY)))  # type: ignore[misc]
-        for number in range(3 * MOST_AT_ONCE)
+        for number in range(3 * MAX_CONCURRENT_TASKS)
     ]
     for thread in threads:
         thread.join(60)
-    assert sorted(results) == list(range(0, 6 * MOST_AT_ONCE, 2))
+    assert sorted(results) == list(range(0, 6 * MAX_CONCURRENT_TASKS, 2))
 
 
 def test_an_idle_child_ends_after_a_while_and_another_one_is_started_when_needed() -> None:
-    with closing(Workers(importable_from=(REPOSITORY,), last_idle_seconds=0.0)) as workers:
+    with closing(ProcessPool(importable_from=(REPOSITORY,), last_idle_seconds=0.0)) as workers:
         await_end(pid_of(workers))
         assert workers.run(tasks.double, 1, limits=PLENTY) == 2
 
 
 def test_of_several_idle_children_one_stays() -> None:
-    with closing(Workers(importable_from=(REPOSITORY,), idle_seconds=0.0)) as workers:
+    with closing(ProcessPool(importable_from=(REPOSITORY,), idle_seconds=0.0)) as workers:
         pids = {
             reply.value[3]
             for batch in workers.run_batches(tasks.surroundings, (), [[1], [2]], lambda _: PLENTY)
@@ -221,7 +221,7 @@ def test_of_several_idle_children_one_stays() -> None:
 
 
 def test_a_child_that_did_long_work_ends_with_it_and_none_idles_meanwhile() -> None:
-    with closing(Workers(importable_from=(REPOSITORY,))) as workers:
+    with closing(ProcessPool(importable_from=(REPOSITORY,))) as workers:
         idle = pid_of(workers)
         replies = workers.stream(tasks.surroundings, (), range(LONG_ITEMS + 1), lambda _: PLENTY)
         busy = next(replies).value[3]
@@ -230,7 +230,7 @@ def test_a_child_that_did_long_work_ends_with_it_and_none_idles_meanwhile() -> N
         await_end(busy)
 
 
-def test_closing_ends_all_children_and_refuses_further_work(workers: Workers) -> None:
+def test_closing_ends_all_children_and_refuses_further_work(workers: ProcessPool) -> None:
     idle = pid_of(workers)
     workers.close()
     await_end(idle)
@@ -238,7 +238,7 @@ def test_closing_ends_all_children_and_refuses_further_work(workers: Workers) ->
         workers.run(tasks.double, 1, limits=PLENTY)
 
 
-def test_leaving_bulk_work_ends_the_children_that_are_at_it(workers: Workers) -> None:
+def test_leaving_bulk_work_ends_the_children_that_are_at_it(workers: ProcessPool) -> None:
     limits = TaskLimits(cpu_seconds=3600, wall_seconds=3600)
     replies = workers.run_batches(tasks.one_of_many, (0,), [[1], [13], [2]], lambda _: limits)
     next(replies)
@@ -251,7 +251,7 @@ def test_leaving_bulk_work_ends_the_children_that_are_at_it(workers: Workers) ->
 def test_a_child_ends_with_its_parent_whatever_it_does(task: str) -> None:
     code = f"""
 import os, sys, threading
-from deltos.isolated.process import Workers
+from deltos.isolated.process_pool import Workers
 from deltos.isolated.wire import TaskLimits
 from tests.isolated import tasks
 workers = Workers(importable_from=({REPOSITORY!r},))
@@ -268,7 +268,7 @@ workers.run(tasks.{task}, None, limits=TaskLimits(cpu_seconds=3600, wall_seconds
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_signals_that_are_meant_for_the_parent_leave_a_child_alone(workers: Workers) -> None:
+def test_signals_that_are_meant_for_the_parent_leave_a_child_alone(workers: ProcessPool) -> None:
     child = pid_of(workers)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         os.kill(child, number)

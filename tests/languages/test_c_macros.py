@@ -1,4 +1,4 @@
-"""Macros are hidden from the grammar, and nothing moves."""
+"""C macros are hidden from the grammar without moving any other byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the outline finds in each language, and what it survives."""
+"""The outline of each language, and its behaviour on unusual and broken input."""
 
 from __future__ import annotations
 

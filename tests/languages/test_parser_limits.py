@@ -1,5 +1,4 @@
-"""Texts that a grammar's own code cannot hold are refused; a tree that takes far too much memory or time ends its
-child alone."""
+"""Text that would crash a grammar is rejected; excessive memory or time ends only the child process that parses."""
 
 from __future__ import annotations
 
@@ -19,10 +18,10 @@ from deltos.languages.table import language
 if TYPE_CHECKING:
     from tests.attacks import Attacked
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
-PLENTY = TaskLimits(cpu_seconds=60.0, wall_seconds=600.0, memory_bytes=8 << 30)
-STAIRS = b"".join(b" " * level + b"a:\n" for level in range(300))
+GENEROUS_LIMITS = TaskLimits(cpu_seconds=60.0, wall_seconds=600.0, memory_bytes=8 << 30)
+NESTED_YAML = b"".join(b" " * level + b"a:\n" for level in range(300))
 TOO_DEEP_YAML = {
     "sequences in one line": b"- " * 300,
     "keys in one line": b"? " * 300,
@@ -30,16 +29,16 @@ TOO_DEEP_YAML = {
     "both in turns": b"- ? " * 150,
     "behind the end of a document": b"... " + b"- " * 300,
     "behind a scalar's head": b"| " + b"- " * 300,
-    "mappings, each a column deeper": STAIRS,
+    "mappings, each a column deeper": NESTED_YAML,
     "a mapping and a sequence in each column": b"".join(b" " * n + b"a:\n" + b" " * n + b"- \n" for n in range(140)),
-    "lines that end with a carriage return": STAIRS.replace(b"\n", b"\r"),
+    "lines that end with a carriage return": NESTED_YAML.replace(b"\n", b"\r"),
 }
 
 
 @pytest.mark.parametrize("source", TOO_DEEP_YAML.values(), ids=TOO_DEEP_YAML)
-def test_yaml_with_too_many_block_columns_is_rejected(workers: Workers, source: bytes) -> None:
+def test_yaml_with_too_many_block_columns_is_rejected(workers: ProcessPool, source: bytes) -> None:
     with pytest.raises(SourceError, match="nested deeper than the YAML parser supports"):
-        workers.run(parsed_to, "yaml", source, limits=PLENTY)
+        workers.run(parsed_to, "yaml", source, limits=GENEROUS_LIMITS)
 
 
 @pytest.mark.parametrize(
@@ -52,8 +51,8 @@ def test_yaml_with_too_many_block_columns_is_rejected(workers: Workers, source: 
     ],
     ids=["a hundred sequences", "a hundred mappings", "prose with dashes", "an indented text"],
 )
-def test_ordinary_yaml_is_parsed(workers: Workers, source: bytes) -> None:
-    assert workers.run(parsed_to, "yaml", source, limits=PLENTY) >= len(source.rstrip())
+def test_ordinary_yaml_is_parsed(workers: ProcessPool, source: bytes) -> None:
+    assert workers.run(parsed_to, "yaml", source, limits=GENEROUS_LIMITS) >= len(source.rstrip())
 
 
 def test_accepted_yaml_never_crashes_the_parser(attacked: Attacked) -> None:
@@ -85,21 +84,21 @@ def test_accepted_yaml_never_crashes_the_parser(attacked: Attacked) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits memory")
-def test_an_ambiguous_line_uses_little_memory_and_ends_only_its_child_process(workers: Workers) -> None:
-    ambiguous = b"with " + b"*/" * 1_500  # a tree of it takes more than a gigabyte
+def test_an_ambiguous_line_uses_little_memory_and_ends_only_its_child_process(workers: ProcessPool) -> None:
+    ambiguous = b"with " + b"*/" * 1_500  # its tree takes more than a gigabyte
     with pytest.raises(ParserCrashed, match=r"the parser crashed \(SIG\w+\), probably at its limit of memory"):
-        workers.run(parsed_to, "python", ambiguous, limits=PLENTY)
-    assert workers.run(parsed_to, "python", b"a = 1\n", limits=PLENTY) == 6
+        workers.run(parsed_to, "python", ambiguous, limits=GENEROUS_LIMITS)
+    assert workers.run(parsed_to, "python", b"a = 1\n", limits=GENEROUS_LIMITS) == 6
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such timer")
-def test_an_endless_parser_is_ended_with_its_child_process(workers: Workers) -> None:
-    endless = b"class val MA\n/*0*\n */\n@Serializab"  # the parser recovers for ever, and reads nothing
-    with pytest.raises(TookTooLong, match="parsing it took more CPU time than a file of this size may"):
-        workers.run(parsed_to, "kotlin", endless, limits=PLENTY)
-    assert workers.run(parsed_to, "kotlin", b"val a = 1\n", limits=PLENTY) == 10
+def test_an_endless_parser_is_ended_with_its_child_process(workers: ProcessPool) -> None:
+    endless = b"class val MA\n/*0*\n */\n@Serializab"  # the parser's error recovery never ends and consumes no input
+    with pytest.raises(TookTooLong, match="parsing exceeded the CPU time limit"):
+        workers.run(parsed_to, "kotlin", endless, limits=GENEROUS_LIMITS)
+    assert workers.run(parsed_to, "kotlin", b"val a = 1\n", limits=GENEROUS_LIMITS) == 10
 
 
-def test_an_ordinary_large_file_is_far_below_the_memory_limit(workers: Workers) -> None:
+def test_an_ordinary_large_file_is_far_below_the_memory_limit(workers: ProcessPool) -> None:
     source = b"def f(a, b):\n    return [(a, b), {a: b}, f(a)[0].c]\n\n\n" * 5_000
-    assert workers.run(parsed_to, "python", source, limits=PLENTY) == len(source)
+    assert workers.run(parsed_to, "python", source, limits=GENEROUS_LIMITS) == len(source)

@@ -1,4 +1,4 @@
-"""Items inside the braces of Rust's macros are items, and nothing moves."""
+"""Items inside the braces of Rust macros are definitions, and no byte moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a file's language is told."""
+"""Detection of the language of a file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from deltos.languages.table import LANGUAGES, detect, language
 
 
-def detected(path: str, head: bytes = b"") -> str | None:
+def detect_name(path: str, head: bytes = b"") -> str | None:
     found = detect(path, head)
     return found.name if found else None
 
@@ -31,12 +31,12 @@ def detected(path: str, head: bytes = b"") -> str | None:
     ],
 )
 def test_the_language_is_detected_by_file_name(path: str, name: str) -> None:
-    assert detected(path) == name
+    assert detect_name(path) == name
 
 
 @pytest.mark.parametrize("path", ["data.xyz", "LICENSE2", ".py", "folder.py/file", ""])
 def test_an_unknown_name_has_no_language(path: str) -> None:
-    assert detected(path) is None
+    assert detect_name(path) is None
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_an_unknown_name_has_no_language(path: str) -> None:
     ],
 )
 def test_without_an_extension_the_shebang_determines_the_language(head: bytes, name: str | None) -> None:
-    assert detected("bin/tool", head) == name
+    assert detect_name("bin/tool", head) == name
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_without_an_extension_the_shebang_determines_the_language(head: bytes, n
     ],
 )
 def test_a_shared_extension_is_resolved_by_the_first_bytes(path: str, head: bytes, name: str) -> None:
-    assert detected(path, head) == name
+    assert detect_name(path, head) == name
 
 
 def test_names_extensions_and_file_names_are_unique() -> None:

@@ -1,4 +1,4 @@
-"""AsciiDoc parser: attributes, tables, anchors, headings of one and of two lines."""
+"""AsciiDoc parser: attributes, tables, anchors, one-line and two-line headings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages built to keep a parser busy are parsed in linear time."""
+"""Pages built to slow a parser down are parsed in linear time."""
 
 from __future__ import annotations
 

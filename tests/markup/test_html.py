@@ -252,15 +252,15 @@ def test_unclosed_drawings_are_parsed_in_linear_time(part: str) -> None:
 
 
 def test_a_manual_in_one_preformatted_block_is_split_at_its_anchors() -> None:
-    told = "  It tells how long a session may last\n  before it is closed by the server.\n"
+    message = "  It tells how long a session may last\n  before it is closed by the server.\n"
     document = parse(
-        f'<h1>Manual</h1><pre>Two settings.\n\n1. <a name="1-timeout">timeout</a>\n{told}\n'
-        f'<b id="2-retries">2. retries</b>\n{told}see <i id="id7">more</i>\n</pre>'
+        f'<h1>Manual</h1><pre>Two settings.\n\n1. <a name="1-timeout">timeout</a>\n{message}\n'
+        f'<b id="2-retries">2. retries</b>\n{message}see <i id="id7">more</i>\n</pre>'
     )
     assert [(block.text, block.anchors) for block in document.sections[-1].blocks] == [
         ("```\nTwo settings.\n```", ()),
-        (f"```\n1. timeout\n{told}```", ("1-timeout",)),
-        (f"```\n2. retries\n{told}see more\n```", ("2-retries", "id7")),
+        (f"```\n1. timeout\n{message}```", ("1-timeout",)),
+        (f"```\n2. retries\n{message}see more\n```", ("2-retries", "id7")),
     ]
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.federation.model import Hit
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from tests.relevance.parcels import Golden
 
 
@@ -26,7 +26,7 @@ class Asked(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[list[Asked]]:
+def asked(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[list[Asked]]:
     """All questions with what was found."""
     folder: Path = tmp_path_factory.mktemp("federated")
     with closing(App(Config(folder / "home"), workers=workers)) as app:

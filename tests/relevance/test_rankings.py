@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deltos.domains.code.search import CodeSearch
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 HERE = Path(__file__).parent
 GOLDENS = HERE / "rankings.txt"
@@ -36,7 +36,7 @@ def unpack(archive: Path, root: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def search(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[CodeSearch]:
+def search(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[CodeSearch]:
     """Search over the bookshop."""
     folder = tmp_path_factory.mktemp("relevance")
     with closing(App(Config(folder / "home"), workers=workers)) as app:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from deltos.app import App
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.index import GraphIndexer
-from deltos.isolated.process import Workers
+from deltos.isolated.process_pool import ProcessPool
 from deltos.server import startup
 from deltos.store.sqlite.projects import SqliteProjects
 from deltos.tool import Toolbox
@@ -41,7 +41,7 @@ class EndlessGraph(GraphIndexer):
 def open_toolbox(config: Config) -> Toolbox:
     """Return the application's tools over projects with the endless graph indexer."""
     app = App(config)
-    app.domains.workers = Workers(importable_from=(REPOSITORY,))
+    app.domains.workers = ProcessPool(importable_from=(REPOSITORY,))
     app.domains.projects = Projects(
         SqliteProjects(config.home), (CodeIndexer(), EndlessGraph()), workers=app.domains.workers
     )

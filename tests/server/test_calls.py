@@ -28,7 +28,7 @@ def test_a_tool_name_is_accepted_in_every_spelling(client: RawClient, name: str)
 
 @pytest.mark.parametrize(("given", "expected"), [(-4, ""), (1_000_000_000, "aaa")])
 def test_a_number_out_of_range_is_clamped_with_a_note(client: RawClient, given: int, expected: str) -> None:
-    note = f"Note: times={given} is out of range: {len(expected)} was taken."
+    note = f"Note: times={given} is out of range; {len(expected)} is used."
     assert client.text("echo", text="a", times=given) == f"{expected}\n{note}"
 
 
@@ -158,5 +158,5 @@ def test_cancelled_calls_that_never_end_are_limited(start_client: StartClient) -
         client.send("notifications/cancelled", {"requestId": given_up})
     refused = client.call("never_end")
     assert refused["isError"]
-    assert "gave up" in refused["content"][0]["text"]
+    assert "cancelled calls are still stopping" in refused["content"][0]["text"]
     assert client.request("ping")["result"] == {}

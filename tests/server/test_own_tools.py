@@ -16,7 +16,8 @@ from deltos.server import describe
 from deltos.server.instructions import instructions
 from deltos.server.manifest import MANIFEST_PATH, Manifest
 from deltos.server.toolbox import open_toolbox
-from deltos.store.sqlite.database import SqliteDatabase, SqliteMigration
+from deltos.store.migration import Migration
+from deltos.store.sqlite.database import SqliteDatabase
 from deltos.store.sqlite.migrations import LIBRARY
 from deltos.tool import compact_json
 from tests.calling import Desk
@@ -40,7 +41,7 @@ def test_the_list_of_tools_is_small(lean: bool, tokens: int) -> None:
 
 
 def test_the_readme_states_the_size_of_the_list_of_tools() -> None:
-    """Run `python -m benchmarks.listing` if this fails, also for benchmarks/RESULTS.md."""
+    """Run `python -m benchmarks.tool_list_tokens` if this fails, also for benchmarks/RESULTS.md."""
     full, lean = (
         estimate_tokens(compact_json(Manifest.load(TOOLSETS, lean=is_lean).tools_result())) for is_lean in (False, True)
     )
@@ -167,7 +168,7 @@ def test_a_library_that_cannot_be_opened_leaves_the_other_tools_working(tmp_path
     project = tmp_path / "project"
     project.mkdir()
     (project / "kettle.py").write_text("def boil_water():\n    return 100\n")
-    SqliteDatabase(tmp_path / "home" / "library.db", (*LIBRARY, SqliteMigration("of-a-later-version", ""))).close()
+    SqliteDatabase(tmp_path / "home" / "library.db", (*LIBRARY, Migration("of-a-later-version", ""))).close()
     toolbox = open_toolbox(Config(tmp_path / "home"))
     try:
         desk = Desk(toolbox.tools, project)

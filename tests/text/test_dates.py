@@ -1,4 +1,4 @@
-"""Dates as people say them."""
+"""Dates in natural language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of code, apart from words of a sentence."""
+"""Identifiers are distinguished from the words of a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rare words weigh more."""
+"""Rare words have a higher weight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that another may have meant."""
+"""Suggestions of names similar to an unknown one."""
 
 from __future__ import annotations
 

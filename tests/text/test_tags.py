@@ -1,4 +1,4 @@
-"""Tags are words with a number sign before them."""
+"""Tags are words with a leading number sign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of other languages are read word by word in English; English, code and names stay as they are."""
+"""Queries in other languages are translated to English word by word; English, code and names stay unchanged."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_question_is_translated_to_english(text: str, words: str) -> None:
         "redeem",
         "getUserById",
         "parse_query",
-        "src/deltos/meaning.py:12",
+        "src/deltos/semantic_index.py:12",
         "TypeError: unsupported operand type(s) for +: 'int' and 'str'",
         "pnpm --filter web vitest run",
         "σφάλμα κατά τη σύνδεση",

@@ -1,4 +1,4 @@
-"""Words out of code and questions."""
+"""Words are extracted from code and queries."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_words_contain_no_white_space_or_quotes(text: str) -> None:
 
 
 def test_the_word_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MEMO_ENTRIES", 10)
+    monkeypatch.setattr(module, "_MAX_MEMO_ENTRIES", 10)
     words = Words()
     for number in range(100):
         words.of(f"word{number}")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from benchmarks.docs_material import GROUPS
+from benchmarks.docs_dataset import GROUPS
 from benchmarks.docs_questions import QUESTIONS
 from training.excluded import is_excluded
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 DRAWN = 20_000
 OBSERVATIONS = 100_000
@@ -31,7 +31,7 @@ PATIENCE_MS = 120_000
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[Page]:
+def page(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[Page]:
     """The web UI over this repository, with observations of two years."""
     home = tmp_path_factory.mktemp("home")
     with closing(App(Config(home), workers=workers)) as app:
@@ -50,7 +50,7 @@ def page(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator
 
 def remember_much(app: App, root: Path) -> None:
     """Write observations of 2,000 sessions directly to the store."""
-    project = app.domains.remembered_project(root)
+    project = app.domains.project_with_stored_identity(root)
     with app.domains.memory.store.writing() as writer:
         key = writer.project(project.project_id, root=str(root), now=1)
         for number in range(OBSERVATIONS):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.store.postgres.database import PostgresDatabase
 
 ORDERS = """\
@@ -43,7 +43,7 @@ def database(url: str) -> PostgresDatabase:
 
 
 @pytest.fixture
-def served(url: str, tmp_path: Path, workers: Workers) -> Iterator[Callable[[], App]]:
+def served(url: str, tmp_path: Path, workers: ProcessPool) -> Iterator[Callable[[], App]]:
     apps: list[App] = []
 
     def serve() -> App:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.store.postgres.database import PostgresDatabase
     from deltos.store.postgres.jobs import PostgresJobs
     from tests.workers.running import WorkerProcess
@@ -36,7 +36,7 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def app(url: str, tmp_path: Path, workers: Workers) -> Iterator[App]:
+def app(url: str, tmp_path: Path, workers: ProcessPool) -> Iterator[App]:
     config = Config(
         tmp_path / "server", database=url, indexing="worker", embedding=Embedding("off"), private_hosts=LOOPBACK
     )
@@ -56,7 +56,9 @@ def test_without_a_worker_a_server_queues_says_so_and_indexes_nothing(
     job, other = jobs.all()  # what somebody waits for comes first now
     assert other.subject == "/other"
     assert (job.kind, job.subject, job.state) == (INDEX, str(root), WAITING)
-    assert f"not indexed yet: job {job.id} (index {root}) is waiting; no worker is running (start `deltos worker`)" in told
+    assert (
+        f"not indexed yet: job {job.id} (index {root}) is waiting; no worker is running (start `deltos worker`)" in told
+    )
     assert "this answer covers 0 files" in told
     assert "could be indexed" not in told, "nobody has looked yet"
     assert desk.data("index_repository") == {"project_id": job_id_of(app, root), "status": "queued", "job": job.id}
@@ -176,7 +178,11 @@ def test_indexing_needs_no_room_on_the_disk_of_the_worker(
 
 
 def test_a_worker_whose_disk_is_full_says_so_and_another_crawls_later(
-    app: App, root: Path, tmp_path: Path, queue: tuple[PostgresDatabase, PostgresJobs], worker: Callable[..., WorkerProcess]
+    app: App,
+    root: Path,
+    tmp_path: Path,
+    queue: tuple[PostgresDatabase, PostgresJobs],
+    worker: Callable[..., WorkerProcess],
 ) -> None:
     make_repository(tmp_path / "served" / "guide", {"README.md": "# Guide\n\nThe zebra setting sleeps.\n"})
     desk = Desk(app.tools(), root)

@@ -85,7 +85,9 @@ def test_a_worker_reads_what_it_indexed_as_a_whole_and_servers_need_not(
     assert not code.embedding_cache().exists()
 
 
-def test_an_order_waits_once_and_at_the_highest_urgency_it_was_given_with(queue: tuple[PostgresDatabase, PostgresJobs]) -> None:
+def test_an_order_waits_once_and_at_the_highest_urgency_it_was_given_with(
+    queue: tuple[PostgresDatabase, PostgresJobs],
+) -> None:
     _, jobs = queue
     later, sooner = JobRequest(INDEX, "/a"), JobRequest(INDEX, "/b")
     first = jobs.add(later)
@@ -187,7 +189,10 @@ def test_a_long_job_goes_on_while_routine_jobs_are_due_that_wait_already(
             until(lambda beat=beat: database.query(beats) != beat, lambda: running.lines)  # type: ignore[misc]
         assert [row.job_ids for row in jobs.workers()] == [(job.id,)]
         waiting = sorted(row.kind for row in jobs.all() if row.state == WAITING)
-        assert [kind for kind in waiting if kind != SWEEP_BLOBS] == [EMBED_DOCS, CHECK_FRESHNESS]  # that one is due once an hour
+        assert [kind for kind in waiting if kind != SWEEP_BLOBS] == [
+            EMBED_DOCS,
+            CHECK_FRESHNESS,
+        ]  # that one is due once an hour
     until(lambda: jobs.all() == [], lambda: running.lines)
     assert running.says(f"{job.describe()} is done"), running.lines
     assert not running.says("is returned to the queue"), running.lines

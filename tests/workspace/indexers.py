@@ -1,4 +1,4 @@
-"""A tiny indexer that keeps whole files, and one beside it that loops, starves or dies over some of them."""
+"""Indexers for tests: one stores whole files; one fails, loops, exhausts memory or crashes on certain files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from deltos.model import Project
-from deltos.store.sqlite.database import SqliteMigration
+from deltos.store.migration import Migration
 from deltos.store.sqlite.project import PROJECT_001, PROJECT_002, PROJECT_003, SqliteProject
 from deltos.workspace.project_index import ProjectIndex
 from tests.files_of import connection_of, project_database
@@ -16,17 +16,17 @@ from tests.files_of import connection_of, project_database
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.store.project import ProjectWriter
     from deltos.workspace.indexer import Indexer, ParsedFile, SyncChanges
 
-TEXTS = SqliteMigration(
+TEXTS = Migration(
     "text-001",
     """CREATE TABLE text (file_id INTEGER PRIMARY KEY, path TEXT, body TEXT);
     CREATE TABLE settled (path TEXT PRIMARY KEY);""",
 )
 FAILING = b"this file makes the indexer raise"
-# What the picky indexer cannot stand.
+# Contents on which `PickyIndexer` fails in different ways.
 BAD = b"this file makes the picky indexer raise"
 DEADLY = b"this file kills the process that reads it"
 ENDLESS = b"this file is read for ever"
@@ -34,7 +34,7 @@ GREEDY = b"this file takes all memory"
 
 
 class TextIndexer:
-    """Stores files as they are; remembers which ones it was given in this process."""
+    """Stores file contents unchanged and records the files that it extracted in this process."""
 
     name = "text"
     reads_generated = False
@@ -44,7 +44,7 @@ class TextIndexer:
         self.extracted: list[str] = []
 
     def extract(self, file: ParsedFile) -> str:
-        """The text of a file."""
+        """Return the text of the file."""
         self.extracted.append(file.path)
         if FAILING in file.data:
             raise ValueError("a bad file")
@@ -59,8 +59,8 @@ class TextIndexer:
         """Delete the text."""
         connection_of(store).execute("DELETE FROM text WHERE file_id = ?", (file_id,))
 
-    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: Workers | None) -> None:
-        """Keep a list of what has been settled."""
+    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: ProcessPool | None) -> None:
+        """Record the files that were written and removed."""
         connection_of(store).executemany("DELETE FROM settled WHERE path = ?", [(path,) for path in changes.removed])
         connection_of(store).executemany(
             "INSERT OR REPLACE INTO settled VALUES (?)", [(path,) for path in changes.written]
@@ -68,9 +68,9 @@ class TextIndexer:
 
 
 class PickyIndexer:
-    """Counts lines, but not of files that it loops, starves or dies over. Writes down each attempt.
+    """Counts lines, and fails, loops, exhausts memory or crashes on certain contents. Logs each attempt.
 
-    Over a file that names a second trouble, it has that even where the file is plain text to it.
+    Content that includes `always` has the same effect when the file is read as plain text.
     """
 
     name = "picky"
@@ -81,32 +81,32 @@ class PickyIndexer:
         self._log = log
 
     def extract(self, file: ParsedFile) -> int:
-        """The number of lines."""
+        """Return the number of lines."""
         with self._log.open("a") as log:
             log.write(f"{file.path}\n")
         if file.language is not None or b"always" in file.data:
-            _suffer(file.data)
+            _fail_on(file.data)
         return file.data.count(b"\n")
 
     def write(self, store: ProjectWriter, file_id: int, path: str, facts: int) -> int:
-        """Store nothing."""
+        """Do nothing."""
         return 1
 
     def remove(self, store: ProjectWriter, file_id: int) -> None:
-        """Forget nothing."""
+        """Do nothing."""
 
-    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: Workers | None) -> None:
-        """Keep a list of what has been settled."""
+    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: ProcessPool | None) -> None:
+        """Remove the records of deleted files."""
         connection_of(store).executemany("DELETE FROM settled WHERE path = ?", [(path,) for path in changes.removed])
 
 
-def _suffer(data: bytes) -> None:
+def _fail_on(data: bytes) -> None:
     if BAD in data:
         raise ValueError("a bad file")
     if DEADLY in data:
         os.kill(os.getpid(), signal.SIGKILL)
     if ENDLESS in data:
-        re.match(r"(a*)*b", "a" * 60)  # in C, never letting go of the interpreter
+        re.match(r"(a*)*b", "a" * 60)  # runs in C without releasing the interpreter lock
     if GREEDY in data:
         _ = [bytearray(1 << 28) for _ in range(10_000)]
 
@@ -118,9 +118,9 @@ def open_index(
     first_index_seconds: float = 60.0,
     changes_seconds: float = 0.1,
     busy_timeout_seconds: float = 15.0,
-    workers: Workers | None = None,
+    workers: ProcessPool | None = None,
 ) -> ProjectIndex:
-    """The index of a folder, kept below `home`."""
+    """Return the index of a folder, stored below `home`."""
     migrations = [PROJECT_001, PROJECT_002, PROJECT_003, TEXTS]
     store = SqliteProject(home / "index.db", migrations, busy_timeout_seconds=busy_timeout_seconds)
     return ProjectIndex(
@@ -134,12 +134,12 @@ def open_index(
 
 
 def texts(index: ProjectIndex) -> dict[str, str]:
-    """What the index holds, by path."""
+    """Return the indexed texts by path."""
     with project_database(index).snapshot() as connection:
         return dict(connection.execute("SELECT path, body FROM text ORDER BY path").fetchall())
 
 
 def settled(index: ProjectIndex) -> set[str]:
-    """What the indexer was told to settle and not to forget."""
+    """Return the paths that the last `finish` calls recorded as written."""
     with project_database(index).snapshot() as connection:
         return {row[0] for row in connection.execute("SELECT path FROM settled")}

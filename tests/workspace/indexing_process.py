@@ -1,4 +1,4 @@
-"""A process that indexes a project and prints a line whenever it has come further."""
+"""Script that indexes a project and prints a line after each step."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Printer(Silent):
 
 
 def open_projects(home: Path) -> Projects:
-    """The projects of a process, with the indexers that the product has."""
+    """Return the projects of a process, with the indexers of the product."""
     return Projects(SqliteProjects(home), (CodeIndexer(), GraphIndexer()))
 
 
 def main(home: str, root: str) -> None:
-    """Index; keep as many steps as there are batches."""
+    """Index a project and commit after every batch."""
     sync.COMMIT_EVERY_SECONDS = 0.0
     print("started", flush=True)
     report = open_projects(Path(home)).at(Path(root)).index(progress=Printer())

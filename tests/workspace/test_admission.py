@@ -1,4 +1,4 @@
-"""Which content is worth indexing."""
+"""Selection of the files that are indexed, by their content."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def admitted_below(root: Path, path: str, size: int) -> Admitted | str:
 
 
 def verdict(root: Path, path: str, content: str | bytes) -> str:
-    """The reason why a file is skipped; `admitted` when it is not."""
+    """Return the reason why a file is skipped, or `admitted`."""
     write_files(root, {path: content})
     admitted = admitted_below(root, path, (root / path).stat().st_size)
     return admitted if isinstance(admitted, str) else "admitted"
@@ -104,9 +104,7 @@ def test_text_in_any_encoding_is_read(tmp_path: Path, encoding: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["shift_jis", "gb18030", "koi8-r"])
-def test_text_in_an_unknown_encoding_keeps_its_lines_and_ascii_words(
-    tmp_path: Path, encoding: str
-) -> None:
+def test_text_in_an_unknown_encoding_keeps_its_lines_and_ascii_words(tmp_path: Path, encoding: str) -> None:
     alien = {"shift_jis": "データ", "gb18030": "数据", "koi8-r": "данные"}[encoding]
     lines = text_of(tmp_path, "a.py", f"first = 1\n# {alien}\nlast = 2\n".encode(encoding)).split("\n")
     assert (lines[0], lines[2], len(lines)) == ("first = 1", "last = 2", 4)

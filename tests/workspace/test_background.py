@@ -1,4 +1,4 @@
-"""Work in the background leaves the interpreter to those who answer."""
+"""Background work leaves enough of the interpreter to threads that answer calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one file gives: all that could be parsed, and a word about the rest."""
+"""Extraction of one file: facts of the parsed part and a note about the rest."""
 
 from __future__ import annotations
 
@@ -32,4 +32,4 @@ def test_a_partially_parsed_file_reports_the_line(tmp_path: Path, monkeypatch: p
     part = extract_file(tmp_path, (indexer,), FileToRead("a.go", seen))
     [(name, reason)] = part.failures
     assert (name, reason) == ("code", "Parse error at line 1; lines 2–202 are not indexed")
-    assert part.facts is not None  # its words are found all the same
+    assert part.facts is not None  # words are extracted from the whole file

@@ -1,4 +1,4 @@
-"""What a file is for, as far as its path tells."""
+"""Detection of a file's purpose by its path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""git reads objects and nothing else: repositories of every shape, and what happens when it is slow or fails."""
+"""Reading git repositories of every shape without running their programs, also when git is slow or fails."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _conflict(root: Path) -> str:
 
 
 def test_the_index_is_parsed_as_git_does(tmp_path: Path) -> None:
-    long = "/".join(["n" * 200] * 25)  # longer than the index has bits for
+    long = "/".join(["n" * 200] * 25)  # longer than the length field of the index
     names = [f"{'d' * (n % 7 + 1)}/{'f' * n}" for n in range(1, 60)]
     root = make_repository(tmp_path, {})
     empty = git(root, "hash-object", "-w", "--stdin", text="")
@@ -207,7 +207,9 @@ def test_text_that_looks_like_a_diff_changes_no_other_file(tmp_path: Path) -> No
     assert changes_since(root, "HEAD").files == (ChangedFile("a.py", frozenset({2, 3, 4})),)
 
 
-def test_too_many_changes_are_reported_and_count_as_whole_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_changes_are_reported_and_count_as_whole_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = make_repository(tmp_path, {f"f{n}.py": f"{n}\nb\n" for n in range(4)})
     write_files(root, {f"f{n}.py": f"{n}\nc\n" for n in range(4)})
     monkeypatch.setattr("deltos.workspace.changes.MAX_COMPARED_FILES", 2)
@@ -270,7 +272,7 @@ def test_git_with_too_much_output_or_a_timeout_is_stopped_with_its_children(
         with pytest.raises(GitFailed, match="and was stopped"):
             odd.run("log", **limits)
     child = int((tmp_path / "child").read_text())
-    deadline = time.monotonic() + 20  # a killed process goes when the kernel gets to it
+    deadline = time.monotonic() + 20  # the kernel removes a killed process asynchronously
     while _is_alive(child) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not _is_alive(child)
@@ -290,7 +292,7 @@ def test_a_waiting_git_ends_with_the_program(tmp_path: Path) -> None:
 
 
 def _is_alive(process_id: int) -> bool:
-    """Whether a process still runs; one that nobody has buried yet does not."""
+    """Whether a process is running; zombies do not count."""
     done = subprocess.run(["ps", "-o", "stat=", "-p", str(process_id)], capture_output=True, text=True)
     return bool(done.stdout.strip()) and not done.stdout.strip().startswith("Z")
 
@@ -309,7 +311,9 @@ def test_without_git_files_are_listed_and_comparison_reports_missing_git(
         changes_since(root, "HEAD")
 
 
-def test_no_temporary_files_remain_and_the_repository_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_temporary_files_remain_and_the_repository_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = make_repository(tmp_path / "root", FILES)
     edit(root)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
@@ -353,7 +357,7 @@ def test_every_change_of_the_checked_out_commit_is_detected(tmp_path: Path) -> N
     root = make_repository(tmp_path / "shop", FILES)
     heads, seen = Heads(), list[CheckedOut]()
 
-    def look(folder: Path = root) -> CheckedOut:
+    def state_of(folder: Path = root) -> CheckedOut:
         found = heads.at(folder)
         repository = find_repository(folder)
         assert found == CheckedOut(repository, head_stamp(repository) if repository else ())
@@ -361,28 +365,28 @@ def test_every_change_of_the_checked_out_commit_is_detected(tmp_path: Path) -> N
         seen.append(found)
         return found
 
-    look()
+    state_of()
     git(root, "commit", "--quiet", "--allow-empty", "--message=second")
-    look()
+    state_of()
     git(root, "switch", "--quiet", "--create", "other")
-    look()
+    state_of()
     git(root, "commit", "--quiet", "--allow-empty", "--message=third")
-    look()
+    state_of()
     git(root, "checkout", "--quiet", "--detach", "HEAD~1")
-    look()
+    state_of()
     git(root, "switch", "--quiet", "main")
     git(root, "pack-refs", "--all")
-    look()
+    state_of()
     assert len({each.stamp for each in seen}) == len(seen)
     git(root, "worktree", "add", "--quiet", str(tmp_path / "second"), "other")
-    assert look(tmp_path / "second").repository
+    assert state_of(tmp_path / "second").repository
     inside = root / "deep"
-    assert look(inside).repository == repository_at(root)
+    assert state_of(inside).repository == repository_at(root)
     git(inside, "init", "--quiet")
-    assert look(inside).repository == repository_at(inside)
+    assert state_of(inside).repository == repository_at(inside)
     shutil.rmtree(inside / ".git")
-    assert look(inside).repository == repository_at(root)
+    assert state_of(inside).repository == repository_at(root)
     shutil.rmtree(root / ".git")
-    assert look(inside) == CheckedOut(None, ())
+    assert state_of(inside) == CheckedOut(None, ())
     git(root, "init", "--quiet")
-    assert look(inside).repository == repository_at(root)
+    assert state_of(inside).repository == repository_at(root)

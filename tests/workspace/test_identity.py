@@ -1,4 +1,4 @@
-"""Who a project is."""
+"""Identity of projects."""
 
 from __future__ import annotations
 
@@ -119,9 +119,7 @@ def test_the_path_is_the_identity_if_git_would_be_needed_but_may_not_start(
     assert identify(root).project_id.startswith("git:")
 
 
-def test_the_root_commit_is_cached_until_a_new_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_root_commit_is_cached_until_a_new_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = make_repository(tmp_path, FILES)
     shutil.rmtree(root / ".git" / "logs")
     first = identify(root)

@@ -1,4 +1,4 @@
-"""Ignore files, read as git reads them, in time that no pattern can stretch."""
+"""Ignore files match as in git, in linear time for every pattern."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def rules_of(*lines: str) -> Ignores:
 
 
 def excluded(ignores: Ignores, path: str) -> bool:
-    """Whether a file is excluded, itself or with one of its folders."""
+    """Whether a file or one of its folders is excluded."""
     parts = path.split("/")
     steps = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
     return any(ignores.exclude(step, is_folder=step != path) for step in steps)
@@ -120,7 +120,7 @@ def test_ten_thousand_lines_are_ten_thousand_rules(tmp_path: Path) -> None:
 
 
 def test_no_pattern_is_slow_for_a_long_name(tmp_path: Path) -> None:
-    # Backtracking would try more ways than there are atoms, for each of these.
+    # Backtracking would take exponential time for each of these patterns.
     lines = ["a*" * 120 + "b", "*a" * 120 + "b", "**/a*" * 50 + "b", "[ab]*" * 100 + "c", "?*" * 100 + "c"]
     deep = "/".join(["a" * 50] * 20)
     root = write_files(tmp_path, {".gitignore": "\n".join(lines), "a" * 250: "x", f"{deep}/{'a' * 100}": "x"})
@@ -156,9 +156,7 @@ def test_patterns_match_any_case_on_case_insensitive_file_systems() -> None:
     assert rules.verdict("other", is_folder=True) is None
 
 
-def test_exclude_files_of_repository_and_user_apply_as_in_git(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_exclude_files_of_repository_and_user_apply_as_in_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = write_files(
         tmp_path / "home", {"mine": "*.mine\n!kept.mine\n", "more.cfg": "[core]\n\texcludesFile = mine\n"}
     )

@@ -1,4 +1,4 @@
-"""A listing that reuses the last one finds what a new one would, whatever happened in between."""
+"""A listing that reuses the previous one equals a new listing after any change."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ FILES: dict[str, str | bytes] = {
 LONG_AGO_NS = 1_600_000_000_123_456_789
 
 
-def age(root: Path) -> None:
-    """Let everything look as if it had last changed long ago: stamps as young as now prove nothing."""
+def make_old(root: Path) -> None:
+    """Make everything look unchanged for a long time, because recent stamps are not trusted."""
     for folder, _, names in os.walk(root, topdown=False):
         for path in (*(Path(folder, name) for name in names), Path(folder)):
             os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS), follow_symlinks=False)
@@ -39,7 +39,7 @@ def age(root: Path) -> None:
 def index(tmp_path: Path) -> Iterator[ProjectIndex]:
     root = make_repository(tmp_path / "root", FILES)
     write_files(root, {"x.log": "ignored\n", "untracked.py": ""})
-    age(root)
+    make_old(root)
     index = open_index(tmp_path / "home", root)
     index.index()
     yield index
@@ -52,7 +52,7 @@ def test_unchanged_folders_are_not_listed_again(index: ProjectIndex) -> None:
     os.utime(root / "deep", ns=(LONG_AGO_NS, LONG_AGO_NS))
     found = list_files(root, index.store)
     assert set(found.files) == {*FILES, "untracked.py"}
-    assert found.files["a.py"] == walk(root).files["a.py"]  # but files are looked at
+    assert found.files["a.py"] == walk(root).files["a.py"]  # files are checked anyway
     assert "deep/unseen.py" in walk(root).files
 
 

@@ -1,4 +1,4 @@
-"""Indexing processes that are killed, and several of them at once."""
+"""Indexing by several processes at once, and by processes that are killed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COUNT = 250  # four batches
 
 
 def sources(count: int, lines: int) -> dict[str, str | bytes]:
-    """Python files with a function each, which call each other, and one that nothing can be made of."""
+    """Return Python files with one function each, which call each other, and an empty file."""
     body = "".join(f"    value_{n} = compute(value_{n}, {n})\n" for n in range(lines))
     files: dict[str, str | bytes] = {
         f"src/module_{n}.py": f"from src.module_{n // 2} import function_{n // 2} as compute\n\n\n"
@@ -45,7 +45,7 @@ def sources(count: int, lines: int) -> dict[str, str | bytes]:
 
 
 def start_indexer(home: Path, root: Path) -> subprocess.Popen[str]:
-    """Another process that indexes and prints a line whenever it has come further."""
+    """Start another process that indexes and prints a line after each step."""
     command = [sys.executable, "-m", "tests.workspace.indexing_process", str(home), str(root)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY)
     assert process.stdout is not None
@@ -63,18 +63,18 @@ def kill_after(process: subprocess.Popen[str], steps: int) -> None:
     process.stdout.close()
 
 
-def content(home: Path, root: Path) -> list[tuple[Any, ...]]:
-    """All that an index knows, whatever its rows are numbered."""
+def content_of(home: Path, root: Path) -> list[tuple[Any, ...]]:
+    """Return the content of an index without row ids."""
     with closing(open_projects(home)) as projects:
         index = projects.at(root)
         with project_database(index).snapshot() as connection:
             return sorted(connection.execute(CONTENT).fetchall(), key=repr)
 
 
-def fresh_content(home: Path, root: Path) -> list[tuple[Any, ...]]:
+def content_of_new_index(home: Path, root: Path) -> list[tuple[Any, ...]]:
     with closing(open_projects(home)) as projects:
         projects.at(root).index()
-    return content(home, root)
+    return content_of(home, root)
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def projects(tmp_path: Path) -> Iterator[Projects]:
 
 
 def assert_sound(index: ProjectIndex) -> None:
-    """Every file is in the index whole or not at all."""
+    """Check that every indexed file is complete."""
     with project_database(index).snapshot() as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         halves = connection.execute(
@@ -100,9 +100,7 @@ def assert_sound(index: ProjectIndex) -> None:
     assert halves == []
 
 
-def test_a_first_index_completes_after_repeated_kills(
-    tmp_path: Path, root: Path
-) -> None:
+def test_a_first_index_completes_after_repeated_kills(tmp_path: Path, root: Path) -> None:
     home = tmp_path / "home"
     grown = [0]
     for steps in (0, 2, 2):
@@ -110,26 +108,24 @@ def test_a_first_index_completes_after_repeated_kills(
         with closing(open_projects(home)) as projects:
             assert_sound(projects.at(root))
             grown.append(projects.at(root).store.totals().files)
-    assert grown == sorted(grown)  # nothing that was ready is lost
+    assert grown == sorted(grown)  # indexed files are not lost
     assert grown[-1] > 0
     last = start_indexer(home, root)
     assert last.stdout is not None
     written = int(last.stdout.read().split()[-1])
     last.wait()
-    assert written == COUNT - grown[-1]  # it went on where the others ended
-    assert content(home, root) == fresh_content(tmp_path / "fresh", root)
+    assert written == COUNT - grown[-1]  # it continued where the killed processes stopped
+    assert content_of(home, root) == content_of_new_index(tmp_path / "fresh", root)
 
 
-def test_a_killed_update_keeps_the_old_index_and_the_next_run_completes_it(
-    tmp_path: Path, root: Path
-) -> None:
+def test_a_killed_update_keeps_the_old_index_and_the_next_run_completes_it(tmp_path: Path, root: Path) -> None:
     home = tmp_path / "home"
-    before = fresh_content(home, root)
+    before = content_of_new_index(home, root)
     changed = sources(COUNT - 50, 11)
     write_files(root, changed)
     kill_after(start_indexer(home, root), 2)
-    assert content(home, root) == before
-    assert fresh_content(home, root) == fresh_content(tmp_path / "fresh", root) != before
+    assert content_of(home, root) == before
+    assert content_of_new_index(home, root) == content_of_new_index(tmp_path / "fresh", root) != before
 
 
 def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
@@ -138,7 +134,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     assert process.stdout is not None
     process.stdout.readline()
     process.kill()
-    process.communicate(timeout=60)  # ends when nobody holds the other end any more: the workers inherited it
+    process.communicate(timeout=60)  # ends when the workers, which inherited the pipe, have exited too
 
 
 def test_concurrent_processes_index_a_project_once(tmp_path: Path, root: Path) -> None:
@@ -146,12 +142,10 @@ def test_concurrent_processes_index_a_project_once(tmp_path: Path, root: Path) -
     processes = [start_indexer(home, root) for _ in range(3)]
     outputs = [process.communicate()[0].split() for process in processes]
     assert sorted(int(output[-1]) for output in outputs) == [0, 0, COUNT]
-    assert content(home, root) == fresh_content(tmp_path / "fresh", root)
+    assert content_of(home, root) == content_of_new_index(tmp_path / "fresh", root)
 
 
-def test_readers_never_see_a_partial_update_by_another_process(
-    tmp_path: Path, root: Path, projects: Projects
-) -> None:
+def test_readers_never_see_a_partial_update_by_another_process(tmp_path: Path, root: Path, projects: Projects) -> None:
     index = projects.at(root)
     index.index()
     old = {path: file.hash for path, file in index.store.files().items()}
@@ -159,7 +153,7 @@ def test_readers_never_see_a_partial_update_by_another_process(
     writer = start_indexer(tmp_path / "home", root)
     assert writer.stdout is not None
     answers = []
-    for _ in writer.stdout:  # a line for each step of the writer
+    for _ in writer.stdout:  # one line per step of the writer
         answers.append({path: file.hash for path, file in index.store.files().items()})
         assert_sound(index)
     writer.wait()
@@ -175,11 +169,11 @@ def test_a_first_index_by_another_process_is_answered_from_the_indexed_part(
 ) -> None:
     writer = start_indexer(tmp_path / "home", root)
     assert writer.stdout is not None
-    for _ in range(2):  # what the first line told of is kept by then
+    for _ in range(2):  # the files of the first line are committed when the second one is printed
         writer.stdout.readline()
     index = projects.at(root)
     freshness = index.freshen(wait_seconds=0.0)
-    assert freshness.complete or "still being built" in freshness.notes[0]
+    assert freshness.complete or "being indexed for the first time" in freshness.notes[0]
     assert index.store.file_count() > 0
     with suppress(BrokenPipeError):
         writer.communicate()

@@ -1,4 +1,4 @@
-"""An index that is up to date before every answer, or says where it is not."""
+"""An index is up to date before every answer, or the answer has a note about its stale parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos import disk_pace
+from deltos import disk_throttle
 from deltos.errors import Cancelled, DeltosError, NothingToIndex, StoreCorrupt
 from deltos.progress import Silent
 from deltos.workspace.project_index import SMALL_CHANGE_FILES, Freshness
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.store.project import ProjectWriter
     from deltos.workspace.indexer import ParsedFile, SyncChanges
     from deltos.workspace.project_index import ProjectIndex
@@ -33,7 +33,7 @@ FILES = {"a.py": "a = 1\n", "b.py": "b = 1\n"}
 
 
 class GatedIndexer(TextIndexer):
-    """Extracts nothing while its gate is closed."""
+    """Waits in `extract` until its gate is open."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,26 +45,26 @@ class GatedIndexer(TextIndexer):
         return super().extract(file)
 
 
-class SlowlySettling(TextIndexer):
-    """Settles nothing while its gate is closed."""
+class GatedFinishIndexer(TextIndexer):
+    """Waits in `finish` until its gate is open."""
 
     def __init__(self) -> None:
         super().__init__()
         self.gate = threading.Event()
 
-    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: Workers | None) -> None:
+    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: ProcessPool | None) -> None:
         self.gate.wait(60)
         super().finish(store, changes, workers)
 
 
 class BrokenIndexer(TextIndexer):
-    """Has a bug that no file is to blame for."""
+    """Fails in `finish`, independent of the files."""
 
     def __init__(self, bug: Exception) -> None:
         super().__init__()
         self._bug = bug
 
-    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: Workers | None) -> None:
+    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: ProcessPool | None) -> None:
         connection_of(store).execute("DELETE FROM text")
         raise self._bug
 
@@ -88,9 +88,9 @@ def index(tmp_path: Path, root: Path, indexer: GatedIndexer) -> Iterator[Project
 
 
 def fresh_texts(index: ProjectIndex) -> dict[str, str]:
-    """What an answer would know now."""
+    """Return the indexed texts after all updates."""
     if index._background:
-        index._background.wait(60, Silent())  # it may have come second, and then looks for itself
+        index._background.wait(60, Silent())  # it may be waiting for another indexer and then check again
     freshness = index.freshen()
     assert (freshness.complete, freshness.notes) == (True, ())
     return texts(index)
@@ -105,14 +105,14 @@ def test_the_first_answer_waits_for_the_first_index(index: ProjectIndex) -> None
 
 
 def test_a_files_only_answer_does_not_wait_for_data_that_span_files(tmp_path: Path, root: Path) -> None:
-    indexer = SlowlySettling()
+    indexer = GatedFinishIndexer()
     index = open_index(tmp_path, root, indexer)
     try:
         found, freshness = index.answer(lambda fresh: (texts(index), fresh), wait_seconds=60, files_only=True)
         assert found == FILES
         assert not freshness.complete
         (note,) = freshness.notes
-        assert note.endswith("until then edits since the index began are not seen.")
+        assert note.endswith("edits made since then are not in this answer.")
         freshness = index.freshen(wait_seconds=0)
         assert not freshness.complete
         (note,) = freshness.notes
@@ -159,7 +159,7 @@ def test_content_added_to_an_empty_file_is_detected(index: ProjectIndex, root: P
 
 
 def test_an_edit_with_the_same_size_and_timestamp_is_detected(index: ProjectIndex, root: Path) -> None:
-    tick = int(time.time()) + 1  # whole seconds: a coarse clock
+    tick = int(time.time()) + 1  # whole seconds, as on a coarse clock
     os.utime(root / "a.py", (tick, tick))
     assert fresh_texts(index)["a.py"] == "a = 1\n"
     write_files(root, {"a.py": "a = 9\n"})
@@ -167,9 +167,7 @@ def test_an_edit_with_the_same_size_and_timestamp_is_detected(index: ProjectInde
     assert fresh_texts(index)["a.py"] == "a = 9\n"
 
 
-def test_an_edit_with_a_reset_timestamp_is_detected(
-    index: ProjectIndex, root: Path, indexer: GatedIndexer
-) -> None:
+def test_an_edit_with_a_reset_timestamp_is_detected(index: ProjectIndex, root: Path, indexer: GatedIndexer) -> None:
     then = (1_600_000_000.5, 1_600_000_000.5)
     for path in (*(root / name for name in FILES), root):
         os.utime(path, then)
@@ -207,7 +205,7 @@ def test_nothing_is_read_when_nothing_changed(index: ProjectIndex, root: Path, i
     indexer.extracted.clear()
     synced_at = index.store.meta("synced_at")
     os.utime(root, (1_600_000_000.5, 1_600_000_000.5))
-    fresh_texts(index)  # notices the folder's new time
+    fresh_texts(index)  # records the new time of the folder
     assert index.store.meta("synced_at") != synced_at
     synced_at = index.store.meta("synced_at")
     fresh_texts(index)
@@ -220,8 +218,8 @@ def test_an_expensive_comparison_is_not_repeated_at_once(
 ) -> None:
     cpu_seconds = itertools.count()
     monkeypatch.setattr(time, "thread_time", lambda: float(next(cpu_seconds)))
-    monkeypatch.setattr(disk_pace, "_SHARE", 10**6)
-    monkeypatch.setattr(disk_pace, "_MAX_PAUSE_SECONDS", 10**6)
+    monkeypatch.setattr(disk_throttle, "_SHARE", 10**6)
+    monkeypatch.setattr(disk_throttle, "_MAX_PAUSE_SECONDS", 10**6)
     fresh_texts(index)
     fresh_texts(index)
     write_files(root, {"a.py": "a = 333\n"})
@@ -243,7 +241,7 @@ def test_many_changes_are_indexed_in_the_background_with_a_note(
         assert freshness.complete
         assert len(freshness.notes) == 1
         assert "being re-indexed" in freshness.notes[0]
-        assert texts(index) == FILES  # never half of it
+        assert texts(index) == FILES  # never a part of the changes
     indexer.gate.set()
     index.index()
     assert fresh_texts(index) == FILES | changes
@@ -297,12 +295,12 @@ def test_an_answer_without_waiting_uses_the_indexed_part_with_a_note(
     indexer.gate.set()
     index.index()
     assert index._background
-    index._background.wait(60, Silent())  # it may have come second, and then looks for itself
+    index._background.wait(60, Silent())  # it may be waiting for another indexer and then check again
     assert fresh_texts(index) == FILES
 
 
 class Listener(Silent):
-    """Remembers what it is told; may lose patience."""
+    """Records the progress reports and can cancel the call."""
 
     def __init__(self, *, patient: bool = True) -> None:
         self.reports: list[tuple[int, int, str]] = []
@@ -321,9 +319,7 @@ def test_a_first_index_reports_progress_to_waiting_calls(index: ProjectIndex) ->
     assert listener.reports[-1] == (2, 2, "files")
 
 
-def test_a_cancelled_call_is_answered_and_indexing_continues(
-    index: ProjectIndex, indexer: GatedIndexer
-) -> None:
+def test_a_cancelled_call_is_answered_and_indexing_continues(index: ProjectIndex, indexer: GatedIndexer) -> None:
     indexer.gate.clear()
     assert not index.freshen(progress=Listener(patient=False)).complete
     indexer.gate.set()
@@ -338,9 +334,7 @@ def test_a_first_index_that_fails_is_an_error_each_time(tmp_path: Path) -> None:
             index.freshen()
 
 
-def test_an_indexer_that_fails_in_finish_is_reported_and_its_facts_are_kept(
-    tmp_path: Path, root: Path
-) -> None:
+def test_an_indexer_that_fails_in_finish_is_reported_and_its_facts_are_kept(tmp_path: Path, root: Path) -> None:
     index = open_index(tmp_path, root, BrokenIndexer(RuntimeError("a bug")))
     freshness = index.freshen()
     assert freshness.complete
@@ -352,7 +346,7 @@ def test_an_indexer_that_fails_in_finish_is_reported_and_its_facts_are_kept(
 
 
 class UnversionedIndexer:
-    """Cannot even say what it is."""
+    """Fails when its version is requested."""
 
     name = "unversioned"
 
@@ -371,7 +365,7 @@ def test_a_call_waits_for_another_indexing_process_and_then_notes_it(index: Proj
     fresh_texts(index)
     write_files(root, {"a.py": "a = 22\n"})
     holder = start_holder(project_database(index).path.with_suffix(".lock"))
-    assert "another call or process is re-indexing" in index.freshen().notes[0]
+    assert "re-indexed by another call or process" in index.freshen().notes[0]
     assert texts(index)["a.py"] == "a = 1\n"
     holder.kill()
     holder.communicate()
@@ -392,7 +386,7 @@ def test_several_threads_may_query_at_once(index: ProjectIndex, root: Path) -> N
 
 
 def damage(index: ProjectIndex) -> None:
-    """Destroy the content of the index file behind its back, but not its first pages."""
+    """Overwrite the index file except for its first pages."""
     path = project_database(index).path
     project_database(index).close()
     content = path.read_bytes()

@@ -1,4 +1,4 @@
-"""All projects of a process, found by folder or by identity."""
+"""The projects of a process, found by folder or by identity."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FILES = {"a.py": "a = 1\n"}
 
 @pytest.fixture
 def projects(tmp_path: Path) -> Iterator[Projects]:
-    # a folder whose name means something in an address
+    # the folder name contains characters that are special in URLs
     stores = SqliteProjects(tmp_path / "ho?me #1%41", [PROJECT_001, PROJECT_002, PROJECT_003, TEXTS])
     projects = Projects(stores, [TextIndexer()])
     yield projects
@@ -77,10 +77,10 @@ def test_a_project_is_found_by_its_id_from_anywhere(projects: Projects, tmp_path
 def test_the_sessions_project_takes_precedence_over_others_with_the_same_id(projects: Projects, tmp_path: Path) -> None:
     roots = [make_project(tmp_path / name, "https://example.org/team/tool") for name in ("one", "two")]
     projects.at(roots[0]).index()
-    assert projects.find("example.org/team/tool", roots[1]) is projects.at(roots[1])  # though it is not indexed yet
+    assert projects.find("example.org/team/tool", roots[1]) is projects.at(roots[1])  # although it is not indexed yet
     projects.at(roots[1]).index()
     assert projects.find("example.org/team/tool", roots[0]) is projects.at(roots[0])
-    assert projects.find("example.org/team/tool", tmp_path) is projects.at(roots[1])  # the one indexed last
+    assert projects.find("example.org/team/tool", tmp_path) is projects.at(roots[1])  # the most recently indexed one
 
 
 def test_an_unknown_id_is_an_error_that_lists_known_projects(projects: Projects, tmp_path: Path) -> None:
@@ -131,9 +131,7 @@ def test_an_index_is_named_after_its_folder_and_never_escapes_the_data_folder() 
     assert path(Path("/src/tool")) != path(Path("/lib/tool"))
 
 
-def test_an_open_index_that_is_removed_is_rebuilt_by_the_next_answer(
-    projects: Projects, tmp_path: Path
-) -> None:
+def test_an_open_index_that_is_removed_is_rebuilt_by_the_next_answer(projects: Projects, tmp_path: Path) -> None:
     index = projects.at(write_files(tmp_path / "root", FILES))
     path = project_database(index).path
 
@@ -147,7 +145,7 @@ def test_an_open_index_that_is_removed_is_rebuilt_by_the_next_answer(
             assert elsewhere.submit(ask).result() == ask() == FILES
         assert path.exists()
         projects.stores.remove(index.project.root)
-    with ThreadPoolExecutor(1) as newcomer:  # whose first connection would make an empty file
+    with ThreadPoolExecutor(1) as newcomer:  # the first connection would create an empty file
         assert newcomer.submit(index.store.file_count).result() == 0
     assert ask() == FILES
-    assert path.with_suffix(".lock").exists()  # or two processes could index at once
+    assert path.with_suffix(".lock").exists()  # otherwise two processes could index at once

@@ -1,4 +1,4 @@
-"""Bringing an index up to date."""
+"""Incremental updates of an index."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FILES = {"a.py": "a = 1\n", "b.py": "b = 1\n", "deep/c.md": "# c\n"}
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     root = write_files(tmp_path / "root", FILES)
-    age(root)
+    make_old(root)
     return root
 
 
@@ -42,7 +42,7 @@ def index(tmp_path: Path, root: Path, indexer: TextIndexer) -> Iterator[ProjectI
     index.close()
 
 
-def age(root: Path) -> None:
+def make_old(root: Path) -> None:
     """Make all files look old, so that their stamps are trusted."""
     for path in root.rglob("*"):
         if path.is_file() and not path.is_symlink():
@@ -135,7 +135,7 @@ def test_skipped_files_are_counted_by_reason_and_not_read_again(
 ) -> None:
     write_files(root, {"photo.png": b"\x89PNG", "empty.py": "", "data.csv": "a,b\n"})
     (root / "link.py").symlink_to("a.py")
-    age(root)
+    make_old(root)
     reasons = {"binary": 1, "data": 1, "empty": 1, "symlink": 1}
     report = index.index()
     assert (report.skipped_by_reason, report.files_skipped) == (reasons, 4)
@@ -170,7 +170,7 @@ def test_one_bad_file_is_reported_and_the_others_are_indexed(index: ProjectIndex
 
 def test_a_bad_file_is_retried_after_a_change(index: ProjectIndex, root: Path, indexer: TextIndexer) -> None:
     write_files(root, {"bad.py": FAILING})
-    age(root)
+    make_old(root)
     index.index()
     indexer.extracted.clear()
     assert index.index().errors == ["bad.py: ValueError: a bad file"]
@@ -182,8 +182,8 @@ def test_a_bad_file_is_retried_after_a_change(index: ProjectIndex, root: Path, i
     assert (report.written, report.errors) == ({"bad.py"}, [])
 
 
-class Meddler(Silent):
-    """Does something while files are being indexed."""
+class ActionDuringIndexing(Silent):
+    """Runs an action while files are being indexed."""
 
     def __init__(self, action: object) -> None:
         self._action = action
@@ -200,11 +200,11 @@ class Meddler(Silent):
 def test_files_deleted_or_emptied_during_indexing_are_skipped(index: ProjectIndex, root: Path) -> None:
     write_files(root, {f"many/f{n:03}.py": f"n = {n}\n" for n in range(100)})  # two batches
 
-    def meddle() -> None:
+    def change_files() -> None:
         (root / "many" / "f099.py").unlink()
         (root / "many" / "f098.py").write_text("")
 
-    listener = Meddler(meddle)
+    listener = ActionDuringIndexing(change_files)
     report = index.index(progress=listener)
     assert "many/f099.py" not in report.written
     assert report.skipped_by_reason == {"empty": 1}
@@ -214,12 +214,12 @@ def test_files_deleted_or_emptied_during_indexing_are_skipped(index: ProjectInde
 
 def test_a_file_that_changes_during_indexing_is_read_again(index: ProjectIndex, root: Path) -> None:
     write_files(root, {f"many/f{n:03}.py": f"n = {n}\n" for n in range(100)})
-    index.index(progress=Meddler(lambda: (root / "many" / "f000.py").write_text("n = 'changed'\n")))
+    index.index(progress=ActionDuringIndexing(lambda: (root / "many" / "f000.py").write_text("n = 'changed'\n")))
     index.index()
     assert texts(index)["many/f000.py"] == "n = 'changed'\n"
 
 
-class Impatient(Silent):
+class CancelAfterFirstStep(Silent):
     """Cancels after the first step."""
 
     def __init__(self) -> None:
@@ -236,7 +236,7 @@ def test_a_cancelled_run_leaves_the_index_as_it_was(index: ProjectIndex, root: P
     index.index()
     write_files(root, {f"many/f{n:03}.py": f"n = {n}\n" for n in range(200)})
     with pytest.raises(Cancelled):
-        index.index(progress=Impatient())
+        index.index(progress=CancelAfterFirstStep())
     assert texts(index) == FILES
     assert len(index.index().written) == 200
 
@@ -248,11 +248,11 @@ def test_an_unfinished_first_index_of_another_version_is_discarded(
     files = {f"many/f{n:03}.py": f"n = {n}\n" for n in range(200)}
     write_files(root, files)
     with pytest.raises(Cancelled):
-        open_index(tmp_path, root).index(progress=Impatient())
+        open_index(tmp_path, root).index(progress=CancelAfterFirstStep())
     index = open_index(tmp_path, root, TextIndexer(version=2))
     assert 0 < len(texts(index)) < 200
     with pytest.raises(Cancelled):
-        index.index(progress=Impatient())
+        index.index(progress=CancelAfterFirstStep())
     assert index.index().removed == set()
     assert set(texts(index)) == set(FILES) | set(files)
     assert index.store.meta("indexers") == "text=2"

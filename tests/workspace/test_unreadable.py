@@ -1,4 +1,6 @@
-"""Files over which a reader fails, loops, starves or dies: named, kept out of nobody else's way, and not tried again."""
+"""Files on which an indexer fails, loops, exhausts memory or crashes are reported, not retried, and do not affect
+others.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.errors import Cancelled
-from deltos.isolated.process import Workers
+from deltos.isolated.process_pool import ProcessPool
 from deltos.progress import Silent
 from deltos.workspace import batches
 from deltos.workspace.batches import PARALLEL_BYTES
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 REPOSITORY = str(Path(__file__).parents[2])
 LONG_AGO = 1_600_000_000.5
 GOOD: dict[str, str | bytes] = {"a.py": "a = 1\n", "b.py": "b = 1\n"}
-TROUBLES = {
+FAILURES = {
     "failing.py": (BAD, "ValueError: a bad file"),
     "deadly.py": (DEADLY, "the parser crashed (SIGKILL)"),
     "endless.py": (ENDLESS, "reading it took more than 0.5 s of CPU time"),
@@ -35,7 +37,7 @@ TROUBLES = {
 
 @pytest.fixture(autouse=True)
 def _strict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "LEAST_CPU_SECONDS", 0.5)
+    monkeypatch.setattr(batches, "MIN_CPU_SECONDS", 0.5)
     monkeypatch.setattr(batches, "WALL_PER_CPU_SECOND", 1_000.0)
     monkeypatch.setattr(batches, "MEMORY_BYTES", 512 << 20)
 
@@ -46,8 +48,8 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def workers() -> Iterator[Workers]:
-    with closing(Workers(importable_from=(REPOSITORY,))) as workers:
+def workers() -> Iterator[ProcessPool]:
+    with closing(ProcessPool(importable_from=(REPOSITORY,))) as workers:
         yield workers
 
 
@@ -56,29 +58,29 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "attempts"
 
 
-def opened(tmp_path: Path, root: Path, log: Path, workers: Workers) -> ProjectIndex:
+def open_indexer(tmp_path: Path, root: Path, log: Path, workers: ProcessPool) -> ProjectIndex:
     return open_index(tmp_path, root, TextIndexer(), PickyIndexer(log), workers=workers)
 
 
-def age(root: Path) -> None:
+def make_old(root: Path) -> None:
     """Make all files look old, so that their stamps are trusted."""
     for path in root.rglob("*.*"):
         os.utime(path, (LONG_AGO, LONG_AGO))
 
 
-def much_source() -> dict[str, str | bytes]:
-    """So much that it is read by several children at once."""
+def many_sources() -> dict[str, str | bytes]:
+    """Return enough files to be indexed by several child processes."""
     line = "some_value = another_value + 1\n"
     return {f"many/f{n}.txt": f"# file {n}\n" + line * 700 for n in range(PARALLEL_BYTES // (700 * len(line)) + 1)}
 
 
-@pytest.mark.parametrize("name", TROUBLES)
+@pytest.mark.parametrize("name", FAILURES)
 def test_a_file_that_one_indexer_cannot_read_is_kept_by_the_others_and_reported(
-    tmp_path: Path, root: Path, log: Path, workers: Workers, name: str
+    tmp_path: Path, root: Path, log: Path, workers: ProcessPool, name: str
 ) -> None:
-    content, reason = TROUBLES[name]
+    content, reason = FAILURES[name]
     write_files(root, {name: content + b"\n"})
-    with closing(opened(tmp_path, root, log, workers)) as index:
+    with closing(open_indexer(tmp_path, root, log, workers)) as index:
         report = index.index()
         assert report.written == {*GOOD, name}
         (error,) = report.errors
@@ -90,30 +92,30 @@ def test_a_file_that_one_indexer_cannot_read_is_kept_by_the_others_and_reported(
 
 
 def test_an_unreadable_file_is_not_retried_until_it_changes(
-    tmp_path: Path, root: Path, log: Path, workers: Workers
+    tmp_path: Path, root: Path, log: Path, workers: ProcessPool
 ) -> None:
-    write_files(root, {name: content + b" always" for name, (content, _) in TROUBLES.items()})
-    age(root)
-    with closing(opened(tmp_path, root, log, workers)) as index:
+    write_files(root, {name: content + b" always" for name, (content, _) in FAILURES.items()})
+    make_old(root)
+    with closing(open_indexer(tmp_path, root, log, workers)) as index:
         errors = index.index().errors
-        assert len(errors) == len(TROUBLES)
+        assert len(errors) == len(FAILURES)
     attempts = log.read_text()
-    with closing(opened(tmp_path, root, log, workers)) as index:
+    with closing(open_indexer(tmp_path, root, log, workers)) as index:
         assert index.index().errors == errors
-        for name in TROUBLES:
+        for name in FAILURES:
             os.utime(root / name)  # another stamp, the same content
         assert index.index().errors == errors
         assert log.read_text() == attempts
-        write_files(root, {name: f"good = '{name}'\n" for name in TROUBLES})
+        write_files(root, {name: f"good = '{name}'\n" for name in FAILURES})
         report = index.index()
-        assert (report.written, report.errors) == (set(TROUBLES), [])
+        assert (report.written, report.errors) == (set(FAILURES), [])
 
 
 def test_a_file_that_no_indexer_can_read_is_skipped_with_a_reason(
-    tmp_path: Path, root: Path, log: Path, workers: Workers
+    tmp_path: Path, root: Path, log: Path, workers: ProcessPool
 ) -> None:
-    write_files(root, {name: content + b" always" for name, (content, _) in TROUBLES.items()})
-    age(root)
+    write_files(root, {name: content + b" always" for name, (content, _) in FAILURES.items()})
+    make_old(root)
     with closing(open_index(tmp_path, root, PickyIndexer(log), workers=workers)) as index:
         report = index.index()
         assert report.written == set(GOOD)
@@ -136,12 +138,12 @@ def test_a_file_that_no_indexer_can_read_is_skipped_with_a_reason(
 
 
 def test_large_projects_are_read_in_parallel_and_bad_files_reported(
-    tmp_path: Path, root: Path, log: Path, workers: Workers
+    tmp_path: Path, root: Path, log: Path, workers: ProcessPool
 ) -> None:
-    files = much_source()
-    bad = {f"many/{name}": content for name, (content, _) in TROUBLES.items()}
+    files = many_sources()
+    bad = {f"many/{name}": content for name, (content, _) in FAILURES.items()}
     write_files(root, files | bad)
-    with closing(opened(tmp_path, root, log, workers)) as index:
+    with closing(open_indexer(tmp_path, root, log, workers)) as index:
         report = index.index()
         assert report.written == {*GOOD, *files, *bad}
         assert [error.partition(":")[0] for error in report.errors] == sorted(bad)
@@ -149,12 +151,12 @@ def test_large_projects_are_read_in_parallel_and_bad_files_reported(
 
 
 def test_of_many_bad_files_only_some_are_retried_per_indexer(
-    tmp_path: Path, root: Path, log: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, root: Path, log: Path, workers: ProcessPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "MOST_READ_APART", 2)
+    monkeypatch.setattr(batches, "MAX_SEPARATE_ATTEMPTS", 2)
     bad = {f"d{n}.py": DEADLY for n in range(5)}
     write_files(root, bad)
-    with closing(opened(tmp_path, root, log, workers)) as index:
+    with closing(open_indexer(tmp_path, root, log, workers)) as index:
         report = index.index()
         assert {error.partition(":")[0] for error in report.errors} == set(bad)
         assert report.skipped_by_reason == {}
@@ -162,16 +164,20 @@ def test_of_many_bad_files_only_some_are_retried_per_indexer(
         assert texts(index)["d4.py"] == DEADLY.decode()
     attempts = log.read_text().split()
     assert all(attempts.count(name) > 2 for name in ("d0.py", "d1.py"))
-    assert [attempts.count(name) for name in ("d2.py", "d3.py", "d4.py")] == [2, 2, 2]  # as a whole, and as text
+    assert [attempts.count(name) for name in ("d2.py", "d3.py", "d4.py")] == [
+        2,
+        2,
+        2,
+    ]  # as source code and as plain text
 
 
 def test_of_many_unreadable_files_only_some_are_retried_as_text(
-    tmp_path: Path, root: Path, log: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, root: Path, log: Path, workers: ProcessPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "MOST_READ_APART", 1)
+    monkeypatch.setattr(batches, "MAX_SEPARATE_ATTEMPTS", 1)
     bad = {f"d{n}.py": DEADLY + b" always" for n in range(4)}
     write_files(root, bad)
-    with closing(opened(tmp_path, root, log, workers)) as index:
+    with closing(open_indexer(tmp_path, root, log, workers)) as index:
         report = index.index()
         assert {error.partition(":")[0] for error in report.errors} == set(bad)
         assert report.skipped_by_reason == {"parser crashed": 3}
@@ -182,9 +188,7 @@ def test_of_many_unreadable_files_only_some_are_retried_as_text(
     assert attempts.count("d0.py") > tried_as_text > 1
 
 
-def test_a_file_that_becomes_unreadable_is_removed(
-    tmp_path: Path, root: Path, log: Path, workers: Workers
-) -> None:
+def test_a_file_that_becomes_unreadable_is_removed(tmp_path: Path, root: Path, log: Path, workers: ProcessPool) -> None:
     with closing(open_index(tmp_path, root, PickyIndexer(log), workers=workers)) as index:
         index.index()
         write_files(root, {"a.py": ENDLESS + b" always"})
@@ -195,7 +199,7 @@ def test_a_file_that_becomes_unreadable_is_removed(
         assert index.index().errors == []
 
 
-class Impatient(Silent):
+class CancelAfterFirstStep(Silent):
     """Cancels after the first step."""
 
     def __init__(self) -> None:
@@ -208,12 +212,10 @@ class Impatient(Silent):
         return self._steps > 0
 
 
-def test_a_cancelled_run_ends_its_child_processes(
-    tmp_path: Path, root: Path, log: Path, workers: Workers
-) -> None:
-    write_files(root, much_source() | {f"endless{n}.py": ENDLESS for n in range(3)})
-    with closing(opened(tmp_path, root, log, workers)) as index:
+def test_a_cancelled_run_ends_its_child_processes(tmp_path: Path, root: Path, log: Path, workers: ProcessPool) -> None:
+    write_files(root, many_sources() | {f"endless{n}.py": ENDLESS for n in range(3)})
+    with closing(open_indexer(tmp_path, root, log, workers)) as index:
         with pytest.raises(Cancelled):
-            index.index(progress=Impatient())
+            index.index(progress=CancelAfterFirstStep())
         assert not workers._busy
         assert index.index().files_written > 0

@@ -1,4 +1,4 @@
-"""Which files a project has."""
+"""Listing of the files of a project."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONG_AGO = 1_600_000_000
 
 @pytest.fixture(params=["git", "no git"])
 def make(request: pytest.FixtureRequest) -> Make:
-    """Makes a project, once in a git repository and once without."""
+    """Return a function that makes a project, once in a git repository and once outside."""
     return make_repository if request.param == "git" else write_files
 
 
@@ -140,9 +140,7 @@ def test_names_that_are_not_unicode_are_refused_and_counted(tmp_path: Path, make
 
 
 @pytest.mark.parametrize("folder", ["node_modules", ".venv", "__pycache__", "web/node_modules"])
-def test_third_party_folders_are_skipped_without_an_ignore_rule(
-    tmp_path: Path, make: Make, folder: str
-) -> None:
+def test_third_party_folders_are_skipped_without_an_ignore_rule(tmp_path: Path, make: Make, folder: str) -> None:
     root = make(tmp_path, {"a.py": "x", f"{folder}/b.py": "x", "node_modules.py": "x"})
     assert names(root) == {"a.py", "node_modules.py"}
 
@@ -208,8 +206,8 @@ def test_a_file_in_conflict_is_listed_once(tmp_path: Path) -> None:
     assert list(walk(root).files) == ["a.py"]
 
 
-def age(root: Path) -> None:
-    """Make every folder look as if nothing had happened in it for years."""
+def make_old(root: Path) -> None:
+    """Make every folder look unchanged for years."""
     for folder, _, _ in os.walk(root, topdown=False):
         os.utime(folder, (LONG_AGO, LONG_AGO + 0.5))
 
@@ -219,7 +217,7 @@ def test_all_folders_that_may_get_files_are_recorded(tmp_path: Path, make: Make)
     for folder in ("empty/inside", "src/empty", "logs", "out/deep", "node_modules/x"):
         (root / folder).mkdir(parents=True)
     write_files(root, {"logs/a.log": "x"})
-    age(root)
+    make_old(root)
     folders = walk(root).folders
     assert set(folders) == {"", "src", "empty", "empty/inside", "src/empty", "logs"}
     assert all(folder_mtime_ns(f"{root}/{folder}") == mtime_ns for folder, mtime_ns in folders.items())
@@ -227,7 +225,7 @@ def test_all_folders_that_may_get_files_are_recorded(tmp_path: Path, make: Make)
 
 def test_the_stamp_of_a_recently_changed_folder_is_not_trusted(tmp_path: Path, make: Make) -> None:
     root = make(tmp_path, {"old/a.py": "x", "new/b.py": "x"})
-    age(root)
+    make_old(root)
     write_files(root, {"new/c.py": "x"})
     folders = walk(root).folders
     assert folders["old"] != 0
@@ -263,9 +261,7 @@ def test_only_regular_files_have_a_stamp(tmp_path: Path) -> None:
         (1_000_000_000, 3_100_000_000, False),
     ],
 )
-def test_a_stamp_within_the_clock_resolution_is_not_reliable(
-    mtime_ns: int, seen_at_ns: int, racy: bool
-) -> None:
+def test_a_stamp_within_the_clock_resolution_is_not_reliable(mtime_ns: int, seen_at_ns: int, racy: bool) -> None:
     assert is_racy(mtime_ns, seen_at_ns) is racy
 
 
@@ -278,7 +274,7 @@ def test_an_unreadable_folder_is_counted(tmp_path: Path, monkeypatch: pytest.Mon
             raise PermissionError
         return scandir(folder)
 
-    monkeypatch.setattr(os, "scandir", refuse)  # permissions do not bind whoever runs the tests as root
+    monkeypatch.setattr(os, "scandir", refuse)  # root ignores permissions, so the error is simulated
     found = walk(tmp_path)
     assert set(found.files) == {"a.py"}
     assert found.refused == {"unreadable": 1}
@@ -288,5 +284,5 @@ def test_a_change_time_in_the_future_does_not_count_as_newer() -> None:
     now = time.time_ns()
     assert is_newer(now - 10, seen_at_ns=now - 20)
     assert not is_newer(now - 20, seen_at_ns=now - 10)
-    assert not is_newer(now + 10**12, seen_at_ns=now)  # another machine's clock
-    assert not is_newer(now, seen_at_ns=0)  # it could not be read
+    assert not is_newer(now + 10**12, seen_at_ns=now)  # the clock of another machine
+    assert not is_newer(now, seen_at_ns=0)  # the time could not be read

@@ -1,4 +1,4 @@
-"""Three small repositories that belong together: a library, and two programs that use it."""
+"""Three small repositories that depend on each other: a library, and two programs that use it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ WEB: dict[str, str | bytes] = {
 
 
 def build_shop(folder: Path) -> dict[str, Path]:
-    """The three repositories below a folder, by name."""
+    """Create the three repositories below a folder and return them by name."""
     return {
         name: make_repository(folder / name, files).resolve()
         for name, files in {"lib": LIB, "api": API, "web": WEB}.items()

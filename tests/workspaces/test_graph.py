@@ -1,4 +1,4 @@
-"""The graph across repositories: a package that one declares and another imports is the same symbol."""
+"""The graph across repositories: a package that one project declares and another imports is the same symbol."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 Files = dict[str, dict[str, str]]
 
-# Lines that end in `use` must be found for `symbol` in another repository than the one that defines it, and no others.
+# Lines that end in `use` are the references to `symbol` that must be found in other repositories; no other line may be
+# found.
 CASES: dict[str, tuple[str, Files]] = {
     "python: a class through the package": (
         "shop_lib.cart.Cart",
@@ -232,13 +233,13 @@ CASES: dict[str, tuple[str, Files]] = {
 
 
 @pytest.fixture
-def app(tmp_path: Path, workers: Workers) -> Iterator[App]:
+def app(tmp_path: Path, workers: ProcessPool) -> Iterator[App]:
     with closing(App(Config(tmp_path / "home"), workers=workers)) as opened:
         yield opened
 
 
 def workspace(app: App, folder: Path, repositories: Mapping[str, Mapping[str, str | bytes]]) -> Desk:
-    """The repositories as the workspace `shop`, and a session in the first."""
+    """Create the repositories as the workspace `shop` and return a session in the first one."""
     roots = [write_files(folder / name, files).resolve() for name, files in repositories.items()]
     records = app.domains.projects.workspaces
     assert records
@@ -246,8 +247,8 @@ def workspace(app: App, folder: Path, repositories: Mapping[str, Mapping[str, st
     return Desk(app.tools(), roots[0])
 
 
-def elsewhere(text: str, own: str) -> set[tuple[str, str, int]]:
-    """Repository, file and line of the certain references of an answer outside of one repository."""
+def references_outside(text: str, own: str) -> set[tuple[str, str, int]]:
+    """Return repository, file and line of the certain references in an answer outside one repository."""
     found: set[tuple[str, str, int]] = set()
     repository = path = ""
     is_possible = False
@@ -264,8 +265,8 @@ def elsewhere(text: str, own: str) -> set[tuple[str, str, int]]:
     return found
 
 
-def marked(repositories: Files) -> set[tuple[str, str, int]]:
-    """Repository, file and line of every line that ends in `use`."""
+def marked_references(repositories: Files) -> set[tuple[str, str, int]]:
+    """Return repository, file and line of every line that ends in `use`."""
     return {
         (name, path, number)
         for name, files in repositories.items()
@@ -280,16 +281,16 @@ def test_references_in_other_repositories_are_found_exactly(app: App, tmp_path: 
     symbol, repositories = CASES[case]
     desk = workspace(app, tmp_path, repositories)
     text = desk.call("find_references", symbol=symbol, project_path="shop").text
-    assert elsewhere(text, "lib") == marked(repositories), text
+    assert references_outside(text, "lib") == marked_references(repositories), text
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if not case.startswith("python")])
-def test_the_same_references_are_found_in_postgresql(tmp_path: Path, workers: Workers, case: str) -> None:
+def test_the_same_references_are_found_in_postgresql(tmp_path: Path, workers: ProcessPool, case: str) -> None:
     symbol, repositories = CASES[case]
     with closing(App(Config(tmp_path / "home", database=empty_database()), workers=workers)) as app:
         desk = workspace(app, tmp_path, repositories)
         text = desk.call("find_references", symbol=symbol, project_path="shop").text
-    assert elsewhere(text, "lib") == marked(repositories), text
+    assert references_outside(text, "lib") == marked_references(repositories), text
 
 
 def test_an_answer_names_each_repository(app: App, tmp_path: Path) -> None:
@@ -338,7 +339,7 @@ def test_an_ambiguous_import_is_a_possible_reference(app: App, tmp_path: Path) -
     text = desk.call("find_references", symbol="apply_voucher", project_path="shop").text
     assert "possible references (fork declares the same package) ---" in text
     assert "possible references (lib declares the same package) ---" in text
-    assert not elsewhere(text, "lib") - {each for each in elsewhere(text, "lib") if each[0] == "fork"}
+    assert not references_outside(text, "lib") - {each for each in references_outside(text, "lib") if each[0] == "fork"}
 
 
 def test_an_undeclared_package_is_a_possible_reference(app: App, tmp_path: Path) -> None:
@@ -389,7 +390,7 @@ def test_a_confined_call_sees_no_references_outside(app: App, tmp_path: Path) ->
 
 
 def index_all(desk: Desk) -> None:
-    """Every project of the workspace indexed."""
+    """Index every project of the workspace."""
     desk.call("get_stats", project_path="shop")
 
 
@@ -398,7 +399,7 @@ def test_an_answer_is_incomplete_if_other_projects_of_the_workspace_import_the_p
 ) -> None:
     desk = workspace(app, tmp_path, {"lib": LIB, "api": API, "web": WEB})
     first = desk.call("find_references", symbol="apply_voucher", project_path="../lib").text
-    assert ". No other uses in code" in first  # the others are not indexed: nothing is known of them
+    assert ". No other uses in code" in first  # the other projects are not indexed, so their references are not known
     index_all(desk)
     for tool in ("find_references", "get_impact"):
         text = desk.call(tool, symbol="apply_voucher", project_path="../lib").text

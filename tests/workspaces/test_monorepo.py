@@ -1,4 +1,4 @@
-"""Inner packages of one repository: an import of one by its name leads to its sources."""
+"""Packages inside one repository: importing one by its name resolves to its sources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.repositories import write_files
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 _TS_LIB = {
     "packages/lib/package.json": '{"name": "@shop/lib", "main": "dist/index.js", "types": "dist/index.d.ts"}',
@@ -23,7 +23,7 @@ _TS_LIB = {
     "packages/web/package.json": '{"name": "@shop/web", "dependencies": {"@shop/lib": "workspace:*"}}',
     "packages/web/src/page.ts": "import { price } from '@shop/lib'; // use\n\nexport const shown = price(1); // use\n",
 }
-# Lines that end in `use` must be found for `symbol`, and no others.
+# Lines that end in `use` are the references to `symbol` that must be found; no other line may be found.
 CASES: dict[str, tuple[str, dict[str, str]]] = {
     "npm and yarn": ("price", {"package.json": '{"private": true, "workspaces": ["packages/*"]}', **_TS_LIB}),
     "pnpm": ("price", {"package.json": "{}", "pnpm-workspace.yaml": "packages:\n  - packages/*\n", **_TS_LIB}),
@@ -92,7 +92,7 @@ CASES: dict[str, tuple[str, dict[str, str]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_inner_packages_resolve_to_their_sources(tmp_path: Path, workers: Workers, case: str) -> None:
+def test_inner_packages_resolve_to_their_sources(tmp_path: Path, workers: ProcessPool, case: str) -> None:
     symbol, files = CASES[case]
     root = write_files(tmp_path / "shop", files)
     expected = {
@@ -112,7 +112,7 @@ def test_inner_packages_resolve_to_their_sources(tmp_path: Path, workers: Worker
     assert found == expected, text
 
 
-def test_a_package_that_is_also_a_project_is_listed_once(tmp_path: Path, workers: Workers) -> None:
+def test_a_package_that_is_also_a_project_is_listed_once(tmp_path: Path, workers: ProcessPool) -> None:
     files = CASES["npm and yarn"][1]
     root = write_files(tmp_path / "shop", files)
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:

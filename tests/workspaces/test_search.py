@@ -1,4 +1,4 @@
-"""One question over several projects: which are meant, what is found, and whose it is."""
+"""Searches over several projects: selection of projects, merged results, and their project names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 
 class Shop(NamedTuple):
@@ -35,13 +35,13 @@ class Shop(NamedTuple):
     desk: Desk
 
     def names(self, text: str) -> list[str]:
-        """What the projects are called that a text means."""
+        """Return the names of the selected projects."""
         chosen = select(self.app.domains.projects, text, self.desk.project_roots())
         return [each.name or each.index.project.root.name for each in chosen.repositories]
 
 
 @pytest.fixture
-def shop(tmp_path: Path, workers: Workers) -> Iterator[Shop]:
+def shop(tmp_path: Path, workers: ProcessPool) -> Iterator[Shop]:
     roots = build_shop(tmp_path)
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         records = app.domains.projects.workspaces
@@ -71,13 +71,13 @@ def test_the_roots_of_a_client_are_the_sessions_projects(shop: Shop) -> None:
     assert places(shop.desk, "apply_voucher") == [("lib", "src/shoplib/cart.py")]
     shop.desk.call("set_working_directory", directory=str(shop.roots["api"]))
     assert shop.names("") == ["api"]
-    told = shop.desk.call("set_working_directory", directory="shop").text
-    assert told.startswith("Workspace shop: 3 projects\n- lib ")
+    note = shop.desk.call("set_working_directory", directory="shop").text
+    assert note.startswith("Workspace shop: 3 projects\n- lib ")
     assert shop.names("") == ["lib", "api", "web"]
 
 
 def test_a_common_word_in_another_project_does_not_displace_the_answer(shop: Shop) -> None:
-    """`cart` stands in every file of web; only lib rounds prices."""
+    """`cart` occurs in every file of web; only lib rounds prices."""
     answer = shop.desk.call("search_code", query="how are cart prices rounded", project_id="shop")
     assert answer.structured is not None
     first = answer.structured["results"][0]
@@ -88,7 +88,7 @@ def test_a_common_word_in_another_project_does_not_displace_the_answer(shop: Sho
 
 
 def test_scores_are_comparable_between_one_and_several_projects(shop: Shop) -> None:
-    """A project whose best hit says nothing of the question is not ranked as if it did."""
+    """A project whose best hit is unrelated to the query does not get a high score for it."""
     scores = {
         (hit["repository"], hit["file_path"]): hit["similarity_score"]
         for hit in shop.desk.data("search_code", query="voucher that reduces what is paid", project_id="shop")[
@@ -122,8 +122,8 @@ def test_a_directory_selects_the_projects_that_contain_it_or_the_one_it_names(sh
 
 
 def test_the_number_of_references_names_its_project(shop: Shop) -> None:
-    told = shop.desk.call("search_code", query="Cart", project_id="shop").text
-    assert "Cart in lib alone: used in " in told
+    note = shop.desk.call("search_code", query="Cart", project_id="shop").text
+    assert "Cart in lib alone: used in " in note
 
 
 def test_the_answer_for_a_single_project_is_unchanged(shop: Shop) -> None:
@@ -250,7 +250,7 @@ def test_an_id_of_an_inaccessible_project_is_not_fetched(shop: Shop) -> None:
 
 
 def test_of_many_projects_only_those_with_most_query_words_are_searched_with_a_note(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ProcessPool
 ) -> None:
     roots = [
         write_files(tmp_path / f"p{number:02}", {"lamp.py": f"def lamp_{number}():\n    '''Switch a lamp on.'''\n"})

@@ -26,7 +26,8 @@ from deltos.domains.apis.search import KINDS_OF_TYPE
 from deltos.domains.apis.tools import render_list
 from deltos.errors import BadArgument, SourceError
 from deltos.federation.api_adapters import check_refreshable
-from deltos.model import NEAR_MARK, WEAK_API_CONFIDENCE, WEAK_NOTE
+from deltos.model import MIN_API_CONFIDENCE
+from deltos.wording import SEMANTIC_MATCH_MARK, weak_match
 
 if TYPE_CHECKING:
     import argparse
@@ -158,8 +159,8 @@ def _search(apis: Apis, args: argparse.Namespace) -> int:
         raise BadArgument("There is no query", hint="Try: deltos api search 'create a refund' --api stripe")
     _update_index(apis, args, args.api)
     found = apis.searcher.search(args.query, api_name=args.api, types=args.types, limit=args.limit)
-    if found and found[0].confidence < WEAK_API_CONFIDENCE and not args.json:
-        print(WEAK_NOTE.format(found[0].confidence))
+    if found and found[0].confidence < MIN_API_CONFIDENCE and not args.json:
+        print(weak_match(found[0].confidence))
     for hit in found:
         print_json(_hit_json(hit)) if args.json else print(_hit_line(hit))
     if named := () if args.api else apis.searcher.named_in(args.query).names:
@@ -242,7 +243,7 @@ def _api_json(api: Api) -> dict[str, Any]:
 
 def _hit_line(hit: ApiHit) -> str:
     line = f"{hit.confidence:.2f}  {hit.api_name}  {hit.title}"
-    return f"{line} {NEAR_MARK}" if hit.is_semantic_match else line
+    return f"{line} {SEMANTIC_MATCH_MARK}" if hit.is_semantic_match else line
 
 
 def _hit_json(hit: ApiHit) -> dict[str, Any]:

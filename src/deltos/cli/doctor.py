@@ -212,7 +212,7 @@ def _mover(path: Path) -> Callable[[], None]:
 
 def _rewriter(client: Client, machine: Machine, found: Presence, launch: Launch) -> Callable[[], None]:
     from deltos.clients.install import install, write
-    from deltos.clients.trial import trouble_starting
+    from deltos.clients.server_check import trouble_starting
 
     def rewrite() -> None:
         # Keep the user's options unless the server does not start with them.
@@ -263,8 +263,8 @@ def _clients() -> Iterator[Finding]:
     """Check for each client with Deltos whether its configured command starts a working server."""
     from deltos.cli.install import find_launch, is_client_present, this_machine
     from deltos.clients.install import configured, presence
+    from deltos.clients.server_check import trouble_starting
     from deltos.clients.table import CLIENTS
-    from deltos.clients.trial import trouble_starting
 
     machine = this_machine()
     without = []

@@ -61,7 +61,7 @@ def references_json(references: FoundReferences, source: SourceLines) -> JsonObj
     texts = source.lines((row.path, row.line) for row, _, _ in rows)
     first, generated = references.target.first, source.generated
     return {
-        "symbol": bare_key(references.target.name),
+        "symbol": bare_key(references.target.path_name),
         "file": first.path,
         "line": first.line,
         "references": [

@@ -78,7 +78,7 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
     from deltos.hook_settings import HookSettings
 
     settings = HookSettings.from_environment(environ)
-    if not settings.speaks:
+    if not settings.is_enabled:
         return ""
     if event_name == "PreToolUse":
         from deltos.cli.suggest import suggestion

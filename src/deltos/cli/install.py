@@ -323,7 +323,7 @@ def _may_write(changing: list[Edit], arguments: argparse.Namespace) -> bool:
 
 
 def _apply(name: str, edits: list[Edit], arguments: argparse.Namespace, *, after: str, nothing: str) -> None:
-    from deltos.clients.files import backups_of
+    from deltos.clients.config_files import backups_of
     from deltos.clients.install import write
 
     changing = [edit for edit in edits if edit.is_change]

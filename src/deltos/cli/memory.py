@@ -53,13 +53,14 @@ from deltos.domains.memory.transfer import ImportReport, as_json, export, export
 from deltos.errors import BadArgument, NotFound, SourceError
 from deltos.federation.filters import parse_filters
 from deltos.files import given_path
-from deltos.hook_settings import OFF_FILE, HookSettings, off_projects, switched
-from deltos.model import BEHIND_NOTE, NEAR_MARK, NO_FILTERS
+from deltos.hook_settings import OFF_FILE, HookSettings, off_file_content, off_projects
+from deltos.model import NO_FILTERS
 from deltos.open_stores import open_foreign_tables
 from deltos.store.private_files import make_private_folder, write_private
 from deltos.text.counts import counted
 from deltos.text.dates import parse_moment
 from deltos.text.times import day, iso, micros, parse_iso
+from deltos.wording import SEMANTIC_MATCH_MARK, partly_embedded
 from deltos.workspace.identity import identify
 
 if TYPE_CHECKING:
@@ -239,10 +240,10 @@ def _print_found(query: str, found: MemoryResults, *, as_json_lines: bool) -> No
     for hit, score in _with_scores(found.hits):
         print(
             f"{score:.2f}  {hit.observation.id}  {day(hit.observation.created_at)}  "
-            f"{hit.observation.kind}: {hit.snippet}{f' {NEAR_MARK}' if hit.is_near else ''}"
+            f"{hit.observation.kind}: {hit.snippet}{f' {SEMANTIC_MATCH_MARK}' if hit.is_near else ''}"
         )
     if found.is_behind:
-        print(BEHIND_NOTE.format("observations"))
+        print(partly_embedded("observations"))
     if not found.hits:
         print(
             f"No observations found matching '{query}'. "
@@ -427,7 +428,7 @@ def _switch(args: argparse.Namespace, *, off: bool) -> int:
     home = data_folder(os.environ)
     project = _switched_project(args.project_id)
     make_private_folder(home)
-    write_private(home / OFF_FILE, switched(off_projects(home), [*project.ids, *project.folders], off=off))
+    write_private(home / OFF_FILE, off_file_content(off_projects(home), [*project.ids, *project.folders], off=off))
     text = "Hooks record and show nothing there. Existing observations stay." if off else "Hooks record and show again."
     text = f"Memory is {'off' if off else 'on'} for {project.name}. {text}"
     _report(args, {"projects": list(project.ids), "off": off}, text)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from deltos.clients import jsonc, splice, toml_tables, yaml_blocks
+from deltos.clients import json_edit, jsonc, toml_edit, yaml_edit
 from deltos.errors import BadConfiguration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from deltos.clients.json_edit import Path
     from deltos.clients.jsonc import Json
-    from deltos.clients.splice import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +45,17 @@ class Format:
 
 
 def _remove_json(text: str, path: Path) -> str:
-    text = splice.remove(text, path)
+    text = json_edit.remove(text, path)
     for length in range(len(path) - 1, 0, -1):
-        if not splice.is_bare(text, path[:length]):
+        if not json_edit.is_bare(text, path[:length]):
             break
-        text = splice.remove(text, path[:length])
+        text = json_edit.remove(text, path[:length])
     return text
 
 
-JSON = Format("JSON", "{}\n", jsonc.read, splice.put, _remove_json)
-YAML = Format("YAML", "", yaml_blocks.read, yaml_blocks.put, yaml_blocks.remove)
-TOML = Format("TOML", "", toml_tables.read, toml_tables.put, toml_tables.remove)
+JSON = Format("JSON", "{}\n", jsonc.read, json_edit.put, _remove_json)
+YAML = Format("YAML", "", yaml_edit.read, yaml_edit.put, yaml_edit.remove)
+TOML = Format("TOML", "", toml_edit.read, toml_edit.put, toml_edit.remove)
 
 
 def read_table(form: Format, text: str) -> dict[str, Json]:

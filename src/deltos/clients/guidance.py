@@ -8,7 +8,7 @@ from deltos.config import LEAN_TOOLS, PROFILES
 from deltos.errors import BadConfiguration
 
 if TYPE_CHECKING:
-    from deltos.clients import files
+    from deltos.clients import config_files
 
 MARK = "<!-- deltos: written by `deltos install`, removed by `deltos uninstall` -->"
 _PARAGRAPH_MARK = "<!-- deltos: written by `deltos install --agents-md`, removed by `deltos uninstall --agents-md` -->"
@@ -98,7 +98,7 @@ def _table(profile: str = "") -> str:
     return "\n".join([_HEAD, *rows, _LAST_ROW])
 
 
-def is_ours(original: files.Original) -> bool:
+def is_ours(original: config_files.Original) -> bool:
     """Whether a file of rules was written by us, and may be replaced or removed."""
     return original.content is None or MARK in original.text
 

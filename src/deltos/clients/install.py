@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.clients import files
+from deltos.clients import config_files
 from deltos.clients.formats import JSON, Change, Format, Put, Remove, change_text, read_table
 from deltos.clients.guidance import (
     has_own_words,
@@ -40,7 +40,7 @@ _OWN_HOOK = re.compile(r"\bdeltos(?:\.exe)?[\"']?\s+hook\b")
 class Edit:
     """One file as it is and as it will be."""
 
-    original: files.Original
+    original: config_files.Original
     content: bytes
     is_removal: bool = False  # the file was ours alone, and goes
     is_unchanged: bool = False  # nothing of the user's is lost: no backup is needed
@@ -125,7 +125,7 @@ def _without_traces(edit: Edit, plans: list[tuple[Path, Format, Plan]], below: P
     own = [(form, plan) for path, form, plan in plans if path.resolve() == edit.path]
     form = own[0][0]
     rest = _filled(read_table(form, edit.content.decode("utf-8").removeprefix("\ufeff")))
-    backups = files.backups_of(edit.path)
+    backups = config_files.backups_of(edit.path)
     befores = [_before(backup, own) for backup in backups]
     was_there = any(before is None or not before.had_entries for before in befores)
     outdated = tuple(
@@ -148,7 +148,7 @@ class _Before:
 def _before(backup: Path, own: list[tuple[Format, Plan]]) -> _Before | None:
     """A backup as it is without our entries; None where it cannot be read."""
     try:
-        text = files.read(backup).text
+        text = config_files.read(backup).text
         had = False
         for form, plan in own:
             if changes := plan(read_table(form, text)):
@@ -170,7 +170,7 @@ def _has_comments(form: Format, content: bytes) -> bool:
 
 def _plugin_edit(plugin: Plugin, machine: Machine, launch: Launch) -> Edit:
     """The plugin's file as it has to be; one that somebody else wrote there is refused."""
-    original = files.read(plugin.path(machine))
+    original = config_files.read(plugin.path(machine))
     if original.content is not None and not plugin.is_own(original.text):
         raise BadConfiguration(
             f"{original.path} is not of `deltos install`", hint="Move it away, or install with --no-hooks."
@@ -183,7 +183,7 @@ def _plugin_removals(client: Client, machine: Machine) -> list[Edit]:
     plugin = client.plugin
     if plugin is None:
         return []
-    original = files.read(plugin.path(machine))
+    original = config_files.read(plugin.path(machine))
     is_there = original.content is not None and plugin.is_own(original.text)
     if not is_there:
         return []
@@ -193,7 +193,7 @@ def _plugin_removals(client: Client, machine: Machine) -> list[Edit]:
 def presence(client: Client, machine: Machine) -> Presence:
     """Whether the client has a configuration, and Deltos in it."""
     try:
-        original = files.read(client.path(machine), project=client.project)
+        original = config_files.read(client.path(machine), project=client.project)
         server = bool(_server_removals(client, read_table(client.format, original.text)))
         events = _own_events(client, machine)
         hooks = bool(events - {SUGGESTING.name}) or bool(_plugin_removals(client, machine))
@@ -206,12 +206,12 @@ def _own_events(client: Client, machine: Machine) -> set[str]:
     """The events of a client that `deltos hook` is told."""
     if client.hooks is None:
         return set()
-    held = _table_at(read_table(JSON, files.read(client.hooks.path(machine)).text), "hooks") or {}
+    held = _table_at(read_table(JSON, config_files.read(client.hooks.path(machine)).text), "hooks") or {}
     return {event for event, entries in held.items() if any(_own_handlers(event, entries))}
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ServerEntry:
     """What a client starts for us: the words of the command, and the variables that it sets."""
 
     words: tuple[str, ...]
@@ -223,10 +223,10 @@ class Entry:
         return self.words[self.words.index("mcp") + 1 :] if "mcp" in self.words else ()
 
 
-def configured(client: Client, machine: Machine) -> Entry | None:
+def configured(client: Client, machine: Machine) -> ServerEntry | None:
     """The entry of Deltos in a client's configuration; None where there is none that names a command."""
     table = _table_at(
-        read_table(client.format, files.read(client.path(machine), project=client.project).text), *client.place
+        read_table(client.format, config_files.read(client.path(machine), project=client.project).text), *client.place
     )
     if table is None:
         return None
@@ -236,7 +236,7 @@ def configured(client: Client, machine: Machine) -> Entry | None:
         return None
     variables = next((held for key in ("env", "environment", "envs") if isinstance(held := table.get(key), dict)), {})
     named = {name: value for name, value in variables.items() if isinstance(value, str)}
-    return Entry((*map(str, words), *map(str, arguments if isinstance(arguments, list) else ())), named)
+    return ServerEntry((*map(str, words), *map(str, arguments if isinstance(arguments, list) else ())), named)
 
 
 def write(edits: list[Edit]) -> list[Path]:
@@ -247,8 +247,10 @@ def write(edits: list[Edit]) -> list[Path]:
 
 def _write(edit: Edit) -> Path | None:
     if edit.is_removal:
-        return files.remove(edit.original, keeps_copy=not edit.is_unchanged, outdated=edit.outdated, below=edit.below)
-    return files.replace(edit.original, edit.content, keeps_copy=not edit.is_unchanged, outdated=edit.outdated)
+        return config_files.remove(
+            edit.original, keeps_copy=not edit.is_unchanged, outdated=edit.outdated, below=edit.below
+        )
+    return config_files.replace(edit.original, edit.content, keeps_copy=not edit.is_unchanged, outdated=edit.outdated)
 
 
 def rules(client: Client, machine: Machine, *, profile: str = "", remove: bool = False) -> list[Edit]:
@@ -257,7 +259,7 @@ def rules(client: Client, machine: Machine, *, profile: str = "", remove: bool =
         if remove:
             return []
         raise BadArgument(f"{client.title} has no file for rules of its own", hint="Use --agents-md in a project.")
-    original = files.read(client.rules(machine))
+    original = config_files.read(client.rules(machine))
     if not is_ours(original):
         if remove:
             return []
@@ -269,28 +271,30 @@ def rules(client: Client, machine: Machine, *, profile: str = "", remove: bool =
     return [_removal(original, is_unchanged, below=_folder_above(original.path, client, machine))]
 
 
-def _removal(original: files.Original, is_as_written: Callable[[str], bool], *, below: Path | None = None) -> Edit:
+def _removal(
+    original: config_files.Original, is_as_written: Callable[[str], bool], *, below: Path | None = None
+) -> Edit:
     """A file of ours goes as a whole, with the backups that say only what we wrote."""
     unchanged = is_as_written(original.text)
-    outdated = tuple(backup for backup in files.backups_of(original.path) if _says_only(backup, is_as_written))
+    outdated = tuple(backup for backup in config_files.backups_of(original.path) if _says_only(backup, is_as_written))
     return Edit(original, b"", is_removal=True, is_unchanged=unchanged, below=below, outdated=outdated)
 
 
 def _says_only(backup: Path, is_as_written: Callable[[str], bool]) -> bool:
     try:
-        return is_as_written(files.read(backup).text)
+        return is_as_written(config_files.read(backup).text)
     except BadConfiguration:
         return False
 
 
 def agents_paragraph(folder: Path, *, remove: bool = False) -> list[Edit]:
     """A project's AGENTS.md with our paragraph, or without it."""
-    original = files.read(folder / "AGENTS.md", project=folder)
+    original = config_files.read(folder / "AGENTS.md", project=folder)
     if not remove:
         return [Edit(original, original.encode(with_paragraph(original.text)))]
     if not has_paragraph(original.text):
         return [] if original.content is None else [Edit(original, original.content)]
-    backups = [(path, text) for path in files.backups_of(original.path) if (text := _text_of(path)) is not None]
+    backups = [(path, text) for path in config_files.backups_of(original.path) if (text := _text_of(path)) is not None]
     rest = _before_paragraph(original.text, [text for _, text in backups])
     if not rest.strip() and rest not in (text for _, text in backups):
         return [_removal(original, is_unchanged)]
@@ -311,7 +315,7 @@ def _before_paragraph(text: str, earlier: list[str]) -> str:
 def _text_of(path: Path) -> str | None:
     """What a backup says; None where it cannot be read, or not be understood."""
     try:
-        text = files.read(path).text
+        text = config_files.read(path).text
         without_paragraph(text)
     except BadConfiguration:
         return None
@@ -321,7 +325,7 @@ def _text_of(path: Path) -> str | None:
 def has_agents_paragraph(folder: Path) -> bool:
     """Whether a project's AGENTS.md has our paragraph; one that is a link, where we write none, has not."""
     try:
-        return has_paragraph(files.read(folder / "AGENTS.md", project=folder).text)
+        return has_paragraph(config_files.read(folder / "AGENTS.md", project=folder).text)
     except BadConfiguration:
         return False
 
@@ -330,7 +334,7 @@ def _edits(plans: list[tuple[Path, Format, Plan]], project: Path | None) -> list
     """One edit per file, even when two plans concern the same one."""
     edits: dict[Path, Edit] = {}
     for path, form, plan in plans:
-        original = files.read(path, project=project)
+        original = config_files.read(path, project=project)
         earlier = edits.get(original.path)
         try:
             text = original.text if earlier is None else earlier.content.decode("utf-8").removeprefix("\ufeff")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from deltos.confinement import told
+from deltos.confinement import visible_location
 from deltos.domains.apis.detect import kind_of
 from deltos.domains.apis.index import OwningSource
 from deltos.domains.apis.render import fence, render_api, render_changes, render_unread
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.model import FoundDescription
     from deltos.federation.model import Domains
     from deltos.fetch.http import HttpClient, HttpResponse
-    from deltos.guarded import Parser
+    from deltos.isolated_parser import Parser
     from deltos.private_hosts import PrivateHosts
     from deltos.store.apis import UnreadRow
 
@@ -121,7 +121,7 @@ def check_refreshable(domains: Domains, name: str) -> None:
 
 
 def _line(api: Api, unread: Sequence[UnreadRow]) -> str:
-    line = f"{api.name} ({told(api.source)}): API description, {counted(api.operation_count, 'operation')}"
+    line = f"{api.name} ({visible_location(api.source)}): API description, {counted(api.operation_count, 'operation')}"
     more = f", and {len(unread) - 1} more" if len(unread) > 1 else ""
     return f"{line}; {render_unread(unread[0].document, unread[0].reason)}{more}" if unread else line
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from deltos.budget import cut
-from deltos.confinement import shown_path
+from deltos.budget import truncate
+from deltos.confinement import display_path
 from deltos.domains.code.exact_search import LinePattern, Literal, ScanReport, scan
 from deltos.domains.docs.model import PACKAGE_ADDRESSES
 from deltos.domains.docs.python_package import find_definition
@@ -132,7 +132,7 @@ class DomainLinks:
         if "memory" not in self.toolsets:
             return []
         found = self.domains.memory.search(
-            name, self.domains.remembered_project(root).project_id, limit=_MAX_CANDIDATES
+            name, self.domains.project_with_stored_identity(root).project_id, limit=_MAX_CANDIDATES
         )
         rows = [hit.observation for hit in found.hits]
         return [row for row in rows if name in row.symbols or mentions(row.text, name)][:_MAX_SHOWN]
@@ -141,7 +141,7 @@ class DomainLinks:
         """Return one line per observation, marked if its code has changed since."""
         if "memory" not in self.toolsets:
             return []
-        project = self.domains.remembered_project(root)
+        project = self.domains.project_with_stored_identity(root)
         changed = self.domains.memory.changed_places(list(rows), {project.project_id: project.root})
         return [
             f"{format_id(row.id)} {day(row.created_at)} {row.kind}: "
@@ -159,7 +159,7 @@ class DomainLinks:
             return []
         if not text:
             return []
-        quoted = fenced(cut(text, characters=_SIGNATURE_CHARACTERS))
+        quoted = fenced(truncate(text, characters=_SIGNATURE_CHARACTERS))
         signature = f"--- documented in {origin} (quoted) ---\n{quoted}"
         return [signature, *self._name_matches(name, root)]
 
@@ -167,7 +167,7 @@ class DomainLinks:
         """Return where a package symbol is documented and its text, from the index or from the package itself."""
         for passage in self._package_passages(name, root):
             if any(anchor == name or anchor.endswith(f".{name}") for anchor in passage.anchors):
-                return shown_path(passage.url, root), self._section(passage)
+                return display_path(passage.url, root), self._section(passage)
         found = find_definition(name, root, self.environments, parser=self.domains.parser)
         return (found.origin, found.text) if found else ("", "")
 
@@ -210,7 +210,7 @@ class DomainLinks:
 def passage_lines(passages: Sequence[Passage], root: Path) -> list[str]:
     """Return one line per passage: id, heading and address."""
     return [
-        f"{each.id} {docs_provider.title_of(each)[:_LINE_CHARACTERS]} ({shown_path(each.citation, root)})"
+        f"{each.id} {docs_provider.title_of(each)[:_LINE_CHARACTERS]} ({display_path(each.citation, root)})"
         for each in passages
     ]
 

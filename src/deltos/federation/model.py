@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.domain import Apis
     from deltos.domains.docs.domain import Docs
     from deltos.domains.memory.memory import Memory
-    from deltos.guarded import Parser
+    from deltos.isolated_parser import Parser
     from deltos.model import Project
     from deltos.progress import Progress
     from deltos.tool import JsonObject
@@ -125,7 +125,7 @@ class Domains(Protocol):
     def parser(self) -> Parser:
         """Parser for untrusted input, in child processes."""
 
-    def remembered_project(self, folder: Path) -> Project:
+    def project_with_stored_identity(self, folder: Path) -> Project:
         """Return the project at a folder, with the identity that memory uses for it."""
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.budget import characters_for, fit
 from deltos.text.counts import counted
+from deltos.wording import truncated
 from deltos.workspace.file_purpose import is_test
 
 if TYPE_CHECKING:
@@ -54,8 +55,7 @@ def render_overview(index: ProjectIndex, reader: Graph, *, token_budget: int) ->
     room = characters_for(min(token_budget, OVERVIEW_TOKENS)) - sum(map(len, head)) - 200
     fitted = fit([_block(file) for file in files], characters=room)
     if len(fitted.pieces) < (total := len(paths) - tests):
-        shown = f"showing {len(fitted.pieces)}/{total:,} files"
-        head.insert(0, f"{shown} (find_symbol and search_code find the rest)")
+        head.insert(0, truncated(len(fitted.pieces), total, "files", "find_symbol and search_code find the rest"))
     return "\n".join([*head, *fitted.pieces])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.budget import characters_for, cut, fit
+from deltos.budget import characters_for, fit, truncate
 from deltos.domains.docs.render import render_passages
 from deltos.domains.docs.search import DocsRequest
 from deltos.domains.graph.search import GraphSearch
@@ -15,6 +15,7 @@ from deltos.federation.change_impact import analyse_change, changed_files
 from deltos.federation.links import passage_lines
 from deltos.federation.overview import render_overview
 from deltos.tool import Parameter, Prompt
+from deltos.wording import truncated
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -116,7 +117,7 @@ class Prompts:
     def _memory_sections(self, root: Path) -> Iterable[str]:
         if "memory" not in self.toolsets:
             return
-        memory, project = self.domains.memory, self.domains.remembered_project(root)
+        memory, project = self.domains.memory, self.domains.project_with_stored_identity(root)
         if context := session_context(memory, memory.project_keys(project.project_id), root):
             yield context
 
@@ -141,9 +142,9 @@ class Prompts:
     def _fitted(self, sections: Sequence[str]) -> str:
         """Join as many sections as fit, none longer than half the budget, with a note about omitted ones."""
         room = characters_for(self.token_budget) - 200
-        pieces = [cut(section, characters=room // 2) for section in sections]
+        pieces = [truncate(section, characters=room // 2) for section in sections]
         fitted = fit(pieces, characters=room, separator="\n\n")
-        shown = f"showing {len(fitted.pieces)}/{len(pieces)} sections (raise DELTOS_TOKEN_BUDGET for more)"
+        shown = truncated(len(fitted.pieces), len(pieces), "sections", "raise DELTOS_TOKEN_BUDGET for more")
         return "\n\n".join([*([shown] if fitted.truncated else []), *fitted.pieces])
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from deltos.budget import characters_for, cut, estimate_tokens, shown_of
+from deltos import wording
+from deltos.budget import characters_for, estimate_tokens, truncate
 from deltos.domains.memory.query import parse_query
 from deltos.domains.memory.search import SNIPPET_CHARACTERS, snippet
 from deltos.federation.search import MAX_RESULTS, WEAK_CONFIDENCE
-from deltos.model import NEAR_MARK
 from deltos.tool import Answer, compact_json
+from deltos.wording import SEMANTIC_MATCH_MARK
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -73,7 +74,7 @@ def search_answer(
         by_limit = _AT_MOST if is_most else _BY_LIMIT
         by_confidence = _BY_CONFIDENCE.format(limit=MAX_RESULTS) if kept_count < len(confidences) else by_limit
         how = _BY_BUDGET if truncated else by_confidence
-        cut_line = shown_of(len(lines), found.total, "results", how, is_least=found.total_is_least)
+        cut_line = wording.truncated(len(lines), found.total, "results", how, is_at_least=found.total_is_least)
         answer = {"showing": cut_line, **answer}
     if truncated:
         answer |= {"truncated": True, "original_size_chars": full_size}
@@ -110,11 +111,11 @@ def fetch_answer(found: FullText, *, token_budget: int) -> Answer:
     if size <= max_characters:
         return Answer(compact_json(answer), answer, original_characters=size)
     excess = size - max_characters
-    answer["text"] = cut(found.text, characters=max(_MIN_TEXT_CHARACTERS, len(found.text) - excess))
+    answer["text"] = truncate(found.text, characters=max(_MIN_TEXT_CHARACTERS, len(found.text) - excess))
     while (
         len(compact_json(answer)) > max_characters and len(answer["text"]) > _MIN_TEXT_CHARACTERS
     ):  # escapes add to the size
-        answer["text"] = cut(found.text, characters=max(_MIN_TEXT_CHARACTERS, len(answer["text"]) * 4 // 5))
+        answer["text"] = truncate(found.text, characters=max(_MIN_TEXT_CHARACTERS, len(answer["text"]) * 4 // 5))
     answer = {"truncated": True, "original_size_chars": size, **answer}
     return Answer(compact_json(answer), answer, truncated=True, original_characters=size)
 
@@ -122,7 +123,7 @@ def fetch_answer(found: FullText, *, token_budget: int) -> Answer:
 def _line(ranked: RankedHit, confidence: float, terms: Terms) -> JsonObject:
     hit = ranked.hit
     title = hit.title if len(hit.title) <= _TITLE_CHARACTERS else f"{hit.title[: _TITLE_CHARACTERS - 1]}…"
-    marks = [hit.mark, NEAR_MARK if hit.is_semantic_match else ""]
+    marks = [hit.mark, SEMANTIC_MATCH_MARK if hit.is_semantic_match else ""]
     return {
         "id": hit.id,
         "title": " ".join(filter(None, (title, *marks))),

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.confinement import may_read, told
+from deltos.confinement import may_read, visible_location
 from deltos.errors import AddressRefused, BadArgument, FileRefused, NotFound
 from deltos.files import LINK, FileTree, read_below
-from deltos.folders import walk_entries
+from deltos.folder_walk import walk_entries
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from deltos.files import Entry
+    from deltos.files import FolderEntry
 
 MAX_FILE_BYTES = 20_000_000
 MAX_DESCRIPTION_BYTES = 100_000_000  # an API description is one file, however large the API
@@ -26,7 +26,7 @@ _MAX_SHOWN_CHARACTERS = 200
 
 def allowed_path(path: Path, roots: Sequence[Path]) -> Path:
     """Return the real path of an existing file or folder below one of `roots`; raise an error for anything else."""
-    shown_path = told(str(path))[:_MAX_SHOWN_CHARACTERS]
+    shown_path = visible_location(str(path))[:_MAX_SHOWN_CHARACTERS]
     try:
         real = path.expanduser().resolve()
         is_allowed = may_read(real) and any(real.is_relative_to(root.resolve()) for root in roots)
@@ -64,19 +64,19 @@ def _refuse_root(folder: str, reason: str) -> None:
         raise FileRefused(folder, reason)
 
 
-def _has_suffix(entry: Entry, suffixes: Collection[str]) -> bool:
+def _has_suffix(entry: FolderEntry, suffixes: Collection[str]) -> bool:
     if entry.is_folder:
         return False
     suffix = Path(entry.name).suffix.lower()
     return suffix in suffixes or (entry.is_link and not suffix and not entry.name.startswith("."))
 
 
-def is_entered(entry: Entry) -> bool:
+def is_entered(entry: FolderEntry) -> bool:
     """Whether a folder may contain documentation of the source itself."""
     return entry.is_folder and not entry.name.startswith(".") and entry.name not in SKIPPED_FOLDERS
 
 
-def _is_entered_or_hidden(entry: Entry) -> bool:
+def _is_entered_or_hidden(entry: FolderEntry) -> bool:
     return entry.is_folder and entry.name not in SKIPPED_FOLDERS and entry.name != ".git"
 
 

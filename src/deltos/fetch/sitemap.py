@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.entities import unescaped
 from deltos.errors import FetchFailed, ReadingStopped, SourceError
+from deltos.html_entities import unescape_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,7 +59,7 @@ def _locations(text: str) -> Iterator[str]:
             content = text[start : tag.start()].strip()
             content = content[len(_CDATA) :] if content[: len(_CDATA)].lower() == _CDATA else content
             with suppress(ValueError):  # a character reference with thousands of digits
-                yield unescaped(content.strip().removesuffix("]]>").strip())
+                yield unescape_html(content.strip().removesuffix("]]>").strip())
             start = -1
 
 

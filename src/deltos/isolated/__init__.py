@@ -1,1 +1,1 @@
-"""Our own code in processes that can be stopped, and in which nothing of the indexed project can run."""
+"""Child processes that run our functions within limits; no code of an indexed project can run in them."""

@@ -1,8 +1,8 @@
-"""The child's side: runs what it is asked to, within limits that the system enforces, and ends with its parent.
+"""Main loop of a child process: runs tasks within limits that the system enforces, and ends with its parent.
 
-On Linux and macOS a signal ends a task that takes too much CPU time, even while C code holds the interpreter. Memory
-is limited on Linux; macOS accepts that limit without enforcing it. Windows has neither: there the parent's clock ends a
-task, or a timer of our own should the parent have gone. A child is no sandbox: it runs our code, with our rights.
+On Linux and macOS a signal ends a task that exceeds its CPU time, even inside C code. Memory is limited on Linux; macOS
+accepts the limit without enforcing it. On Windows the parent ends a slow task, or a timer in the child if the parent
+has died. A child process is not a sandbox: it runs our code with the rights of the user.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Answer requests until there are no more."""
+    """Answer requests until the parent closes the pipe."""
     requests, replies = _claim_pipes()
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # sent to all of us, they are the parent's to handle: we end with it
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # sent to the process group; the parent handles them
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     _prepare(requests.fileno())
@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Keep stdin and stdout for ourselves: whatever prints, prints to stderr, and nothing else can read requests."""
+    """Reserve stdin and stdout for requests and replies; redirect prints to stderr."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -51,8 +51,8 @@ def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 def _answers(frame: bytes, lifeline: int) -> Iterator[bytes]:
     try:
-        request: Request = pickle.loads(frame)  # noqa: S301 (from our own parent)
-    except Exception as exc:  # noqa: BLE001 (the end of a process is a surface: the parent is told)
+        request: Request = pickle.loads(frame)  # noqa: S301 (from the parent process)
+    except Exception as exc:  # noqa: BLE001 (returned to the parent)
         yield _encoded(Reply(error=exc, is_about_request=True))
         return
     for item, limits in request.items:
@@ -62,16 +62,16 @@ def _answers(frame: bytes, lifeline: int) -> Iterator[bytes]:
 
 
 def _run(request: Request, item: object, limits: TaskLimits) -> bytes:
-    """The encoded reply for one item. Encoding counts too: a result can be larger than what it was made of."""
+    """Run one item and encode the reply within the limits, because a result can be larger than its source."""
     try:
         payload = pickle.dumps(Reply(request.function(*request.common, item)), pickle.HIGHEST_PROTOCOL)
     except MemoryError:
         return _encoded(Reply(error=_too_much_memory(limits)))
-    except Exception as exc:  # noqa: BLE001 (whoever asked is told)
+    except Exception as exc:  # noqa: BLE001 (returned to the parent)
         return _encoded(Reply(error=exc))
     if len(payload) > limits.result_bytes:
         return _encoded(
-            Reply(error=TookTooMuchMemory(f"what was read of it takes more than {limits.result_bytes >> 20} MB"))
+            Reply(error=TookTooMuchMemory(f"the parsed content is larger than {limits.result_bytes >> 20} MB"))
         )
     return payload
 
@@ -81,20 +81,20 @@ def _too_much_memory(limits: TaskLimits) -> TookTooMuchMemory:
 
 
 def _encoded(reply: Reply) -> bytes:
-    """A reply with an error; one that does not survive the way is told in words."""
+    """Encode a reply with an error; replace an error that cannot be pickled by its text."""
     if reply.error is not None:
-        reply.error.add_note("In a process of its own:\n" + "".join(traceback.format_exception(reply.error)).rstrip())
+        reply.error.add_note("In a child process:\n" + "".join(traceback.format_exception(reply.error)).rstrip())
     try:
         payload = pickle.dumps(reply, pickle.HIGHEST_PROTOCOL)
-        pickle.loads(payload)  # noqa: S301 (our own)
-    except Exception:  # noqa: BLE001 (an error of any class may refuse)
+        pickle.loads(payload)  # noqa: S301 (pickled in the line above)
+    except Exception:  # noqa: BLE001 (pickling can raise any exception)
         return pickle.dumps(Reply(error=ParserCrashed(f"{type(reply.error).__name__}: {reply.error}")))
     return payload
 
 
 @contextmanager
 def _limited(limits: TaskLimits) -> Iterator[None]:
-    """End this process when its task takes too much CPU time; let allocations beyond the limit fail."""
+    """End this process if the task exceeds its CPU time; make allocations beyond the memory limit fail."""
     _limit_memory(limits.memory_bytes)
     _start_timer(limits)
     try:
@@ -105,12 +105,12 @@ def _limited(limits: TaskLimits) -> Iterator[None]:
 
 @contextmanager
 def _ending_with_parent(lifeline: int) -> Iterator[None]:
-    """End at once when the parent goes: nothing else can arrive during a task, so any news on the pipe is its end."""
-    _end_on_news(lifeline, on=True)
+    """End this process as soon as the parent dies: during a task, any event on the pipe means that it was closed."""
+    _exit_on_pipe_event(lifeline, on=True)
     try:
         yield
     finally:
-        _end_on_news(lifeline, on=False)
+        _exit_on_pipe_event(lifeline, on=False)
 
 
 if sys.platform == "win32":
@@ -123,13 +123,13 @@ if sys.platform == "win32":
         pass
 
     def _start_timer(limits: TaskLimits) -> None:
-        # The parent ends a child that takes too long; this is for a parent that has gone.
+        # Only for a parent that has died; otherwise the parent ends a slow child.
         faulthandler.dump_traceback_later(limits.wall_seconds * 2, exit=True)
 
     def _stop_timer() -> None:
         faulthandler.cancel_dump_traceback_later()
 
-    def _end_on_news(lifeline: int, *, on: bool) -> None:
+    def _exit_on_pipe_event(lifeline: int, *, on: bool) -> None:
         pass
 
 else:
@@ -140,37 +140,40 @@ else:
     _STATM = Path("/proc/self/statm")
 
     def _prepare(lifeline: int) -> None:
-        """Nobody handles the signals that end us, no core is dumped, and news on the lifeline concern this process."""
+        """Reset signal handlers, disable core dumps and direct events of the pipe to this process."""
         for number in (signal.SIGPROF, signal.SIGVTALRM, signal.SIGIO):
             signal.signal(number, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
 
     def _limit_memory(limit_bytes: int) -> None:
-        """Limit what holds data. The system limits address space, so what takes that without holding any is added:
-        threads of earlier tasks leave hundreds of megabytes that are reserved and never used."""
+        """Limit the memory for data.
+
+        The system can only limit address space, so space without data is added: threads of earlier tasks reserve
+        hundreds of megabytes that are never used.
+        """
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
         soft = limit_bytes + _space_without_data()
         soft = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
-        with suppress(OSError, ValueError):  # macOS refuses what is below the present use
+        with suppress(OSError, ValueError):  # macOS refuses a limit below the current use
             resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
     def _space_without_data() -> int:
-        """The address space in use that holds no data of ours; 0 where the system does not tell."""
+        """Return the size of address space that holds no data; 0 if the system does not report it."""
         with suppress(OSError):
             size, _resident, _shared, _text, _library, data, _dirty = map(int, _STATM.read_bytes().split())
             return (size - data) * resource.getpagesize()
         return 0
 
     def _start_timer(limits: TaskLimits) -> None:
-        signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)  # brings SIGPROF
+        signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)  # sends SIGPROF
 
     def _stop_timer() -> None:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
-    def _end_on_news(lifeline: int, *, on: bool) -> None:
+    def _exit_on_pipe_event(lifeline: int, *, on: bool) -> None:
         flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
         fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC if on else flags & ~os.O_ASYNC)
-        # The end of a parent that went before brings no signal any more.
+        # If the parent died before, no signal is sent.
         if on and select.select([lifeline], [], [], 0)[0]:
             os._exit(0)

@@ -1,7 +1,7 @@
-"""How a Python process of ours is started: isolated, at a fixed folder, with nothing of any project on its path.
+"""Start of Python processes: isolated, in a fixed folder, without any folder of a project on the module path.
 
-The one place that does so. `-I` leaves out the working directory, PYTHON* variables and the user's packages; folders
-that this installation needs are put back at the very end of the path, where they shadow no module.
+No other module starts Python. `-I` ignores the working directory, the PYTHON* variables and the user's packages.
+Folders that this installation needs are appended to the path, where they cannot shadow a module.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from deltos.logins import PREFIX
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# `deltos` itself is taken from where the parent has it, whatever else is installed; all other modules as usual.
+# `deltos` is imported from the folder of the parent, even if another version is installed.
 _BOOT = """\
 import sys
 module, own, others, *words = sys.argv[1:]
@@ -31,13 +31,13 @@ from importlib import import_module
 sys.exit(import_module(module).main())
 """
 _IS_KNOWN = "import sys, importlib.util as u; sys.exit(any(u.find_spec(name) is None for name in ('deltos', 'mcp')))"
-# With a password or key of the user: logins for sites, the database's, that of a service for vectors.
-_SECRETS = (PREFIX, "DELTOS_DATABASE", "DELTOS_EMBED_KEY")
+# Variables with credentials: logins for sites, the database and the embedding service.
+_SECRET_PREFIXES = (PREFIX, "DELTOS_DATABASE", "DELTOS_EMBED_KEY")
 _PACKAGES_FOLDERS = ("site-packages", "dist-packages")
 
 
 def command(module: str, *words: str, importable_from: Sequence[str] = ()) -> list[str]:
-    """The command line that runs `main` of one of our modules; `importable_from` adds folders to its path."""
+    """Return the command that runs `main` of a module; `importable_from` appends folders to its path."""
     own = str(Path(__file__).resolve().parents[2])
     flags = ["-I", "-B"] if sys.dont_write_bytecode else ["-I"]
     folders = "\n".join((*_installed_packages(), *importable_from))
@@ -45,22 +45,22 @@ def command(module: str, *words: str, importable_from: Sequence[str] = ()) -> li
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """Our variables without those that steer Python, also for what the child starts in turn."""
+    """Return our environment variables without those of Python, which grandchildren would also inherit."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")} | changes
 
 
 def parser_environment() -> dict[str, str]:
-    """The same for a child that only parses: no login or key of the user's is its business."""
-    return {name: value for name, value in environment().items() if not name.startswith(_SECRETS)}
+    """Return the environment of a child that only parses, without credentials."""
+    return {name: value for name, value in environment().items() if not name.startswith(_SECRET_PREFIXES)}
 
 
 def fixed_folder() -> str:
-    """Where children run: a folder that is always there and never a project."""
+    """Return the working directory of child processes, which always exists and is never a project."""
     return Path(sys.executable).anchor or os.sep
 
 
 def start_detached(module: str, *words: str, variables: Mapping[str, str]) -> None:
-    """Run `main` of one of our modules in a process that outlives this one and is heard of no more."""
+    """Run `main` of a module in a process that outlives this one."""
     nowhere = subprocess.DEVNULL
     subprocess.Popen(
         command(module, *words),
@@ -74,9 +74,9 @@ def start_detached(module: str, *words: str, variables: Mapping[str, str]) -> No
 
 
 def find_module_command() -> list[str]:
-    """The safest `python … -m deltos` that starts from any folder, for where there is no `deltos` script.
+    """Return the safest `python … -m deltos` that works from any folder, for installations without a `deltos` script.
 
-    `-I` serves most installations; one among the user's packages needs those; one that PYTHONPATH names needs that.
+    `-I` works for most installations, `-E -P` for user installations, and `-P` for those found by PYTHONPATH.
     """
     for flags in (["-I"], ["-E", "-P"], ["-P"]):
         known = subprocess.run(
@@ -85,14 +85,14 @@ def find_module_command() -> list[str]:
         if known.returncode == 0:
             return [sys.executable, *flags, "-m", "deltos"]
     raise BadConfiguration(
-        "Python finds Deltos from this folder alone", hint="Say how to start it: --command '/path/to/deltos'."
+        "Python finds Deltos only from this folder", hint="Give its command: --command '/path/to/deltos'."
     )
 
 
 def _installed_packages() -> list[str]:
-    """The folders of installed packages that this process knows: `-I` drops the user's own among them.
+    """Return the package folders of this process; `-I` drops those of the user.
 
-    The working directory is none of them, whatever its name: an empty entry in PYTHONPATH puts it there.
+    The working directory is excluded even if its name is `site-packages`, because an empty entry in PYTHONPATH adds it.
     """
     here = os.path.realpath(".")
     return [

@@ -1,4 +1,4 @@
-"""What parent and child send each other: frames of a length and a pickle."""
+"""Messages between parent and child process: frames that consist of a length and a pickle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LENGTH = struct.Struct("!Q")
 
 
 class TaskLimits(NamedTuple):
-    """What one task may take. CPU time is what counts: the clock also runs while a machine is busy with others."""
+    """Limits of one task. The wall-clock limit is generous, because other processes may slow the machine down."""
 
     cpu_seconds: float = 10.0
     wall_seconds: float = 60.0
@@ -21,7 +21,7 @@ class TaskLimits(NamedTuple):
 
 
 class Request(NamedTuple):
-    """Call `function(*common, item)` for each item within its limits, one after the other."""
+    """Calls `function(*common, item)` for each item in turn, within its limits."""
 
     function: Callable[..., Any]
     common: tuple[Any, ...]
@@ -29,7 +29,7 @@ class Request(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What came of one item: a value, or an error; or the error that kept a whole request from being understood."""
+    """The result of one item: a value or an error; or the error that made a whole request invalid."""
 
     value: Any = None
     error: Exception | None = None
@@ -37,14 +37,14 @@ class Reply(NamedTuple):
 
 
 def write_frame(stream: BinaryIO, payload: bytes) -> None:
-    """Send one frame at once."""
+    """Write one frame and flush."""
     stream.write(_LENGTH.pack(len(payload)))
     stream.write(payload)
     stream.flush()
 
 
 def read_frame(stream: BinaryIO) -> bytes | None:
-    """The next frame; None when the other side has ended, also in the midst of one."""
+    """Read the next frame; None at the end of the stream, even in the middle of a frame."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from deltos.languages import signatures
@@ -11,6 +12,8 @@ from deltos.languages.grammar import definitions_query
 from deltos.languages.model import Definition
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import tree_sitter
 
     from deltos.languages.table import Language
@@ -35,6 +38,8 @@ _MAX_NAME_CHARACTERS = 1_000  # of a heading; longer text is truncated
 # Each node is compared with all pending matches around it: without a limit, time is quadratic in the nesting depth.
 # Ordinary source has fewer than 64 pending matches; beyond the limit the outermost one is dropped.
 _MAX_PENDING_MATCHES = 128
+# End of a scope that a clause opens for the rest of its file, as Perl's `package A;` does.
+_OPEN_END = 1 << 60
 
 _Captures: TypeAlias = "dict[str, list[tree_sitter.Node]]"
 
@@ -132,7 +137,7 @@ class _OutlineReader:
         ended = []
         while self._scopes:
             scope = self._scopes[-1]
-            if scope.end > start and (scope.start, scope.end) != (start, end):
+            if scope.end > start and (scope.start, scope.end) != (start, end) and not scope.end == end == _OPEN_END:
                 break
             ended.append(self._scopes.pop().position)
         return ended
@@ -196,6 +201,8 @@ class _OutlineReader:
     def _names(self, found_definition: _DefinitionMatch) -> tuple[str, str]:
         """Return the name of a match, and the container written with it: `Foo::bar`, `res.redirect`."""
         name = self._text(found_definition.name)
+        if self._language.selectors and found_definition.kind == "method":
+            return _selector(found_definition.node, self._text) or name, ""
         if found_definition.kind == "namespace":
             return name.replace("::", "."), ""
         if found_definition.is_scope:
@@ -287,14 +294,14 @@ def _definition_match(pattern: int, name_start: int, name: tree_sitter.Node, cap
     """Build the match from captures; it has no kind if it only claims the name (@ignored)."""
     container = captures.get("container")
     body = captures.get("body")
-    node, kind, is_scope = name, "", False
+    node, kind, is_scope, is_clause = name, "", False, False
     for capture, nodes in captures.items():
         role, _, rest = capture.partition(".")
         if rest:
-            node, kind, is_scope = nodes[0], rest, role == "scope"
+            node, kind, is_scope, is_clause = nodes[0], rest, role == "scope", role == "clause"
     return _DefinitionMatch(
         node.start_byte,
-        -max(node.end_byte, body[0].end_byte if body else 0),
+        -_OPEN_END if is_clause else -max(node.end_byte, body[0].end_byte if body else 0),
         name_start,
         pattern,
         is_scope,
@@ -304,6 +311,13 @@ def _definition_match(pattern: int, name_start: int, name: tree_sitter.Node, cap
         container[0] if container else None,
         body[0] if body else None,
     )
+
+
+def _selector(method: tree_sitter.Node, text: Callable[[tree_sitter.Node], str]) -> str:
+    """Return the selector of an Objective-C method with parameters, `setX:y:`; empty if it has none."""
+    children = method.children
+    named = [first for first, second in pairwise(children) if second.type == "method_parameter"]
+    return "".join(f"{text(each) if each.type == 'identifier' else ''}:" for each in named)
 
 
 def _name_parts(name: str) -> list[str]:

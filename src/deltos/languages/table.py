@@ -34,6 +34,11 @@ class Language:
     macros: bool = False  # preprocessor macros may break the grammar, see c_macros.py
     item_macros: bool = False  # macros may contain items, see rust_macros.py
     top_level_only: bool = False  # definitions are near the root, so the query need not descend
+    selectors: bool = False  # the name of a method has a part for each parameter: `setX:y:`
+    package_clause: str = ""  # top-level node that names the package of a file, for languages without a resolver
+    separator: str = "."  # between the parts of a qualified name
+    member_separator: str = ""  # before the last part if it is a method or property; `separator` if empty
+    root: str = ""  # before a name that is qualified completely
 
 
 _SLASHES = ("//",)
@@ -117,7 +122,7 @@ LANGUAGES: tuple[Language, ...] = (
     ),
     _parsed("java", (".java",), line_comments=_SLASHES, sample="class A { int f() { return 1; } }"),
     _parsed("go", (".go",), line_comments=_SLASHES, sample="package a\nfunc f() int { return 1 }\n"),
-    _parsed("rust", (".rs",), line_comments=_SLASHES, sample="fn f() -> i32 { 1 }", item_macros=True),
+    _parsed("rust", (".rs",), line_comments=_SLASHES, sample="fn f() -> i32 { 1 }", item_macros=True, separator="::"),
     _parsed("c", (".c",), line_comments=_SLASHES, sample="int f(void) { return 1; }", macros=True),
     _parsed(
         "cpp",
@@ -126,6 +131,7 @@ LANGUAGES: tuple[Language, ...] = (
         line_comments=_SLASHES,
         sample="class A { int f() { return 1; } };",
         macros=True,
+        separator="::",
     ),
     _parsed(
         "csharp",
@@ -150,6 +156,8 @@ LANGUAGES: tuple[Language, ...] = (
         interpreters=("ruby", "jruby"),
         line_comments=_HASH,
         sample="def f(a) = a",
+        separator="::",
+        member_separator="#",
     ),
     _parsed(
         "php",
@@ -158,6 +166,9 @@ LANGUAGES: tuple[Language, ...] = (
         grammar="tree_sitter_php.language_php",
         line_comments=("//", "#"),
         sample="<?php function f($a) { return $a; }",
+        separator="\\",
+        member_separator="::",
+        root="\\",
     ),
     _parsed(
         "kotlin",
@@ -179,6 +190,7 @@ LANGUAGES: tuple[Language, ...] = (
         interpreters=("scala", "amm"),
         line_comments=_SLASHES,
         sample="object A { def f(a: Int): Int = a }",
+        package_clause="package_clause",
     ),
     _parsed(
         "bash",
@@ -267,6 +279,7 @@ LANGUAGES: tuple[Language, ...] = (
         line_comments=_SLASHES,
         sample="@interface A : B\n@end\n",
         macros=True,
+        selectors=True,
     ),
     _parsed(
         "ocaml",
@@ -288,6 +301,7 @@ LANGUAGES: tuple[Language, ...] = (
         interpreters=("perl",),
         line_comments=_HASH,
         sample="sub f { return 1; }\n",
+        separator="::",
     ),
     _parsed(
         "powershell",

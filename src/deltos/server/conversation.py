@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from deltos.excerpts import Excerpts
+from deltos.shown_excerpts import ShownExcerpts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ class Conversation:
         self._start = start
         self._roots: tuple[Path, ...] = ()
         self._chosen: tuple[Path, ...] = ()
-        self.excerpts = Excerpts()
+        self.excerpts = ShownExcerpts()
         self.log_level = _LOG_LEVEL
         self.roots_settled: anyio.Event | None = None
 

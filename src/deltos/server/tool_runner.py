@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from deltos.budget import MAX_ANSWER_CHARACTERS, cut
+from deltos.budget import MAX_ANSWER_CHARACTERS, truncate
 from deltos.confinement import confined
 from deltos.errors import BadRequest, DeltosError, Forbidden, NotFound, SourceError
 from deltos.server.access import check_level
@@ -113,7 +113,7 @@ class ToolRunner:
             with self._queue.turn(), confined(caller.confinement):
                 return work(self.toolbox())
         except DeltosError as error:
-            message = caller.confinement.veiled(str(error)) if caller.confinement else str(error)
+            message = caller.confinement.hide_parent_folders(str(error)) if caller.confinement else str(error)
             if caller.name and _DATABASE.search(message):  # remote callers must not learn the database address
                 logger.warning("%s", error)
                 message = _DATABASE.sub("the server's database", message)
@@ -202,7 +202,7 @@ def _truncate(text: str) -> str:
         return text
     shown = MAX_ANSWER_CHARACTERS - _NOTE_CHARACTERS
     note = truncated(shown, len(text), "characters", "narrow the query for the rest")
-    return f"{note}\n{cut(text, characters=shown)}"
+    return f"{note}\n{truncate(text, characters=shown)}"
 
 
 def _check_structured(structured: JsonObject) -> JsonObject:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.confinement import may_recall_all, told
+from deltos.confinement import may_recall_all, visible_location
 from deltos.domains.graph.languages import FAMILIES
 from deltos.errors import Forbidden
 from deltos.store.calls import MAX_CALLS
@@ -29,7 +29,7 @@ def project_health(request: ViewRequest) -> structs.ProjectHealth:
         project = structs.KnownProject(
             id=index.project.project_id,
             name=root.name,
-            root=told(str(root)),
+            root=visible_location(str(root)),
             files=totals.files,
             size_bytes=known.size_bytes if known else 0,
             synced_at=known.synced_at if known else 0.0,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from deltos.confinement import told
+from deltos.confinement import visible_location
 from deltos.ui import structs
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _source(status: SourceStatus) -> structs.SourceState:
         id=source.id,
         name=source.name,
         kind=source.kind,
-        url=told(source.url),
+        url=visible_location(source.url),
         version=source.version,
         state=status.state,
         reason=status.reason,
@@ -58,7 +58,9 @@ def _source(status: SourceStatus) -> structs.SourceState:
         chunks=status.chunks,
         pages_done=status.pages_done,
         pages_queued=status.pages_queued,
-        failures=[structs.FailedPath(told(each.url), each.reason) for each in status.failures[:MAX_FAILURES]],
+        failures=[
+            structs.FailedPath(visible_location(each.url), each.reason) for each in status.failures[:MAX_FAILURES]
+        ],
         failure_count=len(status.failures),
         crawled_at=source.crawled_at,
         seconds_left=status.seconds_left,
@@ -71,7 +73,7 @@ def _api_source(row: ApiRow, unread: list[UnreadRow]) -> structs.SourceState:
         id=row.name,
         name=row.name,
         kind="api",
-        url=told(row.source),
+        url=visible_location(row.source),
         version="",
         state="READY",
         reason="",
@@ -79,7 +81,7 @@ def _api_source(row: ApiRow, unread: list[UnreadRow]) -> structs.SourceState:
         chunks=0,
         pages_done=0,
         pages_queued=0,
-        failures=[structs.FailedPath(told(each.document), each.reason) for each in unread[:MAX_FAILURES]],
+        failures=[structs.FailedPath(visible_location(each.document), each.reason) for each in unread[:MAX_FAILURES]],
         failure_count=len(unread),
         crawled_at=row.indexed_at,
         seconds_left=None,

@@ -34,7 +34,7 @@ def show_memory(request: ViewRequest) -> structs.MemoryPage:
     session."""
     memory = request.app.domains.memory
     root = request.index().project.root
-    project = request.app.domains.remembered_project(root)
+    project = request.app.domains.project_with_stored_identity(root)
     keys = memory.project_keys(project.project_id)
     shows_hidden, kind, cursor = request.text("show") == "forgotten", request.text("kind"), request.text("before")
     with memory.store.snapshot():
@@ -80,7 +80,7 @@ def _next_session_context(
 ) -> tuple[str, str]:
     """Return the context that hooks show the next session, or the reason why they show none."""
     settings = HookSettings.from_environment({**os.environ, "DELTOS_HOME": str(request.app.config.home)})
-    if not settings.speaks:
+    if not settings.is_enabled:
         return "", "Hooks add nothing because the memory toolset is off. `deltos toolsets` enables it."
     if settings.is_off(project_id, root):
         return "", "Memory is off for this project. `deltos memory on` enables it."
@@ -93,7 +93,7 @@ def _next_session_context(
 def change_memory(request: ViewRequest) -> structs.Changed:
     """Pin, unpin, forget, restore or supersede an observation."""
     memory = request.app.domains.memory
-    project_id = request.app.domains.remembered_project(request.index().project.root).project_id
+    project_id = request.app.domains.project_with_stored_identity(request.index().project.root).project_id
     return structs.Changed(_change(memory, request, project_id))
 
 

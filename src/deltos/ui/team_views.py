@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.confinement import may_read, may_recall_all, told
+from deltos.confinement import may_read, may_recall_all, visible_location
 from deltos.errors import BadArgument, NotFound
 from deltos.open_stores import describe_database, open_jobs, open_tokens
 from deltos.ui import structs
@@ -66,7 +66,7 @@ def _workspaces(request: ViewRequest) -> list[structs.TeamWorkspace]:
     records = request.app.domains.projects.workspaces
     shown = []
     for each in records.all() if records else ():
-        roots = [told(root) for root in each.roots if may_read(Path(root))]
+        roots = [visible_location(root) for root in each.roots if may_read(Path(root))]
         if roots:
             shown.append(structs.TeamWorkspace(each.name, roots))
     return shown

@@ -11,7 +11,7 @@ import msgspec
 
 from deltos import __version__
 from deltos.budget import estimate_tokens
-from deltos.confinement import may_read, may_recall_all, told
+from deltos.confinement import may_read, may_recall_all, visible_location
 from deltos.errors import BadArgument, NotFound
 from deltos.federation.filters import parse_filters
 from deltos.federation.model import SearchRequest
@@ -168,7 +168,7 @@ def known_project(known: KnownIndex) -> structs.KnownProject:
     return structs.KnownProject(
         id=known.project_id,
         name=known.root.name,
-        root=told(str(known.root)),
+        root=visible_location(str(known.root)),
         files=known.files,
         size_bytes=known.size_bytes,
         synced_at=known.synced_at,
@@ -204,7 +204,7 @@ def _label_projects(
 
 
 def _unknown_project(root: Path) -> structs.KnownProject:
-    return structs.KnownProject("", root.name, told(str(root)), 0, 0, 0.0, "", root.is_dir(), [], 0)
+    return structs.KnownProject("", root.name, visible_location(str(root)), 0, 0, 0.0, "", root.is_dir(), [], 0)
 
 
 def _results(answer: JsonObject, results: FederatedResults, tab: str) -> list[structs.Result]:
@@ -232,7 +232,7 @@ def _result(line: JsonObject, hit: Hit) -> structs.Result:
 def _absolute(request: ViewRequest, project_id: str, path: str) -> str:
     """Return the absolute path of a file; empty for callers that may not see local paths."""
     root = request.app.domains.projects.find(project_id, request.session.project_root()).project.root
-    return f"{root}/{path}" if told(str(root)) == str(root) and may_recall_all() else ""
+    return f"{root}/{path}" if visible_location(str(root)) == str(root) and may_recall_all() else ""
 
 
 def _as_text(value: object) -> str:

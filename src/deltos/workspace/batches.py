@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.isolated.wire import Reply
     from deltos.workspace.indexer import Indexer
 
@@ -50,7 +50,7 @@ def file_limits(size: int) -> TaskLimits:
 
 
 def extract_all(
-    root: Path, candidates: Sequence[FileToRead], indexers: Sequence[Indexer], workers: Workers | None
+    root: Path, candidates: Sequence[FileToRead], indexers: Sequence[Indexer], workers: ProcessPool | None
 ) -> Generator[list[Extracted]]:
     """Extract every candidate, batch by batch in any order; in several processes if there is enough work.
 
@@ -66,7 +66,7 @@ def extract_all(
     yield from reading.in_parallel(batches) if is_parallel else reading.in_turn(batches)
 
 
-def warm_up(root: Path, indexers: Sequence[Indexer], workers: Workers) -> None:
+def warm_up(root: Path, indexers: Sequence[Indexer], workers: ProcessPool) -> None:
     """Start a child process that imports the modules for extraction in advance."""
     workers.start_ahead(extract_file, root, tuple(indexers))
 
@@ -77,7 +77,7 @@ class _ExtractionRun:
 
     root: Path
     indexers: tuple[Indexer, ...]
-    workers: Workers
+    workers: ProcessPool
     separate_attempts: int = field(default=0)
     failed_text_attempts: int = field(default=0)
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from deltos.confinement import may_read
 from deltos.errors import FileRefused, SourceError
 from deltos.files import MISSING, FileTree
-from deltos.folders import walk_entries
+from deltos.folder_walk import walk_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from deltos.confinement import told
+from deltos.confinement import visible_location
 from deltos.errors import FileRefused, NoSuchFolder, NotFound
 from deltos.files import FileTree
 from deltos.model import Project
@@ -38,8 +38,12 @@ def find_root(folder: Path) -> Path:
     except (OSError, ValueError):  # a name that is too long, a zero byte
         exists = False
     if exists:
-        raise NoSuchFolder(f"Not a folder: {told(str(folder))}", hint="Give the folder that contains the file.")
-    raise NoSuchFolder(f"No such folder: {told(str(folder)[:200])}", hint="Give the path of an existing folder.")
+        raise NoSuchFolder(
+            f"Not a folder: {visible_location(str(folder))}", hint="Give the folder that contains the file."
+        )
+    raise NoSuchFolder(
+        f"No such folder: {visible_location(str(folder)[:200])}", hint="Give the path of an existing folder."
+    )
 
 
 def folder_identity(folder: Path) -> tuple[int, int] | None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     import tree_sitter
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.languages.table import Language
     from deltos.model import Project
     from deltos.progress import Progress
@@ -56,7 +56,7 @@ class Indexer(Protocol):
     def remove(self, store: ProjectWriter, file_id: int) -> None:
         """Remove the facts of a file."""
 
-    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: Workers | None) -> None:
+    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: ProcessPool | None) -> None:
         """Update data that spans files, such as edges and counts, before the transaction commits.
 
         Expensive work runs in a child of `workers`, if there are any.

@@ -25,7 +25,7 @@ from deltos.workspace.watch import Watch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.model import Project
     from deltos.store.jobs import JobRow, Jobs
     from deltos.store.project import FailedFile, IndexFacts, ProjectStore
@@ -85,7 +85,7 @@ class ProjectIndex:
         *,
         first_index_seconds: float = FIRST_INDEX_SECONDS,
         changes_seconds: float = CHANGES_SECONDS,
-        workers: Workers | None = None,
+        workers: ProcessPool | None = None,
         follower: Follower | None = None,
         kept: Sequence[Indexer] = (),
         jobs: Jobs | None = None,

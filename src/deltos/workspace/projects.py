@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.confinement import check_folder, told
+from deltos.confinement import check_folder, visible_location
 from deltos.errors import BadArgument, BadRequest, NoSuchFolder
 from deltos.model import Project
 from deltos.workspace.identity import find_root, folder_identity, identify
@@ -16,7 +16,7 @@ from deltos.workspace.project_lookup import find_project_root
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.store.jobs import Jobs
     from deltos.store.project import ProjectStores
     from deltos.store.workspaces import WorkspaceRecords
@@ -33,7 +33,7 @@ class Projects:
         *,
         first_index_seconds: float = FIRST_INDEX_SECONDS,
         changes_seconds: float = CHANGES_SECONDS,
-        workers: Workers | None = None,
+        workers: ProcessPool | None = None,
         follower: Follower | None = None,
         kept: Sequence[Indexer] = (),
         workspaces: WorkspaceRecords | None = None,
@@ -106,7 +106,7 @@ class Projects:
     def _index(self, root: Path) -> ProjectIndex:
         if root in (Path(root.anchor), Path.home()):
             raise BadArgument(
-                f"{told(str(root))} is not a project",
+                f"{visible_location(str(root))} is not a project",
                 hint="Call set_working_directory with the folder of your repository.",
             )
         return ProjectIndex(

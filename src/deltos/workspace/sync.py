@@ -23,7 +23,7 @@ from deltos.workspace.walk import Stamp, WalkedFiles, is_newer, is_racy, walk
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.model import Project
     from deltos.progress import Progress
     from deltos.store.project import ProjectFiles, ProjectStore, ProjectWriter
@@ -112,7 +112,7 @@ def apply_plan(
     indexers: Sequence[Indexer],
     *,
     progress: Progress,
-    workers: Workers | None,
+    workers: ProcessPool | None,
     on_files_written: Callable[[], None] = lambda: None,
 ) -> SyncReport:
     """Make the index equal to the disk in one transaction; a first index commits in steps.
@@ -153,7 +153,7 @@ class _SyncRun:
         indexers: Sequence[Indexer],
         plan: Plan,
         progress: Progress,
-        workers: Workers | None,
+        workers: ProcessPool | None,
         on_files_written: Callable[[], None],
     ) -> None:
         self._when_written = on_files_written

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from deltos.files import Entry
+    from deltos.files import FolderEntry
     from deltos.workspace.repository import Repository
     from deltos.workspace.source_tree import SourceTree
 
@@ -242,7 +242,7 @@ class _Walker:
         return self._add_entries(here, entries, possible_matches)
 
     def _add_entries(
-        self, here: _FolderToList, entries: Sequence[Entry], possible_matches: set[str]
+        self, here: _FolderToList, entries: Sequence[FolderEntry], possible_matches: set[str]
     ) -> list[_FolderToList]:
         """Add the files among the entries or count the reason for skipping them; return the subfolders to list."""
         prefix = f"{here.folder}/" if here.folder else ""
@@ -299,7 +299,7 @@ class _Walker:
         self._notes += [f"Note: {_printable(path)} is too large: {note}." for note in rules.notes]
         return rules
 
-    def _add(self, path: str, entry: Entry) -> None:
+    def _add(self, path: str, entry: FolderEntry) -> None:
         if not entry.is_file:
             self._found.refused["symlink" if entry.is_link else "not a file"] += 1
         elif not _is_unicode(path):

@@ -6,7 +6,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from deltos.disk_pace import DiskPace
+from deltos.disk_throttle import DiskThrottle
 from deltos.workspace.walk import folder_mtime_ns, is_newer, is_racy
 
 if TYPE_CHECKING:
@@ -26,15 +26,15 @@ class Watch:
         self._loaded = ""
         self._folders: list[tuple[str, int]] = []
         self._files: list[tuple[str, int, int, int]] = []
-        self._pace = DiskPace(_FREE_COMPARISON_SECONDS)
+        self._throttle = DiskThrottle(_FREE_COMPARISON_SECONDS)
 
     def is_due(self) -> bool:
         """Whether the last comparison is long enough ago, given its cost."""
-        return self._pace.is_due()
+        return self._throttle.is_due()
 
     def sees_change(self, synced_at: str) -> bool:
         """Whether any known file or folder has another stamp than in the index written at `synced_at`."""
-        with self._pace.comparing():
+        with self._throttle.measure():
             self._load(synced_at)
             return self._folder_changed() or self._file_changed()
 

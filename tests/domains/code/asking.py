@@ -1,4 +1,4 @@
-"""Asking for code in tests, and files with much of it."""
+"""Helpers that search code, and files with many similar functions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ LONG_FUNCTIONS = {f"many/f{n}.py": f"def compute_{n}():\n{BODY}" for n in range(
 
 
 def paths(answer: JsonObject) -> list[str]:
-    """The files of the results, best first."""
+    """Return the files of the results, best first."""
     return [result["file_path"] for result in answer["results"]]
 
 
 def search(desk: Desk, query: str, **arguments: Any) -> JsonObject:
-    """The structured answer of a search."""
+    """Return the structured answer of a search."""
     return desk.data("search_code", query=query, **arguments)

@@ -1,4 +1,4 @@
-"""A small project in several languages, and a session in it."""
+"""Fixtures: a small project in several languages, and a session in it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 LONG = "def assemble_everything(parts):\n" + "".join(f"    part_{n} = parts[{n}]\n" for n in range(120))
 FILES: dict[str, str | bytes] = {
@@ -41,12 +41,12 @@ FILES: dict[str, str | bytes] = {
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """The project's folder."""
+    """The folder of the project."""
     return write_files(tmp_path / "project", FILES)
 
 
 @pytest.fixture
-def app(tmp_path: Path, workers: Workers) -> Iterator[App]:
+def app(tmp_path: Path, workers: ProcessPool) -> Iterator[App]:
     """An application with an empty data folder."""
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         yield app

@@ -1,4 +1,4 @@
-"""What an answer of search_code shows of each result: the code that answers, and one line for each of the others."""
+"""Form of search answers: the code of the first results, and one line for each of the others."""
 
 from __future__ import annotations
 
@@ -118,10 +118,10 @@ def test_every_line_of_a_concise_answer_has_a_symbol_and_a_summary(desk: Desk, p
     lines = [line for line in lines_of(desk, "compute", concise=True) if line.startswith("many/")]
     assert len(lines) == 10
     for line in lines:
-        place, name, *said = line.split(" ")
+        place, name, *summary = line.split(" ")
         assert place.endswith(".py:1")
         assert name.startswith("compute_")
-        assert said or "()" in name
+        assert summary or "()" in name
 
 
 def test_an_undefined_name_is_answered_with_similar_names(desk: Desk) -> None:
@@ -211,13 +211,13 @@ int wake_otters(int fish) {
 
 def test_a_definition_is_not_summarised_by_an_unrelated_sentence(desk: Desk, project: Path) -> None:
     write_files(project, {"src/zoo.c": C_FILE, "src/otters.c": "int otters(int fish) {\n  return fish;\n}\n"})
-    for name, told in {
+    for name, summary in {
         "feed_otters": "feed_otters(int fish)",
         "weigh_otters": "weigh_otters(int fish)",
         "wake_otters": "wake_otters(int fish) — Wakes the otters up.",
     }.items():
         line = desk.call("search_code", query=name, concise=True, limit=1).text.split("\n")[-1]
-        assert line.endswith(f" {told}"), line
+        assert line.endswith(f" {summary}"), line
 
 
 def test_a_file_is_described_by_its_first_comment_or_that_of_its_type() -> None:

@@ -1,4 +1,4 @@
-"""Chunks are read as a whole behind the index, once, and what was read is kept beside it."""
+"""Chunks are embedded in the background, once, and their vectors are cached next to the index."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.embed.protocol import TextToEmbed, Vectors
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.store.code import Code
 
 PROJECT = {
@@ -39,42 +39,42 @@ PROJECT = {
 QUESTION = "somebody forgot their credentials and wants to get back in"
 
 
-class Reader:
-    """Counts what is read from now on; what other tests began is waited for."""
+class EmbeddingCounter:
+    """Counts the embedded texts from now on, after embedding threads of other tests have ended."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        for thread in reading_threads():
+        for thread in embedding_threads():
             thread.join()
         self.texts: list[str] = []
         read = DistilledEncoder.texts
 
-        def counting(reader: DistilledEncoder, passages: Sequence[TextToEmbed]) -> Vectors:
+        def count_and_embed(reader: DistilledEncoder, passages: Sequence[TextToEmbed]) -> Vectors:
             self.texts += [passage.words for passage in passages]
             return read(reader, passages)
 
-        monkeypatch.setattr(DistilledEncoder, "texts", counting)
+        monkeypatch.setattr(DistilledEncoder, "texts", count_and_embed)
 
 
-def reading_threads() -> list[threading.Thread]:
-    """Those that read behind an index."""
+def embedding_threads() -> list[threading.Thread]:
+    """Return the running embedding threads."""
     return [thread for thread in threading.enumerate() if thread.name == "embedding"]
 
 
-def read_all(store: Code) -> bool:
-    """Wait until all is read, as `deltos index` does."""
+def embed_all(store: Code) -> bool:
+    """Embed everything and wait, as `deltos index` does."""
     read, total = project_vectors(store).embed(store, Silent())
     return 0 < read == total
 
 
 def test_a_project_is_embedded_once_for_all_processes(
-    tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, workers: ProcessPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reader, root = Reader(monkeypatch), write_files(tmp_path / "project", PROJECT)
+    reader, root = EmbeddingCounter(monkeypatch), write_files(tmp_path / "project", PROJECT)
     for _ in range(2):
         with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
             index = app.domains.projects.at(root)
             index.index()
-            assert read_all(index.store.code)
+            assert embed_all(index.store.code)
             assert len(reader.texts) == 3
             desk = Desk(app.tools(), root)
             assert paths(search(desk, QUESTION))[0] == "lost_keys.py"
@@ -84,43 +84,48 @@ def test_a_project_is_embedded_once_for_all_processes(
     assert len(reader.texts) == 3
 
 
-def test_only_changed_chunks_are_embedded_again(desk: Desk, app: App, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_changed_chunks_are_embedded_again(
+    desk: Desk, app: App, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_files(project, PROJECT)
     search(desk, QUESTION)
     store = app.domains.projects.at(project).store.code
-    read_all(store)
-    reader = Reader(monkeypatch)
+    embed_all(store)
+    reader = EmbeddingCounter(monkeypatch)
     write_files(project, {"invoices.py": "def vat(lines):\n    return sum(lines) * 0.19\n"})
     search(desk, "tax on a sum")
-    read_all(store)
+    embed_all(store)
     (text,) = reader.texts
     assert text.startswith("vat")
 
 
 def test_queries_do_not_wait_for_embedding_and_use_it_once_done(desk: Desk, app: App, project: Path) -> None:
     write_files(project, PROJECT)
-    assert paths(search(desk, QUESTION))  # by sums of words, at once
+    assert paths(search(desk, QUESTION))  # compared by word vectors until the chunks are embedded
     store = app.domains.projects.at(project).store.code
     near = project_vectors(store)
-    read_all(store)
-    from_words, as_read = near.similarities(store, ("password",)), near.similarities(store, ("password",), QUESTION)
+    embed_all(store)
+    from_words, from_embedding = (
+        near.similarities(store, ("password",)),
+        near.similarities(store, ("password",), QUESTION),
+    )
     assert from_words is not None
-    assert as_read is not None
-    assert from_words.best != as_read.best
+    assert from_embedding is not None
+    assert from_words.best != from_embedding.best
     assert paths(search(desk, QUESTION))[0] == "lost_keys.py"
 
 
 def test_embedding_ends_soon_after_the_project_is_closed(
-    tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, workers: ProcessPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(background_embedding, "_BATCH_CHUNKS", 1)
     root = write_files(tmp_path / "project", {f"lost_{n}.py": f"def lost_{n}():\n    return {n}\n" for n in range(300)})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        reader = Reader(monkeypatch)
+        reader = EmbeddingCounter(monkeypatch)
         index = app.domains.projects.at(root)
         index.index()
         assert paths(search(Desk(app.tools(), root), QUESTION)) is not None
-        (thread,) = reading_threads()
+        (thread,) = embedding_threads()
         while not reader.texts:
             thread.join(0.01)
     del app, index
@@ -134,12 +139,12 @@ def test_a_project_that_is_too_large_is_compared_by_word_vectors(
     desk: Desk, app: App, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(word_vectors, "MAX_EMBEDDED_CHUNKS", 2)
-    reader = Reader(monkeypatch)
+    reader = EmbeddingCounter(monkeypatch)
     write_files(project, PROJECT)
     assert paths(search(desk, QUESTION))
     (note,) = desk.data("index_repository")["notes"]
     assert "chunks exceed the limit of 2 for embedding; semantic search compares word vectors instead" in note
-    assert not read_all(app.domains.projects.at(project).store.code)
+    assert not embed_all(app.domains.projects.at(project).store.code)
     assert not reader.texts
 
 
@@ -149,7 +154,7 @@ def test_a_damaged_embedding_cache_is_rebuilt(desk: Desk, app: App, project: Pat
     search(desk, "queue")
     store = app.domains.projects.at(project).store.code
     store.embedding_cache().save(content)
-    assert read_all(store)
+    assert embed_all(store)
     assert paths(search(desk, QUESTION))[0] == "lost_keys.py"
 
 
@@ -161,20 +166,20 @@ def test_a_cache_of_another_model_is_not_used(tmp_path: Path) -> None:
 
 
 def test_nothing_is_embedded_if_embedding_is_off(
-    tmp_path: Path, workers: Workers, project: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, workers: ProcessPool, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reader = Reader(monkeypatch)
+    reader = EmbeddingCounter(monkeypatch)
     with closing(App(Config(tmp_path / "home", embedding=Embedding("off")), workers=workers)) as app:
         search(Desk(app.tools(), project), "where is a value forgotten")
     assert not reader.texts
 
 
-def test_the_embedding_cache_is_removed_with_the_index(tmp_path: Path, workers: Workers) -> None:
+def test_the_embedding_cache_is_removed_with_the_index(tmp_path: Path, workers: ProcessPool) -> None:
     root = write_files(tmp_path / "project", PROJECT)
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         index = app.domains.projects.at(root)
         index.index()
-        read_all(index.store.code)
+        embed_all(index.store.code)
         kept = index.store.code.embedding_cache()
         assert kept.exists()
     SqliteProjects(tmp_path / "home").remove(root)

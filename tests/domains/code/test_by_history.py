@@ -1,4 +1,4 @@
-"""Code is found by what commits said when they touched it, however little of that its own words tell."""
+"""Code is found by the messages of commits that touched it, even if it contains few of their words."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
-# What the files say of themselves tells nothing about what the commits are about.
+# The contents of the files share no words with the commit messages.
 FILES = {
     f"part_{letter}.py": f"def {letter}(n):\n    return n + {number}\n" for number, letter in enumerate("pqrstuvw")
 }
@@ -33,7 +33,7 @@ MESSAGES = {
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository whose files differ by their commits alone."""
+    """A repository whose files differ only by the commits that touched them."""
     root = begin(tmp_path / "parts")
     commit(root, "Begin", FILES)
     for day, (path, message) in enumerate(MESSAGES.items(), 1):
@@ -42,8 +42,8 @@ def repository(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def session(home: Path, root: Path, workers: Workers) -> Iterator[Desk]:
-    """A session in a project whose files and history are read."""
+def session(home: Path, root: Path, workers: ProcessPool) -> Iterator[Desk]:
+    """Yield a session in a project with indexed files and history."""
     with closing(App(Config(home), workers=workers)) as app:
         app.domains.projects.at(root).index()
         app.domains.projects.at(root).catch_up()
@@ -54,33 +54,33 @@ def session(home: Path, root: Path, workers: Workers) -> Iterator[Desk]:
     ("question", "path"),
     [
         ("impatient clients of the gateway", "part_q.py"),
-        ("rate limiting of requests", "part_q.py"),  # shares no word with the commit, either
+        ("rate limiting of requests", "part_q.py"),  # shares no word with the commit message either
         ("Portuguese invoices", "part_r.py"),
         ("portrait thumbnails", "part_s.py"),
     ],
 )
 def test_a_file_is_found_by_its_commit_messages(
-    tmp_path: Path, repository: Path, question: str, path: str, workers: Workers
+    tmp_path: Path, repository: Path, question: str, path: str, workers: ProcessPool
 ) -> None:
     with session(tmp_path / "home", repository, workers) as desk:
         assert paths(search(desk, question))[0] == path
 
 
-def test_files_found_by_commits_are_marked(tmp_path: Path, repository: Path, workers: Workers) -> None:
+def test_files_found_by_commits_are_marked(tmp_path: Path, repository: Path, workers: ProcessPool) -> None:
     with session(tmp_path / "home", repository, workers) as desk:
         answer = desk.call("search_code", query="impatient clients of the gateway")
-        assert "part_q.py:1-2 q (by its commits)" in answer.text
+        assert "part_q.py:1-2 q (commit match)" in answer.text
         assert answer.structured is not None
         assert answer.structured["results"][0]["by_commits"] is True
         assert "near_in_meaning" not in answer.structured["results"][0]
         found = desk.call("search", query="impatient clients of the gateway", scope="code").structured
         assert found is not None
         titles = [result["title"] for result in found["results"]]
-        assert any("part_q.py" in title and title.endswith("(by its commits)") for title in titles)
+        assert any("part_q.py" in title and title.endswith("(commit match)") for title in titles)
 
 
 def test_files_that_change_together_with_the_best_file_are_raised_for_an_issue(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ProcessPool
 ) -> None:
     root = begin(tmp_path / "ledger")
     ledger = "def round_ledger(sums):\n    return sums\n"
@@ -88,7 +88,7 @@ def test_files_that_change_together_with_the_best_file_are_raised_for_an_issue(
     commit(root, "Begin", {"ledger.py": ledger, "p/part.py": part, "q/part.py": part, "r/part.py": part})
     for day in range(1, 25, 3):
         commit(root, "Turn", {"ledger.py": f"{ledger}# {day}\n", "r/part.py": f"{part}# {day}\n"}, day=day)
-        # The others change as often, and later, each by itself.
+        # The other files change as often, and later, but always alone.
         commit(root, "Turn", {"p/part.py": f"{part}# {day}\n"}, day=day + 1)
         commit(root, "Turn", {"q/part.py": f"{part}# {day}\n"}, day=day + 2)
     issue = "Rounding of the ledger is wrong\n\n" + "The ledger rounds sums down where it should round up. " * 6
@@ -96,14 +96,14 @@ def test_files_that_change_together_with_the_best_file_are_raised_for_an_issue(
         assert paths(search(desk, issue))[:2] == ["ledger.py", "r/part.py"]
 
 
-def test_only_files_in_scope_are_found_by_their_commits(tmp_path: Path, repository: Path, workers: Workers) -> None:
+def test_only_files_in_scope_are_found_by_their_commits(tmp_path: Path, repository: Path, workers: ProcessPool) -> None:
     commit(repository, "Throttle impatient clients again", {"inner/part_x.py": "def x(n):\n    return n\n"}, day=9)
     with session(tmp_path / "home", repository, workers) as desk:
         assert set(paths(search(desk, "impatient clients", directory="inner"))) == {"inner/part_x.py"}
 
 
 def test_a_new_commit_is_used_after_the_next_history_update(
-    tmp_path: Path, repository: Path, workers: Workers
+    tmp_path: Path, repository: Path, workers: ProcessPool
 ) -> None:
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         index = app.domains.projects.at(repository)
@@ -119,7 +119,7 @@ def test_a_new_commit_is_used_after_the_next_history_update(
         assert "part_w.py" not in paths(search(desk, "orchids"))[:1]
 
 
-def test_a_shallow_clone_is_searched_by_its_words(tmp_path: Path, repository: Path, workers: Workers) -> None:
+def test_a_shallow_clone_is_searched_by_its_words(tmp_path: Path, repository: Path, workers: ProcessPool) -> None:
     write_files(repository, {"gateway.py": "def throttle(client):\n    return client.calls > LIMIT\n"})
     commit(repository, "One more", day=30)
     shallow = tmp_path / "shallow"
@@ -128,7 +128,7 @@ def test_a_shallow_clone_is_searched_by_its_words(tmp_path: Path, repository: Pa
         assert paths(search(desk, "throttle impatient clients"))[0] == "gateway.py"
 
 
-def test_a_folder_without_git_is_searched_by_its_words(tmp_path: Path, workers: Workers) -> None:
+def test_a_folder_without_git_is_searched_by_its_words(tmp_path: Path, workers: ProcessPool) -> None:
     root = write_files(tmp_path / "plain", {**FILES, "gateway.py": "def throttle(client):\n    return client.calls\n"})
     with session(tmp_path / "home", root, workers) as desk:
         assert paths(search(desk, "throttle impatient clients"))[0] == "gateway.py"

@@ -1,4 +1,4 @@
-"""Code is found by what it means where question and answer share no word."""
+"""Code is found by semantic similarity if query and code share no word."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.repositories import write_files
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 LOGIN = '''"""Who may come in."""
 
@@ -39,7 +39,7 @@ LIMIT = '''class TokenBucket:
 def test_semantic_matches_are_found_and_marked(desk: Desk, project: Path) -> None:
     write_files(project, {"src/login.py": LOGIN, "src/bucket.py": LIMIT})
     answer = desk.call("search_code", query="authentication of credentials")
-    assert "src/login.py:4-6 verify_password (near in meaning)" in answer.text
+    assert "src/login.py:4-6 verify_password (semantic match)" in answer.text
     assert answer.structured is not None
     assert answer.structured["results"][0]["near_in_meaning"] is True
     assert paths(search(desk, "throttling"))[0] == "src/bucket.py"
@@ -103,7 +103,7 @@ def test_a_semantic_match_shows_a_definition(desk: Desk, project: Path) -> None:
     assert next(hit["symbol"] for hit in results if hit["file_path"] == "src/login.py") == "verify_password"
 
 
-def test_without_a_model_only_words_match(tmp_path: Path, project: Path, workers: Workers) -> None:
+def test_without_a_model_only_words_match(tmp_path: Path, project: Path, workers: ProcessPool) -> None:
     write_files(project, {"src/login.py": LOGIN})
     with closing(App(replace(Config(tmp_path / "off"), embedding=Embedding("off")), workers=workers)) as app:
         off = Desk(app.tools(), project)
@@ -112,14 +112,14 @@ def test_without_a_model_only_words_match(tmp_path: Path, project: Path, workers
 
 
 def vector_counts(app: App, root: Path) -> tuple[int, int]:
-    """How many files and how many readings of the history have vectors."""
+    """Return the number of files and of commits with vectors."""
     index = app.domains.projects.at(root)
     index.index()
     index.catch_up()
     return index.store.code.vector_count(model_identity()), index.store.history.vector_count(model_identity())
 
 
-def test_without_a_model_no_vectors_are_added_and_existing_ones_stay(tmp_path: Path, workers: Workers) -> None:
+def test_without_a_model_no_vectors_are_added_and_existing_ones_stay(tmp_path: Path, workers: ProcessPool) -> None:
     root = begin(tmp_path / "project")
     commit(root, "Let people in", {"src/login.py": LOGIN})
     home = Config(tmp_path / "home")
@@ -128,7 +128,7 @@ def test_without_a_model_no_vectors_are_added_and_existing_ones_stay(tmp_path: P
         assert vector_counts(app, root) == (0, 0)
     with closing(App(home, workers=workers)) as app:
         assert vector_counts(app, root) == (1, 1)
-    with closing(App(off, workers=workers)) as app:  # an index that has vectors is gone on with, not made anew
+    with closing(App(off, workers=workers)) as app:  # an index that already has vectors is not rebuilt
         commit(root, "Be patient", {"src/bucket.py": LIMIT}, day=2)
         assert vector_counts(app, root) == (2, 2)
         assert paths(search(Desk(app.tools(), root), "authentication of credentials")) == []

@@ -1,4 +1,4 @@
-"""Cutting files into chunks that follow their definitions."""
+"""Splitting of files into chunks that follow their definitions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def places(chunks: list[CodeChunk]) -> list[tuple[int, int, str]]:
 
 
 def assert_covered(lines: list[str], chunks: list[CodeChunk]) -> None:
-    """Every line that says something is in exactly one chunk; the chunks are in order and within the file."""
+    """Check that every non-blank line is in exactly one chunk and that the chunks are in order."""
     seen = [number for chunk in chunks for number in range(chunk.start_line, chunk.end_line + 1)]
     assert len(seen) == len(set(seen))
     assert seen == sorted(seen)
@@ -41,7 +41,7 @@ def assert_covered(lines: list[str], chunks: list[CodeChunk]) -> None:
 
 @st.composite
 def files(draw: st.DrawFn) -> tuple[list[str], list[Definition]]:
-    """Lines, some blank and some long, and definitions that nest, overlap, and reach out of their parents."""
+    """Lines, some blank and some long, with definitions that nest, overlap or extend beyond their parents."""
     count = draw(st.integers(1, 160))
     lines = draw(st.lists(st.sampled_from(["", "  ", "x = 1", "y" * 900]), min_size=count, max_size=count))
     definitions = []

@@ -1,4 +1,4 @@
-"""A message that somebody saw is found as it stands in the code, whatever values it was filled with."""
+"""An error message finds the code that raises it, for any values in its placeholders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.repositories import write_files
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 FILES = {
     "src/export.py": (
@@ -30,7 +30,7 @@ FILES = {
 
 
 @pytest.fixture
-def desk(tmp_path: Path, workers: Workers) -> Desk:
+def desk(tmp_path: Path, workers: ProcessPool) -> Desk:
     project = tmp_path / "project"
     write_files(project, FILES)
     return Desk(App(Config(tmp_path / "home"), workers=workers).tools(), project)
@@ -92,7 +92,7 @@ def test_a_message_matches_string_literals_in_order_or_a_run_of_words(
     assert next(filter(None, found), ()) == parts
 
 
-SEEN = "The pantry 'cellar' has 3 jars of jam left."
+SEEN_MESSAGE = "The pantry 'cellar' has 3 jars of jam left."
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ SEEN = "The pantry 'cellar' has 3 jars of jam left."
 )
 def test_a_message_matches_by_its_fixed_parts_in_every_language(line: str, before: str) -> None:
     others = """raise Full("The pantry '%s' has no room left.")\nraise Gone("There are no jars of %s left.")"""
-    found = [match_message(message, [others, line]) for message in find_messages(before + SEEN)]
+    found = [match_message(message, [others, line]) for message in find_messages(before + SEEN_MESSAGE)]
     best = next(stated for stated in found if stated.parts)
     assert best.is_complete
     assert " jars of " in best.parts
@@ -138,7 +138,7 @@ def test_word_windows_do_not_span_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "recognised"),
     [
         ("thread 'main' panicked at 'the pantry is quite full', src/main.rs:5:10", ["the pantry is quite full"]),
         ("thread 'main' panicked at 'it isn't really so', src/main.rs:5:10", ["it isn't really so"]),
@@ -152,8 +152,10 @@ def test_word_windows_do_not_span_values() -> None:
         ("time: the pantry is full", []),
     ],
 )
-def test_a_message_is_recognised_by_quotes_or_an_error_kind(query: str, told: list[str]) -> None:
-    assert [message.text for message in find_messages(query) if message.is_certain and message.text != query] == told
+def test_a_message_is_recognised_by_quotes_or_an_error_kind(query: str, recognised: list[str]) -> None:
+    assert [
+        message.text for message in find_messages(query) if message.is_certain and message.text != query
+    ] == recognised
 
 
 PANTRY = {
@@ -181,9 +183,7 @@ RuntimeError: The pantry has no room left."""
         TRACE,
     ],
 )
-def test_a_literal_message_comes_first_in_any_context(
-    tmp_path: Path, workers: Workers, query: str
-) -> None:
+def test_a_literal_message_comes_first_in_any_context(tmp_path: Path, workers: ProcessPool, query: str) -> None:
     write_files(tmp_path / "pantry", PANTRY)
     desk = Desk(App(Config(tmp_path / "home"), workers=workers).tools(), tmp_path / "pantry")
     text = desk.call("search_code", query=query, concise=True).text
@@ -229,7 +229,7 @@ FILLED = {
     ],
 )
 def test_a_message_with_values_is_found_where_it_is_raised(
-    tmp_path: Path, workers: Workers, query: str, place: str
+    tmp_path: Path, workers: ProcessPool, query: str, place: str
 ) -> None:
     write_files(tmp_path / "filled", FILLED)
     desk = Desk(App(Config(tmp_path / "home"), workers=workers).tools(), tmp_path / "filled")

@@ -1,4 +1,4 @@
-"""Exact search through the files themselves."""
+"""Exact search in the files themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool that indexes a repository, as an agent calls it."""
+"""The tool that indexes a repository."""
 
 from __future__ import annotations
 

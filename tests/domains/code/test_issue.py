@@ -1,4 +1,4 @@
-"""Queries of the size of an issue: what is read of them, and what is found."""
+"""Queries as long as an issue: how they are parsed, and their results."""
 
 from __future__ import annotations
 
@@ -151,9 +151,7 @@ def test_a_stack_frame_in_the_project_is_a_candidate_by_itself(desk: Desk, proje
 def test_a_frame_of_a_library_is_not_a_candidate(desk: Desk, project: Path) -> None:
     write_files(project, {"deep/inside/levels.py": "def one():\n    return 1\n"})
     found = [hit for hit in search(desk, TRACE)["results"] if hit["file_path"] == "deep/inside/levels.py"]
-    assert all(hit.get("near_in_meaning") for hit in found), (
-        "it may be near in meaning; the frame does not speak for it"
-    )
+    assert all(hit.get("near_in_meaning") for hit in found), "it may be a semantic match, but not because of the frame"
 
 
 def test_templates_changelogs_and_tests_come_after_code(desk: Desk, project: Path) -> None:
@@ -228,14 +226,14 @@ def after():
 @pytest.mark.parametrize(
     ("frames", "line", "symbol"),
     [
-        ([("levels.py", 6, "open", "return self.reader()")], 4, "Shelf.open"),  # by its source
-        ([("levels.py", 6, "open", "return gone")], 2, "Shelf.open"),  # by its name, the nearest
+        ([("levels.py", 6, "open", "return self.reader()")], 4, "Shelf.open"),  # by its source line
+        ([("levels.py", 6, "open", "return gone")], 2, "Shelf.open"),  # by its name, the nearest definition
         ([("levels.py", 15, "open", "return gone")], 11, "Pantry.open"),
         ([("levels.py", 3, "open", "return gone")], 3, "Shelf.open"),  # name and line agree
-        ([("levels.py", 7, "<module>", "return 1")], 16, "after"),  # source alone
-        ([("levels.py", 3, "open", "return self.reader(mode, level)")], 4, "Shelf.open"),  # source that changed since
+        ([("levels.py", 7, "<module>", "return 1")], 16, "after"),  # only the source line matches
+        ([("levels.py", 3, "open", "return self.reader(mode, level)")], 4, "Shelf.open"),  # the source line has changed
         ([("levels.py", 2, "open", "return [each.open() for each in self.shelves]")], 12, "Pantry.open"),
-        ([("levels.py", 7, "vanished", "return gone")], 7, "Shelf.remove"),  # nothing else is left
+        ([("levels.py", 7, "vanished", "return gone")], 7, "Shelf.remove"),  # only the line number is left
     ],
 )
 def test_a_frame_of_another_version_is_found_by_its_function_and_its_source(

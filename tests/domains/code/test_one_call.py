@@ -1,4 +1,4 @@
-"""One call instead of four: a name with its uses, a place, a stack trace, a question of two parts."""
+"""One call answers what would take several: a name with its uses, a location, a stack trace, a compound question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a path says about a file."""
+"""Information derived from a file's path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts for people beside code: found where they alone answer, behind the code where it says the same."""
+"""Documentation in code search: found if only it answers, ranked after code that says the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from deltos.app import App
 from deltos.config import Config
-from deltos.model import COMMITS_MARK
+from deltos.wording import COMMITS_MARK
 from tests.calling import Desk
 from tests.domains.code.asking import paths, search
 from tests.domains.history.repositories import begin, commit
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 FILES = {
     "README.md": "# Shop\n\nAn API and its client.\n\n## Developing\n\n`make check` runs all tests before you push.\n",
@@ -39,8 +39,8 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[Desk]:
-    """A session in a project that was committed as a whole, as new ones are."""
+def desk(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[Desk]:
+    """A session in a project with a single commit, as new projects have."""
     home = tmp_path_factory.mktemp("home")
     root: Path = begin(tmp_path_factory.mktemp("projects") / "shop")
     commit(root, "Deploy the first shop", FILES)
@@ -69,5 +69,5 @@ def test_code_comes_before_a_changelog_with_its_words(desk: Desk) -> None:
 
 
 def test_a_commit_that_touched_all_files_supports_none(desk: Desk) -> None:
-    """The only commit is about deploying, and touched every file: none of them is about it for that."""
+    """The only commit is about deploying and touched every file, so it says nothing about any of them."""
     assert COMMITS_MARK not in desk.call("search_code", query="deploy the first shop", limit=20).text

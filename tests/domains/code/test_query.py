@@ -1,4 +1,4 @@
-"""What a query asks for."""
+"""Parsing of queries."""
 
 from __future__ import annotations
 

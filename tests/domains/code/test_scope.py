@@ -1,4 +1,4 @@
-"""Which files a search may answer from."""
+"""Selection of the files that a search covers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the code search finds, what it refuses and what it shows, as an agent calls it."""
+"""Results, errors and output of the code search tool."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.domains.code.conftest import FILES
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 
 def test_the_first_search_indexes_and_finds(desk: Desk) -> None:
@@ -77,9 +77,7 @@ def test_the_text_shows_location_symbol_and_code(desk: Desk) -> None:
     assert text == f"web/server.ts:1-3 startServer\n{str(FILES['web/server.ts']).rstrip()}"
 
 
-def test_the_first_result_has_code_and_the_others_a_summary_line(
-    desk: Desk, project: Path
-) -> None:
+def test_the_first_result_has_code_and_the_others_a_summary_line(desk: Desk, project: Path) -> None:
     write_files(
         project,
         {
@@ -96,8 +94,8 @@ def test_the_first_result_has_code_and_the_others_a_summary_line(
     assert answer.structured is not None
     first, *others = answer.structured["results"]
     assert first["content"] == "def open_till(key):\n    return drawer.unlock(key)"
-    told = [f"{hit['file_path']}:{hit['start_line']} {hit['symbol']}{hit['content']}" for hit in others]
-    assert told == lines
+    shown_lines = [f"{hit['file_path']}:{hit['start_line']} {hit['symbol']}{hit['content']}" for hit in others]
+    assert shown_lines == lines
     assert [hit["end_line"] for hit in others if hit["file_path"] == "shop/back.py"] == [5]
 
 
@@ -143,7 +141,7 @@ def test_a_weak_best_match_is_reported(desk: Desk) -> None:
 
 
 def test_a_truncated_result_shows_the_lines_around_the_answer(
-    tmp_path: Path, project: Path, workers: Workers
+    tmp_path: Path, project: Path, workers: ProcessPool
 ) -> None:
     lines = [f"    step_{number}(state)" for number in range(45)]
     lines[40] = '    raise Overflow("the pantry is full")'
@@ -154,7 +152,7 @@ def test_a_truncated_result_shows_the_lines_around_the_answer(
     assert answer.structured is not None
     for shown in (answer.text, answer.structured["results"][0]["content"]):
         assert 'raise Overflow("the pantry is full")' in shown
-        assert "… (cut)" in shown
+        assert "… (truncated)" in shown
 
 
 def test_a_quoted_text_is_found_literally(desk: Desk) -> None:
@@ -261,7 +259,9 @@ def test_no_query_can_break_the_search(desk: Desk, query: str) -> None:
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(query=st.text(max_size=40), file_type=st.text(max_size=8), limit=st.integers())
-def test_any_arguments_are_answered_or_rejected_with_an_error(desk: Desk, query: str, file_type: str, limit: int) -> None:
+def test_any_arguments_are_answered_or_rejected_with_an_error(
+    desk: Desk, query: str, file_type: str, limit: int
+) -> None:
     with suppress(BadArgument):
         assert desk.call("search_code", query=query, file_type=file_type, limit=limit).text
 
@@ -356,14 +356,14 @@ def test_a_concise_answer_is_at_most_half_as_long(desk: Desk, project: Path, que
         assert len(result["content"]) <= 200
 
 
-def small_desk(tmp_path: Path, project: Path, token_budget: int, workers: Workers) -> Desk:
+def small_desk(tmp_path: Path, project: Path, token_budget: int, workers: ProcessPool) -> Desk:
     app = App(Config(tmp_path / "home", token_budget=token_budget), workers=workers)
     return Desk(app.tools(), project)
 
 
 @pytest.mark.parametrize("concise", [False, True])
 def test_an_answer_fits_the_budget_and_reports_truncation(
-    tmp_path: Path, project: Path, concise: bool, workers: Workers
+    tmp_path: Path, project: Path, concise: bool, workers: ProcessPool
 ) -> None:
     write_files(project, LONG_FUNCTIONS)
     answer = small_desk(tmp_path, project, 1_000, workers).call(
@@ -386,7 +386,7 @@ def test_an_answer_fits_the_budget_and_reports_truncation(
 
 @pytest.mark.parametrize("token_budget", [200, 1_000, 5_000])
 def test_one_giant_result_is_truncated_to_the_budget(
-    tmp_path: Path, project: Path, token_budget: int, workers: Workers
+    tmp_path: Path, project: Path, token_budget: int, workers: ProcessPool
 ) -> None:
     write_files(
         project, {"src/giant.py": 'GIANT = """' + 'gigantic text 日本 \\" ' * 9_000 + '"""\n' + "x = 1\n" * 3_000}
@@ -399,7 +399,7 @@ def test_one_giant_result_is_truncated_to_the_budget(
     assert answer.text.splitlines()[0].startswith("Showing 1 of 1 ")
 
 
-MANY = {
+FILES_WITH_MANY_MATCHES = {
     "a.py": "".join(f"def bind_{n}():\n    return needle({n})\n\n\n" for n in range(8)),
     "b.py": "needle(1)\n\n\nneedle(2)\n",
 }
@@ -407,7 +407,7 @@ MANY = {
 
 @pytest.mark.parametrize("query", ['"needle("', r"/needle\(\d/"])
 def test_every_matching_line_is_counted_and_can_be_shown(desk: Desk, project: Path, query: str) -> None:
-    write_files(project, MANY)
+    write_files(project, FILES_WITH_MANY_MATCHES)
     answer = search(desk, query, limit=50, concise=True)
     assert answer["total_count"] == 10
     shown = {(each["file_path"], each["start_line"]) for each in answer["results"]}
@@ -417,7 +417,7 @@ def test_every_matching_line_is_counted_and_can_be_shown(desk: Desk, project: Pa
 
 
 def test_matches_on_blank_lines_are_counted_separately(desk: Desk, project: Path) -> None:
-    write_files(project, MANY)
+    write_files(project, FILES_WITH_MANY_MATCHES)
     text = desk.call("search_code", query="/^/", directory=".", file_type="py", limit=50).text
     assert "maximum per call: narrow the query, directory or file_type" in text
     assert "more matching lines not shown: blank" in text

@@ -1,4 +1,4 @@
-"""Code search over time: files that change, damaged indexes, several projects, what a session was shown already."""
+"""Code search in a session: changing files, damaged indexes, several projects, code that was shown before."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.repositories import git, make_repository, write_files
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.workspace.indexer import ParsedFile
 
 
@@ -54,7 +54,7 @@ def test_many_changes_are_answered_completely_or_with_a_note(desk: Desk, project
 
 
 class GatedIndexer(CodeIndexer):
-    """Extracts nothing while its gate is closed."""
+    """Waits in `extract` until its gate is open."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ def test_a_first_search_without_waiting_notes_that_it_is_incomplete(tmp_path: Pa
 
 
 def test_a_damaged_index_is_rebuilt_within_the_search_with_a_note(
-    tmp_path: Path, project: Path, workers: Workers
+    tmp_path: Path, project: Path, workers: ProcessPool
 ) -> None:
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         search(Desk(app.tools(), project), "cache")
@@ -94,7 +94,7 @@ def test_a_damaged_index_is_rebuilt_within_the_search_with_a_note(
 
 
 def test_an_invalid_index_file_is_rebuilt_by_indexing_with_a_note(
-    tmp_path: Path, project: Path, workers: Workers
+    tmp_path: Path, project: Path, workers: ProcessPool
 ) -> None:
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         search(Desk(app.tools(), project), "cache")
@@ -191,7 +191,7 @@ def test_concise_answers_and_opted_out_sessions_repeat_code(desk: Desk, project:
         assert "shown before" not in desk.call("search_code", query="clear the cache").text
 
 
-def test_truncated_code_does_not_count_as_shown(tmp_path: Path, workers: Workers) -> None:
+def test_truncated_code_does_not_count_as_shown(tmp_path: Path, workers: ProcessPool) -> None:
     root = write_files(tmp_path / "long", {"a.py": f"def compute_all():\n{BODY}"})
     with closing(App(Config(tmp_path / "home", token_budget=200), workers=workers)) as app:
         agent = Desk(app.tools(), root, repeat=False)

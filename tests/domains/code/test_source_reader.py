@@ -1,4 +1,4 @@
-"""Lines are shown as they are now, even when the index does not know it yet."""
+"""Shown lines are the current ones, even if the index is older."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def hits_after(app: App, root: Path, query: str, **changes: str) -> list[CodeHit]:
-    """What a search shows of files that changed after the index was last brought up to date."""
+    """Return the hits of a search in files that were changed after they were indexed."""
     index = app.domains.projects.at(root)
     index.index()
     write_files(root, {f"{name}.py": text for name, text in changes.items()})

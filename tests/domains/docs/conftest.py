@@ -1,4 +1,4 @@
-"""A library of its own for every test, on a clock that only moves when somebody waits."""
+"""Fixtures: a separate library for every test, with a clock that advances only when code waits."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.docs.model import SourceStatus
-    from deltos.guarded import GuardedParser
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
+    from deltos.isolated_parser import IsolatedParser
 
 
 @dataclass(slots=True)
-class Time:
-    """Seconds that pass by waiting."""
+class FakeClock:
+    """A clock that `sleep` advances."""
 
     seconds: float = 1_000.0
     waited: list[float] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Time:
 
 @dataclass(slots=True)
 class Descriptions:
-    """Keeps API descriptions: anything that says openapi is one."""
+    """An in-memory store of API descriptions; any text that contains "openapi" is one."""
 
     added: dict[str, FoundDescription] = field(default_factory=dict)
     is_behind: bool = False
@@ -92,10 +92,10 @@ class Descriptions:
 
 @dataclass(slots=True)
 class Desk:
-    """A library with short ways to do the usual things."""
+    """A library with shortcuts for common operations."""
 
     docs: Docs
-    time: Time
+    time: FakeClock
     descriptions: Descriptions
     root: Path
     parser: PoisonedParser
@@ -103,15 +103,15 @@ class Desk:
     store: SqliteLibrary
 
     def attempts(self) -> list[str]:
-        """What was tried of marked pages."""
+        """Return the attempts to parse pages with a poison marker."""
         return self.parser.log.read_text().split() if self.parser.log.exists() else []
 
     def add(self, url: str, name: str = "site", **options: object) -> SourceStatus:
-        """Add a source and crawl it to the end."""
+        """Add a source and crawl it completely."""
         return self.crawl(self.begin(url, name, **options))
 
     def begin(self, url: str, name: str = "site", **options: object) -> str:
-        """Add a source without crawling it; its id."""
+        """Add a source without crawling it and return its id."""
         added = self.docs.library.add(NewSource(url, name, self.root, (self.root,), **options))  # type: ignore[arg-type]
         return added.sources[0].id
 
@@ -130,9 +130,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, workers: Workers) -> Iterator[Desk]:
-    """An empty library that may ask this machine."""
-    time, descriptions = Time(), Descriptions()
+def desk(tmp_path: Path, workers: ProcessPool) -> Iterator[Desk]:
+    """An empty library that may contact this machine."""
+    time, descriptions = FakeClock(), Descriptions()
     store = SqliteLibrary(tmp_path / "home" / "library.db", now=time.now)
     clock = Clock(now=time.now, monotonic=time.now, sleep=time.sleep)
     parser = PoisonedParser(workers, store.unreadable_content, limits=short_limits)
@@ -154,6 +154,6 @@ def desk(tmp_path: Path, workers: Workers) -> Iterator[Desk]:
 
 
 @pytest.fixture
-def parser(desk: Desk) -> GuardedParser:
-    """Parses in a child process."""
+def parser(desk: Desk) -> IsolatedParser:
+    """The parser of the library, which parses in child processes."""
     return desk.parser

@@ -1,4 +1,4 @@
-"""Pages that a script fills, rendered by a real Chromium that is given everything it asks for, or refused it."""
+"""Pages that a script fills, rendered by a real Chromium whose requests are answered or refused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from deltos.errors import AddressRefused, Cancelled, Forbidden, SourceError, Too
 from deltos.fetch.http import HttpClient, HttpResponse
 from deltos.fetch.rate_limit import HostRateLimiter
 from deltos.fetch.robots import Robots, parse_robots
-from tests.domains.docs.conftest import Time
+from tests.domains.docs.conftest import FakeClock
 from tests.loopback import LOOPBACK, Page, serving
 from tests.platforms import lacks
 
@@ -58,14 +58,14 @@ def page(body: bytes) -> HttpResponse:
     return HttpResponse("", 200, "text/html", "utf-8", body)
 
 
-def running() -> list[str]:
-    """The folders of browsers that live."""
+def running_browsers() -> list[str]:
+    """Return the folders of running browsers."""
     return [path.name for path in Path(os.environ.get("TMPDIR", "/tmp")).glob("deltos-browser-*")]
 
 
 @pytest.fixture
 def app(site: Site) -> Iterator[tuple[Site, Site]]:
-    """A site whose pages are made by a script, and another one that the script would like to reach."""
+    """Yield a site whose pages are made by a script, and another site that the script tries to contact."""
     with serving() as elsewhere:
         socket = elsewhere.url.replace("http", "ws")
         script = SCRIPT.replace("ELSEWHERE", elsewhere.url).replace("SOCKET", socket)
@@ -79,11 +79,9 @@ def app(site: Site) -> Iterator[tuple[Site, Site]]:
         yield site, elsewhere
 
 
-def test_a_page_that_a_script_fills_is_found_and_reaches_nothing_but_its_site(
-    desk: Desk, app: tuple[Site, Site]
-) -> None:
+def test_a_page_filled_by_a_script_is_found_and_can_contact_only_its_site(desk: Desk, app: tuple[Site, Site]) -> None:
     site, elsewhere = app
-    before = running()
+    before = running_browsers()
     status = desk.add(f"{site.url}/", browser=True)
     assert (status.state, status.pages_done, status.reason) == ("READY", 2, "")
     [passage] = desk.search("zebra setting")
@@ -92,13 +90,15 @@ def test_a_page_that_a_script_fills_is_found_and_reaches_nothing_but_its_site(
         "The zebra setting is made by a script: refused,refused,refused,refused,refused refused."
     )
     assert desk.cited("giraffe") == [f"{site.url}/second"]
-    assert set(elsewhere.asked) <= {"/moved-to"}  # a redirect that the crawl may follow; the script hears nothing of it
+    assert set(elsewhere.asked) <= {
+        "/moved-to"
+    }  # the crawl may follow this redirect, but the script does not see its response
     assert "/changed" not in site.asked
     assert "/worker.js" not in site.asked
-    assert running() == before
+    assert running_browsers() == before
 
 
-def test_without_a_browser_such_a_page_is_named_in_the_status(desk: Desk, app: tuple[Site, Site]) -> None:
+def test_without_a_browser_the_status_lists_pages_filled_by_scripts(desk: Desk, app: tuple[Site, Site]) -> None:
     site, _ = app
     notice = "<script></script><p>{}</p>"
     site.html("/app", SHELL)
@@ -114,13 +114,13 @@ def test_without_a_browser_such_a_page_is_named_in_the_status(desk: Desk, app: t
     assert "--browser" in status.reason
 
 
-def test_a_script_without_end_or_measure_is_stopped_with_its_browser(site: Site) -> None:
-    before = running()
+def test_a_script_over_its_limits_is_stopped_with_its_browser(site: Site) -> None:
+    before = running_browsers()
     client = HttpClient(private_hosts=LOOPBACK)
     renderer = Renderer(limits=RenderLimits(max_seconds=3.0))
     with pytest.raises(TookTooLong, match="more than 3 s"):
         renderer.render(f"{site.url}/", page(b"<script>onload = () => { for (;;) {} }</script>"), client.get)
-    assert running() == before
+    assert running_browsers() == before
     renderer.limits = RenderLimits(max_requests=5)
     many = b"<script>for (let n = 0; n < 50; n++) fetch('/' + n)</script>"
     with pytest.raises(SourceError, match="more than 5 others"):
@@ -128,13 +128,13 @@ def test_a_script_without_end_or_measure_is_stopped_with_its_browser(site: Site)
     renderer.limits = RenderLimits(max_resident_bytes=1_000_000, max_requests=100_000)
     with pytest.raises(TookTooMuchMemory, match="more than 1 MB of memory"):
         renderer.render(f"{site.url}/", page(b"<script>setInterval(() => fetch('/'), 20)</script>"), client.get)
-    assert running() == before
+    assert running_browsers() == before
     client.close()
 
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    """A browser that says three messages, in pieces, and then waits."""
+    """A fake browser that sends three messages in pieces and then waits."""
     script = tmp_path / "chromium"
     long = "head -c 200000 /dev/zero | tr '\\0' ' '"
     script.write_text(
@@ -144,7 +144,7 @@ def program(tmp_path: Path) -> Path:
     return script
 
 
-def test_messages_of_a_browser_are_whole_however_they_are_cut(program: Path) -> None:
+def test_browser_messages_split_at_any_point_are_reassembled(program: Path) -> None:
     browser = Chromium(str(program), max_resident_bytes=1_000_000_000)
     deadline = time.monotonic() + 60
     assert [browser.next_message(deadline) for _ in range(3)] == [{"id": 1}, {"id": 2}, {"id": 3}]
@@ -154,25 +154,25 @@ def test_messages_of_a_browser_are_whole_however_they_are_cut(program: Path) -> 
 
 
 def test_no_browser_is_started_once_its_renderer_is_closed(site: Site, program: Path) -> None:
-    class ClosedMeanwhile(Renderer):
+    class RendererClosedDuringStart(Renderer):
         def _start_browser(self) -> Chromium:
             started = super()._start_browser()
             self.close()
             return started
 
-    before = running()
+    before = running_browsers()
     closed = Renderer(str(program))
     closed.close()
-    for renderer in (closed, ClosedMeanwhile(str(program))):
+    for renderer in (closed, RendererClosedDuringStart(str(program))):
         with pytest.raises(Cancelled):
             renderer.render(f"{site.url}/", page(b"<p>Words.</p>"), HttpClient().get)
-        assert running() == before
+        assert running_browsers() == before
 
 
-def test_a_browser_is_named_by_its_full_path_or_found_in_absolute_folders(
+def test_a_browser_is_given_by_its_full_path_or_found_in_absolute_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert find_browser().startswith("/"), "make browser installs one"
+    assert find_browser().startswith("/"), "run `make browser` to install one"
     (tmp_path / "chromium").write_text("#!/bin/sh\n")
     (tmp_path / "chromium").chmod(0o755)
     monkeypatch.chdir(tmp_path)
@@ -184,7 +184,7 @@ def test_a_browser_is_named_by_its_full_path_or_found_in_absolute_folders(
     assert find_browser(str(tmp_path / "chromium")) == str(tmp_path / "chromium")
 
 
-def test_the_folder_of_a_browser_goes_once_its_program_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_of_a_browser_that_has_ended_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     ended = subprocess.Popen(["true"])
     ended.wait()
@@ -197,13 +197,13 @@ def test_the_folder_of_a_browser_goes_once_its_program_is_gone(tmp_path: Path, m
     ]
 
 
-def test_callers_over_a_network_have_a_browser_only_where_it_is_switched_on(desk: Desk, site: Site) -> None:
+def test_network_callers_can_use_a_browser_only_if_it_is_enabled(desk: Desk, site: Site) -> None:
     with confined(Confinement((desk.root,))), pytest.raises(Forbidden, match="No browser is switched on"):
         desk.begin(f"{site.url}/", browser=True)
 
 
-class Scripted:
-    """A browser whose pages ask for the same things every time."""
+class ScriptedBrowser:
+    """A browser whose pages send the same requests every time."""
 
     def __init__(self, *paths: str) -> None:
         self.paths = paths
@@ -216,16 +216,16 @@ class Scripted:
         self.allowed.append(seconds)
 
 
-def test_what_pages_ask_their_site_for_is_asked_once_and_as_slowly_as_it_wants(site: Site) -> None:
+def test_requests_of_pages_are_cached_and_respect_the_rate_limits_of_the_site(site: Site) -> None:
     site.text("/robots.txt", "User-agent: *\nCrawl-delay: 7\nDisallow: /secret")
     busy = iter((Page(b"", 429, {"Retry-After": "30"}), Page(b"busy", headers={"Content-Type": "text/plain"})))
     site.text("/a.js", "a")
     site.pages["/b.js"] = lambda _headers: next(busy)
     site.text("/secret.js", "s")
-    clock = Time()
+    clock = FakeClock()
     client = HttpClient(private_hosts=LOOPBACK)
     crawled = CrawledSite(client, Robots(client, parse_robots), HostRateLimiter(clock.now))
-    browser = Scripted("/a.js", "/b.js")
+    browser = ScriptedBrowser("/a.js", "/b.js")
     rendering = BrowserRendering(browser, None, clock.sleep)  # type: ignore[arg-type]
     answer = HttpResponse(site.url, 200, "text/html", "utf-8", b"")
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Sections become chunks: code whole, tiny neighbours together, long ones apart, no anchor lost."""
+"""Splitting sections into chunks: code stays whole, small neighbours are merged, and no anchor is lost."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ def section(heading: str, *texts: str, kind: BlockKind = "prose", is_definition:
 LONG = "word " * 60
 
 
-def test_short_sections_with_headings_of_their_own_stay_apart() -> None:
+def test_short_sections_with_their_own_headings_are_not_merged() -> None:
     assert [chunk.text for chunk in chunks(section("One", "first"), section("Two", "second"))] == ["first", "second"]
 
 
-def test_tiny_neighbours_are_one_chunk_with_both_headings_and_anchors() -> None:
+def test_tiny_adjacent_sections_are_merged_with_both_headings_and_anchors() -> None:
     (chunk,) = chunks(section("One", "first", is_definition=True), section("Two", "second", is_definition=True))
     assert chunk.text == "first\n\n### Two\n\nsecond"
     assert (chunk.path, chunk.anchors) == (("Page", "One"), ("one", "two"))
 
 
-def test_large_neighbours_stay_apart() -> None:
+def test_large_adjacent_sections_are_not_merged() -> None:
     assert [chunk.path[-1] for chunk in chunks(section("One", LONG), section("Two", LONG))] == ["One", "Two"]
 
 
-def test_entries_of_a_reference_stay_apart_unless_tiny() -> None:
+def test_entries_of_a_reference_are_merged_only_if_tiny() -> None:
     text = "This entry says a little about the function that it describes, no more."
     one, two = section("one", text, is_definition=True), section("two", text, is_definition=True)
     assert len(chunks(one, two)) == 2
     assert len(chunks(section("one", "x", is_definition=True), section("two", "y", is_definition=True))) == 1
 
 
-def test_a_heading_without_text_goes_with_what_stands_under_it() -> None:
+def test_a_heading_without_text_is_merged_with_the_next_section() -> None:
     (chunk,) = chunks(Section(("Page",), ("top",), ()), section("One", LONG))
     assert (chunk.path, chunk.anchors) == (("Page", "One"), ("one", "top"))
 
 
-def test_no_chunk_is_without_text_and_the_next_takes_the_anchors() -> None:
+def test_empty_chunks_are_dropped_and_their_anchors_move_to_the_next() -> None:
     empty, fences = section("Gone"), section("Fences", "```python\n\n```", kind="code")
     found = chunks(empty, section("One", LONG), fences, section("Two", LONG), section("Last"))
     assert [(chunk.path[-1], chunk.anchors) for chunk in found] == [
@@ -58,7 +58,7 @@ def test_no_chunk_is_without_text_and_the_next_takes_the_anchors() -> None:
     assert chunks(empty, fences) == []
 
 
-def test_of_an_entry_that_nobody_describes_its_signature_is_the_text() -> None:
+def test_the_text_of_an_undocumented_entry_is_its_signature() -> None:
     one, two = section("open(path)", is_definition=True), section("close(file)", LONG, is_definition=True)
     assert [(chunk.path[-1], chunk.text) for chunk in chunks(one, two)] == [
         ("open(path)", "open(path)"),
@@ -90,7 +90,7 @@ def test_an_introduction_stays_with_the_list_it_introduces() -> None:
     assert second.text == f"**Parameters:**\n\n* {LONG}"
 
 
-def test_code_is_never_split_unless_it_is_beyond_all_measure() -> None:
+def test_code_is_split_only_if_it_is_extremely_long() -> None:
     code = "```python\n" + "x = 1\n" * 300 + "```"
     assert [chunk.text for chunk in chunks(Section(("Page",), (), (Block(code, "code"),)))] == [code]
     huge = "```python\n" + "x = 1\n" * 5_000 + "```"
@@ -100,7 +100,7 @@ def test_code_is_never_split_unless_it_is_beyond_all_measure() -> None:
 
 
 @pytest.mark.parametrize("body", ["", "\n" + "`" * 13_000, "\n" + "x = 1\n" * 20_000 + "`" * 13_000])
-def test_of_a_block_whose_fence_is_what_is_long_nothing_is_lost_or_repeated(body: str) -> None:
+def test_a_block_with_a_very_long_fence_is_neither_truncated_nor_repeated(body: str) -> None:
     text = "`" * 13_000 + body
     shown = "".join(chunk.text for chunk in chunks(section("One", text, kind="code")))
     assert shown.count("`") == text.count("`")
@@ -114,7 +114,7 @@ def test_a_paragraph_longer_than_a_chunk_is_split_at_sentences() -> None:
     assert all(part.text.endswith(".") for part in parts)
     assert len("".join(chunks(Section(("Page",), (), (Block("x" * 900),)))[0].text)) == 400
     lines = "\n".join(f"- item {n}  two  spaces. Further" for n in range(60))
-    assert all(part.text in lines for part in chunks(Section(("Page",), (), (Block(lines),)))), "as on the page"
+    assert all(part.text in lines for part in chunks(Section(("Page",), (), (Block(lines),)))), "the text is unchanged"
 
 
 PARAGRAPH = (
@@ -132,12 +132,12 @@ def preformatted(*anchors: str) -> Section:
 def test_preformatted_prose_is_split_between_its_paragraphs() -> None:
     *parts, last = chunks(preformatted("balance"))
     assert len(parts) == 5
-    assert "".join(each.text for each in parts).count(PARAGRAPH) == 9, "a paragraph is cut"
+    assert "".join(each.text for each in parts).count(PARAGRAPH) == 9, "a paragraph was split"
     assert all(each.text.startswith("```\n  entry") and each.text.endswith("\n```") for each in parts)
-    assert {each.anchors for each in (*parts, last)} == {("balance", "top")}, "not opened at what is nearest"
+    assert {each.anchors for each in (*parts, last)} == {("balance", "top")}, "a chunk has the wrong anchor"
 
 
-def test_an_anchor_that_is_only_a_number_opens_no_part_that_follows() -> None:
+def test_a_numeric_anchor_is_not_repeated_in_later_chunks() -> None:
     first, *others = chunks(preformatted("index-3"))
     assert first.anchors == ("top", "index-3")
     assert {each.anchors for each in others} == {("top",)}
@@ -152,14 +152,14 @@ def test_an_anchor_that_is_only_a_number_opens_no_part_that_follows() -> None:
         "```\n" + "".join(f"long field{number};   /* what is kept in this field */\n" for number in range(30)) + "```",
     ],
 )
-def test_code_that_has_words_is_no_prose(code: str) -> None:
+def test_code_that_contains_words_is_not_split_as_prose(code: str) -> None:
     (chunk,) = chunks(Section(("Page",), ("top",), (Block(code, "code"),)))
     assert chunk.text == code
 
 
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.lists(st.integers(1, 900), max_size=5)), max_size=8))
-def test_no_text_and_no_anchor_is_lost(shape: list[tuple[str, list[int]]]) -> None:
+def test_all_text_and_anchors_are_kept(shape: list[tuple[str, list[int]]]) -> None:
     sections = tuple(
         Section(
             ("Page", heading),
@@ -180,7 +180,7 @@ def test_no_text_and_no_anchor_is_lost(shape: list[tuple[str, list[int]]]) -> No
             assert words.count(block.text.split()[0]) >= len(block.text.split()) - 1
 
 
-def test_a_table_that_is_split_keeps_its_head() -> None:
+def test_every_part_of_a_split_table_has_its_header() -> None:
     rows = [f"| name{n} | the meaning of number {n} |" for n in range(40)]
     for head in (["| Name | Meaning |\n| --- | --- |"], ["| Name | Meaning |", "|---|---|"]):
         parts = chunks(section("Options", *head, *rows, kind="row"))
@@ -189,7 +189,7 @@ def test_a_table_that_is_split_keeps_its_head() -> None:
         assert all(part.text.startswith(f"{opening}\n| name") for part in parts)
         assert [line for part in parts for line in part.text.split("\n") if line.startswith("| name")] == rows
         other = ["| Key | Use |\n| --- | --- |"] if len(head) == 1 else ["| Key | Use |", "|---|---|"]
-        for first in range(1, 40):  # wherever the one ends, each table has its own head
+        for first in range(1, 40):  # each table keeps its own header, wherever the previous one ends
             keys = [f"| key{n} | - |" for n in range(60)]
             parts = chunks(section("Options", *head, *rows[:first], "| - | - |", *other, *keys, kind="row"))
             for part in parts:
@@ -198,4 +198,4 @@ def test_a_table_that_is_split_keeps_its_head() -> None:
                     opening = line if line in ("| Name | Meaning |", "| Key | Use |") else opening
                     assert opening[:5].lower() == line[:5] or not line.startswith(("| name", "| key"))
     bare = chunks(section("Options", *rows, kind="row"))
-    assert [line for part in bare for line in part.text.split("\n")] == rows, "no row is taken for a head"
+    assert [line for part in bare for line in part.text.split("\n")] == rows, "no row was mistaken for a header"

@@ -1,4 +1,4 @@
-"""Crawls can be interrupted, resumed, cancelled and repeated; readers see a whole index at every moment."""
+"""Crawls can be interrupted, resumed, cancelled and repeated; readers always see a complete index."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def chain(site: Site, length: int) -> None:
-    """Pages of which each leads to the next only."""
+    """Create pages that each link only to the next one."""
     for number in range(length):
         site.html(f"/{number}.html", page(f"Page {number}", f"Number{number} of the chain.", f"{number + 1}.html"))
 
 
-def test_a_crawl_that_was_stopped_goes_on_where_it_was(desk: Desk, site: Site) -> None:
+def test_a_stopped_crawl_continues_where_it_stopped(desk: Desk, site: Site) -> None:
     chain(site, 6)
     source_id = desk.begin(f"{site.url}/0.html", max_pages=6)
     crawls = desk.docs.library.crawls
@@ -59,7 +59,7 @@ def test_unfinished_crawls_are_resumed_in_the_background(desk: Desk, site: Site)
     crawls.wait("nothing")
 
 
-def test_a_crawl_never_runs_twice_at_once(desk: Desk, site: Site) -> None:
+def test_a_source_has_at_most_one_running_crawl(desk: Desk, site: Site) -> None:
     chain(site, 1)
     source_id = desk.begin(f"{site.url}/0.html")
     crawls = desk.docs.library.crawls
@@ -70,7 +70,7 @@ def test_a_crawl_never_runs_twice_at_once(desk: Desk, site: Site) -> None:
     assert crawls.run(source_id)
 
 
-def test_recrawling_reads_only_what_changed(desk: Desk, site: Site) -> None:
+def test_a_recrawl_reads_only_changed_pages(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "a.html", "b.html"))
     site.html("/a.html", page("A", "Alpha text."))
     site.html("/b.html", page("B", "Beta text."))
@@ -85,14 +85,14 @@ def test_recrawling_reads_only_what_changed(desk: Desk, site: Site) -> None:
     assert desk.cited("alpha") == desk.cited("beta") == []
 
 
-def test_unchanged_content_counts_even_without_validators(desk: Desk, site: Site) -> None:
+def test_unchanged_content_is_detected_without_http_validators(desk: Desk, site: Site) -> None:
     site.pages["/"] = Page(page("Start", "Welcome.").encode(), headers={"Content-Type": "text/html"})
     desk.add(site.url)
     status = desk.recrawl()
     assert (status.pages_done, status.pages_unchanged) == (0, 1)
 
 
-def test_a_missing_page_is_asked_for_once_by_every_recrawl(desk: Desk, site: Site) -> None:
+def test_every_recrawl_requests_a_missing_page_once(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "later.html"))
     desk.add(site.url)
     assert desk.recrawl().state == "READY with failures"
@@ -105,7 +105,7 @@ def test_a_missing_page_is_asked_for_once_by_every_recrawl(desk: Desk, site: Sit
     assert site.asked["/later.html"] == 3
 
 
-def test_a_recrawl_tells_the_reason_of_now(desk: Desk, site: Site) -> None:
+def test_a_recrawl_reports_the_latest_reason_of_a_failure(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "later.html"))
     first = desk.add(site.url)
     site.html("/later.html", page("Page not found", "Sorry."))
@@ -121,7 +121,7 @@ def test_a_recrawl_tells_the_reason_of_now(desk: Desk, site: Site) -> None:
     assert desk.cited("here now") == [f"{site.url}/later.html#top"]
 
 
-def test_what_was_empty_or_filled_by_a_script_is_asked_for_again(desk: Desk, site: Site) -> None:
+def test_pages_that_were_empty_or_filled_by_a_script_are_requested_again(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "empty.html", "app.html"))
     site.html("/empty.html", "<html><body></body></html>")
     site.html("/app.html", "<html><body><div id=root></div><script src=app.js></script></body></html>")
@@ -137,12 +137,10 @@ def test_what_was_empty_or_filled_by_a_script_is_asked_for_again(desk: Desk, sit
     assert desk.cited("words at last") == [f"{site.url}/empty.html#top"]
 
 
-def test_what_gave_no_page_is_asked_whether_it_changed(desk: Desk, site: Site) -> None:
+def test_addresses_without_a_page_are_requested_again_with_validators(desk: Desk, site: Site) -> None:
     names = ("empty.html", "sorry.html", "hidden.html", "old.html", "picture")
     site.html("/", page("Start", "Welcome.", *names))
-    listed = (
-        f"<urlset><url><loc>{site.url}/picture</loc></url></urlset>"  # what is no text is asked for where it is listed
-    )
+    listed = f"<urlset><url><loc>{site.url}/picture</loc></url></urlset>"  # pages that are not text are requested again if they are listed
     site.text("/sitemap.xml", listed, "text/xml")
     site.html("/empty.html", "<html><body></body></html>")
     site.html("/sorry.html", page("Page not found", "Sorry."))
@@ -164,7 +162,7 @@ def test_what_gave_no_page_is_asked_whether_it_changed(desk: Desk, site: Site) -
     assert desk.recrawl(full=True).skipped[0].reason.startswith(("not text", "redirects to"))
 
 
-def test_another_page_with_the_same_validators_is_read(desk: Desk, site: Site) -> None:
+def test_a_different_page_with_the_same_validators_is_read(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "old.html"))
     site.redirect("/old.html", "/a.html")
     site.html("/a.html", page("A", "Alpha."))
@@ -177,7 +175,7 @@ def test_another_page_with_the_same_validators_is_read(desk: Desk, site: Site) -
     assert desk.recrawl().pages == 3
 
 
-def test_a_purged_page_is_asked_for_while_something_leads_to_it(desk: Desk, site: Site) -> None:
+def test_a_deleted_page_is_requested_again_while_it_is_linked(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "a.html"))
     site.html("/a.html", page("A", "Alpha text."))
     desk.add(site.url)
@@ -196,7 +194,7 @@ def test_a_purged_page_is_asked_for_while_something_leads_to_it(desk: Desk, site
     assert site.asked["/a.html"] == asked
 
 
-def test_what_is_no_text_is_not_fetched_again(desk: Desk, site: Site) -> None:
+def test_binary_content_is_not_fetched_again(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "big"))
     site.pages["/big"] = Page(b"\0" * 100, headers={"Content-Type": "application/octet-stream"})
     desk.add(site.url)
@@ -204,7 +202,7 @@ def test_what_is_no_text_is_not_fetched_again(desk: Desk, site: Site) -> None:
     assert site.asked["/big"] == 1
 
 
-def test_a_description_met_in_a_crawl_is_read_again(desk: Desk, site: Site) -> None:
+def test_a_recrawl_updates_api_descriptions(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "shop.json"))
     headers = {"Content-Type": "application/json"}
     site.pages["/shop.json"] = Page(b'{"openapi": "3.0.0", "paths": {}}', headers=headers)
@@ -215,7 +213,7 @@ def test_a_description_met_in_a_crawl_is_read_again(desk: Desk, site: Site) -> N
     assert desk.descriptions.added["shop"].data == changed
 
 
-def test_addresses_that_nothing_leads_to_make_room_at_the_limit(desk: Desk, site: Site) -> None:
+def test_addresses_without_links_to_them_are_dropped_at_the_page_limit(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "a.html", "b.html"))
     desk.add(site.url, max_pages=3)
     site.html("/", page("Start", "Welcome anew.", "c.html", "d.html"))
@@ -234,7 +232,7 @@ def test_a_full_recrawl_reads_everything_again(desk: Desk, site: Site) -> None:
     assert (status.pages_done, status.pages_unchanged, status.pages) == (3, 0, 3)
 
 
-def test_readers_see_the_old_index_until_the_new_one_is_whole(desk: Desk, site: Site) -> None:
+def test_readers_see_the_old_index_until_the_new_one_is_complete(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Old words.", "a.html"))
     site.html("/a.html", page("A", "Alpha text."))
     desk.add(site.url)
@@ -259,7 +257,7 @@ def test_a_page_that_fails_on_recrawl_keeps_its_old_text(desk: Desk, site: Site)
     assert desk.search("again")[0].text == "Alpha again."
 
 
-def test_a_source_that_vanished_keeps_its_old_index(desk: Desk, site: Site) -> None:
+def test_an_unreachable_source_keeps_its_old_index(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome."))
     desk.add(site.url)
     site.pages["/"] = Page(status=500)
@@ -288,7 +286,7 @@ def test_a_crawl_can_be_cancelled_while_it_runs(desk: Desk, site: Site) -> None:
     assert not library.cancel("site")
 
 
-def test_a_first_crawl_that_was_cancelled_leaves_nothing(desk: Desk, site: Site) -> None:
+def test_a_cancelled_first_crawl_leaves_no_pages(desk: Desk, site: Site) -> None:
     chain(site, 2)
     source_id = desk.begin(f"{site.url}/0.html")
     assert desk.docs.library.cancel(source_id)
@@ -321,7 +319,7 @@ def test_recrawling_while_crawling_is_refused(desk: Desk, site: Site) -> None:
         desk.docs.library.recrawl("site", full=False)
 
 
-def test_links_that_changed_elsewhere_are_counted_anew(desk: Desk, site: Site) -> None:
+def test_changed_links_of_another_page_update_the_link_text(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "a.html", "b.html"))
     site.html("/a.html", page("A", "Alpha text."))
     site.html("/b.html", "<h1>B</h1><p>See <a href='a.html#top'>the quokka chapter</a>.</p>")
@@ -333,7 +331,7 @@ def test_links_that_changed_elsewhere_are_counted_anew(desk: Desk, site: Site) -
     assert desk.cited("quokka") == []
 
 
-def test_a_page_that_breaks_its_reader_is_a_failure_of_that_page(desk: Desk, site: Site) -> None:
+def test_an_error_of_the_parser_is_a_failure_of_one_page(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "strange.html"))
     site.html("/strange.html", page("Strange", "poison-raise"))
     status = desk.add(site.url)
@@ -342,7 +340,7 @@ def test_a_page_that_breaks_its_reader_is_a_failure_of_that_page(desk: Desk, sit
     ]
 
 
-def test_a_full_disk_stops_the_crawl_and_leaves_it_to_be_resumed(desk: Desk, site: Site) -> None:
+def test_a_full_disk_stops_the_crawl_which_can_be_resumed(desk: Desk, site: Site) -> None:
     site.html("/0.html", page("Long", "Many words of text. " * 5_000))
     source_id = desk.begin(f"{site.url}/0.html")
     connection = desk.store.database.read()
@@ -355,24 +353,22 @@ def test_a_full_disk_stops_the_crawl_and_leaves_it_to_be_resumed(desk: Desk, sit
     assert desk.crawl(source_id).pages == 1
 
 
-def test_a_crawl_thread_that_meets_a_full_disk_says_so_in_the_log(
-    desk: Desk, site: Site, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_error_in_a_crawl_thread_is_logged(desk: Desk, site: Site, caplog: pytest.LogCaptureFixture) -> None:
     chain(site, 1)
     source_id = desk.begin(f"{site.url}/0.html")
     crawls = desk.docs.library.crawls
-    crawls.opener = _Broken(StoreUnwritable("Cannot write library.db"))  # type: ignore[assignment]
+    crawls.opener = _FailingOpener(StoreUnwritable("Cannot write library.db"))  # type: ignore[assignment]
     crawls.start(source_id)
     crawls.wait(source_id)
     assert "Cannot write library.db" in caplog.text
     assert desk.docs.library.status(source_id).state == "WAITING"
-    crawls.opener = _Broken(KeyError("surprise"))  # type: ignore[assignment]
+    crawls.opener = _FailingOpener(KeyError("surprise"))  # type: ignore[assignment]
     crawls.start(source_id)
     crawls.wait(source_id)
     assert "surprise" in desk.docs.library.status(source_id).reason
 
 
-class _Broken:
+class _FailingOpener:
     def __init__(self, error: Exception) -> None:
         self._error = error
 
@@ -383,7 +379,7 @@ class _Broken:
         raise self._error
 
 
-def test_another_process_sees_the_crawl_and_what_it_found(desk: Desk, site: Site, tmp_path: Path) -> None:
+def test_another_process_sees_the_crawl_and_its_pages(desk: Desk, site: Site, tmp_path: Path) -> None:
     chain(site, 2)
     library = open_library(tmp_path / "home")
     other = open_docs(library, private_hosts=LOOPBACK)
@@ -395,7 +391,7 @@ def test_another_process_sees_the_crawl_and_what_it_found(desk: Desk, site: Site
     library.close()
 
 
-def test_a_frontier_gives_places_when_their_time_has_come() -> None:
+def test_the_frontier_returns_addresses_when_they_are_due() -> None:
     frontier = Frontier(3, 1, set())
     assert frontier.empty()
     assert [place.url for place in frontier.discover(["a", "b", "a"], 1)] == ["a", "b"]
@@ -409,7 +405,7 @@ def test_a_frontier_gives_places_when_their_time_has_come() -> None:
     assert frontier.seconds_to_wait(0.0) == 0.0
 
 
-def test_the_store_refuses_what_belongs_to_no_source(desk: Desk) -> None:
+def test_the_store_rejects_rows_without_a_source(desk: Desk) -> None:
     index = desk.docs.library.crawls.index
     index.discard("nothing")
     with pytest.raises(sqlite3.Error):

@@ -1,4 +1,4 @@
-"""Local folders and files are indexed, changed files again, vanished ones not at all."""
+"""Local folders and files as sources: changed files are read again, deleted files are dropped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def write(root: Path, **files: str) -> None:
         path.write_text(text)
 
 
-def test_every_format_of_a_folder_is_read(desk: Desk) -> None:
+def test_files_of_every_format_are_read(desk: Desk) -> None:
     notebook = json.dumps({"cells": [{"cell_type": "markdown", "source": "# Note\n\nquokka notes"}]})
     write(
         desk.root,
@@ -44,7 +44,7 @@ def test_every_format_of_a_folder_is_read(desk: Desk) -> None:
     }  # fmt: skip
 
 
-def test_a_folder_has_no_limit_of_pages_unless_one_is_asked_for(desk: Desk) -> None:
+def test_a_folder_has_no_page_limit_unless_one_is_given(desk: Desk) -> None:
     write(desk.root, **{f"many__p{number}_md": f"# Page {number}\n\nText." for number in range(520)})
     status = desk.add("many", name="all")
     assert (status.state, status.pages, status.reason) == ("READY", 520, "")
@@ -64,7 +64,7 @@ def test_one_file_can_be_a_source(desk: Desk) -> None:
     assert desk.add("a.md").pages == 1
 
 
-def test_recrawling_a_folder_reads_changed_files_and_forgets_vanished_ones(desk: Desk) -> None:
+def test_a_recrawl_reads_changed_files_and_drops_deleted_ones(desk: Desk) -> None:
     write(desk.root, a_md="# A\n\nalpha", b_md="# B\n\nbeta", c_md="# C\n\ngamma")
     desk.add(".")
     write(desk.root, a_md="# A\n\nomega, and longer")
@@ -75,7 +75,7 @@ def test_recrawling_a_folder_reads_changed_files_and_forgets_vanished_ones(desk:
 
 
 @pytest.mark.parametrize("glob", ["[" * 40_000, "*a" * 40_000])
-def test_a_glob_that_would_take_long_is_refused(desk: Desk, glob: str) -> None:
+def test_slow_globs_are_refused(desk: Desk, glob: str) -> None:
     write(desk.root, a_md="# A\n\nalpha")
     with pytest.raises(BadArgument, match="characters"):
         desk.add(".", exclude=(glob,))
@@ -84,19 +84,19 @@ def test_a_glob_that_would_take_long_is_refused(desk: Desk, glob: str) -> None:
     assert desk.add(".", exclude=(("a*" * 200) + "b",)).pages == 1
 
 
-def test_globs_choose_files(desk: Desk) -> None:
+def test_globs_select_files(desk: Desk) -> None:
     write(desk.root, a_md="# A\n\nalpha", sub__b_md="# B\n\nbeta", sub__c_txt="gamma", old__d_md="# D\n\ndelta")
     assert desk.add(".", include=("*.md",), exclude=("old/*",)).pages == 2
 
 
-def test_api_descriptions_in_a_folder_go_to_the_apis(desk: Desk) -> None:
+def test_api_descriptions_in_a_folder_are_added_to_the_apis(desk: Desk) -> None:
     write(desk.root, a_md="# A\n\nalpha", api_yaml="openapi: 3.1.0", data_json="{}")
     status = desk.add(".")
     assert list(desk.descriptions.added) == ["api"]
     assert (status.state, status.pages_skipped) == ("READY", 2)
 
 
-def test_a_file_that_is_an_api_description_is_no_documentation_source(desk: Desk) -> None:
+def test_an_api_description_is_added_as_an_api_and_not_as_a_source(desk: Desk) -> None:
     write(desk.root, api_yaml="openapi: 3.1.0")
     from deltos.domains.docs.library import NewSource
 
@@ -104,14 +104,14 @@ def test_a_file_that_is_an_api_description_is_no_documentation_source(desk: Desk
     assert (added.sources, added.api_line) == ((), "added the API shop")
 
 
-def test_a_broken_file_is_listed_and_the_rest_is_read(desk: Desk) -> None:
+def test_an_invalid_file_is_listed_and_the_others_are_read(desk: Desk) -> None:
     write(desk.root, a_md="# A\n\nalpha", b_ipynb="{", c_pdf="%PDF nonsense")
     status = desk.add(".")
     assert status.state == "READY with failures"
     assert {place.url.rpartition("/")[2] for place in status.failures} == {"b.ipynb", "c.pdf"}
 
 
-def test_a_folder_without_documents_fails_and_says_so(desk: Desk) -> None:
+def test_a_folder_without_documents_fails_with_a_reason(desk: Desk) -> None:
     (desk.root / "code.py").write_text("x = 1")
     status = desk.add(".")
     assert (status.state, status.reason) == ("FAILED", "no readable page was found")
@@ -127,7 +127,7 @@ def test_a_folder_that_was_moved_away_keeps_its_index(desk: Desk) -> None:
     assert len(desk.cited("alpha")) == 1
 
 
-def test_paths_outside_of_the_project_are_refused(desk: Desk, tmp_path: Path) -> None:
+def test_paths_outside_the_project_are_refused(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "secret.md").write_text("# Secret")
     for path in ("../secret.md", str(tmp_path / "secret.md"), "/etc/passwd", "file:///etc/passwd"):
         with pytest.raises(AddressRefused):
@@ -156,7 +156,7 @@ def test_a_second_source_of_the_same_name_or_address_is_refused(desk: Desk) -> N
         desk.add("a.md", name="other")
 
 
-def test_a_source_without_a_name_gets_one(desk: Desk) -> None:
+def test_a_source_without_a_name_gets_a_default_name(desk: Desk) -> None:
     write(desk.root, a_md="# A\n\nalpha")
     assert desk.add("a.md", name="").source.name == "a.md"
     from deltos.domains.docs.library import default_name
@@ -166,7 +166,7 @@ def test_a_source_without_a_name_gets_one(desk: Desk) -> None:
     assert default_name("pypi:httpx") == "httpx"
 
 
-def test_code_that_a_page_includes_is_part_of_it_and_changes_with_it(desk: Desk, tmp_path: Path) -> None:
+def test_included_code_is_part_of_its_page_and_updated_with_it(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "outside.py").write_text("secret_quokka = 1\n")
     write(
         desk.root,
@@ -185,13 +185,13 @@ def test_code_that_a_page_includes_is_part_of_it_and_changes_with_it(desk: Desk,
     assert "koala_runner" in desk.search("koala_runner")[0].text
 
 
-def test_a_signature_is_no_page(desk: Desk) -> None:
+def test_a_signature_file_is_skipped(desk: Desk) -> None:
     write(desk.root, a_md="# A\n\nText.", b_asc="-----BEGIN PGP SIGNATURE-----\n\nquokka\n")
     status = desk.add(".", name="docs")
     assert (status.pages, status.pages_skipped) == (1, 1)
 
 
-def test_manual_pages_are_read_packed_or_not_and_what_is_none_is_skipped(desk: Desk) -> None:
+def test_manual_pages_are_read_also_if_compressed_and_other_files_are_skipped(desk: Desk) -> None:
     page = b".TH QUOKKA 1\n.SH OPTIONS\n.TP\n.B \\-f\nFeeds the quokka.\n"
     (desk.root / "quokka.1").write_bytes(page)
     wombat = page.replace(b"QUOKKA", b"WOMBAT").replace(b"quokka", b"wombat")
@@ -216,7 +216,7 @@ def test_manual_pages_are_read_packed_or_not_and_what_is_none_is_skipped(desk: D
     assert desk.recrawl("manual").pages_unchanged == 2
 
 
-def test_templates_are_left_out_and_counted(desk: Desk) -> None:
+def test_templates_are_skipped_and_counted(desk: Desk) -> None:
     write(desk.root, guide_md="# Guide\n\nquokka guide", templates__t_md="# Templates\n\nquokka templates")
     for path in ("_templates/layout.html", "_templates/autosummary/class.rst", "theme/_layouts/page.html"):
         (desk.root / "docs" / path).parent.mkdir(parents=True, exist_ok=True)
@@ -229,6 +229,6 @@ def test_templates_are_left_out_and_counted(desk: Desk) -> None:
     )
     assert not [url for url in desk.cited("quokka") if "/_" in url]
     (desk.root / "docs" / "_templates" / "layout.html").write_text("{{ quokka }} {{ wombat }}\n")
-    desk.cited("quokka")  # a question compares the folder with the disk: a changed template is no reason to read it
+    desk.cited("quokka")  # the query compares the folder with the disk; a changed template does not start a crawl
     assert desk.docs.library.status("docs").pages_done == status.pages_done
     assert desk.recrawl("docs").skipped == status.skipped

@@ -1,4 +1,4 @@
-"""Local folders are compared with the disk when they are asked, and what changed is read before the answer."""
+"""Local folders are compared with the disk before a search, and changed files are read before the answer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def note(desk: Desk, query: str = QUESTION) -> str:
     return desk.docs.search.search(DocsRequest(query)).note
 
 
-def test_an_edit_a_new_file_and_a_deletion_are_seen_by_the_next_question(desk: Desk) -> None:
+def test_edits_new_files_and_deletions_affect_the_next_search(desk: Desk) -> None:
     folder = guide(desk, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n", z="# Other\n\nNothing to say.\n")
     desk.add(str(folder), "guide")
     assert "30 seconds" in texts(desk)
@@ -44,12 +44,12 @@ def test_an_edit_a_new_file_and_a_deletion_are_seen_by_the_next_question(desk: D
     assert note(desk) == ""
 
 
-def test_nothing_is_read_again_while_nothing_changed(desk: Desk) -> None:
+def test_unchanged_files_are_not_read_again(desk: Desk) -> None:
     folder = guide(desk, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n", empty="")
     (folder / "data.json").write_text("{}")
     (folder / "link.md").symlink_to(folder / "a.md")
     source = desk.add(str(folder), "guide").source
-    desk.time.seconds = 4e9  # later than every file
+    desk.time.seconds = 4e9  # later than the times of all files
     desk.recrawl("guide")
     crawled = desk.docs.library.status("guide").source.generation
     texts(desk)
@@ -67,7 +67,7 @@ def test_a_page_that_includes_a_changed_file_is_read_again(desk: Desk) -> None:
     assert "95 seconds" in texts(desk, "waiting")
 
 
-def test_a_folder_that_is_gone_is_told(desk: Desk) -> None:
+def test_a_missing_folder_has_a_note(desk: Desk) -> None:
     folder = guide(desk, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")
     desk.add(str(folder), "guide")
     (folder / "a.md").unlink()
@@ -77,21 +77,21 @@ def test_a_folder_that_is_gone_is_told(desk: Desk) -> None:
     assert "guide has no readable file any more" in note(desk)
 
 
-def test_a_comparison_that_takes_too_long_is_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_comparison_that_takes_too_long_has_a_note(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.add(str(guide(desk, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide")
     monkeypatch.setattr(library, "_COMPARE_SECONDS", -1.0)
     assert "guide is too large to be compared with the disk; recrawl_source reads what changed" in note(desk)
 
 
-def test_a_folder_that_was_just_added_is_read_before_the_answer(desk: Desk) -> None:
+def test_a_newly_added_folder_is_read_before_the_answer(desk: Desk) -> None:
     desk.begin(str(guide(desk, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide")
     assert "30 seconds" in texts(desk)
 
 
-def test_a_source_that_is_still_being_read_is_named(desk: Desk) -> None:
+def test_a_source_that_is_still_being_read_has_a_note(desk: Desk) -> None:
     source_id = desk.begin(str(guide(desk, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide")
-    with desk.store.sources.try_lock(source_id) as claim:
-        assert claim
+    with desk.store.sources.try_lock(source_id) as lock:
+        assert lock
         desk.docs.library._changes_seconds = 0.1
         assert "Note: guide is still being read: this answer may lack its pages." in note(desk)
     desk.docs.library._changes_seconds = 60.0

@@ -1,4 +1,4 @@
-"""A crawl whose process died is not resumed by itself: it is named with what it was reading, and goes on when asked to."""
+"""A crawl whose process was killed is reported with the pages it was reading, and continues only on request."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ ALLOWED = {"DELTOS_ALLOW_PRIVATE_HOSTS": "127.0.0.1", "DELTOS_EMBED": "off"}
 
 
 class Gate:
-    """Pages that are not answered before the gate opens. Knows the order, and how many of some were asked for at once."""
+    """Pages that are answered once the gate opens. Records the order of requests and how many were concurrent."""
 
     def __init__(self) -> None:
-        self.asked = threading.Event()
+        self.requested = threading.Event()
         self.open = threading.Event()
         self.order: list[str] = []
         self.watched: set[str] = set()
-        self.most_watched_inside = 0
-        self._inside: list[str] = []
+        self.max_concurrent_watched = 0
+        self._in_progress: list[str] = []
 
     def page(self, title: str) -> Page:
-        self._inside.append(title)
+        self._in_progress.append(title)
         if title in self.watched:
-            self.most_watched_inside = max(self.most_watched_inside, len(self._inside))
+            self.max_concurrent_watched = max(self.max_concurrent_watched, len(self._in_progress))
         self.order.append(title)
-        self.asked.set()
+        self.requested.set()
         self.open.wait(60)
-        self._inside.remove(title)
+        self._in_progress.remove(title)
         return Page(page(title, f"{title} has a text.").encode(), headers={"Content-Type": "text/html"})
 
 
@@ -65,19 +65,18 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def killed_while(gate: Gate, home: Path, number: signal.Signals, *words: str) -> int:
-    """Run a command until a page that waits at the gate is asked for; then send it a signal. What it tells of that is
-    in `told.txt` beside the home folder."""
-    gate.asked.clear()
+def kill_while_reading(gate: Gate, home: Path, number: signal.Signals, *words: str) -> int:
+    """Run a command, wait until it requests a gated page, and send it a signal; its stderr is saved in `messages.txt`."""
+    gate.requested.clear()
     gate.open.clear()
-    with home.with_name("told.txt").open("wb") as told:
+    with home.with_name("messages.txt").open("wb") as messages:
         process = subprocess.Popen(
             [*COMMAND, "docs", *words],
             stdout=subprocess.DEVNULL,
-            stderr=told,
+            stderr=messages,
             env=environment(home, **ALLOWED),
         )
-        assert gate.asked.wait(60)
+        assert gate.requested.wait(60)
         process.send_signal(number)
         code = process.wait(60)
     gate.open.set()
@@ -85,7 +84,7 @@ def killed_while(gate: Gate, home: Path, number: signal.Signals, *words: str) ->
 
 
 def gated_site(site: Site, gate: Gate) -> None:
-    """A start page, two quick pages and one that waits at the gate."""
+    """Create a start page, three quick pages and one that waits at the gate."""
     site.html("/", page("Start", "Welcome.", "a.html", "slow.html", "b.html"))
     site.html("/a.html", page("A", "Alpha text."))
     site.html("/b.html", page("B", "Beta text.", "c.html"))
@@ -93,10 +92,12 @@ def gated_site(site: Site, gate: Gate) -> None:
     site.pages["/slow.html"] = lambda _: gate.page("Slow")
 
 
-def test_a_killed_crawl_is_named_and_goes_on_only_when_asked_to(site: Site, home: Path, library: Library) -> None:
+def test_a_killed_crawl_is_reported_and_continues_only_on_request(site: Site, home: Path, library: Library) -> None:
     gate = Gate()
     gated_site(site, gate)
-    assert killed_while(gate, home, signal.SIGKILL, "add", site.url, "--name", "site", "--wait") == -signal.SIGKILL
+    assert (
+        kill_while_reading(gate, home, signal.SIGKILL, "add", site.url, "--name", "site", "--wait") == -signal.SIGKILL
+    )
     status = library.status("site")
     assert status.state == "INTERRUPTED"
     assert f"{site.url}/slow.html" in status.reading_when_died
@@ -111,28 +112,30 @@ def test_a_killed_crawl_is_named_and_goes_on_only_when_asked_to(site: Site, home
     assert (library.status("site").state, library.status("site").pages) == ("READY", 5)
 
 
-def test_what_a_crawl_died_over_is_read_last_and_alone(site: Site, home: Path, library: Library) -> None:
+def test_pages_that_were_being_read_at_a_crash_are_read_last_and_one_at_a_time(
+    site: Site, home: Path, library: Library
+) -> None:
     gate = Gate()
     names = [f"page{number}" for number in range(9)]
     site.html("/", page("Start", "Welcome.", *(f"{name}.html" for name in names)))
     for name in names:
         site.pages[f"/{name}.html"] = lambda _, name=name: gate.page(name)  # type: ignore[misc]
-    killed_while(gate, home, signal.SIGKILL, "add", site.url, "--name", "site", "--wait")
+    kill_while_reading(gate, home, signal.SIGKILL, "add", site.url, "--name", "site", "--wait")
     suspects = {url.rpartition("/")[2].removesuffix(".html") for url in library.status("site").reading_when_died}
     assert suspects < set(names)
     gate.order.clear()
     gate.watched = suspects
     library.crawls.run(library.recrawl("site", full=False).source.id)
     assert set(gate.order[-len(suspects) :]) == suspects
-    assert gate.most_watched_inside == 1
+    assert gate.max_concurrent_watched == 1
     assert library.status("site").pages == 10
 
 
-def test_a_page_that_a_crawl_died_over_twice_is_left_out(site: Site, home: Path, library: Library) -> None:
+def test_a_page_that_was_being_read_at_two_crashes_is_skipped(site: Site, home: Path, library: Library) -> None:
     gate = Gate()
     gated_site(site, gate)
-    killed_while(gate, home, signal.SIGKILL, "add", site.url, "--name", "site", "--wait")
-    killed_while(gate, home, signal.SIGKILL, "recrawl", "site", "--wait")
+    kill_while_reading(gate, home, signal.SIGKILL, "add", site.url, "--name", "site", "--wait")
+    kill_while_reading(gate, home, signal.SIGKILL, "recrawl", "site", "--wait")
     assert library.status("site").reading_when_died == (f"{site.url}/slow.html",)
     library.crawls.run(library.recrawl("site", full=False).source.id)
     status = library.status("site")
@@ -143,7 +146,7 @@ def test_a_page_that_a_crawl_died_over_twice_is_left_out(site: Site, home: Path,
     assert (library.status("site").state, library.status("site").pages) == ("READY", 5)
 
 
-def test_a_full_recrawl_shows_nothing_of_the_crawl_that_was_left_unfinished(desk: Desk, site: Site) -> None:
+def test_a_full_recrawl_discards_the_pages_of_an_unfinished_crawl(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "a.html"))
     site.html("/a.html", page("A", "Alpha text.", "b.html"))
     site.html("/b.html", page("B", "Beta text."))
@@ -158,35 +161,33 @@ def test_a_full_recrawl_shows_nothing_of_the_crawl_that_was_left_unfinished(desk
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_crawl_that_was_ended_in_order_is_resumed(
+def test_a_crawl_ended_by_a_termination_signal_is_resumed(
     site: Site, home: Path, library: Library, number: signal.Signals
 ) -> None:
     gate = Gate()
     gated_site(site, gate)
-    killed_while(gate, home, number, "add", site.url, "--name", "site", "--wait")
+    kill_while_reading(gate, home, number, "add", site.url, "--name", "site", "--wait")
     status = library.status("site")
     assert status.state == "WAITING"
-    told = home.with_name("told.txt").read_text()
-    assert ("`deltos docs crawl site` goes on with it." in told) is (number == signal.SIGINT)
+    messages = home.with_name("messages.txt").read_text()
+    assert ("`deltos docs crawl site` goes on with it." in messages) is (number == signal.SIGINT)
     assert library.crawls.resume() == [status.source.id]
     library.crawls.wait(status.source.id)
     assert (library.status("site").state, library.status("site").pages) == ("READY", 5)
 
 
-def test_a_crawl_can_be_stopped_while_a_server_does_not_say_where_it_begins(
-    site: Site, home: Path, library: Library
-) -> None:
+def test_a_crawl_can_be_stopped_while_it_waits_for_robots_txt(site: Site, home: Path, library: Library) -> None:
     gate = Gate()
     site.pages["/robots.txt"] = lambda _: gate.page("robots")
-    killed_while(gate, home, signal.SIGTERM, "add", site.url, "--name", "site", "--wait")
+    kill_while_reading(gate, home, signal.SIGTERM, "add", site.url, "--name", "site", "--wait")
     assert library.status("site").state == "WAITING"
 
 
-def test_a_server_names_a_crawl_that_died_and_continues_it_on_request(site: Site, home: Path) -> None:
+def test_a_server_reports_a_killed_crawl_and_continues_it_on_request(site: Site, home: Path) -> None:
     gate = Gate()
     gated_site(site, gate)
-    killed_while(gate, home, signal.SIGKILL, "add", site.url, "--name", "site", "--wait")
-    asked = site.asked.total()
+    kill_while_reading(gate, home, signal.SIGKILL, "add", site.url, "--name", "site", "--wait")
+    requested = site.asked.total()
     client = RawClient(SERVE, home=home, DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1", DELTOS_EMBED="off")
     client.initialize()
     for tool, arguments in (("list_sources", {}), ("crawl_status", {"source_id": "site"})):
@@ -195,7 +196,7 @@ def test_a_server_names_a_crawl_that_died_and_continues_it_on_request(site: Site
         assert f"{site.url}/slow.html" in text
         assert "recrawl_source" in text
     assert "site was not read to its end; recrawl_source goes on" in client.text("search_docs", query="alpha")
-    assert site.asked.total() == asked
+    assert site.asked.total() == requested
     assert "Going on with the crawl of site" in client.text("recrawl_source", source_id="site")
     follow = subprocess.run(
         [*COMMAND, "docs", "status", "site", "--follow"],
@@ -206,7 +207,7 @@ def test_a_server_names_a_crawl_that_died_and_continues_it_on_request(site: Site
     client.dismiss()
 
 
-def test_a_crawl_whose_children_end_before_it_is_not_taken_for_complete(tmp_path: Path, home: Path) -> None:
+def test_a_crawl_whose_child_processes_end_early_is_not_complete(tmp_path: Path, home: Path) -> None:
     pages = tmp_path / "docs"
     pages.mkdir()
     for number in range(200):
@@ -214,7 +215,7 @@ def test_a_crawl_whose_children_end_before_it_is_not_taken_for_complete(tmp_path
     with closing(App(Config(home))) as app:
         library = app.domains.docs.library
         (source,) = library.add(NewSource(str(pages), "docs", tmp_path, (tmp_path,))).sources
-        assert library.crawls.run(source.id, report=app.domains.workers.close)  # as when a program ends
+        assert library.crawls.run(source.id, report=app.domains.workers.close)  # as at the end of a program
         crawl = library.crawls.store.crawl(source.id)
         assert crawl is not None
         assert crawl.state == "open"

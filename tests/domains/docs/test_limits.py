@@ -1,4 +1,4 @@
-"""Whatever is served or lies in a folder is parsed within limits: what exceeds them is named, and left until it changes."""
+"""Pages and files are parsed within limits; those over a limit are reported and not retried until they change."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import pytest
 
 from deltos.domains.docs.crawl import MAX_STOPPED_PAGES
 from deltos.errors import ReadingStopped
-from deltos.guarded import GuardedParser, limits_for
+from deltos.isolated_parser import IsolatedParser, limits_for
 from tests.domains.docs.test_website import page
 from tests.pdfs import repeated_pdf
 
 if TYPE_CHECKING:
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from tests.domains.docs.conftest import Desk
     from tests.loopback import Site
 
@@ -25,7 +25,7 @@ REASONS = {
 
 
 @pytest.mark.parametrize("poison", REASONS)
-def test_a_page_that_exceeds_its_limits_is_named_and_not_tried_again_until_it_changes(
+def test_a_page_over_its_limits_is_reported_and_not_retried_until_it_changes(
     desk: Desk, site: Site, poison: str
 ) -> None:
     site.html("/", page("Start", "Welcome.", "a.html", "bad.html"))
@@ -41,7 +41,7 @@ def test_a_page_that_exceeds_its_limits_is_named_and_not_tried_again_until_it_ch
     assert (desk.recrawl().state, desk.cited("harmless")) == ("READY", [f"{site.url}/bad.html#top"])
 
 
-def test_a_page_that_turns_hostile_keeps_its_old_text(desk: Desk, site: Site) -> None:
+def test_a_page_that_becomes_hostile_keeps_its_old_text(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "a.html"))
     site.html("/a.html", page("A", "Alpha text."))
     desk.add(site.url)
@@ -51,7 +51,7 @@ def test_a_page_that_turns_hostile_keeps_its_old_text(desk: Desk, site: Site) ->
     assert desk.cited("alpha") == [f"{site.url}/a.html#top"]
 
 
-def test_files_that_are_parsed_together_fail_alone(desk: Desk) -> None:
+def test_one_failing_file_of_a_batch_does_not_affect_the_others(desk: Desk) -> None:
     for number in range(12):
         desk.root.joinpath(f"{number}.md").write_text(f"# Page {number}\n\nNumber{number} of the quokkas.\n")
     desk.root.joinpath("5.md").write_text("# Five\n\npoison-die\n")
@@ -72,7 +72,7 @@ def test_files_that_are_parsed_together_fail_alone(desk: Desk) -> None:
         ("/llms-full.txt", "# Site\n\npoison-die\n" + "text " * 1_000),
     ],
 )
-def test_a_list_of_pages_that_cannot_be_read_is_named(desk: Desk, site: Site, path: str, text: str) -> None:
+def test_an_unreadable_list_of_pages_is_reported(desk: Desk, site: Site, path: str, text: str) -> None:
     site.html("/", page("Start", "Welcome.", "a.html"))
     site.html("/a.html", page("A", "Alpha text."))
     site.text(path, text)
@@ -86,7 +86,7 @@ def test_a_list_of_pages_that_cannot_be_read_is_named(desk: Desk, site: Site, pa
     assert desk.attempts() == attempts
 
 
-def test_rules_of_a_site_that_cannot_be_read_allow_nothing(desk: Desk, site: Site) -> None:
+def test_an_unreadable_robots_txt_allows_nothing(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome."))
     site.text("/robots.txt", "User-agent: *\nDisallow: /poison-die\n")
     status = desk.add(site.url)
@@ -96,8 +96,8 @@ def test_rules_of_a_site_that_cannot_be_read_allow_nothing(desk: Desk, site: Sit
     assert "larger than 1 MB" in desk.recrawl().reason
 
 
-def test_rules_that_name_many_agents_and_many_paths_are_read_once(desk: Desk, site: Site) -> None:
-    """Every path was kept for every agent: 5,000 times 5,000 took long. Only the rules for us are kept now."""
+def test_robots_txt_with_many_agents_and_paths_is_read_in_time(desk: Desk, site: Site) -> None:
+    """A parser that stored every path for every agent would take time for 25 million pairs; only our rules are stored."""
     site.html("/", page("Start", "Welcome.", "/a"))
     site.html("/a", page("Secret", "Not for us."))
     agents = "".join(f"User-agent: agent{number}\n" for number in range(5_000))
@@ -106,7 +106,7 @@ def test_rules_that_name_many_agents_and_many_paths_are_read_once(desk: Desk, si
     assert (status.state, status.pages) == ("READY", 1)
 
 
-def test_a_small_pdf_file_that_takes_minutes_takes_no_longer_than_its_limit(desk: Desk) -> None:
+def test_a_slow_pdf_file_is_stopped_at_its_limit(desk: Desk) -> None:
     desk.root.joinpath("a.md").write_text("# A\n\nAlpha text.\n")
     desk.root.joinpath("slow.pdf").write_bytes(repeated_pdf(pages=1_000, lines=2_000))
     status = desk.add(str(desk.root))
@@ -114,7 +114,7 @@ def test_a_small_pdf_file_that_takes_minutes_takes_no_longer_than_its_limit(desk
     assert [place.reason for place in status.failures] == [REASONS["poison-loop"]]
 
 
-def test_a_source_of_many_such_pages_is_given_up(desk: Desk, site: Site) -> None:
+def test_a_source_with_many_pages_over_limits_is_abandoned(desk: Desk, site: Site) -> None:
     names = [f"{number}.html" for number in range(MAX_STOPPED_PAGES + 10)]
     site.html("/", page("Start", "Welcome.", *names))
     for name in names:
@@ -125,7 +125,7 @@ def test_a_source_of_many_such_pages_is_given_up(desk: Desk, site: Site) -> None
 
 
 @pytest.mark.parametrize("file", ["web_kit/__init__.py", "web_kit/client.py"])
-def test_a_module_of_a_package_that_exceeds_its_limits_is_named(desk: Desk, file: str) -> None:
+def test_a_module_over_its_limits_is_reported(desk: Desk, file: str) -> None:
     site_packages = desk.root / ".venv/lib/python3.11/site-packages"
     info = site_packages / "web_kit-1.dist-info"
     info.mkdir(parents=True)
@@ -142,22 +142,24 @@ def test_a_module_of_a_package_that_exceeds_its_limits_is_named(desk: Desk, file
     ]
 
 
-def test_what_another_version_could_not_read_is_tried_again(
-    desk: Desk, workers: Workers, monkeypatch: pytest.MonkeyPatch
+def test_content_that_another_version_failed_to_read_is_retried(
+    desk: Desk, workers: ProcessPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stopped = desk.store.unreadable_content
     data = b"poison-die"
     with pytest.raises(ReadingStopped):
         desk.parser.run(len, data, content=(data,))
     attempts = len(desk.attempts())
-    monkeypatch.setattr("deltos.guarded.__version__", "9.9.9")
+    monkeypatch.setattr("deltos.isolated_parser.__version__", "9.9.9")
     with pytest.raises(ReadingStopped):
         desk.parser.run(len, data, content=(data,))
-    assert len(desk.attempts()) > attempts  # once or twice: a child that had other work before is not blamed at once
-    assert GuardedParser(workers, stopped).run(len, data, content=(data,)) == len(data)
+    assert (
+        len(desk.attempts()) > attempts
+    )  # once or twice: a failure in a reused child process is retried in a fresh one
+    assert IsolatedParser(workers, stopped).run(len, data, content=(data,)) == len(data)
 
 
-def test_limits_grow_with_what_is_to_be_read() -> None:
+def test_limits_grow_with_the_size_of_the_input() -> None:
     small, large = limits_for(0), limits_for(100_000_000)
     assert (small.cpu_seconds, small.memory_bytes) == (10, 1 << 30)
     assert large.cpu_seconds == 110

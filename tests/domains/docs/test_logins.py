@@ -1,4 +1,4 @@
-"""Pages behind a login: what is configured goes to one host, and appears nowhere."""
+"""Pages behind a login: credentials are sent to one host only and appear nowhere else."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SECRET = "s3cret-of-the-wiki"
 
 @pytest.fixture
 def wiki(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """A site that shows its pages to whoever sends the header, and repeats it; the variable that has it is set."""
+    """A site that requires the configured header and repeats it in its pages; the variable with the header is set."""
     monkeypatch.setenv("DELTOS_AUTH_WIKI", f"{site.url} Authorization: Bearer {SECRET}\nX-Team: docs-team")
 
     def page(headers: dict[str, str]) -> Page:
@@ -41,11 +41,11 @@ def wiki(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
 
 @pytest.fixture
 def pages(wiki: Site, desk: Desk) -> Desk:
-    """A library that was opened when the variable was set."""
+    """A library that was opened after the variable was set."""
     return desk
 
 
-def test_a_page_behind_a_login_is_read_and_the_secret_is_nowhere(
+def test_a_page_behind_a_login_is_read_and_its_secret_is_stored_nowhere(
     pages: Desk, wiki: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -61,7 +61,9 @@ def test_a_page_behind_a_login_is_read_and_the_secret_is_nowhere(
     for roots, is_seen in (((pages.root,), True), ((tmp_path / "other",), False)):
         with confined(Confinement(roots, {})):  # a token for some projects
             assert bool(pages.docs.library.sources()) == is_seen
-            with pytest.raises(Forbidden, match="held to some projects"):  # what is hidden is not read once more
+            with pytest.raises(
+                Forbidden, match="held to some projects"
+            ):  # the page is not fetched with hidden credentials again
                 pages.add(f"{wiki.url}/again", auth="DELTOS_AUTH_WIKI")
     kept = b"".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())
     assert SECRET.encode() not in kept
@@ -70,7 +72,7 @@ def test_a_page_behind_a_login_is_read_and_the_secret_is_nowhere(
     assert SECRET not in repr(status)
 
 
-def test_only_variables_meant_for_it_and_only_for_their_host_are_used(pages: Desk, wiki: Site) -> None:
+def test_credentials_come_from_their_own_variables_and_go_to_their_own_host(pages: Desk, wiki: Site) -> None:
     with serving() as elsewhere:
         with pytest.raises(BadArgument, match=r"DELTOS_AUTH_WIKI is not for 127.0.0.1") as refused:
             pages.begin(f"{elsewhere.url}/", auth="DELTOS_AUTH_WIKI")
@@ -82,7 +84,7 @@ def test_only_variables_meant_for_it_and_only_for_their_host_are_used(pages: Des
     assert pages.add(f"{wiki.url}/").reason.startswith("HTTP 401")
 
 
-def test_a_crawl_whose_login_is_gone_fails_and_says_so(pages: Desk, wiki: Site, tmp_path: Path) -> None:
+def test_a_crawl_without_its_configured_login_fails_with_a_reason(pages: Desk, wiki: Site, tmp_path: Path) -> None:
     source_id = pages.begin(f"{wiki.url}/", auth="DELTOS_AUTH_WIKI")
     object.__setattr__(pages.docs.library.crawls.opener, "logins", Logins())
     status = pages.crawl(source_id)
@@ -104,9 +106,7 @@ def test_errors_and_redirects_do_not_repeat_a_secret(site: Site) -> None:
     client.close()
 
 
-def test_what_is_configured_is_understood_or_refused_without_showing_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_settings_are_refused_without_showing_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "netrc").write_text(
         "machine wiki.corp login me password s3cret-word\ndefault login me password s3cret-of-all\n"
     )
@@ -139,7 +139,7 @@ def test_what_is_configured_is_understood_or_refused_without_showing_it(
         ("https://default/", "default"),
     ):
         with pytest.raises(BadArgument, match=rf"nothing for {host} by https"):
-            config.logins.find("netrc", url)  # what a netrc has for all other hosts would go to whoever is named
+            config.logins.find("netrc", url)  # the default entry of a netrc file would be sent to any host
     for name in ("DELTOS_AUTH_GOOD", "DELTOS_DATABASE", "DELTOS_DATABASE_READ", "DELTOS_EMBED_KEY"):
         monkeypatch.setenv(name, "x")
         assert name not in parser_environment()
@@ -160,7 +160,7 @@ def test_what_is_configured_is_understood_or_refused_without_showing_it(
         ("X-Forward", "Basic bWU6emVicmFmaXNo", "zebrafish bWU6emVicmFmaXNo", "[hidden] [hidden]"),
     ],
 )
-def test_secrets_are_hidden_and_ordinary_words_stay(header: str, value: str, text: str, shown: str) -> None:
+def test_only_secrets_are_hidden(header: str, value: str, text: str, shown: str) -> None:
     login = Login(("https", "wiki.corp", 443), ((header, value),))
     assert login.hide(text) == shown
     assert login.hide_bytes(text.encode()) == shown.encode()

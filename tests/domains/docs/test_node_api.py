@@ -1,4 +1,4 @@
-"""What is shown of the declarations of npm packages: how each is imported, all of it, and what stands behind."""
+"""Documentation of npm packages from their declarations: imports, complete signatures, and ranking."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def test_a_passage_shows_the_import_that_users_write(desk: Desk, question: str, 
     assert statement in desk.search(question)[0].text
 
 
-def test_what_cannot_be_imported_and_shapes_of_options_stand_behind_what_is_called(desk: Desk) -> None:
-    told = "/** Paints the fence in a colour. */\n"
+def test_importable_functions_rank_before_internal_ones_and_option_types(desk: Desk) -> None:
+    comment_text = "/** Paints the fence in a colour. */\n"
     files = {
         "index.d.ts": 'export { paint } from "./paint";\n',
-        "paint.d.ts": f"{told}export declare function paintInside(): void;\n{told}export declare function paint(): void;\n",
+        "paint.d.ts": f"{comment_text}export declare function paintInside(): void;\n{comment_text}export declare function paint(): void;\n",
     }
     npm_install(desk.root, "brush", {"version": "1.0.0", "types": "index.d.ts"}, files)
     desk.add("npm:brush", name="brush")
@@ -83,11 +83,11 @@ def described(source: str, public: PublicNames | None = None) -> dict[str, Secti
         ("/** Told. @internal */\nexport declare function f(): void;", "f", Trait.INTERNAL),
     ],
 )
-def test_declarations_are_known_by_what_puts_them_behind(source: str, name: str, traits: Trait) -> None:
+def test_traits_that_lower_the_rank_are_detected(source: str, name: str, traits: Trait) -> None:
     assert described(source)[name].traits == traits
 
 
-def test_a_declaration_is_shown_to_the_end_of_its_brackets() -> None:
+def test_a_declaration_is_shown_up_to_its_closing_bracket() -> None:
     source = (
         "export declare const pick: <T>(\n  a: { b: T },\n  c: (d: T) => T,\n) => T;\nexport declare const next: 1;\n"
     )
@@ -113,12 +113,12 @@ def test_a_declaration_is_shown_to_the_end_of_its_brackets() -> None:
         ("/** never closed\na;", "never closed", "a;"),
     ],
 )
-def test_a_comment_loses_its_marks_and_keeps_its_examples(source: str, comment: str, code: str) -> None:
-    told, lines = split_comment(source.split("\n"))
-    assert (told, "\n".join(lines)) == (comment, code)
+def test_comment_marks_are_removed_and_examples_are_kept(source: str, comment: str, code: str) -> None:
+    comment_text, lines = split_comment(source.split("\n"))
+    assert (comment_text, "\n".join(lines)) == (comment, code)
 
 
-def test_links_in_a_comment_are_their_words_and_what_it_hides_is_left_out() -> None:
+def test_links_in_comments_are_replaced_by_their_text_and_html_comments_removed() -> None:
     source = """/**
  * <!-- prettier-ignore -->
  * See {@link add}, {@linkcode Options.zone|the zone} and {@link https://example.org the site};
@@ -128,14 +128,14 @@ def test_links_in_a_comment_are_their_words_and_what_it_hides_is_left_out() -> N
  * ```
  */
 export declare function other(): void;"""
-    told, lines = split_comment(source.split("\n"))
-    assert told == (
+    comment_text, lines = split_comment(source.split("\n"))
+    assert comment_text == (
         "See add, the zone and the site;\n[Options](https://example.org/options).\n```html\n<!-- {@link kept} -->\n```"
     )
     assert lines == ["export declare function other(): void;"]
 
 
-def test_overloads_are_one_passage_with_what_is_said_of_them_once() -> None:
+def test_overloads_share_one_passage_without_repeated_comments() -> None:
     source = """
 /** Checks an address. */
 export declare function email(): Email;
@@ -152,7 +152,7 @@ export declare function other(): void;
     ]
 
 
-def test_a_long_type_is_shown_whole_and_the_methods_of_a_long_interface_alone() -> None:
+def test_a_long_type_is_one_passage_and_methods_of_a_long_interface_are_separate() -> None:
     fields = "".join(f"  /** Field {number}. */\n  field{number}: string;\n" for number in range(40))
     method = "  /** Runs it. */\n  run(): void;\n"
     source = (
@@ -164,18 +164,18 @@ def test_a_long_type_is_shown_whole_and_the_methods_of_a_long_interface_alone() 
     assert found["Many"].blocks[-1].text == f"```typescript\nexport interface Many {{\n{fields}}}\n```"
 
 
-def test_a_long_comment_does_not_shorten_a_declaration() -> None:
+def test_a_long_comment_does_not_truncate_the_declaration() -> None:
     comment = "".join(f" * Line {number}.\n" for number in range(100))
     found = described(f"/**\n{comment} */\nexport declare function parse<T>(\n  text: string,\n): Result<T>;\n")
     assert "export declare function parse<T>(\n  text: string,\n): Result<T>;" in found["parse"].blocks[-1].text
 
 
-def test_lines_that_only_fold_an_editor_are_no_comment() -> None:
+def test_region_markers_of_editors_are_not_comments() -> None:
     source = "//#region src/kit.d.ts\n/** Told. */\nexport declare function f(): void;\n//#endregion\n"
     assert described(source)["f"].blocks[0].text == "Told."
 
 
-def test_a_definition_that_is_also_passed_on_under_an_old_name_is_called_by_its_own() -> None:
+def test_a_definition_that_is_also_exported_under_an_old_name_keeps_its_own_name() -> None:
     source = (
         "export class BadOption {}\nexport { BadOption as WrongOption };\nclass Inner {}\nexport { Inner as Outer };\n"
     )
@@ -189,7 +189,7 @@ def test_a_definition_that_is_also_passed_on_under_an_old_name_is_called_by_its_
     assert found["Outer"].anchors == ("Outer", "Inner")
 
 
-def test_declarations_that_lie_in_parts_of_a_package_s_types_are_read(desk: Desk) -> None:
+def test_declarations_in_dependencies_of_a_types_package_are_read(desk: Desk) -> None:
     npm_install(desk.root, "web", {"version": "1.0.0", "main": "main.js"}, {"main.js": "module.exports = () => {};"})
     types = {"index.d.ts": 'import * as core from "web-core";\ndeclare function web(): core.App;\nexport = web;\n'}
     npm_install(desk.root, "@types/web", {"version": "1.0.0", "dependencies": {"@types/web-core": "*"}}, types)

@@ -1,4 +1,4 @@
-"""Installed packages are documented in the version that the project uses, without network and without imports."""
+"""Documentation of installed packages in the version that the project uses, without network access or imports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from deltos.errors import NotFound, SourceError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.guarded import GuardedParser
+    from deltos.isolated_parser import IsolatedParser
     from tests.domains.docs.conftest import Desk
 
 CLIENT = '''"""The client."""
@@ -115,7 +115,7 @@ def web_kit(project: Path) -> None:
     )
 
 
-def test_a_python_package_brings_readme_api_and_bundled_documents(desk: Desk) -> None:
+def test_a_python_package_provides_its_readme_api_and_bundled_documents(desk: Desk) -> None:
     web_kit(desk.root)
     status = desk.add("pypi:Web.Kit", name="kit")
     assert (status.source.version, status.source.url) == ("2.1.0", "pypi:web-kit")
@@ -128,7 +128,7 @@ def test_a_python_package_brings_readme_api_and_bundled_documents(desk: Desk) ->
     assert desk.cited("never exported unused") == [] or "unused" not in desk.cited("never exported unused")[0]
 
 
-def test_a_class_is_known_by_its_public_name_with_signatures_and_examples(desk: Desk) -> None:
+def test_a_class_is_documented_under_its_public_name_with_signatures_and_examples(desk: Desk) -> None:
     web_kit(desk.root)
     desk.add("pypi:web-kit")
     found = desk.search("fetch url timeout")[0]
@@ -148,7 +148,7 @@ def upgrade(project: Path, version: str) -> None:
     metadata.write_text(metadata.read_text().replace(former, version))
 
 
-def test_a_version_that_is_installed_since_is_read_by_the_next_question_and_the_former_answers_no_more(
+def test_a_newly_installed_version_replaces_the_old_one_before_the_next_search(
     desk: Desk,
 ) -> None:
     install(desk.root, {"web_kit/__init__.py": 'def old():\n    """Ancient words."""\n'})
@@ -160,7 +160,7 @@ def test_a_version_that_is_installed_since_is_read_by_the_next_question_and_the_
     assert desk.cited("ancient") == []
 
 
-def test_a_source_stays_as_it_is_where_another_has_the_version_that_is_installed_since(desk: Desk) -> None:
+def test_a_source_is_not_updated_if_another_source_has_the_installed_version(desk: Desk) -> None:
     install(desk.root, {"web_kit/__init__.py": 'def old():\n    """Ancient words."""\n'})
     desk.add("pypi:web_kit", name="first")
     upgrade(desk.root, "3.0.0")
@@ -172,7 +172,7 @@ def test_a_source_stays_as_it_is_where_another_has_the_version_that_is_installed
     assert "Note: first 2.1.0 answers as it was added; 3.0.0 is installed now." in found.note
 
 
-def test_a_new_version_is_noticed_on_recrawl(desk: Desk) -> None:
+def test_a_recrawl_reads_a_newly_installed_version(desk: Desk) -> None:
     install(desk.root, {"web_kit/__init__.py": 'def old():\n    """Ancient words."""\n'})
     desk.add("pypi:web_kit")
     upgrade(desk.root, "3.0.0")
@@ -187,7 +187,7 @@ def test_unchanged_packages_are_not_read_again(desk: Desk) -> None:
     assert desk.recrawl().pages_unchanged == 2
 
 
-def test_packages_that_are_not_installed_say_where_to_look(desk: Desk) -> None:
+def test_a_package_that_is_not_installed_is_an_error_with_the_searched_folders(desk: Desk) -> None:
     with pytest.raises(NotFound, match="No Python environment"):
         desk.add("pypi:nothing")
     web_kit(desk.root)
@@ -218,7 +218,7 @@ def test_a_distribution_without_record_or_metadata_is_handled(tmp_path: Path) ->
         ("__init__.py", ""),
     ],
 )
-def test_modules_are_named_as_they_are_imported(path: str, name: str) -> None:
+def test_modules_have_their_import_names(path: str, name: str) -> None:
     assert module_name(path) == name
 
 
@@ -229,7 +229,7 @@ def npm_install(project: Path, name: str, manifest: dict[str, object], files: di
         (folder / path).write_text(text)
 
 
-def test_an_npm_package_brings_readme_and_declarations_that_its_entry_reaches(desk: Desk) -> None:
+def test_an_npm_package_provides_its_readme_and_exported_declarations(desk: Desk) -> None:
     npm_install(
         desk.root,
         "@scope/kit",
@@ -253,7 +253,7 @@ def test_an_npm_package_brings_readme_and_declarations_that_its_entry_reaches(de
     assert desk.recrawl("kit").pages_unchanged == 2
 
 
-def test_large_declarations_are_shown_member_by_member(desk: Desk) -> None:
+def test_large_declarations_are_split_by_members(desk: Desk) -> None:
     members = "\n".join(f"  /** Does thing{n}. */\n  method{n}(): void;" for n in range(60))
     npm_install(
         desk.root,
@@ -276,7 +276,7 @@ def test_a_package_without_types_is_read_from_its_main_file(desk: Desk) -> None:
     assert desk.cited("quokkas") == ["npm:plain@1.0.0/main.js#add"]
 
 
-def test_dependencies_are_read_from_every_file_that_names_them(tmp_path: Path) -> None:
+def test_dependencies_are_read_from_every_kind_of_file(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(
         '[project]\ndependencies = ["Web_Kit>=2", "attrs"]\n[project.optional-dependencies]\nx = ["rich[all]"]\n'
         '[dependency-groups]\ndev = ["pytest", {include-group = "x"}]\n'
@@ -293,7 +293,7 @@ def test_dependencies_are_read_from_every_file_that_names_them(tmp_path: Path) -
     )  # fmt: skip
 
 
-def test_all_direct_dependencies_are_added_and_missing_ones_named(desk: Desk) -> None:
+def test_all_direct_dependencies_are_added_and_missing_ones_reported(desk: Desk) -> None:
     web_kit(desk.root)
     (desk.root / "requirements.txt").write_text("web-kit\nmissing\n")
     added = desk.docs.library.add(NewSource("deps:", "", desk.root, (desk.root,)))
@@ -305,7 +305,7 @@ def test_all_direct_dependencies_are_added_and_missing_ones_named(desk: Desk) ->
 
 
 @pytest.mark.parametrize(
-    ("address", "told"),
+    ("address", "message"),
     [
         ("pypi:web-kitt", "not installed in the project's environment (looked in .venv/lib/"),
         ("pypi:web-kitt", "; near names there: web-kit"),
@@ -313,17 +313,17 @@ def test_all_direct_dependencies_are_added_and_missing_ones_named(desk: Desk) ->
         ("npm:zood", "; near names there: zod"),
     ],
 )
-def test_what_is_not_installed_is_told_with_where_it_was_looked_for_and_what_is_like_it(
-    desk: Desk, address: str, told: str
+def test_an_unknown_package_is_an_error_with_searched_folders_and_similar_names(
+    desk: Desk, address: str, message: str
 ) -> None:
     web_kit(desk.root)
     for name in ("@scope/kit", "zod"):
         npm_install(desk.root, name, {"version": "1.0.0"}, {"README.md": "# Kit"})
-    with pytest.raises(NotFound, match=told.replace("(", r"\(")):
+    with pytest.raises(NotFound, match=message.replace("(", r"\(")):
         desk.begin(address)
 
 
-def test_a_project_without_dependencies_says_which_files_are_read(desk: Desk) -> None:
+def test_a_project_without_dependencies_is_an_error_that_lists_the_files_read(desk: Desk) -> None:
     with pytest.raises(NotFound, match="names no dependencies"):
         desk.docs.library.add(NewSource("deps:", "", desk.root, (desk.root,)))
 
@@ -331,14 +331,14 @@ def test_a_project_without_dependencies_says_which_files_are_read(desk: Desk) ->
 @pytest.mark.parametrize(
     ("name", "text"), [("pyproject.toml", "not toml ["), ("package.json", "[1]"), ("package.json", "{")]
 )
-def test_broken_files_of_dependencies_are_refused(tmp_path: Path, name: str, text: str) -> None:
+def test_invalid_dependency_files_are_refused(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(SourceError):
         direct_dependencies(tmp_path, Here())
 
 
 def test_a_public_name_of_an_installed_package_is_found_without_adding_it(
-    tmp_path: Path, parser: GuardedParser
+    tmp_path: Path, parser: IsolatedParser
 ) -> None:
     web_kit(tmp_path)
     install(tmp_path, {"odd_name.py": "def thing():\n    ..."}, name="Different", version="1")
@@ -356,13 +356,13 @@ def test_a_public_name_of_an_installed_package_is_found_without_adding_it(
 @pytest.mark.parametrize(
     "name", ["web_kit", "web_kit._client._hidden", "web_kit.broken.x", "nothing.at_all", "web_kit.x"]
 )
-def test_a_name_that_no_package_documents_is_not_found(tmp_path: Path, parser: GuardedParser, name: str) -> None:
+def test_a_name_that_no_package_documents_is_not_found(tmp_path: Path, parser: IsolatedParser, name: str) -> None:
     web_kit(tmp_path)
     assert find_definition(name, tmp_path, parser=parser) is None
 
 
-def test_a_name_that_is_handed_on_by_private_packages_is_known_by_its_public_name(
-    tmp_path: Path, parser: GuardedParser
+def test_a_name_re_exported_through_private_packages_has_its_public_name(
+    tmp_path: Path, parser: IsolatedParser
 ) -> None:
     files = {
         "core/__init__.py": "from ._sync import Pool as ConnectionPool\n",
@@ -379,9 +379,7 @@ def test_a_name_that_is_handed_on_by_private_packages_is_known_by_its_public_nam
     assert find_definition("core.Secret", tmp_path, parser=parser) is None
 
 
-def test_a_name_that_a_private_package_takes_with_all_others_is_known_by_its_public_name(
-    tmp_path: Path, parser: GuardedParser
-) -> None:
+def test_a_name_re_exported_by_a_star_import_has_its_public_name(tmp_path: Path, parser: IsolatedParser) -> None:
     files = {
         "arrays/__init__.py": "from ._core import sort\n",
         "arrays/_core/__init__.py": "from .numeric import *\nfrom .other import *\n",
@@ -395,7 +393,7 @@ def test_a_name_that_a_private_package_takes_with_all_others_is_known_by_its_pub
     assert find_definition("arrays.helper", tmp_path, parser=parser) is None
 
 
-def test_names_that_a_package_passes_on_from_others_are_documented_under_the_names_that_users_import(
+def test_names_re_exported_from_other_packages_are_documented_under_their_public_names(
     desk: Desk,
 ) -> None:
     star = {
@@ -425,7 +423,7 @@ def test_names_that_a_package_passes_on_from_others_are_documented_under_the_nam
     assert "Digs at night." in found.text
 
 
-def test_all_that_is_taken_from_a_module_is_what_it_lists(tmp_path: Path, parser: GuardedParser) -> None:
+def test_a_star_import_takes_the_names_in_all(tmp_path: Path, parser: IsolatedParser) -> None:
     module = 'def send(a):\n    """Sends."""\n\nclass Stream: ...\n'
     files = {
         "mails/__init__.py": "from ._lists import *\nfrom ._grows import *\n",
@@ -438,7 +436,7 @@ def test_all_that_is_taken_from_a_module_is_what_it_lists(tmp_path: Path, parser
     assert find_definition("mails.Stream", tmp_path, parser=parser) is None
 
 
-def test_a_question_is_answered_by_prose_before_declarations_without_a_word_and_a_name_by_its_declaration(
+def test_prose_answers_questions_and_declarations_answer_names(
     desk: Desk,
 ) -> None:
     npm_install(
@@ -457,8 +455,8 @@ def test_a_question_is_answered_by_prose_before_declarations_without_a_word_and_
     assert desk.search("cancel request")[0].citation == "npm:kit@1.0.0/index.d.ts#CancelRequest"
 
 
-def defined(desk: Desk, *names: str) -> list[str]:
-    """Those of the names for which a definition is among the first answers."""
+def names_with_definition(desk: Desk, *names: str) -> list[str]:
+    """Return the names whose definition is among the first three results."""
     return [
         name
         for name in names
@@ -493,12 +491,12 @@ export declare namespace Tools { const hammer: number; function saw(): void; }
     )
     desk.add("npm:forms", name="forms")
     names = "arrow first second old shownName nothing Widget outer space Far Tools hammer saw".split()
-    assert defined(desk, *names) == names
+    assert names_with_definition(desk, *names) == names
     widget = desk.search("Widget")[0]
     assert (widget.citation, "class Button" in widget.text) == ("npm:forms@1.0.0/widget.d.ts#Widget", True)
 
 
-def test_declarations_for_import_and_require_are_read_once_and_none_of_many_files_is_left_out(desk: Desk) -> None:
+def test_declarations_for_import_and_require_are_read_once_and_completely(desk: Desk) -> None:
     many = {f"f{n}.d.{kind}ts": f"export declare function f{n}(): void;\n" for n in range(450) for kind in ("", "c")}
     exports = {
         f"./f{n}": {"require": {"types": f"./f{n}.d.cts"}, "import": {"types": f"./f{n}.d.ts"}} for n in range(450)
@@ -506,7 +504,7 @@ def test_declarations_for_import_and_require_are_read_once_and_none_of_many_file
     npm_install(desk.root, "many", {"version": "1.0.0", "exports": exports}, many)
     status = desk.add("npm:many", name="many")
     assert (status.pages, status.reason) == (450, "")
-    assert defined(desk, "f0", "f449") == ["f0", "f449"]
+    assert names_with_definition(desk, "f0", "f449") == ["f0", "f449"]
 
 
 def test_declarations_for_require_in_another_form_are_read_once(desk: Desk) -> None:
@@ -524,7 +522,7 @@ def test_declarations_for_require_in_another_form_are_read_once(desk: Desk) -> N
     assert desk.cited("Canceler") == ["npm:forms@1.0.0/index.d.ts#Canceler"]
 
 
-def test_exported_sources_are_not_read_beside_their_declarations(desk: Desk) -> None:
+def test_exported_sources_with_declarations_are_not_read(desk: Desk) -> None:
     exports = {".": {"@lamp/source": "./src/index.ts", "types": "./index.d.ts", "default": "./index.js"}}
     npm_install(
         desk.root,
@@ -536,10 +534,10 @@ def test_exported_sources_are_not_read_beside_their_declarations(desk: Desk) -> 
         },
     )
     desk.add("npm:lamp", name="lamp")
-    assert defined(desk, "lamp", "throwAsync") == ["lamp"]
+    assert names_with_definition(desk, "lamp", "throwAsync") == ["lamp"]
 
 
-def test_exports_by_pattern_or_beside_code_lead_to_declarations(desk: Desk) -> None:
+def test_declarations_are_found_through_export_patterns_and_next_to_code(desk: Desk) -> None:
     npm_install(
         desk.root,
         "parts",
@@ -551,17 +549,17 @@ def test_exports_by_pattern_or_beside_code_lead_to_declarations(desk: Desk) -> N
         },
     )
     desk.add("npm:parts", name="parts")
-    assert defined(desk, "lamp", "side") == ["lamp", "side"]
+    assert names_with_definition(desk, "lamp", "side") == ["lamp", "side"]
     assert desk.cited("declared side") == ["npm:parts@1.0.0/side.d.mts#side"]
 
 
-def test_packages_that_are_passed_on_whole_and_declarations_of_others_are_read_too(desk: Desk) -> None:
+def test_re_exported_packages_and_declarations_of_other_packages_are_read(desk: Desk) -> None:
     entry: dict[str, object] = {"version": "2.0.0", "types": "index.d.ts"}
     npm_install(desk.root, "shell", entry, {"index.d.ts": 'export * from "@kit/core";\nimport { x } from "other";\n'})
     npm_install(desk.root, "@kit/core", entry, {"index.d.ts": "export declare function fromCore(): void;\n"})
     npm_install(desk.root, "other", entry, {"index.d.ts": "export declare function fromOther(): void;\n"})
     desk.add("npm:shell", name="shell")
-    assert defined(desk, "fromCore", "fromOther") == ["fromCore"]
+    assert names_with_definition(desk, "fromCore", "fromOther") == ["fromCore"]
     npm_install(
         desk.root, "untyped", {"version": "1.0.0", "main": "main.js"}, {"main.js": "exports.go = function () {};"}
     )
@@ -570,23 +568,23 @@ def test_packages_that_are_passed_on_whole_and_declarations_of_others_are_read_t
     assert desk.cited("typedGo")[0] == "npm:@types/untyped@2.0.0/index.d.ts#typedGo"
 
 
-def test_helpers_for_the_tests_of_users_are_documented_and_a_package_s_own_tests_are_not(desk: Desk) -> None:
+def test_public_test_helpers_are_documented_but_a_package_s_own_tests_are_not(desk: Desk) -> None:
     runner = 'class CliRunner:\n    """Runs commands in tests of wombats."""\n'
     install(desk.root, {"kit/__init__.py": "", "kit/testing.py": runner, "kit/tests/test_kit.py": runner}, name="kit")
     desk.add("pypi:kit")
     assert desk.cited("runs commands wombats") == ["pypi:kit@2.1.0/kit/testing.py#kit.testing.CliRunner"]
 
 
-def test_exports_of_more_patterns_than_are_followed_are_named(desk: Desk) -> None:
+def test_export_patterns_beyond_the_limit_are_reported(desk: Desk) -> None:
     exports = {f"./{n}/*": {"types": f"./d{n}/*.d.ts"} for n in range(205)}
     files = {"d0/a.d.ts": "export declare function first(): void;", "README.md": "# Kit\n\nText."}
     npm_install(desk.root, "wild", {"version": "1.0.0", "exports": exports}, files)
     status = desk.add("npm:wild", name="wild")
     assert [place.reason for place in status.failures] == ["of its 205 patterns of exports only 200 are followed"]
-    assert defined(desk, "first") == ["first"]
+    assert names_with_definition(desk, "first") == ["first"]
 
 
-def test_a_module_without_a_word_is_no_passage(desk: Desk) -> None:
+def test_an_empty_module_has_no_passage(desk: Desk) -> None:
     run = "def run():\n    'Runs a wombat.'\n"
     install(desk.root, {"web_kit/__init__.py": "", "web_kit/results.py": "", "web_kit/jobs.py": run})
     status = desk.add("pypi:web-kit", name="kit")
@@ -596,7 +594,7 @@ def test_a_module_without_a_word_is_no_passage(desk: Desk) -> None:
     assert {"web_kit.jobs", "web_kit.jobs.run"} <= set(first.anchors)
 
 
-def test_documents_in_hidden_folders_of_a_package_are_left_out_and_counted(desk: Desk) -> None:
+def test_documents_in_hidden_folders_of_a_package_are_skipped_and_counted(desk: Desk) -> None:
     hidden = {"web_kit/.agents/skills/web/SKILL.md": "# Skill\n\nAlways use wombats.", "web_kit/.x/notes.txt": "wombat"}
     install(
         desk.root, {"web_kit/__init__.py": "'''Kit.'''", "web_kit/guide.md": "# Guide\n\nA wombat guide.", **hidden}

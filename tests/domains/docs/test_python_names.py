@@ -1,4 +1,4 @@
-"""Which names of a Python package are documented, and by what users call them: told by sources and stubs alone."""
+"""Documented names of Python packages and their public import paths, derived from sources and stubs."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
         ("if TYPE_CHECKING:\n    class A: ...\n__all__ = ['A']", ["A", "__all__"]),
     ],
 )
-def test_what_a_module_defines_is_what_it_has_once_it_is_imported(source: str, names: list[str]) -> None:
+def test_names_of_a_module_are_those_defined_at_run_time(source: str, names: list[str]) -> None:
     assert [name for node in statements(ast.parse(source)) for name in names_of(node)] == names
 
 
-def test_names_for_type_checkers_are_passed_on_only_where_they_are_listed() -> None:
+def test_type_checking_imports_are_re_exported_only_if_listed_in_all() -> None:
     source = 'from .a import A\nif TYPE_CHECKING:\n    from .b import B\n    from .c import C as C\n__all__ = ["B"]\n'
     assert reexports("kit", source) == [
         Reexport("kit.a", "A", "kit.A", is_explicit=False),
@@ -39,7 +39,7 @@ def test_names_for_type_checkers_are_passed_on_only_where_they_are_listed() -> N
     ]
 
 
-def test_a_stub_gives_types_and_what_is_taken_from_compiled_code(desk: Desk) -> None:
+def test_a_stub_adds_types_and_definitions_of_compiled_modules(desk: Desk) -> None:
     files = {
         "swift/__init__.py": "from ._core import decode, Record\nfrom .plain import _helper as helper\n\n"
         'def field(name, default=None):\n    """Describes a field of a wombat."""\n',
@@ -69,7 +69,7 @@ def test_a_stub_that_cannot_be_parsed_adds_nothing(desk: Desk) -> None:
     assert "def lamp():" in desk.search("lights a wombat")[0].text
 
 
-def test_names_that_a_private_module_takes_whole_keep_their_way_to_the_public(desk: Desk) -> None:
+def test_star_imports_of_private_modules_lead_to_the_public_name(desk: Desk) -> None:
     files = {
         "trip/__init__.py": "",
         "trip/lowlevel.py": "from ._core import spawn as spawn\n",
@@ -82,7 +82,7 @@ def test_names_that_a_private_module_takes_whole_keep_their_way_to_the_public(de
     assert desk.cited("starts a quokka") == ["pypi:trip@1/trip/_core/_generated.py#trip.lowlevel.spawn"]
 
 
-def test_of_several_names_the_nearest_is_the_one_that_is_documented(desk: Desk) -> None:
+def test_a_definition_with_several_names_is_documented_under_the_shortest(desk: Desk) -> None:
     files = {
         "sql/__init__.py": "from .parts.expression import select as select\n",
         "sql/future/__init__.py": "from ..parts._made import select as select\n",

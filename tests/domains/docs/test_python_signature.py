@@ -1,4 +1,4 @@
-"""What is shown of Python's functions and classes, read from their source."""
+"""Signatures and descriptions of Python functions and classes, read from their source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deltos.markup.model import Trait
 
 
 def shown(source: str) -> DefinitionText:
-    """The last definition of a source; functions of the same name before it are its overloads."""
+    """Return the last definition of a source; preceding functions with the same name are its overloads."""
     source = dedent(source).strip() + "\n"
     *others, node = ast.parse(source).body
     if isinstance(node, ast.ClassDef):
@@ -48,17 +48,17 @@ def shown(source: str) -> DefinitionText:
         ),
     ],
 )
-def test_code_is_what_callers_write_against(source: str, code: str) -> None:
+def test_a_signature_has_only_what_callers_need(source: str, code: str) -> None:
     assert shown(source)[:2] == (code, ())
 
 
-def test_overloads_stand_above_the_function_that_follows() -> None:
+def test_overloads_are_shown_above_their_implementation() -> None:
     source = "@overload\ndef f(a: int) -> int: ...\n@overload\ndef f(a: str) -> str: ...\ndef f(a): return a"
     assert shown(source)[0] == "@overload\ndef f(a: int) -> int:\n@overload\ndef f(a: str) -> str:\ndef f(a):"
 
 
-def test_texts_inside_annotations_tell_of_parameters_and_leave_the_signature() -> None:
-    code, told, _ = shown(
+def test_descriptions_in_annotations_move_from_the_signature_to_the_parameters() -> None:
+    code, descriptions, _ = shown(
         '''
         async def g(
             item: Annotated[int, Doc("""
@@ -83,11 +83,11 @@ def test_texts_inside_annotations_tell_of_parameters_and_leave_the_signature() -
         "    **others,",
         ") -> dict:",
     ]
-    assert told == ("- `item`: The item.\n\nCounted from one.", "- `mode`: How.")
+    assert descriptions == ("- `item`: The item.\n\nCounted from one.", "- `mode`: How.")
 
 
-def test_fields_are_told_by_the_text_below_or_inside_their_annotation() -> None:
-    code, told, _ = shown(
+def test_fields_are_described_by_the_string_below_or_inside_their_annotation() -> None:
+    code, descriptions, _ = shown(
         '''
         class Settings(BaseModel):
             """For all."""
@@ -99,11 +99,11 @@ def test_fields_are_told_by_the_text_below_or_inside_their_annotation() -> None:
         '''
     )
     assert code.split("\n")[1:] == ["    host: str = 'localhost'", "    port: int = 8080", "    debug = False"]
-    assert told == ("- `host`: Where it listens.", "- `port`: Above 1023.")
+    assert descriptions == ("- `host`: Where it listens.", "- `port`: Above 1023.")
 
 
-def test_attributes_that_are_told_where_they_are_made_are_fields_too() -> None:
-    code, told, _ = shown(
+def test_described_attributes_of_the_constructor_are_fields() -> None:
+    code, descriptions, _ = shown(
         """
         class App:
             def __init__(self, *, debug: Annotated[bool, Doc("Prints more.")] = False):
@@ -114,7 +114,7 @@ def test_attributes_that_are_told_where_they_are_made_are_fields_too() -> None:
         """
     )
     assert code == "class App:\n    overrides: dict[str, int]"
-    assert told == ("- `overrides`: Replaces dependencies.",)
+    assert descriptions == ("- `overrides`: Replaces dependencies.",)
 
 
 @pytest.mark.parametrize(
@@ -128,23 +128,23 @@ def test_attributes_that_are_told_where_they_are_made_are_fields_too() -> None:
         ("class A:\n    def __init__(self, x): ...", False),
     ],
 )
-def test_bare_is_what_nobody_tells_about(source: str, is_undocumented: bool) -> None:
+def test_definitions_without_any_description_are_undocumented(source: str, is_undocumented: bool) -> None:
     assert shown(source).is_undocumented is is_undocumented
 
 
-def test_a_value_that_is_nested_too_deeply_is_left_out() -> None:
+def test_a_value_nested_too_deeply_is_omitted() -> None:
     deep = "-" * 700 + "1"
     assert shown(f"class A:\n    deep = {deep}\n    other: int")[0] == "class A:\n    deep = …\n    other: int"
 
 
-def test_definitions_that_nobody_tells_about_are_bare_and_a_form_feed_moves_no_line() -> None:
+def test_undocumented_definitions_are_marked_and_form_feeds_move_no_lines() -> None:
     source = 'def told():\n    """Told."""\n\x0c\ndef untold(a): ...\n\n@overload\ndef told_last(a: int): ...\ndef told_last(a):\n    """Told."""\n'
     sections = describe_module(DocumentedModule("m.py", "m", is_public=True, exports={}), source).sections
     found = {
         section.anchors[0]: (section.traits, section.blocks[0].text) for section in sections if section.is_definition
     }
     assert found == {
-        "m.told": (Trait(0), "```python\ndef told():\n```"),
+        "m.told": (Trait(0), "```python\ndef descriptions():\n```"),
         "m.untold": (Trait.UNDOCUMENTED, "```python\ndef untold(a):\n```"),
         "m.told_last": (Trait(0), "```python\n@overload\ndef told_last(a: int):\ndef told_last(a):\n```"),
     }

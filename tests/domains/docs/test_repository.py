@@ -1,4 +1,4 @@
-"""Git repositories as sources, from a real git server on loopback; hostile ones too."""
+"""Git repositories as sources, served by a real git server on loopback, including hostile ones."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def served(tmp_path: Path) -> Iterator[GitSite]:
         yield site
 
 
-def shelf(folder: Path, *, private_hosts: PrivateHosts = LOOPBACK, **limits: int) -> Clones:
+def open_clones(folder: Path, *, private_hosts: PrivateHosts = LOOPBACK, **limits: int) -> Clones:
     def client(login: Login | None) -> HttpClient:
         return HttpClient(private_hosts=private_hosts, login=login)
 
     return Clones(folder, private_hosts, client, FetchLimits(**limits))
 
 
-def test_documentation_of_a_branch_or_tag_is_read_and_only_what_changed_is_read_again(
+def test_documentation_of_a_branch_or_tag_is_read_and_updated_incrementally(
     desk: Desk, served: GitSite, tmp_path: Path
 ) -> None:
     shop = make_repository(served.folder / "shop", {**FILES, "docs/_templates/layout.html": "{{ zebra }}\n"})
@@ -64,7 +64,9 @@ def test_documentation_of_a_branch_or_tag_is_read_and_only_what_changed_is_read_
     url = f"{served.url}/shop"
     status = desk.add(f"git+{url}")
     assert (status.state, status.source.kind, status.source.version) == ("READY", "git", "main")
-    assert desk.cited("zebra setting wakes") == [f"{url}@main/docs/guide.md#guide"]  # and not the notes of the code
+    assert desk.cited("zebra setting wakes") == [
+        f"{url}@main/docs/guide.md#guide"
+    ]  # but not from the notes next to the code
     assert desk.cited("install shop")[0] == f"{url}@main/README.md#shop"
     assert [(each.reason, each.count) for each in status.skipped] == [("in a folder of templates", 1)]
     write_files(shop, {"docs/guide.md": "# Guide\n\nThe zebra setting dreams.\n"})
@@ -83,9 +85,7 @@ def test_documentation_of_a_branch_or_tag_is_read_and_only_what_changed_is_read_
         desk.begin(f"git+{url}", version="9.9")
 
 
-def test_links_submodules_filters_and_names_of_a_repository_do_nothing(
-    desk: Desk, served: GitSite, tmp_path: Path
-) -> None:
+def test_links_submodules_filters_and_unusual_names_have_no_effect(desk: Desk, served: GitSite, tmp_path: Path) -> None:
     trap = tmp_path / "sprung"
     shop = make_repository(
         served.folder / "shop",
@@ -112,9 +112,9 @@ def test_links_submodules_filters_and_names_of_a_repository_do_nothing(
     assert not [path for path in clone.rglob("*") if path.is_symlink() or path.name in ("hooks", "modules")]
 
 
-def test_no_redirect_leads_git_to_another_host(served: GitSite, tmp_path: Path) -> None:
+def test_git_does_not_follow_redirects_to_other_hosts(served: GitSite, tmp_path: Path) -> None:
     make_repository(served.folder / "shop", FILES)
-    clones = shelf(tmp_path / "clones")
+    clones = open_clones(tmp_path / "clones")
     with serving() as elsewhere:
         moved = (302, {"Location": f"{elsewhere.url}/shop/info/refs?service=git-upload-pack"}, b"")
         served.intercept = lambda _path, headers: moved if headers["user-agent"].startswith("deltos (") else None
@@ -130,11 +130,13 @@ def test_no_redirect_leads_git_to_another_host(served: GitSite, tmp_path: Path) 
         with pytest.raises(SourceError, match="No git repository answers"):
             clones.fetch_commit("a", f"{served.url}/shop", "", None)
     with pytest.raises(AddressRefused, match="private network"):
-        shelf(tmp_path / "clones", private_hosts=NO_PRIVATE_HOSTS).fetch_commit("a", f"{served.url}/shop", "", None)
+        open_clones(tmp_path / "clones", private_hosts=NO_PRIVATE_HOSTS).fetch_commit(
+            "a", f"{served.url}/shop", "", None
+        )
     assert list((tmp_path / "clones").iterdir()) == []
 
 
-def test_git_asks_the_address_that_was_checked_and_resolves_no_name(served: GitSite, tmp_path: Path) -> None:
+def test_git_connects_to_the_checked_address_without_resolving_names(served: GitSite, tmp_path: Path) -> None:
     make_repository(served.folder / "shop", FILES)
     port = served.url.rpartition(":")[2]
     pinned = Remote(f"http://no-such-host.invalid:{port}/shop", ("127.0.0.1",))
@@ -145,16 +147,16 @@ def test_git_asks_the_address_that_was_checked_and_resolves_no_name(served: GitS
         find_reference(local, "", tmp_path / "git")
 
 
-def test_what_is_too_large_is_named_and_nothing_of_it_stays(
+def test_a_repository_over_the_limits_is_reported_and_removed(
     served: GitSite, desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_repository(served.folder / "large", {"README.md": os.urandom(400_000)})
     with pytest.raises(SourceError, match="fetched more than 0 MB"):
-        shelf(tmp_path / "clones", max_bytes=100_000).fetch_commit("a", f"{served.url}/large", "", None)
+        open_clones(tmp_path / "clones", max_bytes=100_000).fetch_commit("a", f"{served.url}/large", "", None)
     assert list((tmp_path / "clones").iterdir()) == []
     bomb = make_repository(served.folder / "bomb", {"README.md": "# Bomb\n"})
     tree = git(bomb, "rev-parse", "HEAD^{tree}")
-    for _ in range(8):  # ten folders with ten folders each, and so on: a few kilobytes, a hundred million names
+    for _ in range(8):  # ten nested levels of ten folders: a few kilobytes describe a hundred million names
         tree = git(bomb, "mktree", text="".join(f"040000 tree {tree}\tfolder{at}\n" for at in range(10)))
     docs = git(bomb, "rev-parse", "HEAD^{tree}")
     tree = git(bomb, "mktree", text=f"040000 tree {tree}\tbomb\n040000 tree {docs}\tdocs\n")
@@ -167,13 +169,13 @@ def test_what_is_too_large_is_named_and_nothing_of_it_stays(
     repository = find_local(bomb)
     assert repository
     files = CommitFiles(repository, "refs/heads/main", "docs")
-    assert list(files.files()) == ["docs/README.md"]  # which is what the hint promises
+    assert list(files.files()) == ["docs/README.md"]  # as the hint promises
     files.close()
     with pytest.raises(Cancelled):
-        files.read("docs/README.md", 1_000)  # whoever still reads makes no folder that nobody would remove
+        files.read("docs/README.md", 1_000)  # a late read does not create a new temporary folder
 
 
-def test_what_a_killed_process_left_half_fetched_goes_with_the_next_start(
+def test_incomplete_fetches_of_a_killed_process_are_removed_at_the_next_start(
     desk: Desk, served: GitSite, tmp_path: Path
 ) -> None:
     make_repository(served.folder / "shop", FILES)
@@ -193,7 +195,7 @@ def test_what_a_killed_process_left_half_fetched_goes_with_the_next_start(
     assert not list(clones.rglob("tmp_*"))
 
 
-def test_a_login_goes_to_the_repository_alone_and_stays_nowhere(
+def test_credentials_are_sent_only_to_the_repository_and_not_stored(
     desk: Desk, served: GitSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_repository(served.folder / "shop", FILES)
@@ -206,12 +208,12 @@ def test_a_login_goes_to_the_repository_alone_and_stays_nowhere(
         ("http", "127.0.0.1", int(served.url.rpartition(":")[2])), (("Authorization", "Bearer s3cret-of-git"),)
     )
     assert "s3cret" not in repr(login)
-    shelf(tmp_path / "clones").fetch_commit("a", f"{served.url}/shop", "", login)
+    open_clones(tmp_path / "clones").fetch_commit("a", f"{served.url}/shop", "", login)
     kept = b"".join(path.read_bytes() for path in (tmp_path / "clones").rglob("*") if path.is_file())
     assert b"s3cret" not in kept
 
 
-def test_a_folder_of_a_repository_is_that_folder_and_no_other_of_its_name(
+def test_a_folder_of_a_repository_is_selected_by_its_exact_path(
     desk: Desk,
 ) -> None:
     address = parse_address("https://github.com/a/b/tree/main/docs/[slug]", project_root=desk.root, roots=())
@@ -232,7 +234,7 @@ def test_a_folder_of_a_repository_is_that_folder_and_no_other_of_its_name(
     repository.close()
 
 
-def test_a_fetch_ends_with_the_crawl_that_wanted_it(desk: Desk, served: GitSite, tmp_path: Path) -> None:
+def test_cancelling_a_crawl_ends_its_fetch(desk: Desk, served: GitSite, tmp_path: Path) -> None:
     make_repository(served.folder / "shop", FILES)
     source_id = desk.begin(f"git+{served.url}/shop")
     begun, ended = threading.Event(), threading.Event()
@@ -252,12 +254,12 @@ def test_a_fetch_ends_with_the_crawl_that_wanted_it(desk: Desk, served: GitSite,
     assert desk.docs.library.status("site").state == "CANCELLED"
     for thread in threading.enumerate():
         if thread.name == "deltos-reader":
-            thread.join(20)  # it waits for the git that fetches, which is ended too
+            thread.join(20)  # it waits for the fetching git process, which is ended too
     assert list((tmp_path / "home" / "clones").glob("*")) == []
     ended.set()
 
 
-def test_a_recrawl_reads_the_very_branch_that_was_read_before(desk: Desk, tmp_path: Path) -> None:
+def test_a_recrawl_reads_the_same_branch_as_before(desk: Desk, tmp_path: Path) -> None:
     shop = make_repository(desk.root / "shop", FILES)
     git(shop, "branch", "-m", "8.0")
     assert desk.add(f"file://{shop}").source.version == "8.0"
@@ -277,11 +279,11 @@ def test_a_recrawl_reads_the_very_branch_that_was_read_before(desk: Desk, tmp_pa
         (["refs/heads/main", "refs/tags/v8.0"], "refs/tags/v8.0"),
     ],
 )
-def test_a_version_is_a_tag_or_branch_of_that_name_before_one_with_a_v(known: list[str], found: str) -> None:
+def test_a_version_prefers_a_reference_of_that_name_to_one_with_a_v(known: list[str], found: str) -> None:
     assert choose_reference("8.0", known) == Reference(found)
 
 
-def test_manual_pages_and_files_without_a_suffix_are_documentation_by_their_names(desk: Desk, tmp_path: Path) -> None:
+def test_manual_pages_and_files_without_a_suffix_are_recognised_by_name(desk: Desk, tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
         "README": "Shop\n\nThe giraffe is tall.\n",
         "CHANGES": "1.0\n\nThe okapi came.\n",
@@ -301,7 +303,7 @@ def test_manual_pages_and_files_without_a_suffix_are_documentation_by_their_name
         assert desk.cited(word)[0].startswith(f"{shop}@main/{path}")
 
 
-def test_a_repository_of_this_machine_is_read_where_it_is(desk: Desk, tmp_path: Path) -> None:
+def test_a_local_repository_is_read_in_place(desk: Desk, tmp_path: Path) -> None:
     shop = make_repository(desk.root / "shop", FILES)
     git(shop, "tag", "v2")
     write_files(shop, {"docs/guide.md": "# Guide\n\nNot committed.\n"})
@@ -321,7 +323,7 @@ def test_a_repository_of_this_machine_is_read_where_it_is(desk: Desk, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"),
+    ("text", "address"),
     [
         ("https://github.com/pallets/flask", RepositoryAddress("https://github.com/pallets/flask")),
         ("https://user:secret@github.com/pallets/flask.git", RepositoryAddress("https://github.com/pallets/flask.git")),
@@ -340,8 +342,8 @@ def test_a_repository_of_this_machine_is_read_where_it_is(desk: Desk, tmp_path: 
         ("docs/a@b/c", None),
     ],
 )
-def test_which_addresses_mean_a_repository(text: str, meant: RepositoryAddress | None) -> None:
-    assert parse_repository(text) == meant
+def test_repository_addresses_are_recognised(text: str, address: RepositoryAddress | None) -> None:
+    assert parse_repository(text) == address
 
 
 def test_other_transports_are_refused_and_files_are_cited_as_their_host_shows_them() -> None:

@@ -1,4 +1,4 @@
-"""The passage that answers comes first, is cited exactly, and is shown once."""
+"""Documentation search: the passage that answers comes first, is cited exactly, and is shown once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from deltos.embed.remote import Endpoint, RemoteModel
 from deltos.embed.static import shared_model
 from deltos.errors import NotFound
 from deltos.fetch.configured_endpoint import ask
-from deltos.meaning import Meaning
+from deltos.semantic_index import SemanticIndex
 from deltos.store.documents import CandidateChunk
 from deltos.text.words import Words
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from tests.loopback import Site
 
 
-def compared_by(desk: Desk, model: Embedder, at_once: Embedder | None = None) -> Callable[[], Meaning]:
-    meaning = Meaning(model, desk.store.vectors, at_once)
-    return lambda: meaning
+def open_semantic_index(desk: Desk, model: Embedder, word_model: Embedder | None = None) -> Callable[[], SemanticIndex]:
+    semantic_index = SemanticIndex(model, desk.store.vectors, word_model)
+    return lambda: semantic_index
 
 
 CANDIDATE = CandidateChunk(
@@ -95,7 +95,7 @@ def test_a_language_of_one_letter_or_with_signs_is_found(desk: Desk, question: s
     assert desk.search(question)[0].anchors == (anchor,)
 
 
-def test_words_of_another_language_find_where_they_stand_before_their_translation(desk: Desk) -> None:
+def test_words_of_another_language_match_before_their_translation(desk: Desk) -> None:
     write(
         desk,
         deutsch="# Batterie\n\nDie Knopfzelle hält etwa 18 Monate.",
@@ -106,7 +106,7 @@ def test_words_of_another_language_find_where_they_stand_before_their_translatio
     assert desk.cited("Wie lange hält eine Knopfzelle?")[0].endswith("deutsch.md#batterie")
 
 
-def test_the_words_that_make_a_question_do_not_answer_it(desk: Desk) -> None:
+def test_question_words_are_not_searched(desk: Desk) -> None:
     write(
         desk,
         cues="# Cues\n\nHow, why, when and what: a question that begins so is about documentation.",
@@ -143,16 +143,16 @@ Gets `utc` from the time of a zone.
     [
         ("zonedTimeToUtc", ("zonedTimeToUtc",)),
         ("what does zonedTimeToUtc() do", ("zonedTimeToUtc",)),
-        ("fromzonedTime", ()),  # case aside
+        ("fromzonedTime", ()),  # case is ignored
         ("from_zoned_time", ("from_zoned_time",)),
-        ("getTimes", ()),  # it stands in a text alone
+        ("getTimes", ()),  # it occurs only in a text
         ("Zone.next", ()),
         ("Zone.previous and toZonedTime", ("Zone.previous",)),
-        ("Zoned", ("Zoned",)),  # nothing but a name
+        ("Zoned", ("Zoned",)),  # the query is only a name
         ("Gets Zones of utc, e.g. v2.1", ()),
     ],
 )
-def test_a_name_that_nothing_has_as_it_is_written_is_said(desk: Desk, question: str, absent: tuple[str, ...]) -> None:
+def test_a_name_that_occurs_in_no_passage_has_a_note(desk: Desk, question: str, absent: tuple[str, ...]) -> None:
     write(desk, times=TIMES)
     found = desk.docs.search.search(DocsRequest(question))
     assert found.passages
@@ -161,7 +161,7 @@ def test_a_name_that_nothing_has_as_it_is_written_is_said(desk: Desk, question: 
     assert (f"no passage has {names} as written; what follows are the nearest." in found.full_note) is bool(absent)
 
 
-def test_a_name_that_only_other_sources_or_passages_further_back_have_is_told_apart(desk: Desk) -> None:
+def test_a_name_is_absent_only_if_no_passage_of_the_searched_sources_contains_it(desk: Desk) -> None:
     (desk.root / "old").mkdir()
     (desk.root / "new").mkdir()
     others = "".join(f"## Chapter {number}\n\nAnother matter.\n\n" for number in range(600))
@@ -187,7 +187,7 @@ def test_the_anchor_and_the_section_of_a_citation_agree(desk: Desk) -> None:
         assert (found.anchors[0], found.section) == (f"mod.{name}", f"mod > {name}(x)")
 
 
-def test_an_anchor_with_blanks_is_cited_as_an_address_and_found_by_its_words(desk: Desk) -> None:
+def test_an_anchor_with_blanks_is_escaped_in_citations_and_found_by_its_words(desk: Desk) -> None:
     texts = "Sends requests to servers and looks at what they answer. " * 30
     keywords = "".join(f"<a name='option {name}'></a><p>{texts}</p>" for name in ("httpchk", "redispatch"))
     (desk.root / "keywords.html").write_text(f"<h1>Keywords</h1>{keywords}")
@@ -196,19 +196,19 @@ def test_an_anchor_with_blanks_is_cited_as_an_address_and_found_by_its_words(des
     assert desk.cited("httpchk")[0].endswith("keywords.html#option%20httpchk")
 
 
-def test_no_query_is_syntax(desk: Desk) -> None:
+def test_query_operators_are_plain_words(desk: Desk) -> None:
     write(desk, a="# A\n\nalpha and beta")
     for query in ('alpha" OR "', "alpha AND", "(", "alpha*", "NEAR(alpha beta)", "heading:alpha", "\x00alpha", "a-b^2"):
         desk.search(query)
     assert desk.search("   ") == desk.search("zzzz") == []
 
 
-def test_equal_texts_are_shown_once(desk: Desk) -> None:
+def test_identical_texts_are_shown_once(desk: Desk) -> None:
     write(desk, a="# Same\n\nquokka facts", b="# Same\n\nquokka facts", c="# Other\n\nmore quokka facts")
     assert len(desk.search("quokka")) == 2
 
 
-def test_sources_and_versions_can_be_chosen(desk: Desk) -> None:
+def test_results_can_be_limited_to_sources_and_versions(desk: Desk) -> None:
     for name, version in (("one", "3.11.4"), ("two", "3.12")):
         (desk.root / name).mkdir()
         (desk.root / name / "a.md").write_text(f"# {name}\n\nquokka {name}")
@@ -222,17 +222,19 @@ def test_sources_and_versions_can_be_chosen(desk: Desk) -> None:
         desk.search("quokka", source="thre")
 
 
-def test_a_section_of_the_wanted_type_is_found_behind_all_others(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_section_of_the_requested_type_is_found_despite_many_better_matches(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     many = "".join(f"## Quokka {number}\n\nThe quokka, a quokka.\n\n" for number in range(30))
     write(desk, a=f"# Animals\n\n{many}", b=f"# Glossary\n\nA quokka. {'Other words of length. ' * 40}")
-    monkeypatch.setattr("deltos.domains.docs.search.MOST_CANDIDATES", 20)
+    monkeypatch.setattr("deltos.domains.docs.search.MAX_CANDIDATES", 20)
     assert [each.section for each in desk.search("quokka", types=("glossary",))] == ["Glossary"]
     monkeypatch.setattr("deltos.domains.docs.search.TYPED_CANDIDATES", 10)
     found = desk.docs.search.search(DocsRequest("quokka", types=("glossary",)))
     assert (found.passages, "only what is among the 10 best matches" in found.note) == ((), True)
 
 
-def test_each_section_is_of_its_own_types(desk: Desk) -> None:
+def test_section_types_are_detected(desk: Desk) -> None:
     page = "# Feeding\n\nquokka start\n\n## Reference\n\nquokka table\n\n## Examples\n\nquokka sample\n\n## How\n\nquokka steps"
     write(desk, feeding=page, glossary="# Glossary\n\nTerms.\n\n## Joey\n\na small quokka")
     found = {kind: {each.section for each in desk.search("quokka", types=(kind,))} for kind in DOCUMENTATION_TYPES}
@@ -246,12 +248,12 @@ def test_each_section_is_of_its_own_types(desk: Desk) -> None:
     }
 
 
-def test_no_more_results_than_asked_for(desk: Desk) -> None:
+def test_the_limit_is_respected(desk: Desk) -> None:
     write(desk, **{f"p{n}": f"# Page {n}\n\nquokka number{n}" for n in range(12)})
     assert [len(desk.search("quokka", limit=limit)) for limit in (1, 5, 50)] == [1, 5, 12]
 
 
-def test_api_descriptions_answer_beside_documentation(desk: Desk) -> None:
+def test_api_descriptions_are_searched_with_the_documentation(desk: Desk) -> None:
     write(desk, a="# A\n\nquokka text", b="# B\n\nmore quokka text")
     (desk.root / "shop.yaml").write_text("openapi: 3.1.0")
     desk.recrawl("manual")
@@ -261,7 +263,7 @@ def test_api_descriptions_answer_beside_documentation(desk: Desk) -> None:
     assert [p.source for p in desk.search("quokka", source="manual")] == ["manual", "manual"]
 
 
-def test_what_was_searched_is_told_when_nothing_is_found(desk: Desk) -> None:
+def test_an_empty_result_has_the_searched_counts(desk: Desk) -> None:
     write(desk, a="# A\n\nalpha")
     found = desk.docs.search.search(DocsRequest("zzzz"))
     assert found.searched is not None
@@ -269,33 +271,33 @@ def test_what_was_searched_is_told_when_nothing_is_found(desk: Desk) -> None:
     assert desk.docs.search.search(DocsRequest("alpha")).searched is None
 
 
-def test_only_telling_words_are_looked_up() -> None:
+def test_only_the_rarest_terms_are_looked_up() -> None:
     assert terms_to_look_up({"rare": 1, "common": 900, "some": 50}, 1000) == ["rare", "some"]
     assert terms_to_look_up({"common": 900}, 1000) == ["common"]
     assert len(terms_to_look_up({f"w{n}": n + 1 for n in range(40)}, 10_000)) == 12
 
 
-def test_a_release_is_of_its_version() -> None:
+def test_a_patch_release_belongs_to_its_minor_version() -> None:
     assert same_version("v3.11.4", "3.11")
     assert not same_version("3.110", "3.11")
 
 
-def test_versions_are_ordered_as_people_number_them() -> None:
+def test_versions_are_ordered_numerically() -> None:
     ordered = ["main", "v2.2", "2.10", "3.0rc1", "3.0", "3.0.1+build.9", "3.2.x", "2024.1"]
     assert sorted(("3.2.x", "3.0", *ordered[:4], "2024.1", "3.0.1+build.9"), key=version_key) == ordered
     assert version_key("3.0") == version_key("v3")
     assert version_key("9" * 5_000) > version_key("9")
 
 
-def test_apis_take_turns_when_they_are_clearly_meant_and_come_last_otherwise(desk: Desk) -> None:
+def test_clear_api_matches_alternate_with_documentation_and_others_come_last(desk: Desk) -> None:
     write(desk, a="# A\n\nquokka one", b="# B\n\nquokka two")
     first, second = desk.search("quokka")
-    meant, vague = replace(first, text="meant", is_clear=True), replace(first, text="vague")
-    merged = merge([first, second], [meant, vague, first])
-    assert [passage.text for passage in merged] == ["meant", first.text, second.text, "vague"]
+    clear, vague = replace(first, text="clear", is_clear=True), replace(first, text="vague")
+    merged = merge([first, second], [clear, vague, first])
+    assert [passage.text for passage in merged] == ["clear", first.text, second.text, "vague"]
 
 
-def test_where_a_question_names_an_api_its_parts_come_first_and_then_what_likely_answers(desk: Desk) -> None:
+def test_parts_of_a_named_api_come_first_followed_by_probable_answers(desk: Desk) -> None:
     write(desk, a="# A\n\nquokka one", b="# B\n\nquokka two")
     first, _ = desk.search("quokka")
     fair, weak = (replace(first, text=f"{chance}", confidence=chance) for chance in (0.6, 0.4))
@@ -312,7 +314,7 @@ def test_where_a_question_names_an_api_its_parts_come_first_and_then_what_likely
     assert merge([weak, fair], [], is_api_named=True) == [weak, fair]
 
 
-def test_what_hardly_answers_does_not_take_turns_with_what_is_clearly_meant(desk: Desk) -> None:
+def test_improbable_answers_do_not_alternate_with_clear_api_matches(desk: Desk) -> None:
     write(desk, a="# A\n\nquokka one")
     (first,) = desk.search("quokka")
     fair, weak = replace(first, text="fair", confidence=0.9), replace(first, text="weak", confidence=0.1)
@@ -323,7 +325,7 @@ def test_what_hardly_answers_does_not_take_turns_with_what_is_clearly_meant(desk
     assert [passage.text for passage in merged] == ["fair", "clear 0", "clear 1", "clear 2", "weak"]
 
 
-def test_features_say_what_speaks_for_a_candidate() -> None:
+def test_features_describe_why_a_candidate_matches() -> None:
     question = "how does os.open() open a file in the manual"
     asked = parse_query(question, Words().of(question).split(), {"open": 5, "file": 50, "osopen": 1}, 100)
     found = features(asked, CANDIDATE, 0.5)
@@ -338,7 +340,7 @@ def test_features_say_what_speaks_for_a_candidate() -> None:
     assert [each.candidate.chunk_id for each in order(asked, [replace(news, chunk_id=2), CANDIDATE], {})] == [1, 2]
 
 
-def test_the_section_that_answers_leads_before_the_opening_of_its_page() -> None:
+def test_the_matching_section_ranks_before_the_beginning_of_its_page() -> None:
     asked = parse_query("open file", ["open", "file"], {"open": 5, "file": 50}, 100)
     section = replace(CANDIDATE, chunk_id=2, position=3, body_words="open file open file")
     opening = replace(CANDIDATE, chunk_id=1, position=0)
@@ -355,7 +357,7 @@ def test_the_section_that_answers_leads_before_the_opening_of_its_page() -> None
     assert [each.candidate.chunk_id for each in order(asked, [worse, opening], {1: 1.0})] == [1, 2]
 
 
-def test_of_a_definition_that_is_asked_for_by_its_name_the_part_with_its_head_leads() -> None:
+def test_a_query_for_a_name_ranks_the_part_with_its_signature_first() -> None:
     head = replace(CANDIDATE, chunk_id=1, position=4, body_words="def path flag " + "mode " * 200)
     part = replace(CANDIDATE, chunk_id=2, position=5, body_words="os open osopen file descriptor")
     other = replace(part, chunk_id=3, position=6, section="Files > os.openpty", anchors="os.openpty")
@@ -369,34 +371,34 @@ def test_of_a_definition_that_is_asked_for_by_its_name_the_part_with_its_head_le
     named = ordered("os.open", "os", "open")
     assert named.index(1) < named.index(2)
     assert sorted(named) == [1, 2, 3]
-    told = ordered("descriptor of os.open", "descriptor", "os", "open")
-    assert told.index(2) < told.index(1), "it asks for more than the name"
+    described = ordered("descriptor of os.open", "descriptor", "os", "open")
+    assert described.index(2) < described.index(1), "the query has words in addition to the name"
 
 
-def test_a_question_without_neighbours_or_names_has_no_phrases() -> None:
+def test_a_single_word_query_has_no_phrase_features() -> None:
     asked = parse_query("file", ["file"], {"file": 1}, 10)
     found = features(asked, CANDIDATE, 0.0)
     assert (found.phrases, found.unique_project_name) == (0.0, 0.0)
 
 
-def test_a_section_in_other_words_is_found_by_meaning(desk: Desk) -> None:
+def test_a_section_in_other_words_is_found_by_similarity(desk: Desk) -> None:
     write(
         desk,
         remove="# Accounts\n\n## Deleting a user\n\nDeletes the user and all memberships of it.",
         paint="# Paint\n\n## Colours\n\nHow to fill an account of shapes with colours.",
     )
-    docs = open_docs(desk.store, meaning=compared_by(desk, shared_model()))
+    docs = open_docs(desk.store, semantic_index=open_semantic_index(desk, shared_model()))
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
     (first, *_) = docs.search.search(DocsRequest("erase users and all memberships")).passages
     assert first.citation.endswith("remove.md#deleting-a-user")
     (alone, *_) = docs.search.search(DocsRequest("removal of somebody's login")).passages
-    assert alone.citation.endswith("remove.md#deleting-a-user"), "no word of this question is in the library"
+    assert alone.citation.endswith("remove.md#deleting-a-user"), "no word of this query is in the library"
     assert docs.search.search(DocsRequest("xyzzy quux")).passages == ()
     assert [p.section for p in docs.search.search(DocsRequest("colours")).passages] == ["Paint > Colours"]
 
 
-def test_what_is_near_in_one_source_is_found_beside_many_nearer_passages_of_others(desk: Desk) -> None:
+def test_a_semantic_match_in_one_source_is_found_despite_better_ones_in_others(desk: Desk) -> None:
     (desk.root / "small").mkdir()
     (desk.root / "small" / "accounts.md").write_text("# Accounts\n\n## Deleting a user\n\nDeletes the user at once.")
     (desk.root / "large").mkdir()
@@ -405,7 +407,7 @@ def test_what_is_near_in_one_source_is_found_beside_many_nearer_passages_of_othe
         (desk.root / "large" / f"{number}.md").write_text(text)
     desk.add("small", name="small")
     desk.add("large", name="large")
-    docs = open_docs(desk.store, meaning=compared_by(desk, shared_model()))
+    docs = open_docs(desk.store, semantic_index=open_semantic_index(desk, shared_model()))
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
     question = "removal of somebody's login"
@@ -414,13 +416,13 @@ def test_what_is_near_in_one_source_is_found_beside_many_nearer_passages_of_othe
     assert found.section == "Accounts > Deleting a user"
 
 
-def test_a_few_words_are_weighed_as_an_index_has_them_and_a_sentence_as_it_means() -> None:
+def test_similarity_has_a_higher_weight_for_longer_queries() -> None:
     few = parse_query("open file", ["open", "file"], {"open": 5, "file": 50}, 100)
     sentence = parse_query("my program cannot read what it wrote before", ["read"], {"read": 5}, 100)
     between = parse_query("cannot read what I wrote", ["read"], {"read": 5}, 100)
     meaning = DocsFeatures._fields.index("meaning")
     weights = [ranker_for(asked).weights[meaning] for asked in (few, between, sentence)]
-    assert weights == sorted(set(weights)), "meaning counts for more, the more is said"
+    assert weights == sorted(set(weights)), "longer queries give similarity a higher weight"
 
 
 HANDBOOK = """# Handbook
@@ -454,16 +456,16 @@ Tell your lead two weeks ahead.
         ("怎么登录", "signing-in"),
     ],
 )
-def test_a_short_section_is_found_by_meaning_and_marked(desk: Desk, question: str, anchor: str) -> None:
+def test_a_semantic_match_in_a_short_section_is_found_and_marked(desk: Desk, question: str, anchor: str) -> None:
     write(desk, handbook=HANDBOOK)
-    docs = open_docs(desk.store, meaning=compared_by(desk, shared_model()))
+    docs = open_docs(desk.store, semantic_index=open_semantic_index(desk, shared_model()))
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
     found = docs.search.search(DocsRequest(question)).passages
     assert found[0].citation.endswith(f"handbook.md#{anchor}")
     assert found[0].is_near
     shown = render_passages(found[:1], project_root=desk.root, token_budget=500).text
-    assert shown.count("(near in meaning)") == 1
+    assert shown.count("(semantic match)") == 1
 
 
 @pytest.mark.parametrize(
@@ -476,18 +478,18 @@ def test_a_short_section_is_found_by_meaning_and_marked(desk: Desk, question: st
         ("wie oft darf man in einer Minute aufrufen", "rate-limits"),
     ],
 )
-def test_passages_are_found_by_what_is_read_in_them_as_a_whole(desk: Desk, question: str, anchor: str) -> None:
+def test_passages_are_found_by_the_similarity_of_their_embeddings(desk: Desk, question: str, anchor: str) -> None:
     write(desk, handbook=HANDBOOK)
-    docs = open_docs(desk.store, meaning=compared_by(desk, docs_embedder(), docs_embedder().words_only))
+    docs = open_docs(desk.store, semantic_index=open_semantic_index(desk, docs_embedder(), docs_embedder().words_only))
     docs.library.crawls.keep_up()
     assert docs.library.crawls.wait_for_meaning(60.0)
     assert docs.search.search(DocsRequest(question)).passages[0].citation.endswith(f"handbook.md#{anchor}")
 
 
-def test_until_passages_are_read_they_are_compared_by_their_words_and_that_is_said(desk: Desk) -> None:
+def test_passages_without_embeddings_are_compared_by_word_vectors_with_a_note(desk: Desk) -> None:
     write(desk, handbook=HANDBOOK)
-    docs = open_docs(desk.store, meaning=compared_by(desk, docs_embedder(), docs_embedder().words_only))
-    with desk.store.vectors.try_lock() as is_held:  # another process reads
+    docs = open_docs(desk.store, semantic_index=open_semantic_index(desk, docs_embedder(), docs_embedder().words_only))
+    with desk.store.vectors.try_lock() as is_held:  # another process is embedding
         assert is_held
         docs.library.crawls.keep_up()
         assert docs.library.crawls.wait_for_meaning(60.0)
@@ -496,8 +498,8 @@ def test_until_passages_are_read_they_are_compared_by_their_words_and_that_is_sa
         assert first.is_near
         passages = docs.library.status("manual").chunks
         assert docs.library.embedding_note().startswith(f"0 of {passages} passages are read so far")
-        told = docs.search.search(DocsRequest("vacation")).full_note
-        assert told.count("Only 0% of the passages that were searched are read by meaning so far") == 1
+        note = docs.search.search(DocsRequest("vacation")).full_note
+        assert note.count("Only 0% of the passages that were searched are read by meaning so far") == 1
     docs.library.crawls.keep_up()
     assert docs.library.crawls.wait_for_meaning(60.0)
     assert docs.library.embedded_counts() == (passages, passages)
@@ -505,23 +507,23 @@ def test_until_passages_are_read_they_are_compared_by_their_words_and_that_is_sa
     assert "read by meaning" not in docs.search.search(DocsRequest("vacation")).full_note
 
 
-def test_how_much_is_read_is_told_of_the_sources_that_are_asked(desk: Desk) -> None:
+def test_the_note_about_missing_embeddings_covers_the_searched_sources(desk: Desk) -> None:
     for name, text in (("manual", HANDBOOK), ("rota", "# Rota\n\nWho works on which day.\n")):
         (desk.root / name).mkdir()
         (desk.root / name / "page.md").write_text(text)
-    docs = open_docs(desk.store, meaning=compared_by(desk, docs_embedder(), docs_embedder().words_only))
+    docs = open_docs(desk.store, semantic_index=open_semantic_index(desk, docs_embedder(), docs_embedder().words_only))
     desk.add("manual", name="manual")
     docs.library.crawls.keep_up()
     assert docs.library.crawls.wait_for_meaning(60.0)
     desk.add("rota", name="rota")
-    with desk.store.vectors.try_lock() as is_held:  # another process reads
+    with desk.store.vectors.try_lock() as is_held:  # another process is embedding
         assert is_held
-        for source, is_told in (("manual", False), ("rota", True), ("", False)):
-            told = docs.search.search(DocsRequest("holidays", source=source)).full_note
-            assert ("Only 0% of the passages" in told) is is_told, source
+        for source, has_note in (("manual", False), ("rota", True), ("", False)):
+            note = docs.search.search(DocsRequest("holidays", source=source)).full_note
+            assert ("Only 0% of the passages" in note) is has_note, source
         of_manual = docs.search.search(DocsRequest("holidays", limit=1))
         assert of_manual.passages[0].source == "manual"
-        assert "of the passages that were searched" not in of_manual.full_note, "all that is shown is read"
+        assert "of the passages that were searched" not in of_manual.full_note, "all shown passages are embedded"
 
 
 @pytest.mark.parametrize(
@@ -532,16 +534,16 @@ def test_how_much_is_read_is_told_of_the_sources_that_are_asked(desk: Desk) -> N
         ("备份每晚复制", "backups"),
     ],
 )
-def test_a_question_of_another_language_finds_an_english_section(desk: Desk, question: str, anchor: str) -> None:
+def test_a_query_in_another_language_finds_an_english_section(desk: Desk, question: str, anchor: str) -> None:
     write(desk, handbook=HANDBOOK)
-    docs = open_docs(desk.store, meaning=compared_by(desk, shared_model()))
+    docs = open_docs(desk.store, semantic_index=open_semantic_index(desk, shared_model()))
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
     found = docs.search.search(DocsRequest(question)).passages
     assert found[0].citation.endswith(f"handbook.md#{anchor}")
 
 
-def test_pages_of_the_language_of_the_question_are_found_by_their_words(desk: Desk) -> None:
+def test_pages_in_the_language_of_the_query_are_found_by_their_words(desk: Desk) -> None:
     write(
         desk, handbuch="# Handbuch\n\n## Sicherungen\n\nSchnappschüsse werden jede Nacht kopiert.\n", handbook=HANDBOOK
     )
@@ -550,9 +552,9 @@ def test_pages_of_the_language_of_the_question_are_found_by_their_words(desk: De
     assert found[0].citation.endswith("handbuch.md#sicherungen")
 
 
-def test_a_passage_that_shares_a_word_is_not_marked(desk: Desk) -> None:
+def test_a_term_match_is_not_marked_as_semantic_match(desk: Desk) -> None:
     write(desk, handbook=HANDBOOK)
-    docs = open_docs(desk.store, meaning=compared_by(desk, shared_model()))
+    docs = open_docs(desk.store, semantic_index=open_semantic_index(desk, shared_model()))
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
     (first, *_) = docs.search.search(DocsRequest("how often are backups copied")).passages
@@ -560,10 +562,10 @@ def test_a_passage_that_shares_a_word_is_not_marked(desk: Desk) -> None:
     assert not first.is_near
 
 
-def test_a_model_that_is_down_leaves_words_and_is_said(desk: Desk) -> None:
+def test_an_unavailable_model_is_reported_and_terms_are_searched(desk: Desk) -> None:
     write(desk, use="# Use\n\nA quokka is fed twice.")
     down = RemoteModel(Endpoint("ollama", "http://127.0.0.1:1"), ask, sleep=lambda _: None)
-    docs = open_docs(desk.store, meaning=compared_by(desk, down))
+    docs = open_docs(desk.store, semantic_index=open_semantic_index(desk, down))
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
     found = docs.search.search(DocsRequest("quokka"))
@@ -573,14 +575,14 @@ def test_a_model_that_is_down_leaves_words_and_is_said(desk: Desk) -> None:
     assert rendered.text.startswith("Searched by words alone")
 
 
-def test_without_a_model_words_search_alone(desk: Desk) -> None:
+def test_without_a_model_only_terms_are_searched(desk: Desk) -> None:
     write(desk, use="# Use\n\nA quokka is fed twice.")
     docs = open_docs(desk.store)
     assert docs.search.search(DocsRequest("quokka")).note == ""
     assert len(docs.search.search(DocsRequest("quokka")).passages) == 1
 
 
-def test_a_source_that_may_bring_apis_is_named_while_it_is_not_read(desk: Desk, site: Site) -> None:
+def test_an_unread_source_that_may_contain_apis_has_a_note(desk: Desk, site: Site) -> None:
     desk.begin(f"{site.url}/manual/", "handbook")
     found = desk.docs.search.search(DocsRequest("refunds", types=("endpoint",)))
     assert not found.passages

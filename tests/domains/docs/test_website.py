@@ -1,4 +1,4 @@
-"""Websites are crawled once, politely and completely, whatever they answer."""
+"""Websites are crawled once, within their rules, and completely, for any responses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def page(title: str, text: str, *links: str) -> str:
     return f"{head}<body><main><h1 id='top'>{title}</h1><p>{text}</p>{anchors}</main></body></html>"
 
 
-def test_links_below_the_start_are_followed_and_cited_with_their_anchor(desk: Desk, site: Site) -> None:
+def test_links_below_the_start_page_are_followed_and_cited_with_their_anchor(desk: Desk, site: Site) -> None:
     site.html("/docs/", page("Start", "Welcome to the manual.", "install.html", "/blog/", "https://elsewhere.invalid/"))
     site.html("/docs/install.html", page("Install", "Run the installer with pip.", "./"))
     site.html("/blog/", page("Blog", "Not documentation."))
@@ -44,7 +44,7 @@ def test_a_page_that_fails_is_listed_with_its_reason(desk: Desk, site: Site) -> 
     assert (site.asked["/gone.html"], site.asked["/broken.html"]) == (1, 3)
 
 
-def test_a_page_that_fails_once_is_tried_again(desk: Desk, site: Site) -> None:
+def test_a_page_that_fails_once_is_retried(desk: Desk, site: Site) -> None:
     answers = [
         Page(status=503, headers={"Retry-After": "30"}),
         Page(page("Late", "At last.").encode(), headers={"Content-Type": "text/html"}),
@@ -59,19 +59,19 @@ def test_a_page_that_fails_once_is_tried_again(desk: Desk, site: Site) -> None:
 @pytest.mark.parametrize(
     ("status", "words"), [(404, "no such page"), (403, "refuses access"), (500, "answers with an error")]
 )
-def test_a_start_page_that_cannot_be_read_fails_the_source(desk: Desk, site: Site, status: int, words: str) -> None:
+def test_an_unreadable_start_page_fails_the_source(desk: Desk, site: Site, status: int, words: str) -> None:
     site.pages["/"] = Page(status=status)
     found = desk.add(site.url)
     assert found.state == "FAILED"
     assert words in found.reason
 
 
-def test_a_login_wall_is_no_documentation(desk: Desk, site: Site) -> None:
+def test_a_login_page_is_not_indexed(desk: Desk, site: Site) -> None:
     site.html("/", "<form><input type=password></form><p>Please sign in</p>")
     assert "asks for a login" in desk.add(site.url).reason
 
 
-def test_addresses_that_cannot_be_asked_are_refused_at_once(desk: Desk) -> None:
+def test_invalid_addresses_are_refused_at_once(desk: Desk) -> None:
     with pytest.raises(FetchFailed, match="Cannot find the host"):
         desk.add("https://no-such-host.invalid/")
     with pytest.raises(AddressRefused, match="Malformed"):
@@ -79,7 +79,7 @@ def test_addresses_that_cannot_be_asked_are_refused_at_once(desk: Desk) -> None:
     assert desk.docs.library.sources() == []
 
 
-def test_sitemaps_lead_to_pages_that_nothing_links_to(desk: Desk, site: Site) -> None:
+def test_pages_without_links_to_them_are_found_through_sitemaps(desk: Desk, site: Site) -> None:
     site.text("/robots.txt", f"User-agent: *\nDisallow: /secret\nSitemap: {site.url}/map.xml.gz\n")
     urls = "".join(f"<url><loc>{site.url}/{name}</loc></url>" for name in ("lonely.html", "secret.html"))
     site.pages["/map.xml.gz"] = Page(gzip.compress(f"<urlset>{urls}</urlset>".encode()))
@@ -92,19 +92,19 @@ def test_sitemaps_lead_to_pages_that_nothing_links_to(desk: Desk, site: Site) ->
     assert status.state == "READY with failures"
 
 
-def test_a_start_that_robots_forbid_fails_with_that_reason(desk: Desk, site: Site) -> None:
+def test_a_start_page_forbidden_by_robots_txt_fails_with_that_reason(desk: Desk, site: Site) -> None:
     site.text("/robots.txt", "User-agent: *\nDisallow: /\n")
     site.html("/", page("Start", "Welcome."))
     assert "robots.txt forbids" in desk.add(site.url).reason
 
 
-def test_robots_that_cannot_be_read_forbid_all(desk: Desk, site: Site) -> None:
+def test_an_unavailable_robots_txt_forbids_everything(desk: Desk, site: Site) -> None:
     site.pages["/robots.txt"] = Page(status=500)
     site.html("/", page("Start", "Welcome."))
     assert "robots.txt cannot be read" in desk.add(site.url).reason
 
 
-def test_a_crawl_delay_is_kept(desk: Desk, site: Site) -> None:
+def test_a_crawl_delay_is_respected(desk: Desk, site: Site) -> None:
     site.text("/robots.txt", "User-agent: *\nCrawl-delay: 5\n")
     site.html("/", page("Start", "Welcome.", "a.html", "b.html"))
     site.html("/a.html", page("A", "First."))
@@ -113,14 +113,14 @@ def test_a_crawl_delay_is_kept(desk: Desk, site: Site) -> None:
     assert sum(desk.time.waited) >= 10
 
 
-def test_pages_forbidden_by_robots_are_skipped_not_failed(desk: Desk, site: Site) -> None:
+def test_pages_forbidden_by_robots_txt_are_skipped(desk: Desk, site: Site) -> None:
     site.text("/robots.txt", "User-agent: *\nDisallow: /x.html\n")
     site.html("/", page("Start", "Welcome.", "x.html"))
     status = desk.add(site.url)
     assert (status.state, status.pages_skipped) == ("READY", 1)
 
 
-def test_llms_txt_leads_to_markdown_pages(desk: Desk, site: Site) -> None:
+def test_markdown_pages_are_found_through_llms_txt(desk: Desk, site: Site) -> None:
     site.text("/llms.txt", f"# Docs\n\n- [Guide]({site.url}/guide.md)\n- [Out](https://elsewhere.invalid/x.md)\n")
     site.text("/guide.md", "# Guide\n\nConfigure the frobnicator.", "text/markdown")
     site.html("/", page("Start", "Welcome."))
@@ -128,7 +128,7 @@ def test_llms_txt_leads_to_markdown_pages(desk: Desk, site: Site) -> None:
     assert desk.cited("frobnicator") == [f"{site.url}/guide.md#guide"]
 
 
-def test_llms_full_txt_is_the_whole_site_with_each_page_cited(desk: Desk, site: Site) -> None:
+def test_llms_full_txt_is_split_into_pages_that_are_cited_separately(desk: Desk, site: Site) -> None:
     text = f"# Install\nSource: {site.url}/install\n\nUse pip. {'More words. ' * 200}\n\n"
     text += f"# Use\nSource: {site.url}/use\n\nCall frobnicate."
     site.text("/llms-full.txt", text)
@@ -139,7 +139,7 @@ def test_llms_full_txt_is_the_whole_site_with_each_page_cited(desk: Desk, site: 
     assert "/other.html" not in site.asked
 
 
-def test_an_llms_full_txt_without_page_marks_counts_only_beside_the_start(desk: Desk, site: Site) -> None:
+def test_an_llms_full_txt_without_page_marks_is_used_only_next_to_the_start_page(desk: Desk, site: Site) -> None:
     site.text("/llms-full.txt", "# Everything\n\n" + "Words of all products. " * 200)
     site.html("/docs/", page("Docs", "The manual."))
     assert desk.add(f"{site.url}/docs/").pages == 1
@@ -165,7 +165,7 @@ def test_a_site_that_moved_to_another_path_is_followed_there(desk: Desk, site: S
     assert desk.add(f"{site.url}/docs/").pages == 2
 
 
-def test_a_redirect_out_of_the_source_is_left_alone(desk: Desk, site: Site) -> None:
+def test_a_redirect_out_of_the_source_is_not_followed(desk: Desk, site: Site) -> None:
     site.html("/docs/", page("Docs", "The manual.", "out.html"))
     site.redirect("/docs/out.html", "/blog/")
     site.html("/blog/", page("Blog", "Elsewhere."))
@@ -201,7 +201,7 @@ def test_a_folder_and_its_index_page_are_one_page(desk: Desk, site: Site) -> Non
     assert not [path for path in site.asked if path.endswith("index.html")]
 
 
-def test_a_source_that_begins_at_an_index_page_has_it_under_that_address(desk: Desk, site: Site) -> None:
+def test_a_start_page_that_is_an_index_page_keeps_its_address(desk: Desk, site: Site) -> None:
     site.html("/docs/index.html", page("Start", "Welcome.", "./", "a.html"))
     site.html("/docs/", page("Start", "Welcome."))
     site.html("/docs/a.html", page("A", "Alpha.", "index.html", "/docs/"))
@@ -210,7 +210,7 @@ def test_a_source_that_begins_at_an_index_page_has_it_under_that_address(desk: D
     assert "/docs/" not in site.asked
 
 
-def test_an_index_page_is_read_where_its_folder_answers_nothing_or_sends_there(desk: Desk, site: Site) -> None:
+def test_an_index_page_is_read_if_its_folder_fails_or_redirects_to_it(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "files/index.html", "sent/index.html", "moved/index.html", "gone/"))
     for name, text in (("files", "Alpha."), ("sent", "Bravo."), ("moved", "Charlie.")):
         site.html(f"/{name}/index.html", page(name.title(), text, "../"))
@@ -225,7 +225,7 @@ def test_an_index_page_is_read_where_its_folder_answers_nothing_or_sends_there(d
         assert desk.cited(word) == [f"{site.url}/{name}/index.html#top"]
 
 
-def test_an_endless_calendar_comes_to_an_end(desk: Desk, site: Site) -> None:
+def test_a_crawl_of_an_endless_calendar_ends(desk: Desk, site: Site) -> None:
     for month in range(200):
         site.html(f"/cal?month={month}", page(f"Month {month}", "Nothing happens.", f"/cal?month={month + 1}"))
     site.html("/cal", page("Calendar", "Nothing happens.", "/cal?month=0"))
@@ -233,7 +233,7 @@ def test_an_endless_calendar_comes_to_an_end(desk: Desk, site: Site) -> None:
     assert status.pages <= 40
 
 
-def test_limits_of_pages_and_depth_are_kept_and_told(desk: Desk, site: Site) -> None:
+def test_page_and_depth_limits_are_respected_and_reported(desk: Desk, site: Site) -> None:
     for number in range(12):
         site.html(f"/{number}.html", page(f"Page {number}", "Text.", f"{number + 1}.html"))
     limited = desk.add(f"{site.url}/0.html", name="few", max_pages=5)
@@ -246,7 +246,7 @@ def test_limits_of_pages_and_depth_are_kept_and_told(desk: Desk, site: Site) -> 
     assert (whole.pages, whole.reason) == (12, "")
 
 
-def test_globs_choose_pages(desk: Desk, site: Site) -> None:
+def test_globs_select_pages(desk: Desk, site: Site) -> None:
     site.html("/docs/", page("Docs", "The manual.", "a.html", "old/b.html", "/api/c.html"))
     site.html("/docs/a.html", page("A", "Alpha."))
     site.html("/docs/old/b.html", page("B", "Beta."))
@@ -256,7 +256,7 @@ def test_globs_choose_pages(desk: Desk, site: Site) -> None:
     assert "/docs/old/b.html" not in site.asked
 
 
-def test_an_api_description_met_on_the_way_goes_to_the_apis(desk: Desk, site: Site) -> None:
+def test_an_api_description_found_by_a_crawl_is_added_to_the_apis(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "openapi.json", "data.json"))
     site.text("/openapi.json", '{"openapi": "3.1.0"}', "application/json")
     site.text("/data.json", "{}", "application/json")
@@ -272,7 +272,7 @@ def test_an_api_description_met_on_the_way_goes_to_the_apis(desk: Desk, site: Si
         ("swagger-initializer.js", 'window.ui = SwaggerUIBundle({ url: "/elsewhere/spec.yaml" });'),
     ],
 )
-def test_a_page_that_a_script_fills_from_an_api_description_leads_to_it(
+def test_an_api_description_is_found_through_a_page_that_displays_it(
     desk: Desk, site: Site, script: str, text: str
 ) -> None:
     shown = f"<script src='{script}'></script>" if script else f"<script>{text}</script>"
@@ -286,7 +286,7 @@ def test_a_page_that_a_script_fills_from_an_api_description_leads_to_it(
     assert {each.reason for each in status.skipped} >= {"it shows an API description, which is read instead"}
 
 
-def test_hostile_pages_are_counted_and_the_rest_is_indexed(desk: Desk, site: Site) -> None:
+def test_hostile_pages_are_counted_and_the_others_are_indexed(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "bomb.html", "cut.html", "latin.html", "mess.html", "circle.html"))
     site.pages["/bomb.html"] = Page(
         gzip.compress(bytes(30_000_000)), headers={"Content-Encoding": "gzip", "Content-Type": "text/html"}
@@ -307,19 +307,19 @@ def test_hostile_pages_are_counted_and_the_rest_is_indexed(desk: Desk, site: Sit
     assert desk.cited("still readable") == [f"{site.url}/mess.html"]
 
 
-def test_a_page_without_text_is_no_success_and_says_why(desk: Desk, site: Site) -> None:
+def test_a_page_without_text_is_a_failure_with_a_reason(desk: Desk, site: Site) -> None:
     site.html("/", "<html><head><script src='app.js'></script></head><body><div id='root'></div></body></html>")
     status = desk.add(f"{site.url}/")
     assert status.state == "FAILED"
     assert "has no text" in status.reason
 
 
-def test_a_start_page_that_is_no_text_is_named_in_the_reason(desk: Desk, site: Site) -> None:
+def test_the_failure_reason_names_a_start_page_that_is_not_text(desk: Desk, site: Site) -> None:
     site.text("/", "\0\1", "application/octet-stream")
     assert desk.add(f"{site.url}/").reason == "not text (application/octet-stream)"
 
 
-def test_a_page_that_only_says_that_there_is_none_is_named_and_not_indexed(desk: Desk, site: Site) -> None:
+def test_a_page_that_reports_a_missing_page_is_a_failure(desk: Desk, site: Site) -> None:
     explained = "The server did not find the page. " * 60
     topics = (
         "404 handling",
@@ -342,10 +342,10 @@ def test_a_page_that_only_says_that_there_is_none_is_named_and_not_indexed(desk:
     assert "says that there is no such page ('Page not found" in reasons["gone.html"]
     assert set(desk.cited("server did not find")) == {f"{site.url}/codes.html"}
     site.html("/codes.html", "<h1>404</h1>")
-    assert desk.recrawl().pages == status.pages - 1, "what was there goes"
+    assert desk.recrawl().pages == status.pages - 1, "the old page is removed"
 
 
-def test_malformed_addresses_in_a_page_of_an_api_are_passed_over() -> None:
+def test_malformed_addresses_in_an_api_page_are_skipped() -> None:
     page = b"""<div id='swagger-ui'></div><script>graphiql({url: 'http://[x', fetch: 'http://[graphql'});
     SwaggerUIBundle({url: '/v1/openapi.json'}, 'http://[x/schema.json', '/v1/schema.graphql')</script>"""
     url = "https://example.org/docs"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.progress import Progress
     from deltos.store.project import ProjectStore
 
@@ -65,9 +65,9 @@ def test_checkout_during_indexing_is_indexed_before_the_answer(tmp_path: Path) -
 
 
 def test_answer_has_note_while_another_process_indexes_the_checkout(
-    tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, workers: ProcessPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(provider, "ASKED_WAIT_SECONDS", 0.3)
+    monkeypatch.setattr(provider, "HISTORY_WAIT_SECONDS", 0.3)
     root = _past(tmp_path / "shop")
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         desk = Desk(app.tools(), root)

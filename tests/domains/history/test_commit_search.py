@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 PAY = "def pay(order):\n    return charge(order)\n\n\ndef charge(order):\n    return order\n"
 PAY_TWICE = "def pay(order):\n    return charge(order) or charge(order)\n\n\ndef charge(order):\n    return order\n"
@@ -49,7 +49,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def desk(root: Path, tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[Desk]:
+def desk(root: Path, tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[Desk]:
     with closing(App(Config(tmp_path_factory.mktemp("home")), workers=workers)) as app:
         app.domains.projects.at(root).index()
         app.domains.projects.at(root).catch_up()
@@ -128,7 +128,7 @@ def test_impact_lists_files_that_change_together(desk: Desk) -> None:
     assert "rates.json changed together 4 of 5 times" in text
 
 
-def test_finds_a_new_commit(tmp_path: Path, workers: Workers) -> None:
+def test_finds_a_new_commit(tmp_path: Path, workers: ProcessPool) -> None:
     root = begin(tmp_path / "shop")
     commit(root, "Begin", {"a.py": "x = 1\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
@@ -138,7 +138,7 @@ def test_finds_a_new_commit(tmp_path: Path, workers: Workers) -> None:
         assert first(desk, "when was the zeppelin invented")["id"] == f"commit:{made[:10]}"
 
 
-def test_large_diff_is_truncated_to_the_budget(tmp_path: Path, workers: Workers) -> None:
+def test_large_diff_is_truncated_to_the_budget(tmp_path: Path, workers: ProcessPool) -> None:
     root = begin(tmp_path / "shop")
     commit(root, "Begin", {"a.py": "x = 1\n"})
     made = commit(root, "Much", {"big.txt": "line of text\n" * 100_000, "wide.txt": "w" * 900_000}, day=1)
@@ -149,7 +149,7 @@ def test_large_diff_is_truncated_to_the_budget(tmp_path: Path, workers: Workers)
     assert len(answer.text) <= 20_000
 
 
-def test_searches_folder_without_git(tmp_path: Path, workers: Workers) -> None:
+def test_searches_folder_without_git(tmp_path: Path, workers: ProcessPool) -> None:
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "a.py").write_text("def zeppelin():\n    return 1\n")
     with closing(App(Config(tmp_path / "home", embedding=Embedding("off")), workers=workers)) as app:
@@ -234,7 +234,7 @@ def test_refuses_search_without_words_or_filters(desk: Desk) -> None:
 
 
 @pytest.fixture(scope="module")
-def versions(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[Desk]:
+def versions(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[Desk]:
     root = begin(tmp_path_factory.mktemp("versions") / "shop")
     commit(root, "Begin the shop", {"a.py": "x = 1\n"})
     for number, version in enumerate(("3.5", "3.6", "3.7")):
@@ -263,7 +263,7 @@ def test_only_commits_of_the_queried_version_have_high_confidence(versions: Desk
 
 
 @pytest.fixture(scope="module")
-def removals(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[Desk]:
+def removals(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[Desk]:
     """A repository with a short subject of a large commit, longer subjects of small commits, and code with the same
     words."""
     root = begin(tmp_path_factory.mktemp("removals") / "shop")
@@ -305,7 +305,7 @@ def test_commit_of_another_kind_of_change_has_low_confidence(removals: Desk) -> 
     assert found["results"][0]["score"] < 0.5
 
 
-def test_query_about_the_past_without_history_has_a_note(tmp_path: Path, workers: Workers) -> None:
+def test_query_about_the_past_without_history_has_a_note(tmp_path: Path, workers: ProcessPool) -> None:
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "a.py").write_text("def drop_python():\n    return 307 or 308\n")
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:

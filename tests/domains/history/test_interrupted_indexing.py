@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.store.project import ProjectStore
 
 STEPS = 6
@@ -170,7 +170,7 @@ def test_omitted_commits_are_reported_even_if_counting_times_out(
 
 
 def test_slow_parser_process_is_stopped_and_the_reason_reported(
-    root: Path, store: ProjectStore, workers: Workers, monkeypatch: pytest.MonkeyPatch
+    root: Path, store: ProjectStore, workers: ProcessPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(history_index, "_CPU_SECONDS", 1e-6)
     read_history(store, root, HistoryIndexer(workers=workers))
@@ -192,7 +192,7 @@ def test_slow_parser_process_is_stopped_and_the_reason_reported(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
 def test_commit_text_falls_back_to_the_index_if_git_hangs(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: Workers
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: ProcessPool
 ) -> None:
     made = commit(root, "Invent the zeppelin\n\nIt flies.", {"a.py": "zeppelin = 1\n"}, day=STEPS)
     with closing(App(Config(tmp_path / "home", embedding=Embedding("off")), workers=workers)) as app:

@@ -12,7 +12,7 @@ from deltos.budget import estimate_tokens
 from deltos.cli import hook
 from deltos.domains.memory.capture import capture
 from deltos.errors import BadArgument, NotFound
-from deltos.hook_settings import CONTEXT_TOKENS, OFF_FILE, HookSettings, off_projects, switched
+from deltos.hook_settings import CONTEXT_TOKENS, OFF_FILE, HookSettings, off_file_content, off_projects
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -167,16 +167,16 @@ def test_the_settings_of_hooks_are_read_from_the_environment_and_the_data_folder
     assert read() == HookSettings(tmp_path)
     assert read(DELTOS_CONTEXT_TOKENS="0").context_tokens == 0
     assert read(DELTOS_CONTEXT_TOKENS="lots").context_tokens == CONTEXT_TOKENS
-    assert not read(DELTOS_TOOLSETS="docs,code").speaks
-    assert read(DELTOS_TOOLSETS="docs,Memory").speaks
+    assert not read(DELTOS_TOOLSETS="docs,code").is_enabled
+    assert read(DELTOS_TOOLSETS="docs,Memory").is_enabled
     (tmp_path / "toolsets").write_text("code\n")
-    assert not read().speaks
-    assert read(DELTOS_TOOLSETS="memory").speaks
+    assert not read().is_enabled
+    assert read(DELTOS_TOOLSETS="memory").is_enabled
 
 
 def test_a_project_is_switched_off_and_on_under_all_its_names(tmp_path: Path) -> None:
     def switch(*names: str, off: bool) -> None:
-        (tmp_path / OFF_FILE).write_text(switched(off_projects(tmp_path), names, off=off))
+        (tmp_path / OFF_FILE).write_text(off_file_content(off_projects(tmp_path), names, off=off))
 
     settings = HookSettings(tmp_path)
     assert not settings.is_off("git:1", tmp_path)

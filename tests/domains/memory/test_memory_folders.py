@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
 
 FILES = {
     "a/one.py": "def of_a(): ...\n",
@@ -70,7 +70,7 @@ class Mono:
 
 
 @pytest.fixture
-def mono(tmp_path: Path, workers: Workers) -> Iterator[Mono]:
+def mono(tmp_path: Path, workers: ProcessPool) -> Iterator[Mono]:
     app = App(Config(tmp_path / "home"), workers=workers)
     yield Mono(app, make_repository(tmp_path / "mono", FILES))
     app.close()

@@ -235,7 +235,7 @@ def test_basic_memory_notes_are_imported_once(memory: Memory, tmp_path: Path) ->
     )
     assert sorted(report.problems) == [
         "Empty.md: a note without observations, relations or text",
-        "link.md: a link, which is not followed",
+        "link.md: links are not followed",
         "pipe.md: not a regular file",
     ]
     [created] = {row.created_at for row in memory.store.all()}

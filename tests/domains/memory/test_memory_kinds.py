@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from benchmarks.memory_kinds import QUESTIONS, REGISTERS, TRAINING, label_source, measure_right
+from benchmarks.memory_kinds import QUESTIONS, REGISTERS, TRAINING, is_right, read_labelled
 
 from deltos.domains.memory.capture import capture
 from deltos.domains.memory.kinds import DECISION, NOTE, PREFERENCE, count_words, judge, language_of
@@ -143,7 +143,7 @@ def test_the_confidence_of_a_classified_kind_is_stored_and_shown(memory: Memory,
 
 
 def test_an_uncertain_statement_is_a_note_and_not_in_the_session_context(memory: Memory, tmp_path: Path) -> None:
-    texts = [item.text for item in label_source(TRAINING, part="open") if item.role == "user"]
+    texts = [item.text for item in read_labelled(TRAINING, part="development") if item.role == "user"]
     unsure = next(text for text in texts if judge(text).kind == NOTE)
     run_hook(memory, tmp_path, "UserPromptSubmit", prompt=unsure)
     [row] = stored(memory)
@@ -228,11 +228,11 @@ def test_an_answer_is_split_into_sentences_like_the_classifier_does(memory: Memo
 
 
 def test_the_weights_are_precise_on_the_development_set() -> None:
-    items = [item for path in (QUESTIONS, REGISTERS, TRAINING) for item in label_source(path, part="open")]
+    items = [item for path in (QUESTIONS, REGISTERS, TRAINING) for item in read_labelled(path, part="development")]
     context = [(item, judge(item.text, is_agent=item.is_agent).kind) for item in items]
     positive = [(item, kind) for item, kind in context if kind in (DECISION, PREFERENCE)]
     either = sum(item.label != "none" for item, _ in positive)
-    right = sum(measure_right(item, kind) for item, kind in positive)
+    right = sum(is_right(item, kind) for item, kind in positive)
     assert either / len(positive) > 0.98
     assert right / either > 0.96
     assert either / sum(item.label != "none" for item in items) > 0.45

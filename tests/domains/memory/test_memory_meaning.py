@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos import meaning
+from deltos import semantic_index
 from deltos.domains.memory.memory import Memory
 from deltos.embed.embedders import memory_embedder
-from deltos.meaning import Meaning
+from deltos.semantic_index import SemanticIndex
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from tests.files_of import memory_file
 
@@ -29,8 +29,8 @@ RETRIES = "The payment client waits twice as long after every failed attempt"
 @pytest.fixture
 def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
     store = SqliteObservations(tmp_path / "home" / "memory.db")
-    compared = Meaning(memory_embedder(), store.vectors)
-    yield Memory(store, clock=clock, meaning=lambda: compared)
+    compared = SemanticIndex(memory_embedder(), store.vectors)
+    yield Memory(store, clock=clock, semantic_index=lambda: compared)
     store.close()
 
 
@@ -160,7 +160,7 @@ def test_a_changed_text_is_embedded_again(memory: Memory, notes: Notes) -> None:
 
 
 def test_missing_embeddings_are_reported(memory: Memory, notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meaning, "CATCH_UP_SECONDS", -1.0)
+    monkeypatch.setattr(semantic_index, "CATCH_UP_SECONDS", -1.0)
     assert notes.ask("invoices") == [INVOICES]
     assert memory.search("invoices", "p", limit=5).is_behind
     monkeypatch.undo()

@@ -361,7 +361,7 @@ def test_errors_of_hooks_contain_no_secrets() -> None:
     stderr = io.StringIO()
     environ = {"DELTOS_HOME": f"~{TOKEN}/nowhere"}
     assert hook.main(["SessionEnd"], stdin=io.BytesIO(b"{}"), stderr=stderr, environ=environ) == 0
-    assert "DELTOS_HOME names no folder" in stderr.getvalue()
+    assert "DELTOS_HOME is not a valid path" in stderr.getvalue()
     assert not any(piece.decode() in stderr.getvalue().lower() for piece in pieces_of(TOKEN))
 
 

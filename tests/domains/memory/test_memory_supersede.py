@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from deltos.domains.memory.memory import Memory
     from tests.domains.memory.conftest import Clock, Notes
 
-_PAIRS = Path(__file__).parents[3] / "benchmarks" / "questions" / "memory_changes.jsonl"
+_PAIRS = Path(__file__).parents[3] / "benchmarks" / "questions" / "memory_superseding.jsonl"
 _ROWS = [json.loads(line) for line in _PAIRS.read_text("utf-8").splitlines()]
 _PIECES = (
     "a", ", ", " not ", ", not ", " statt ", "30", " days", "tage ", ". ", "? ", "搜索", "Kafka", "on ", "doch ", ": ",
     "(", ") ", "\n", "because ", " instead of ", "Tuesdays", "use ",
 )  # fmt: skip
-_DEVELOPMENT_ROWS = [row for row in _ROWS if not row.get("apart")]
+_DEVELOPMENT_ROWS = [row for row in _ROWS if not row.get("held_out")]
 
 
 def as_row(text: str) -> Observation:

@@ -38,7 +38,7 @@ class MemoryOnly:
 
     memory: Memory
 
-    def remembered_project(self, folder: Path) -> Project:
+    def project_with_stored_identity(self, folder: Path) -> Project:
         return identify(folder)
 
 
@@ -197,7 +197,7 @@ def test_one_observation_over_budget_is_truncated_inside_its_fence(memory: Memor
     client = Client(memory, root, token_budget=400)
     text = client.call("get_observations", ids=[client.remember("many words " * 600)]).text
     assert estimate_tokens(text) <= 400
-    assert "… (cut)\n```" in text
+    assert "… (truncated)\n```" in text
 
 
 @pytest.mark.parametrize(

@@ -161,8 +161,8 @@ def test_a_token_for_one_project_cannot_read_others(tmp_path: Path) -> None:
         assert "of_theirs" in server.text("search_code", wide, query="of_theirs")
         assert "of_mine" in server.text("search_code", narrow, query="of_mine")
         for path in (theirs, tmp_path.parent, "/"):
-            assert "outside of the folders" in server.text("get_stats", narrow, project_path=str(path))
-        assert "outside of the folders" in server.text("get_stats", wide, project_path=str(tmp_path.parent))
+            assert "outside the folders" in server.text("get_stats", narrow, project_path=str(path))
+        assert "outside the folders" in server.text("get_stats", wide, project_path=str(tmp_path.parent))
         lost = server.open_session(elsewhere)
         for tool, arguments in (("get_stats", {}), ("add_source", {"url": "a.py", "name": "a"})):
             assert server.call(tool, lost, **arguments)["isError"] is True

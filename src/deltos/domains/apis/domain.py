@@ -10,15 +10,15 @@ from deltos.domains.apis.hits import ApiSearcher
 from deltos.domains.apis.index import ApiIndexer
 from deltos.domains.apis.library import ApiLibrary
 from deltos.errors import NotFound
-from deltos.guarded import GuardedParser
-from deltos.isolated.process import Workers
+from deltos.isolated.process_pool import ProcessPool
+from deltos.isolated_parser import IsolatedParser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from deltos.domains.apis.source import Network
-    from deltos.guarded import Parser
-    from deltos.meaning import Meaning
+    from deltos.isolated_parser import Parser
+    from deltos.semantic_index import SemanticIndex
     from deltos.store.library import LibraryStore
 
 MAX_CONCURRENT_PARSES = 3  # descriptions parsed at once; the other children stay free for other work
@@ -51,10 +51,10 @@ def open_apis(
     network: Network | None,
     clock: Callable[[], float],
     parser: Parser | None = None,
-    meaning: Callable[[], Meaning | None] = lambda: None,
+    semantic_index: Callable[[], SemanticIndex | None] = lambda: None,
 ) -> Apis:
     """Open the API domain of a library; without `network`, only local descriptions can be added."""
     library = ApiLibrary(store.apis)
-    parser = parser or GuardedParser(Workers(), store.unreadable_content)
+    parser = parser or IsolatedParser(ProcessPool(), store.unreadable_content)
     indexer = ApiIndexer(store.apis, network=network, parser=parser, clock=clock)
-    return Apis(indexer, library, ApiSearcher(library, meaning), DescriptionWatch(library, indexer))
+    return Apis(indexer, library, ApiSearcher(library, semantic_index), DescriptionWatch(library, indexer))

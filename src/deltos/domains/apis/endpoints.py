@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.budget import characters_for, cut
-from deltos.confinement import shown_path, told
+from deltos.budget import characters_for, truncate
+from deltos.confinement import display_path, visible_location
 from deltos.domains.apis.library import ApiLibrary, api_of, location_of, similar_names, suggestion, tags_of
 from deltos.domains.apis.render import fence, operation_line, render_operation, render_schema
 from deltos.domains.apis.spec_text import is_parameter_segment, one_line, text_of
@@ -101,7 +101,7 @@ def _list_group(name: str, rows: Sequence[ApiRow], wanted: Filter, characters: i
         one_line(f"{row.name}: {counted(row.operations, 'operation')}, {api_of(row).overview.title}", 160)
         for row in rows
     ]
-    text = cut("\n".join([head, fence("\n".join(lines))]), characters=characters)
+    text = truncate("\n".join([head, fence("\n".join(lines))]), characters=characters)
     return Answer(text, truncated=False, original_characters=len(text))
 
 
@@ -170,13 +170,13 @@ def _render_types(
         about = text_of(schema.get("description")) if isinstance(schema, dict) else ""
         text = render_schema(unit.title, schema, resolve, description=about, characters=room - len(source) - 30)
         parts += [source, fence(text)]
-    text = cut("\n\n".join(parts), characters=characters)
+    text = truncate("\n\n".join(parts), characters=characters)
     return Answer(text, truncated=False, original_characters=len(text))
 
 
 def _citation(api: Api, project_root: Path | None) -> str:
     """Return the location of an API relative to the project."""
-    return shown_path(location_of(api), project_root) if project_root else told(location_of(api))
+    return display_path(location_of(api), project_root) if project_root else visible_location(location_of(api))
 
 
 def _no_match_error(row: ApiRow, units: Sequence[UnitRow], wanted: Filter, types: Sequence[str]) -> NotFound:
@@ -211,7 +211,7 @@ def _render_in_full(
     if api.overview.kind == "GraphQL":
         how = f"{'shortened to fit' if shortened else 'in full'} (the name of a type as path shows that type)"
     head = f"{_title(api)}: {counted(len(chosen), 'operation')} {how}. {_QUOTED_NOTE}"
-    text = cut("\n\n".join([head, *(operation.text for operation in shown)]), characters=characters)
+    text = truncate("\n\n".join([head, *(operation.text for operation in shown)]), characters=characters)
     return Answer(text, truncated=shortened, original_characters=len(text))
 
 
@@ -237,7 +237,7 @@ def _render_page(api: Api, chosen: list[UnitRow], wanted: Filter, page: int, cha
         [_listing_head(api, len(chosen), wanted, pages, number), fence("\n".join([*index, *current.lines]))]
     )
     total = sum(len(line) + 1 for each in pages for line in each.lines)
-    return Answer(cut(text, characters=characters), truncated=len(pages) > 1, original_characters=total)
+    return Answer(truncate(text, characters=characters), truncated=len(pages) > 1, original_characters=total)
 
 
 def _listing_head(api: Api, count: int, wanted: Filter, pages: Sequence[EndpointLines], number: int) -> str:

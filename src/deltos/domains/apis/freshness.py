@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from deltos.disk_pace import DiskPace
+from deltos.disk_throttle import DiskThrottle
 from deltos.domains.apis.library import api_of, location_of
 from deltos.domains.apis.source import description_files, is_address
 from deltos.errors import DeltosError, FileRefused
@@ -37,7 +37,7 @@ class DescriptionWatch:
     _neighbours: dict[int, tuple[float, tuple[str, ...]]] = field(
         default_factory=dict
     )  # by API id: time of indexing, files
-    _paces: dict[str, DiskPace] = field(default_factory=dict)
+    _throttles: dict[str, DiskThrottle] = field(default_factory=dict)
 
     def freshen(self, rows: Sequence[ApiRow]) -> tuple[str, ...]:
         """Re-read the APIs whose files changed; return notes about results that may be stale."""
@@ -83,12 +83,12 @@ class DescriptionWatch:
         return []
 
     def _compared(self, source: str, rows: Sequence[ApiRow], deadline: float) -> _State:
-        pace = self._paces.setdefault(source, DiskPace(_FREE_SECONDS))
-        if not pace.is_due():
+        throttle = self._throttles.setdefault(source, DiskThrottle(_FREE_SECONDS))
+        if not throttle.is_due():
             return "same"
         if time.monotonic() > deadline:
             return "unfinished"
-        with pace.comparing():
+        with throttle.measure():
             try:
                 return self._compare(Path(source), rows, deadline)
             except (OSError, FileRefused):

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from deltos.domains.apis.outline import Resolve
-    from deltos.meaning import Meaning
     from deltos.progress import Progress
+    from deltos.semantic_index import SemanticIndex
     from deltos.store.apis import ApiRow, UnitRow
 
 HIT_CHARACTERS = 2_400
@@ -35,9 +35,9 @@ _EMBED_BATCH_SIZE = 64
 class ApiSearcher:
     """Searches operations and schemas of indexed APIs and fetches one by its id."""
 
-    def __init__(self, library: ApiLibrary, meaning: Callable[[], Meaning | None] = lambda: None) -> None:
+    def __init__(self, library: ApiLibrary, semantic_index: Callable[[], SemanticIndex | None] = lambda: None) -> None:
         self._library = library
-        self._meaning = meaning
+        self._semantic_index = semantic_index
 
     def search(
         self,
@@ -61,8 +61,8 @@ class ApiSearcher:
             return []
         mentions = ApiMentions((api_name,), _normalised_question(query)) if api_name else self.named_in(query, without)
         query = mentions.question
-        meaning = self._meaning()
-        similarities = meaning.compare(query) if meaning else None
+        semantic_index = self._semantic_index()
+        similarities = semantic_index.compare(query) if semantic_index else None
         with self._library.store.snapshot():
             rows = [row for name in mentions.names for row in self._library.group(name)]
             found = search_units(
@@ -72,7 +72,7 @@ class ApiSearcher:
                 kinds=kinds,
                 limit=limit,
                 similarities=similarities,
-                model=api_embedder() if meaning else None,
+                model=api_embedder() if semantic_index else None,
                 without=(*(self._library.ids_except(rows) if len(rows) > 1 else self._library.hidden_ids()), *without),
             )
             renderer = _HitRenderer(self._library)
@@ -86,17 +86,17 @@ class ApiSearcher:
 
     def read(self, progress: Progress) -> None:
         """Embed all pending units, so that the caller who adds an API waits instead of the next search."""
-        meaning, done = self._meaning(), 0
+        semantic_index, done = self._semantic_index(), 0
         total = self.count_searchable()
-        while meaning and (read := meaning.catch_up(progress.cancelled, at_most=_EMBED_BATCH_SIZE)):
+        while semantic_index and (read := semantic_index.catch_up(progress.cancelled, at_most=_EMBED_BATCH_SIZE)):
             done += read
             progress.report(min(done, total), total, "parts embedded")
 
     @property
     def is_behind(self) -> bool:
         """Whether some units are not embedded yet."""
-        meaning = self._meaning()
-        return meaning is not None and meaning.is_behind
+        semantic_index = self._semantic_index()
+        return semantic_index is not None and semantic_index.is_behind
 
     def fetch(self, unit_id: str) -> ApiHit:
         """Return the full text of the unit with an id such as `api:stripe:POST /v1/refunds`."""

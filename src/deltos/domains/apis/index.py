@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from deltos.confinement import told, whole_store
+from deltos.confinement import visible_location, whole_store
 from deltos.domains.apis.chunk import encode
 from deltos.domains.apis.library import ApiLibrary, api_of, is_visible
 from deltos.domains.apis.model import Api, ApiChanges
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.document import ApiDocument, ReadDocument
     from deltos.domains.apis.prepare import Neighbours, PreparedApi, Wanted
     from deltos.domains.apis.source import Network
-    from deltos.guarded import Parser
+    from deltos.isolated_parser import Parser
     from deltos.progress import Progress
     from deltos.store.apis import ApiDescriptions
 
@@ -423,7 +423,7 @@ class ApiIndexer:
         """Raise BadArgument if another API already has this name."""
         taken = self._row_by_name(name) if name else None
         if taken is not None and not is_same_place(taken.source, location):
-            origin = f", from {told(taken.source)}" if is_visible(taken) else ""
+            origin = f", from {visible_location(taken.source)}" if is_visible(taken) else ""
             raise BadArgument(
                 f"An API with the name '{name}' already exists{origin}",
                 hint="Choose another name (on the command line: --name), or remove that API.",

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from deltos.budget import truncate
 from deltos.domains.apis.example import example_call
 from deltos.domains.apis.model import GRAPHQL_DATA
 from deltos.domains.apis.outline import Detail, label, outline, short_value
@@ -119,7 +120,7 @@ def _fit_sections(operation: Operation, resolve: Resolve, max_length: int) -> Re
         whole = whole or text
         if len(text) <= max_length:
             return Rendered(text, shortened=text != whole or _OMITTED in text)
-    return Rendered(text[: max(0, max_length - 8)].rsplit("\n", 1)[0] + "\n… (cut)", shortened=True)
+    return Rendered(truncate(text, characters=max_length), shortened=True)
 
 
 def _sections(operation: Operation, resolve: Resolve, detail: Detail, description_characters: int) -> list[str]:
@@ -295,7 +296,7 @@ def render_schema(
         text = "\n".join([*([about] if about else []), *lines])
         if len(text) <= characters:
             return text
-    return text[: max(0, characters - 8)] + "\n… (cut)"
+    return truncate(text, characters=characters)
 
 
 def render_api(api: Api, tags: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deltos.budget import truncate
 from deltos.domains.apis.outline import Detail, is_graphql_input, label, members_of, outline, short_value, shown_members
 from deltos.domains.apis.render import auth_line, distinct_contents, example_if_short, success_responses
 from deltos.domains.apis.spec_text import one_line
@@ -51,7 +52,7 @@ def operation_brief(operation: Operation, overview: Overview, resolve: Resolve, 
         text = "\n".join(lines)
         if len(text) <= characters:
             return text
-    return text[: max(0, characters - 8)].rsplit("\n", 1)[0] + "\n… (cut)"
+    return truncate(text, characters=characters)
 
 
 def operation_signature(operation: Operation, resolve: Resolve, *, characters: int) -> str:

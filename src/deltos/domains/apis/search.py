@@ -14,8 +14,8 @@ from deltos.domains.apis.features import OperationFeatures, describe_operations
 from deltos.domains.apis.operation_ranking import score_operations
 from deltos.domains.apis.query import parse_query, stems_of, verb_of
 from deltos.domains.apis.spec_text import index_words, is_parameter_segment, path_segments
-from deltos.meaning import standardised
 from deltos.ranking import load_ranker
+from deltos.semantic_index import standardised
 from deltos.text.identifiers import spaced, split_identifier
 from deltos.text.idf import idf
 from deltos.text.words import tokens
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.apis.query import ApiQuery, Concept
     from deltos.embed.embedders import CombinedEmbedder
-    from deltos.meaning import Similarities
+    from deltos.semantic_index import Similarities
     from deltos.store.apis import ApiDescriptions, FoundUnit, UnitRow
 
 COLUMN_WEIGHTS = (6.0, 8.0, 2.0, 1.5, 0.5)  # BM25 weights of names, title, tags, description, details
@@ -171,8 +171,8 @@ def find_units(
         if api_id is not None:
             similarities = similarities.among(store.unit_ids(api_id))
         is_one_word = len(question.concepts) == 1
-        keys = similarities.near(
-            _SIMILARITY_CANDIDATES, least=_MIN_SIMILARITY_ONE_WORD if is_one_word else _MIN_SIMILARITY
+        keys = similarities.semantic_matches(
+            _SIMILARITY_CANDIDATES, min_similarity=_MIN_SIMILARITY_ONE_WORD if is_one_word else _MIN_SIMILARITY
         )
         near = store.units_by_id(keys, api_id=api_id, kinds=kinds, without=without)
         found += [unit for unit in near[:MAX_SEMANTIC_CANDIDATES] if unit.row.id not in known]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import quote, urljoin, urlsplit
 
-from deltos.confinement import check_folder, told
+from deltos.confinement import check_folder, visible_location
 from deltos.domains.apis.detect import kind_of
 from deltos.domains.apis.document import ApiDocument
 from deltos.domains.apis.parse.graphql_introspection import INTROSPECTION_QUERY
@@ -18,16 +18,16 @@ from deltos.errors import FileRefused, NotFound, NothingToIndex, ReadingStopped,
 from deltos.fetch.address import require_web_address
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 from deltos.files import TOO_LARGE, FileTree, read_below
-from deltos.folders import walk_entries
-from deltos.guarded import Task
+from deltos.folder_walk import walk_entries
 from deltos.isolated.wire import Reply
+from deltos.isolated_parser import Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deltos.domains.apis.document import ReadDocument
-    from deltos.files import Entry
-    from deltos.guarded import Parser
+    from deltos.files import FolderEntry
+    from deltos.isolated_parser import Parser
 
 MAX_FILES = 50_000  # files and folders per added folder
 _SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "target", "dist", "build"))
@@ -99,7 +99,7 @@ def _real_path(location: str) -> Path:
     except (OSError, RuntimeError, ValueError):  # too long, a loop of links, `~` of an unknown user, a zero byte
         exists = False
     if not exists:
-        shown = told(location)[:_MAX_SHOWN_CHARACTERS]
+        shown = visible_location(location)[:_MAX_SHOWN_CHARACTERS]
         raise NotFound(f"No such file or folder: {shown}", hint="Give the path of an API description.")
     return path
 
@@ -133,7 +133,7 @@ def _folder_documents(folder: Path, root: Path, parser: Parser) -> Iterator[ApiD
     if not found:
         among = f"among the first {MAX_FILES:,} files and folders of" if walk.is_truncated else "in"
         raise NothingToIndex(
-            f"No API description {among} {told(str(folder))}",
+            f"No API description {among} {visible_location(str(folder))}",
             hint="OpenAPI, Swagger, AsyncAPI, GraphQL, proto and Postman files are recognised by their content.",
         )
     if walk.is_truncated:
@@ -201,7 +201,7 @@ class _Walk:
                 yield path
 
 
-def _enters_folder(entry: Entry) -> bool:
+def _enters_folder(entry: FolderEntry) -> bool:
     return entry.is_folder and not entry.name.startswith(".") and entry.name not in _SKIPPED_FOLDERS
 
 

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from deltos.entities import unescaped
+from deltos.html_entities import unescape_html
 from deltos.text.identifiers import spaced
 
 if TYPE_CHECKING:
@@ -35,6 +35,16 @@ def text_of(value: Json) -> str:
     return "" if value is None or isinstance(value, (dict, list, bool)) else str(value)
 
 
+def mapping(value: Json) -> dict[str, Json]:
+    """Return `value` if it is a mapping, else an empty mapping."""
+    return value if isinstance(value, dict) else {}
+
+
+def sequence(value: Json) -> list[Json]:
+    """Return `value` if it is a list, else an empty list."""
+    return value if isinstance(value, list) else []
+
+
 def is_true(value: Json) -> bool:
     """Whether a flag is set in JSON, or in YAML whose scalars are text."""
     return value is True or value == "true"
@@ -45,7 +55,7 @@ def plain(text: str) -> str:
     if "<" in text:
         text = _TAG.sub("", text)
     if "&" in text:
-        text = unescaped(text)
+        text = unescape_html(text)
     return text
 
 

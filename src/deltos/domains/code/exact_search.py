@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from deltos.pattern import compiled
+from deltos.linear_regex import compile_regex
 from deltos.workspace.admission import read_source, to_utf8
 from deltos.workspace.source_tree import source_tree
 
@@ -103,7 +103,7 @@ class LinePattern:
     """Finds a regular expression in time linear in the file size."""
 
     def __init__(self, pattern: str) -> None:
-        self._pattern = compiled(pattern, hint='Put it in "quotes" to search for the text itself.')
+        self._pattern = compile_regex(pattern, hint='Put it in "quotes" to search for the text itself.')
 
     def positions(self, data: bytes) -> Iterator[int]:
         r"""Yield the byte offset of each match's first non-space character, so that `\s+return` is on the line of

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import dropwhile, takewhile
 from typing import TYPE_CHECKING, Literal
 
-from deltos.pattern import compiled
+from deltos.budget import TRUNCATION_MARK
+from deltos.linear_regex import compile_regex
 from deltos.text.identifiers import last_part, split_identifier
 
 if TYPE_CHECKING:
@@ -41,14 +42,13 @@ _FILE_SENTENCE = 1  # index of the file's description among the options of a sum
 _MATCH_CONTEXT_CHARACTERS = 60  # shown next to a match
 _MAX_MATCH_LINES = 5  # maximum number of lines that a match may span
 _COMMENT_SIGNS = "#/*!-;\"'% \t"
-_CUT_MARK = "… (cut)"
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
     """Lines of a hit as they are shown, with the numbers of the first and the last, and the context around them.
 
-    `has_cut_line` is set if a line was too long to be shown completely.
+    `has_truncated_line` is set if a line was too long to be shown completely.
     """
 
     start_line: int
@@ -56,7 +56,7 @@ class Excerpt:
     text: str
     before: str = ""
     after: str = ""
-    has_cut_line: bool = False
+    has_truncated_line: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def _matched_text(lines: Sequence[str], best: int, query: CodeQuery) -> str:
     if query.kind != "pattern":
         return ""
     following = "\n".join(lines[best : best + _MAX_MATCH_LINES])
-    found = compiled(query.text).search(following.encode("utf-8"))
+    found = compile_regex(query.text).search(following.encode("utf-8"))
     return found[0].decode("utf-8", "replace").strip().split("\n")[0] if found else ""
 
 
@@ -218,11 +218,11 @@ def excerpt(hit: CodeHit, query: CodeQuery, characters: int) -> Excerpt:
     first, last = _window(lines, best, (start, end), budget)
     if first > own and is_whole:
         header = _header(lines, own).split("\n")[: first - own]
-        header += [_CUT_MARK] if own + len(header) < first else []
-    shown = [_cut_line(line, characters) for line in lines[first : last + 1]]
-    above = [_CUT_MARK] if first > start and not header else []
+        header += [TRUNCATION_MARK] if own + len(header) < first else []
+    shown = [_truncate_line(line, characters) for line in lines[first : last + 1]]
+    above = [TRUNCATION_MARK] if first > start and not header else []
     goes_on = is_whole and hit.tail_line > hit.end_line
-    below = [_CUT_MARK] if last + 1 < end or goes_on else []
+    below = [TRUNCATION_MARK] if last + 1 < end or goes_on else []
     number = hit.start_line - offset
     return Excerpt(
         number + first,
@@ -230,7 +230,7 @@ def excerpt(hit: CodeHit, query: CodeQuery, characters: int) -> Excerpt:
         "\n".join([*header, *above, *shown, *below]),
         _context(lines[offset:first], "before") or hit.context_before,
         _context(lines[last + 1 :], "after") or hit.context_after,
-        has_cut_line=shown != lines[first : last + 1],
+        has_truncated_line=shown != lines[first : last + 1],
     )
 
 
@@ -247,8 +247,8 @@ def nearest_lines(lines: Sequence[str]) -> Sequence[str]:
     return [line[:CONTEXT_CHARACTERS] for line in lines[first : first + CONTEXT_LINES]]
 
 
-def _cut_line(line: str, characters: int) -> str:
-    return line if len(line) <= characters else f"{line[:characters]}{_CUT_MARK}"
+def _truncate_line(line: str, characters: int) -> str:
+    return line if len(line) <= characters else f"{line[:characters]}{TRUNCATION_MARK}"
 
 
 def _window(lines: Sequence[str], best: int, bounds: tuple[int, int], characters: int) -> tuple[int, int]:
@@ -256,7 +256,7 @@ def _window(lines: Sequence[str], best: int, bounds: tuple[int, int], characters
     start, end = bounds
     if sum(len(line) + 1 for line in lines[start:end]) <= characters:
         return start, end - 1
-    budget = characters - 2 * (len(_CUT_MARK) + 1) - len(lines[best])
+    budget = characters - 2 * (len(TRUNCATION_MARK) + 1) - len(lines[best])
     first = last = best
     while True:
         # Two lines below for each line above: the lines after a line explain it better.

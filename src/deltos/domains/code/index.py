@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltos.domains.code.model import CodeChunk
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.languages.model import Definition
     from deltos.store.project import ProjectWriter
     from deltos.text.words import Words
@@ -81,7 +81,7 @@ class CodeIndexer:
         """Remove the file from the index."""
         store.code.remove(file_id)
 
-    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: Workers | None) -> None:  # noqa: ARG002
+    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: ProcessPool | None) -> None:  # noqa: ARG002
         """Optimise the word indexes if a large part of the project was written."""
         if len(changes.written) * TIDY_FRACTION >= store.code.indexed_files():
             store.code.tidy()

@@ -7,22 +7,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from deltos.budget import CHARACTERS_PER_TOKEN, MAX_ANSWER_CHARACTERS, characters_for
-from deltos.confinement import told
+from deltos.confinement import visible_location
 from deltos.domains.code.code_ids import code_location
 from deltos.domains.code.excerpt import excerpt, summarise_hit
 from deltos.domains.code.search import MAX_RESULTS, WEAK_CONFIDENCE
-from deltos.excerpts import nothing_shown
-from deltos.model import COMMITS_MARK, NEAR_MARK
+from deltos.shown_excerpts import nothing_shown
 from deltos.text.counts import counted
 from deltos.tool import Answer, JsonObject
-from deltos.wording import truncated, weak_match
+from deltos.wording import COMMITS_MARK, SEMANTIC_MATCH_MARK, truncated, weak_match
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from deltos.domains.code.model import CodeAnswer, CodeHit
-    from deltos.excerpts import ShownBefore
+    from deltos.shown_excerpts import ShownBefore
 
 EXCERPT_CHARACTERS = 2_000  # maximum of a code excerpt; a longer definition is truncated around the answer
 # Limits for a hit of confidence 0 and of confidence 1, if the query is not the name of a definition.
@@ -38,7 +37,7 @@ _MAX_LIMIT_REACHED = "maximum per call: narrow the query, directory or file_type
 _TRUNCATION_CHARACTERS = 220  # reserved for the truncation line, in text and data
 _MIN_CONTENT_CHARACTERS = 40
 # How a hit that has hardly a term of the query was found: mark in the text, and field in the data.
-_MARKS = {"words": "", "meaning": f" {NEAR_MARK}", "commits": f" {COMMITS_MARK}"}
+_MARKS = {"words": "", "meaning": f" {SEMANTIC_MATCH_MARK}", "commits": f" {COMMITS_MARK}"}
 _FIELDS = {"meaning": "near_in_meaning", "commits": "by_commits"}
 
 
@@ -49,7 +48,7 @@ class _RenderedHit:
     block: str
     data: JsonObject
     hit: CodeHit
-    has_cut_line: bool = False
+    has_truncated_line: bool = False
 
     @property
     def characters(self) -> int:
@@ -95,7 +94,7 @@ def render_hits(
     budget = characters_for(token_budget) - frame
     all_hits = _concise_hits(answer, sum(map(len, notes)), frame) if concise else _full_hits(answer, known)
     rendered = _take_fitting(all_hits, budget)
-    whole = all_hits[0].characters <= budget and not all_hits[0].has_cut_line
+    whole = all_hits[0].characters <= budget and not all_hits[0].has_truncated_line
     if not whole:
         rendered = [all_hits[0] if concise else _truncate_first(answer, budget)]
     if not concise and whole:
@@ -134,7 +133,7 @@ def _projects_line(answer: CodeAnswer, roots: Mapping[str, Path]) -> tuple[str, 
     if not roots:
         return ()
     named = dict.fromkeys(hit.repository for hit in answer.hits)
-    places = ", ".join(f"[{name}] {told(str(roots[name]))}" for name in named)
+    places = ", ".join(f"[{name}] {visible_location(str(roots[name]))}" for name in named)
     return (f"Searched {counted(len(roots), 'project')}; hits in {places}",)
 
 
@@ -184,7 +183,9 @@ def _render_with_code(
         rendered = replace(rendered, content="")
     is_one_of_several = answer.is_message and rendered.start_line < rendered.end_line
     line = hit.line if is_one_of_several else 0  # the line that raises the message
-    return _RenderedHit(_block(rendered, line), _as_data(rendered, with_context=True), rendered, part.has_cut_line)
+    return _RenderedHit(
+        _block(rendered, line), _as_data(rendered, with_context=True), rendered, part.has_truncated_line
+    )
 
 
 def _concise_hits(answer: CodeAnswer, around_text: int, around_data: int) -> list[_RenderedHit]:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.code.candidates import CandidatePool
     from deltos.domains.code.features import CandidateFile
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.ranking import LinearRanker
     from deltos.store.code import Code, DefinitionRecord
     from deltos.store.history import FileHistory
@@ -97,7 +97,7 @@ class SearchedProject:
 
     store: ProjectStore
     root: Path
-    workers: Workers | None = None
+    workers: ProcessPool | None = None
     name: str = ""
     project_id: str = ""
 
@@ -155,7 +155,7 @@ class CodeSearch:
         root: Path,
         ranker: LinearRanker | None = None,
         *,
-        workers: Workers | None = None,
+        workers: ProcessPool | None = None,
         by_meaning: bool = True,
     ) -> None:
         self._projects: Sequence[SearchedProject] = (SearchedProject(store, root, workers),)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.code.model import CodeChunk
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.store.code import CodeChunkRow
     from deltos.store.project import ProjectFiles
     from deltos.workspace.admission import Admitted
@@ -80,7 +80,7 @@ class _ChangedFile:
 class SourceReader:
     """Turns chunks into hits and reads each file once; a context manager that closes open files."""
 
-    def __init__(self, root: Path, store: ProjectFiles, workers: Workers | None = None) -> None:
+    def __init__(self, root: Path, store: ProjectFiles, workers: ProcessPool | None = None) -> None:
         self._tree = source_tree(root, store)
         self._store = store
         self._workers = workers

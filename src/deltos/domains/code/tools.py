@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from deltos.confinement import told
+from deltos.confinement import visible_location
 from deltos.domains.code.multi_project_search import scope_for_projects, search_projects
 from deltos.domains.code.render import render_hits
 from deltos.domains.code.scope import scope_of
@@ -247,7 +247,7 @@ class _CodeTools:
         index = self._projects.at(_folder(directory, base))
         call.session.set_project_root(index.project.root)
         state = "indexed" if index.store.facts().is_complete else "not indexed yet; the first search indexes it"
-        directory = told(str(index.project.root))
+        directory = visible_location(str(index.project.root))
         return Answer(f"Working directory: {directory} (project {index.project.project_id}, {state})")
 
     def _set_workspace(self, name: str, call: Call) -> Answer:
@@ -256,7 +256,7 @@ class _CodeTools:
         lines = [f"Workspace {name}: {counted(len(selection.repositories), 'project')}"]
         for each in selection.repositories:
             state = "indexed" if each.index.is_complete else "not indexed yet; the first search indexes it"
-            lines.append(f"- {each.name} {told(str(each.index.project.root))}: {state}")
+            lines.append(f"- {each.name} {visible_location(str(each.index.project.root))}: {state}")
         return Answer("\n".join([*lines, *unavailable_notes(selection.unavailable)]))
 
     def _select(self, call: Call) -> Selection:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.docs.crawl_record import CrawlRun
     from deltos.domains.docs.source import SourceOpener
-    from deltos.meaning import Meaning
+    from deltos.semantic_index import SemanticIndex
     from deltos.store.documents import CrawlLock, CrawlRow, Pages, Sources
     from deltos.store.jobs import Jobs
 
@@ -42,7 +42,7 @@ class BackgroundCrawls:
     index: Pages
     opener: SourceOpener
     clock: Clock = field(default_factory=Clock)
-    meaning: Callable[[], Meaning | None] = lambda: None
+    semantic_index: Callable[[], SemanticIndex | None] = lambda: None
     jobs: Jobs | None = None
     _threads: dict[str, threading.Thread] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
@@ -206,14 +206,14 @@ class BackgroundCrawls:
 
     def wait_for_meaning(self, seconds: float) -> bool:
         """Wait at most `seconds` for embeddings made in the background; return whether this process has finished."""
-        meaning = self.meaning()
-        return meaning is None or meaning.wait(seconds)
+        semantic_index = self.semantic_index()
+        return semantic_index is None or semantic_index.wait(seconds)
 
     def keep_up(self) -> None:
         """Embed all passages that have no vector yet, in the background."""
         try:
-            if meaning := self.meaning():
-                meaning.keep_up(self._stop.is_set)
+            if semantic_index := self.semantic_index():
+                semantic_index.keep_up(self._stop.is_set)
         except DeltosError as exc:  # model unreachable or store busy: the next crawl or start continues
             _log.warning("Embedding of documentation is incomplete: %s", exc)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.crawl_record import CrawlRecorder
     from deltos.domains.docs.model import Origin
     from deltos.domains.docs.readers import Outcome
-    from deltos.guarded import Parser
+    from deltos.isolated_parser import Parser
     from deltos.store.documents import AddressState, CrawlRow, KnownPage, PageRow, Pages, SourceRow, Sources
 
 MAX_ATTEMPTS = 3

@@ -18,7 +18,7 @@ from deltos.files import MISSING, FileTree
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.guarded import Parser
+    from deltos.isolated_parser import Parser
 
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
 _PYPROJECT = "pyproject.toml"

@@ -13,8 +13,8 @@ from deltos.domains.docs.library import CHANGES_SECONDS, Library
 from deltos.domains.docs.model import NoApis
 from deltos.domains.docs.search import DocsSearch
 from deltos.domains.docs.source import SourceOpener
-from deltos.guarded import GuardedParser
-from deltos.isolated.process import Workers
+from deltos.isolated.process_pool import ProcessPool
+from deltos.isolated_parser import IsolatedParser
 from deltos.logins import NO_LOGINS, Logins
 from deltos.private_hosts import NO_PRIVATE_HOSTS, PrivateHosts
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.model import ApiCatalog
     from deltos.fetch.http import HttpClient
     from deltos.logins import Login
-    from deltos.meaning import Meaning
+    from deltos.semantic_index import SemanticIndex
     from deltos.store.jobs import Jobs
     from deltos.store.library import LibraryStore
 
@@ -73,9 +73,9 @@ def open_docs(
     logins: Logins = NO_LOGINS,
     browser: str = "",
     apis: ApiCatalog | None = None,
-    parser: GuardedParser | None = None,
+    parser: IsolatedParser | None = None,
     clock: Clock | None = None,
-    meaning: Callable[[], Meaning | None] = lambda: None,
+    semantic_index: Callable[[], SemanticIndex | None] = lambda: None,
     jobs: Jobs | None = None,
     changes_seconds: float = CHANGES_SECONDS,
 ) -> Docs:
@@ -91,7 +91,7 @@ def open_docs(
 
         return HttpClient(private_hosts=private_hosts, login=login)
 
-    guarded = parser or GuardedParser(Workers(), store.unreadable_content)
+    guarded = parser or IsolatedParser(ProcessPool(), store.unreadable_content)
     parsing = threading.BoundedSemaphore(MAX_PARSING_CRAWLS)
     opener = SourceOpener(
         client,
@@ -105,7 +105,7 @@ def open_docs(
         clock.sleep,
     )
 
-    crawls = BackgroundCrawls(store.sources, store.pages, opener, clock, meaning, jobs)
+    crawls = BackgroundCrawls(store.sources, store.pages, opener, clock, semantic_index, jobs)
     library = Library(
         store.sources,
         store.pages,
@@ -116,4 +116,4 @@ def open_docs(
         now=clock.now,
         changes_seconds=changes_seconds,
     )
-    return Docs(library, DocsSearch(library, store.passages, descriptions, meaning), descriptions)
+    return Docs(library, DocsSearch(library, store.passages, descriptions, semantic_index), descriptions)

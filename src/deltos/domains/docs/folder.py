@@ -21,7 +21,7 @@ from deltos.fetch.files import (
 )
 from deltos.files import LINK, NOT_REGULAR, FileTree
 from deltos.globs import matches_glob
-from deltos.guarded import Task
+from deltos.isolated_parser import Task
 from deltos.markup.formats import GZIP_SUFFIX, MAN_SUFFIXES, SUFFIXES, format_of
 from deltos.markup.includes import Includer
 from deltos.markup.man import is_man_page

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from deltos.disk_pace import DiskPace
+from deltos.disk_throttle import DiskThrottle
 from deltos.domains.docs.folder import INCLUDES, Folder
 from deltos.domains.docs.model import Unchanged
 from deltos.errors import BadRequest, SourceError
@@ -34,18 +34,18 @@ class FolderWatch:
     index: Pages
     apis: ApiCatalog
     now: Callable[[], float] = time.time
-    _last_states: dict[str, tuple[FolderState, DiskPace]] = field(default_factory=dict)
+    _last_states: dict[str, tuple[FolderState, DiskThrottle]] = field(default_factory=dict)
 
     def compare(self, source: SourceRow, crawl: CrawlRow, deadline: float) -> FolderState:
         """Return how a folder differs from its last crawl, or "unfinished" if the deadline has passed."""
-        seen, pace = self._last_states.get(source.id) or ("same", DiskPace(_FREE_SECONDS))
-        if not pace.is_due():
+        seen, throttle = self._last_states.get(source.id) or ("same", DiskThrottle(_FREE_SECONDS))
+        if not throttle.is_due():
             return "same" if seen == "changed" else seen  # the change has been indexed since
-        with pace.comparing():
+        with throttle.measure():
             state = self._compare(source, crawl, deadline)
         if state == "unfinished":
-            pace.pause(_UNFINISHED_PAUSE_SECONDS)
-        self._last_states[source.id] = (state, pace)
+            throttle.postpone(_UNFINISHED_PAUSE_SECONDS)
+        self._last_states[source.id] = (state, throttle)
         return state
 
     def _compare(self, source: SourceRow, crawl: CrawlRow, deadline: float) -> FolderState:

@@ -12,7 +12,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.confinement import is_confined, may_recall_all, may_show, shown_path, whole_store
+from deltos.confinement import display_path, is_confined, may_recall_all, may_show, whole_store
 from deltos.domains.docs.api_page import description_addresses, graphql_endpoint, schema_addresses
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.folder_changes import FolderWatch
@@ -324,7 +324,7 @@ class Library:
         """Raise BadArgument if the same documentation is a source already."""
         if source := next((each for each in self.sources() if _is_same_documentation(each, new)), None):
             raise BadArgument(
-                f"'{label_source(source)}' ({shown_path(source.url, Path(new.project_root))}) is already a source",
+                f"'{label_source(source)}' ({display_path(source.url, Path(new.project_root))}) is already a source",
                 hint="Use recrawl_source to refresh it, or remove_source first; another version needs its"
                 " own address and version.",
             )
@@ -336,7 +336,7 @@ class Library:
         if not _is_visible(source):
             raise BadArgument(f"The name '{new.name}' cannot be used", hint="Choose another one.")
         raise BadArgument(
-            f"The name '{label_source(source)}' is taken by {shown_path(source.url, Path(new.project_root))}",
+            f"The name '{label_source(source)}' is taken by {display_path(source.url, Path(new.project_root))}",
             hint="Give this one another name (on the command line: --name), or remove_source first.",
         )
 
@@ -622,8 +622,8 @@ class Library:
     def embedded_counts(self) -> tuple[int, int]:
         """Return how many passages are embedded, and how many there are."""
         total = self._search_store.chunk_count()
-        meaning = self.crawls.meaning() if total else None  # loading the model is slow
-        return (meaning.count, total) if meaning else (0, 0)
+        semantic_index = self.crawls.semantic_index() if total else None  # loading the model is slow
+        return (semantic_index.count, total) if semantic_index else (0, 0)
 
     def embedding_note(self) -> str:
         """Return the progress of embedding, or an empty text if it is complete."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from deltos.guarded import Task
+    from deltos.isolated_parser import Task
     from deltos.store.documents import CrawlAddress, KnownPage, PageRow, SkippedAddresses, SourceRow
 
 

@@ -35,7 +35,7 @@ from deltos.domains.docs.pages import read_page, text_of
 from deltos.errors import FileRefused, NotFound, ReadingStopped, SourceError
 from deltos.fetch.files import MAX_FILE_BYTES, is_hidden, walk_files
 from deltos.files import FileTree, read_below
-from deltos.guarded import Task
+from deltos.isolated_parser import Task
 from deltos.store.documents import CrawlAddress
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.docs.installed_packages import NodePackage
     from deltos.domains.docs.pages import PageText
-    from deltos.guarded import Parser
+    from deltos.isolated_parser import Parser
     from deltos.store.documents import KnownPage, SourceRow
 
 _MAX_PATTERNS = 200

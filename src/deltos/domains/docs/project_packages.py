@@ -16,7 +16,7 @@ from deltos.errors import BadRequest, SourceError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from deltos.guarded import Parser
+    from deltos.isolated_parser import Parser
     from deltos.store.documents import SourceRow
 
 _COMPARE_INTERVAL_SECONDS = 5.0  # seconds

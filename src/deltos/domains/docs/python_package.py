@@ -34,7 +34,7 @@ from deltos.domains.docs.python_names import (
 from deltos.errors import FileRefused, SourceError
 from deltos.fetch.files import MAX_FILE_BYTES
 from deltos.files import read_below
-from deltos.guarded import Task
+from deltos.isolated_parser import Task
 from deltos.markup.formats import SUFFIXES
 from deltos.markup.model import join_blocks
 from deltos.store.documents import CrawlAddress, SourceRow
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from deltos.domains.docs.installed_packages import PythonDistribution
     from deltos.domains.docs.pages import PageText
     from deltos.domains.docs.python_names import DocumentedModule, Reexport
-    from deltos.guarded import Parser
     from deltos.isolated.wire import Reply
+    from deltos.isolated_parser import Parser
     from deltos.markup.formats import Format
     from deltos.store.documents import KnownPage
 

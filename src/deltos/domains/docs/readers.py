@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deltos.domains.docs.model import Origin
-    from deltos.guarded import Parser
+    from deltos.isolated_parser import Parser
     from deltos.store.documents import CrawlAddress, KnownPage
 
     _Task = tuple[CrawlAddress, KnownPage | None]

@@ -33,7 +33,7 @@ from deltos.fetch.files import (
     check_unmoved,
     is_template,
 )
-from deltos.guarded import Task
+from deltos.isolated_parser import Task
 from deltos.markup.formats import MAN_SUFFIXES, SUFFIXES, format_of
 from deltos.store.documents import CrawlAddress
 

@@ -17,9 +17,10 @@ from deltos.domains.docs.section_types import DOCUMENTATION_TYPES, types_of
 from deltos.domains.docs.versions import ALL, LATEST, same_version, select_version, version_key, version_not_found
 from deltos.embed.protocol import TextToEmbed
 from deltos.errors import EmbedderUnavailable, NotFound
-from deltos.model import BEHIND_NOTE, WEAK_API_CONFIDENCE, WEAK_NOTE
+from deltos.model import MIN_API_CONFIDENCE
 from deltos.text.translation import foreign_words, should_keep_original_words, translate_to_english
 from deltos.text.words import documentation_query_words, query_words, shared_words, tokens
+from deltos.wording import partly_embedded, weak_match
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.model import ApiCatalog
     from deltos.domains.docs.query import WeightedQuery
     from deltos.domains.docs.rank import RankedChunk
-    from deltos.meaning import Meaning, Similarities
+    from deltos.semantic_index import SemanticIndex, Similarities
     from deltos.store.documents import CandidateChunk, DocsTotals, Passages, ShownChunk, SourceRow
 
 # With 200, page recall@5 and the number of right sections were lower (benchmarks/RESULTS.md).
@@ -96,7 +97,7 @@ class DocsResults:
         if self.passages and not self.is_weak:
             return "\n".join(filter(None, lines))
         if self.passages:
-            lines.append(WEAK_NOTE.format(self.confidence))
+            lines.append(weak_match(self.confidence))
             if others := [word for word in self.absent if word not in self.absent_names]:
                 lines.append(f"Note: no passage contains: {', '.join(others[:_MAX_NAMES_SHOWN])}.")
         if self.left_out:
@@ -127,17 +128,17 @@ class DocsSearch:
         library: Library,
         store: Passages,
         apis: ApiCatalog,
-        meaning: Callable[[], Meaning | None] = lambda: None,
+        semantic_index: Callable[[], SemanticIndex | None] = lambda: None,
     ) -> None:
         self._library = library
-        self._meaning = meaning
+        self._semantic_index = semantic_index
         self._store = store
         self._apis = apis
         self._words = shared_words()
 
     def search(self, question: DocsRequest) -> DocsResults:
         """Return the best passages without duplicates."""
-        self._meaning()  # load the vectors before the snapshot starts
+        self._semantic_index()  # load the vectors before the snapshot starts
         asked = self._sources(question)
         named = self._apis_named(question)
         # Unfinished sources may contain APIs.
@@ -171,7 +172,7 @@ class DocsSearch:
             note = "\n".join(filter(None, (*freshness, self._note(question, found, sources, named, passages))))
             chance = _best_chance(documentation[: question.limit], ranked)
             confidence = max((passage.confidence for passage in descriptions[: question.limit]), default=0.0)
-            is_weak = chance < WEAK_CHANCE and confidence < WEAK_API_CONFIDENCE
+            is_weak = chance < WEAK_CHANCE and confidence < MIN_API_CONFIDENCE
             return DocsResults(
                 passages,
                 searched,
@@ -201,7 +202,7 @@ class DocsSearch:
     ) -> str:
         """Return why the results may be incomplete, and which versions were searched."""
         is_behind = self._apis.is_behind and bool(self.apis_of(question))
-        behind = BEHIND_NOTE.format("parts of APIs") if is_behind else ""
+        behind = partly_embedded("parts of APIs") if is_behind else ""
         versions = _versions_note(sources) if question.source else ""
         is_by_words_alone = found.similarities is None and bool(found.note)  # the note already says so
         embedding_note = "" if is_by_words_alone else self._embedding_note([source.id for source in sources], passages)
@@ -212,10 +213,10 @@ class DocsSearch:
 
         Empty if all shown passages are embedded or only parts of APIs are shown.
         """
-        meaning = self._meaning() if source_ids else None
-        if meaning is None or meaning.count >= self._store.chunk_count():
+        semantic_index = self._semantic_index() if source_ids else None
+        if semantic_index is None or semantic_index.count >= self._store.chunk_count():
             return ""
-        read = meaning.read_keys()
+        read = semantic_index.embedded_keys()
         shown = {int(passage.id.removeprefix("doc:")) for passage in passages if _is_chunk(passage)}
         if passages and shown.issubset(read):
             return ""
@@ -345,12 +346,12 @@ class DocsSearch:
 
         If other sources have more similar chunks, progressively more chunks are checked.
         """
-        nearest = similarities.near(MAX_NEAREST_CHUNKS)
+        nearest = similarities.semantic_matches(MAX_NEAREST_CHUNKS)
         if len(self._store.visible(nearest, source_ids)) == len(nearest):
             return nearest
         for most in NEAREST_SEARCH_SIZES:
             among = similarities.nearest(most, at_least=0.0)
-            nearest = similarities.among(self._store.visible(among, source_ids)).near(MAX_NEAREST_CHUNKS)
+            nearest = similarities.among(self._store.visible(among, source_ids)).semantic_matches(MAX_NEAREST_CHUNKS)
             if len(nearest) == MAX_NEAREST_CHUNKS or len(among) < most:
                 break
         return nearest
@@ -375,9 +376,9 @@ class DocsSearch:
 
     def _similarities(self, question: TextToEmbed) -> tuple[Similarities | None, str]:
         """Return the similarities of all chunks to the question, or the reason why they are not known."""
-        meaning = self._meaning()
+        semantic_index = self._semantic_index()
         try:
-            return (meaning.similarities(question) if meaning else None), ""
+            return (semantic_index.similarities(question) if semantic_index else None), ""
         except EmbedderUnavailable as exc:
             return None, f"Searched by terms only ({exc.message})."
 
@@ -533,7 +534,7 @@ def _named_apis_note(named: Sequence[str]) -> str:
 
 
 def _is_unlikely(part: Passage) -> bool:
-    return part.confidence < WEAK_API_CONFIDENCE
+    return part.confidence < MIN_API_CONFIDENCE
 
 
 def _is_bare_declaration(text: str, candidate: CandidateChunk, asked: WeightedQuery) -> bool:

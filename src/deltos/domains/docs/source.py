@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from deltos.clones.address import local_path_of, parse_repository
 from deltos.clones.commit_files import find_local
-from deltos.confinement import told
+from deltos.confinement import visible_location
 from deltos.domains.docs.browser_pages import BrowserRendering
 from deltos.domains.docs.folder import Folder
 from deltos.domains.docs.installed_packages import normalised_name
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from deltos.clones.storage import Clones
     from deltos.domains.docs.model import ApiCatalog, Origin
     from deltos.fetch.http import HttpClient
-    from deltos.guarded import Parser
+    from deltos.isolated_parser import Parser
     from deltos.logins import Login
     from deltos.store.documents import SourceRow
 
@@ -92,7 +92,7 @@ def package_address(text: str) -> Address | None:
 def _local_repository(path: Path) -> Address:
     if not path.is_dir() or find_local(path) is None:
         raise BadArgument(
-            f"{told(str(path))} is not a git repository", hint="Give a folder by its path, without file:."
+            f"{visible_location(str(path))} is not a git repository", hint="Give a folder by its path, without file:."
         )
     return Address("git", path.as_posix())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.confinement import shown_path
+from deltos.confinement import display_path
 from deltos.domains.docs.granted_folders import granted_folders
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import (
@@ -158,7 +158,7 @@ class DocsTools:
                 raise
             return f"Not recrawled: {label_source(source)} ({exc.message})."
         source = recrawl.source
-        shown = f"{label_source(source)} ({shown_path(source.url, call.session.project_root())})"
+        shown = f"{label_source(source)} ({display_path(source.url, call.session.project_root())})"
         note = self._library.crawls.start(source.id)
         suffix = "" if not note else f" {note}"
         if recrawl.is_continued:

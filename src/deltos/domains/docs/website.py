@@ -20,7 +20,7 @@ from deltos.fetch.rate_limit import HostRateLimiter
 from deltos.fetch.robots import Robots, parse_robots
 from deltos.fetch.sitemap import UnreadSitemap, parse_sitemap, sitemap_addresses
 from deltos.fetch.url import INDEX_PAGE, SiteScope, folder_of, normalise
-from deltos.guarded import Task
+from deltos.isolated_parser import Task
 from deltos.logins import HOW_TO_LOG_IN
 from deltos.markup.formats import format_of
 from deltos.markup.markdown import parse_markdown
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from deltos.fetch.http import HttpClient, HttpResponse
     from deltos.fetch.robots import SiteRules
     from deltos.fetch.sitemap import Sitemap
-    from deltos.guarded import Parser
+    from deltos.isolated_parser import Parser
     from deltos.markup.model import Document
     from deltos.store.documents import KnownPage, SourceRow
 

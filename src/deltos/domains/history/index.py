@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
+    from deltos.isolated.process_pool import ProcessPool
     from deltos.model import Project
     from deltos.progress import Progress
     from deltos.store.project import ProjectStore
@@ -115,7 +115,7 @@ class HistoryIndexer:
         max_commits: int = MAX_COMMITS,
         max_seconds: float = MAX_SECONDS,
         chunk_bytes: int = CHUNK_BYTES,
-        workers: Workers | None = None,
+        workers: ProcessPool | None = None,
         makes_vectors: bool = True,
     ) -> None:
         self._model = model_identity() if makes_vectors else ""
@@ -216,7 +216,7 @@ class _IndexRun:
     git: Git
     progress: Progress
     limits: ReadingLimits
-    workers: Workers | None
+    workers: ProcessPool | None
     model: str  # empty if subjects are not embedded
     state: HistoryState = field(default_factory=HistoryState)
     prefix: str = ""

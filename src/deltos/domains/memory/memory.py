@@ -6,7 +6,7 @@ import os
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from deltos.confinement import is_inside, may_recall, may_recall_all, told
+from deltos.confinement import is_inside, may_recall, may_recall_all, visible_location
 from deltos.domains.memory import anchors
 from deltos.domains.memory.duplicates import find_duplicate
 from deltos.domains.memory.model import (
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
     from deltos.domains.memory.model import Clock
     from deltos.domains.memory.search import MemoryResults
-    from deltos.meaning import Meaning
     from deltos.model import Filters, Project
+    from deltos.semantic_index import SemanticIndex
     from deltos.store.observations import Observation, Observations, ObservationsWriter
     from deltos.store.observations import ProjectRow as KnownProject
 
@@ -127,13 +127,13 @@ class Memory:
         *,
         clock: Clock = local_now,
         new_id: Callable[[], Clean] = random_id,
-        meaning: Callable[[], Meaning | None] = lambda: None,
+        semantic_index: Callable[[], SemanticIndex | None] = lambda: None,
         is_past: bool = False,
         files_defining: Callable[[Path, Sequence[str]], Sequence[str]] = lambda _root, _names: (),
     ) -> None:
         self.store = store
         self._is_past = is_past
-        self._meaning = meaning
+        self._semantic_index = semantic_index
         self._files_defining = files_defining
         self.clock = clock
         self.fresh_id = new_id
@@ -385,8 +385,8 @@ class Memory:
         query = storable(query)[:MAX_QUERY_CHARACTERS].strip()
         if not query:
             raise BadArgument("The query is empty", hint="Ask in a few words what you want to know.")
-        meaning = self._meaning()
-        similarities = meaning.compare(query) if meaning else None
+        semantic_index = self._semantic_index()
+        similarities = semantic_index.compare(query) if semantic_index else None
         with self.store.snapshot():
             ids = (project_id, *more_projects)
             keys = tuple(dict.fromkeys(key for each in ids for key in self.project_keys(each)))
@@ -401,7 +401,7 @@ class Memory:
             )
             others = [project.key for project in self._projects() if project.key not in keys]
             elsewhere = self.store.count(others) if not found.hits else 0
-        return replace(found, elsewhere=elsewhere, is_behind=meaning is not None and meaning.is_behind)
+        return replace(found, elsewhere=elsewhere, is_behind=semantic_index is not None and semantic_index.is_behind)
 
     def look_up(self, ids: Sequence[str], project_id: str = "") -> ObservationLookup:
         """Return the live observations with these ids, in this order; for an ambiguous id, the observation of
@@ -542,12 +542,13 @@ class Memory:
         names = sorted({*self.project_names().values()})
         if ambiguous_names := [name for name in names if name.endswith(f"/{word}")]:
             raise NotFound(
-                f"{told(word[:200])} matches several projects", hint=f"Give one of them: {', '.join(ambiguous_names)}."
+                f"{visible_location(word[:200])} matches several projects",
+                hint=f"Give one of them: {', '.join(ambiguous_names)}.",
             )
         near = get_close_matches(word[:200], names, n=3, cutoff=0.5)
         advice = f"Did you mean {' or '.join(near)}?" if near else "Leave out project_id for the project here."
         creation_advice = f" {create} creates a new one." if create else ""
-        raise NotFound(f"Memory knows no project {told(word[:200])}", hint=advice + creation_advice)
+        raise NotFound(f"Memory knows no project {visible_location(word[:200])}", hint=advice + creation_advice)
 
     def purge(self, *, older_than_days: int = 0, project_id: str = "") -> PurgeResult:
         """Permanently remove observations forgotten at least `older_than_days` ago, in one project or in all."""

@@ -25,7 +25,7 @@ from deltos.domains.memory.payload import MAX_INPUT_BYTES, Payload
 from deltos.domains.memory.transcripts import claude, codex, copilot, gemini, opencode
 from deltos.errors import FileRefused, NotFound, SourceError
 from deltos.files import FileTree
-from deltos.folders import walk_entries
+from deltos.folder_walk import walk_entries
 from deltos.store.observations import MinedFile
 from deltos.text.times import micros, parse_iso
 from deltos.workspace.identity import folder_in_checkout, normalise_remote, path_identity

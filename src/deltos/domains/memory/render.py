@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.budget import characters_for, cut, fit
+from deltos.budget import characters_for, fit, truncate
 from deltos.domains.memory.model import format_id, format_kind, title_of
 from deltos.markup.text import fenced
 from deltos.text.counts import counted
@@ -160,7 +160,7 @@ def _block(observation: Observation, *, changed: bool, characters: int) -> str:
     facts += [CHANGED_MARK] if changed else []
     facts += [_superseded(observation).strip()] if observation.superseded_by else []
     facts += ["pinned"] if observation.pinned_at is not None else []
-    text = cut(observation.text, characters=max(100, characters))
+    text = truncate(observation.text, characters=max(100, characters))
     return f"## {format_id(observation.id)}\n{' | '.join(facts)}\n{fenced(text)}"
 
 

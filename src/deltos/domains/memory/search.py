@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from deltos.meaning import Similarities
     from deltos.model import Filters
     from deltos.ranking import LinearRanker
+    from deltos.semantic_index import Similarities
     from deltos.store.observations import Observation, Observations, ObservationSummary
 
 # Long queries over many observations: the rarest terms decide, the rest would only cost time.
@@ -248,7 +248,7 @@ def search(
     similarities = _in_scope(store, scope, similarities)
     if similarities and allowed is not None:
         similarities = similarities.among(allowed)
-    semantic_places = similarities.near(_MAX_SEMANTIC_CANDIDATES) if similarities else []
+    semantic_places = similarities.semantic_matches(_MAX_SEMANTIC_CANDIDATES) if similarities else []
     candidates = _with_neighbours(best).union(_dated_places(store, scope, spans), semantic_places)
     if allowed is not None:
         candidates &= allowed

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.confinement import shown_path
+from deltos.confinement import display_path
 from deltos.federation.model import FullText, Hit, ProviderResults
 from deltos.federation.project_scope import ProjectScope, requested_roots
-from deltos.model import BEHIND_NOTE
 from deltos.text.counts import counted
+from deltos.wording import partly_embedded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ class ApiProvider:
         found = searcher.search(asked.query, limit=asked.limit, without=tuple(others))
         hits = tuple(_hit(hit, asked.root) for hit in found)
         total = len(hits) + (len(hits) >= asked.limit)  # at the limit, assume that there are more
-        behind = [BEHIND_NOTE.format("parts of APIs")] if searcher.is_behind else []
+        behind = [partly_embedded("parts of APIs")] if searcher.is_behind else []
         searched = searcher.count_searchable() - sum(map(self._domains.apis.library.store.count_searchable, others))
         return ProviderResults(
             hits,
@@ -52,7 +52,7 @@ class ApiProvider:
             id=hit.id,
             title=hit.title,
             text=hit.text,
-            url=shown_path(hit.citation, asked.root),
+            url=display_path(hit.citation, asked.root),
             metadata={
                 "api_name": hit.api_name,
                 "version": hit.api_version,
@@ -64,7 +64,7 @@ class ApiProvider:
 
 
 def _hit(hit: ApiHit, root: Path) -> Hit:
-    url = shown_path(hit.citation, root)
+    url = display_path(hit.citation, root)
     return Hit(
         id=hit.id,
         title=hit.title,

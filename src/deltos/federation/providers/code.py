@@ -15,10 +15,10 @@ from deltos.errors import BadRequest, NotFound
 from deltos.federation.intent import intent_of
 from deltos.federation.model import FullText, Hit, ProviderResults
 from deltos.federation.selected_projects import foreign_id, selected
-from deltos.model import COMMITS_MARK
 from deltos.store.code import FileScope
 from deltos.text.counts import counted
 from deltos.text.similar_names import similar_names
+from deltos.wording import COMMITS_MARK
 from deltos.workspace.project_lookup import unique_project_name
 from deltos.workspace.project_selection import freshen_all
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.confinement import shown_path
+from deltos.confinement import display_path
 from deltos.domains.docs.search import DocsRequest
 from deltos.errors import NotFound
 from deltos.federation.model import FullText, Hit, ProviderResults
@@ -56,7 +56,7 @@ class DocsProvider:
             id=passage.id,
             title=title_of(passage),
             text=passage.text,
-            url=shown_path(passage.citation, asked.root),
+            url=display_path(passage.citation, asked.root),
             metadata={
                 "source": passage.source,
                 "version": passage.version,
@@ -73,7 +73,7 @@ def title_of(passage: Passage) -> str:
 
 
 def _hit(passage: Passage, root: Path) -> Hit:
-    url = shown_path(passage.citation, root)
+    url = display_path(passage.citation, root)
     return Hit(
         id=passage.id,
         title=title_of(passage),

@@ -9,9 +9,9 @@ from deltos.domains.memory.render import CHANGED_MARK, metadata_of, set_aside_te
 from deltos.errors import BadRequest, NotFound
 from deltos.federation.model import FullText, Hit, ProviderResults
 from deltos.federation.selected_projects import selected
-from deltos.model import BEHIND_NOTE
 from deltos.text.counts import counted
 from deltos.text.times import iso
+from deltos.wording import partly_embedded
 from deltos.workspace.project_selection import EVERYTHING
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class MemoryProvider:
 
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
         """Return observations, best first."""
-        memory, project = self._domains.memory, self._domains.remembered_project(asked.root)
+        memory, project = self._domains.memory, self._domains.project_with_stored_identity(asked.root)
         where = self._where(memory, asked)
         found = memory.search(asked.query, *where, limit=asked.limit, filters=asked.filters)
         changed = self._changed(memory, project, [hit.observation for hit in found.hits])
@@ -46,7 +46,7 @@ class MemoryProvider:
         aside = memory.store.set_aside
         notes = [set_aside_text(aside)] if aside and not hits else []
         if found.is_behind:
-            notes.append(BEHIND_NOTE.format("observations"))
+            notes.append(partly_embedded("observations"))
         return ProviderResults(hits, found.matching, searched, tuple(notes))
 
     def _where(self, memory: Memory, asked: SearchRequest) -> list[str]:
@@ -56,7 +56,7 @@ class MemoryProvider:
         if asked.project_id and (named := memory.find_project(asked.project_id)):
             return [named]
         if not asked.project_id and len(asked.every_root) == 1:
-            return [self._domains.remembered_project(asked.root).project_id]
+            return [self._domains.project_with_stored_identity(asked.root).project_id]
         try:
             repositories = selected(self._domains.projects, asked).repositories
         except BadRequest:  # a project known only to memory; raises an error with suggestions if it is not
@@ -65,7 +65,7 @@ class MemoryProvider:
 
     def fetch(self, identifier: str, asked: SearchRequest) -> FullText:
         """Return one observation in full."""
-        memory, project = self._domains.memory, self._domains.remembered_project(asked.root)
+        memory, project = self._domains.memory, self._domains.project_with_stored_identity(asked.root)
         lookup = memory.look_up([identifier], project.project_id)
         if not lookup.found:
             raise NotFound(

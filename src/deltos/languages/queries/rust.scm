@@ -12,6 +12,6 @@
 (function_item name: (_) @name) @definition.function
 (function_signature_item name: (_) @name) @definition.function
 (macro_definition name: (_) @name . (_)? @body) @definition.function
-(mod_item name: (_) @name body: (_)) @definition.module
+(mod_item name: (_) @name) @definition.module
 (const_item name: (_) @name) @definition.variable
 (static_item name: (_) @name) @definition.variable

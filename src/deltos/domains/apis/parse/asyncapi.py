@@ -13,9 +13,9 @@ from deltos.domains.apis.model import (
     Response,
     Schema,
 )
-from deltos.domains.apis.parse.paths import mapping, read_schemas, read_security_scheme, read_tags, sequence, tag_name
+from deltos.domains.apis.parse.paths import read_schemas, read_security_scheme, read_tags, tag_name
 from deltos.domains.apis.refs import escape_token, reference_name
-from deltos.domains.apis.spec_text import first_sentence, split_words, text_of
+from deltos.domains.apis.spec_text import first_sentence, mapping, sequence, split_words, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

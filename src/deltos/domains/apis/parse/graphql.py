@@ -121,7 +121,7 @@ def _type_schema(definition: TypeDefinition) -> Json:
     if definition.kind == "enum":
         return {**schema, "type": "string", "enum": [value.name for value in definition.fields]}
     if definition.kind == "scalar":
-        return {**schema, "type": "scalar"}
+        return {**schema, "type": "scalar", "format": definition.name.lower()}
     if definition.kind == "union":
         return {**schema, "oneOf": [type_reference(member) for member in definition.members]}
     schema["type"] = "object"

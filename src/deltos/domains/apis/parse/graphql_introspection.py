@@ -13,8 +13,7 @@ from deltos.domains.apis.parse.graphql import (
     TypeDefinition,
     describe,
 )
-from deltos.domains.apis.parse.paths import mapping, sequence
-from deltos.domains.apis.spec_text import is_true, text_of
+from deltos.domains.apis.spec_text import is_true, mapping, sequence, text_of
 
 if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiDescription, Json

@@ -11,7 +11,6 @@ from deltos.domains.apis.parse.paths import (
     Dialect,
     PathReader,
     equivalent_paths,
-    mapping,
     path_mistakes,
     read_schemas,
     read_security,
@@ -20,7 +19,7 @@ from deltos.domains.apis.parse.paths import (
     read_tags,
     unknown_schemes,
 )
-from deltos.domains.apis.spec_text import is_true, text_of
+from deltos.domains.apis.spec_text import is_true, mapping, text_of
 
 if TYPE_CHECKING:
     from deltos.domains.apis.model import Json

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.apis.model import ApiParameter, Operation, Schema, SecurityScheme, Tag
 from deltos.domains.apis.refs import ReferenceFollower, escape_token
-from deltos.domains.apis.spec_text import first_sentence, is_true, name_from_path, summary_from_path, text_of
+from deltos.domains.apis.spec_text import (
+    first_sentence,
+    is_true,
+    mapping,
+    name_from_path,
+    sequence,
+    summary_from_path,
+    text_of,
+)
 from deltos.text.counts import counted
 
 if TYPE_CHECKING:
@@ -133,16 +141,6 @@ class PathReader:
         if known is None:
             known = self._shared_responses[id(response), status] = self.dialect.response(self, status, response, raw)
         return known
-
-
-def mapping(value: Json) -> dict[str, Json]:
-    """Return `value` if it is a mapping, else an empty mapping."""
-    return value if isinstance(value, dict) else {}
-
-
-def sequence(value: Json) -> list[Json]:
-    """Return `value` if it is a list, else an empty list."""
-    return value if isinstance(value, list) else []
 
 
 def tag_name(tag: Json) -> str:

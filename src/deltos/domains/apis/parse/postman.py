@@ -16,9 +16,8 @@ from deltos.domains.apis.model import (
     Response,
     SecurityScheme,
 )
-from deltos.domains.apis.parse.paths import mapping, sequence
 from deltos.domains.apis.refs import escape_token
-from deltos.domains.apis.spec_text import is_true, text_of
+from deltos.domains.apis.spec_text import is_true, mapping, sequence, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

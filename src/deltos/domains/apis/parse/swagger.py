@@ -9,15 +9,13 @@ from deltos.domains.apis.parse.paths import (
     Dialect,
     PathReader,
     equivalent_paths,
-    mapping,
     path_mistakes,
     read_schemas,
     read_security,
     read_tags,
-    sequence,
     unknown_schemes,
 )
-from deltos.domains.apis.spec_text import is_true, text_of
+from deltos.domains.apis.spec_text import is_true, mapping, sequence, text_of
 
 if TYPE_CHECKING:
     from deltos.domains.apis.model import Json

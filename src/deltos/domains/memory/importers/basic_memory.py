@@ -18,7 +18,7 @@ from deltos.domains.memory.importers.records import (
 )
 from deltos.errors import FileRefused
 from deltos.files import FileTree
-from deltos.folders import walk_entries
+from deltos.folder_walk import walk_entries
 from deltos.text.times import iso, micros, parse_iso
 
 if TYPE_CHECKING:

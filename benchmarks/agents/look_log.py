@@ -1,0 +1,91 @@
+"""Log of looks, one JSON line each with command and output, and their cost."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+CHARACTERS_PER_TOKEN = 4
+SHOWN_CHARACTERS = 30_000  # limit of the shell tools of agents
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One command of an agent with its output; `resident` marks the tool list, which is no look."""
+
+    task: str
+    command: str
+    shown: str
+    resident: bool = False
+
+    @property
+    def tokens(self) -> int:
+        return tokens(self.command) + tokens(self.shown)
+
+
+def tokens(text: str) -> int:
+    """Return the tokens of a text: a quarter of its characters, rounded up."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
+def cut(text: str) -> str:
+    """Truncate a text like a shell tool and add the number of omitted characters."""
+    if len(text) <= SHOWN_CHARACTERS:
+        return text
+    return f"{text[:SHOWN_CHARACTERS]}\n[{len(text) - SHOWN_CHARACTERS} more characters not shown]"
+
+
+def write(log: Path, look: Look) -> None:
+    """Append a look to a log."""
+    with log.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(look), ensure_ascii=False) + "\n")
+
+
+def read(log: Path) -> list[Look]:
+    """Return the looks of a log, in order."""
+    if not log.exists():
+        return []
+    return [Look(**json.loads(line)) for line in log.read_text("utf-8").splitlines()]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Total cost of looks."""
+
+    calls: int = 0
+    tokens: int = 0
+    resident_tokens: int = 0
+
+    @property
+    def all_tokens(self) -> int:
+        return self.tokens + self.resident_tokens
+
+
+def cost(looks: Iterable[Look]) -> Cost:
+    """Return calls and tokens of looks; the tool list counts once."""
+    looked = list(looks)
+    calls = [look for look in looked if not look.resident]
+    resident = max((tokens(look.shown) for look in looked if look.resident), default=0)
+    return Cost(len(calls), sum(look.tokens for look in calls), resident)
+
+
+def tool_list(tools: list[dict[str, Any]], instructions: str) -> str:
+    """Format the tool list as a client sends it to the model: instructions, names, descriptions, input schemas."""
+    shown = [
+        {"name": tool["name"], "description": tool.get("description", ""), "input_schema": tool["inputSchema"]}
+        for tool in tools
+    ]
+    return instructions + "\n" + json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+
+
+def answer_shown(result: dict[str, Any]) -> str:
+    """Return the part of a tool result that clients send to the model: structured content, or else text."""
+    structured = result.get("structuredContent")
+    if structured is not None and not result.get("isError"):
+        return json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
+    return "\n".join(part.get("text", "") for part in result.get("content", ()) if part.get("type") == "text")

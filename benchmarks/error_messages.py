@@ -1,0 +1,138 @@
+"""Measure how often `search_code` finds the line that raises an error message.
+
+    python -m benchmarks.error_messages REPOSITORY …
+
+Takes up to 40 texts of two or more words from lines of each repository, without tests and documentation, that raise,
+throw, panic, log or return an error. Placeholders are filled with values; every second message is prefixed with the
+name of an exception, every fifth is truncated. A result is right if its first line contains the longest constant part
+of the text.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import statistics
+import sys
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from benchmarks.answer_tokens import Asking
+from deltos.app import App
+from deltos.config import Config
+from deltos.domains.code.paths import is_prose
+from deltos.workspace.file_purpose import is_test
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SEED = 11
+QUESTIONS = 40
+_MAX_BYTES = 400_000
+_RAISING = re.compile(
+    r"\b(?:raise|throw|panic!?|bail!|anyhow!|fatal|errorf?|errors\.New|Errorf|Error|die|abort|warn(?:ing)?|expect)\b",
+    re.IGNORECASE,
+)
+_TEXT = re.compile(r"\"((?:[^\"\\]|\\[^\\])*)\"|'((?:[^'\\]|\\[^\\])*)'|`([^`]*)`")
+_FILLED = re.compile(r"%[-+0-9.]*[a-z]|\$\{[^{}]*\}|#\{[^{}]*\}|\{\$[^{}]*\}|\{[^{}]*\}|\$[A-Za-z_]\w*")
+_WORD = re.compile(r"[A-Za-z]{2,}")
+_VALUES = ("42", "foo", "/tmp/a/b.txt", "{'cars'}", "my_item", "http://localhost:80", "Widget", "3.5", "'x y'")
+_NAMES = ("ValueError", "java.lang.IllegalStateException", "Uncaught TypeError", "app.errors.StateError", "panic")
+
+
+class Seen(NamedTuple):
+    """A message with values filled in, and the constant part of the line that raises it."""
+
+    text: str
+    part: str
+    path: str
+    line: int
+
+
+def main() -> None:
+    """Print a row for each repository."""
+    print("| repository | messages | first | among 5 | CPU ms, median |\n|---|--:|--:|--:|--:|")
+    with tempfile.TemporaryDirectory() as home, closing(App(Config(Path(home)))) as app:
+        for root in map(Path, sys.argv[1:]):
+            index = app.domains.projects.at(root)
+            index.index()
+            index.catch_up(wait_seconds=120.0)
+            print(row(Asking(app, root), root), flush=True)
+
+
+def row(asking: Asking, root: Path, *, show_misses: bool = False) -> str:
+    """Count the messages of a repository that are found; optionally print the others."""
+    asked = messages(root)
+    first = among = 0
+    took: list[float] = []
+    for seen in asked:
+        begin = time.process_time()
+        results = (asking.call("search_code", {"query": seen.text, "concise": True}).structured or {})["results"]
+        took.append((time.process_time() - begin) * 1000)
+        right = [_has(root, result, seen.part) for result in results[:5]]
+        first += right[:1] == [True]
+        among += any(right)
+        if show_misses and right[:1] != [True]:
+            print(f"  {seen.text!r} <- {seen.path}:{seen.line} {seen.part!r}; got {_place(results)}")
+    count = max(1, len(asked))
+    spent = statistics.median(took) if took else 0.0
+    return f"| {root.resolve().name} | {len(asked)} | {first / count:.2f} | {among / count:.2f} | {spent:.0f} |"
+
+
+def _place(results: list[dict[str, object]]) -> str:
+    return f"{results[0]['file_path']}:{results[0]['start_line']}" if results else "nothing"
+
+
+def _has(root: Path, result: dict[str, object], part: str) -> bool:
+    lines = (root / str(result["file_path"])).read_text("utf-8", "replace").split("\n")
+    number = int(str(result["start_line"]))
+    return part in lines[number - 1]
+
+
+def messages(root: Path) -> list[Seen]:
+    """Return the messages of a repository; reproducible."""
+    dice = random.Random(SEED)
+    found = list(_raised(root, dice))
+    return dice.sample(found, min(QUESTIONS, len(found)))
+
+
+def _raised(root: Path, dice: random.Random) -> Iterator[Seen]:
+    for file in sorted(root.rglob("*")):
+        path = file.relative_to(root).as_posix()
+        if not _is_asked(file, path):
+            continue
+        for number, line in enumerate(file.read_text("utf-8", "replace").split("\n"), start=1):
+            raising = _RAISING.search(line[:500])
+            text = _TEXT.search(line[:500], raising.end()) if raising else None
+            if text is None or line.lstrip().startswith(("#", "//", "*", "/*")):
+                continue
+            if seen := _seen(next(filter(None, text.groups()), ""), dice):
+                yield Seen(*seen, path, number)
+
+
+def _is_asked(file: Path, path: str) -> bool:
+    if re.search(r"(?:^|/)(?:\.|node_modules|vendor|www/|docs?/)", path) or is_test(path) or is_prose(path):
+        return False
+    known = ".py .ts .js .php .java .kt .rb .go .rs .c .cc .cpp .cs .ex .scala .swift .lua".split()
+    return file.suffix in known and file.is_file() and file.stat().st_size < _MAX_BYTES
+
+
+def _seen(text: str, dice: random.Random) -> tuple[str, str] | None:
+    """Fill the placeholders of a text; return it with its longest constant part."""
+    parts = _FILLED.split(text)
+    longest = max(parts, key=len)
+    if "\\" in text or len(_WORD.findall(longest)) < 2 or len(longest) < 12:
+        return None
+    filled = _FILLED.sub(lambda _: dice.choice(_VALUES), text)
+    if dice.random() < 0.2 and len(parts) == 1:
+        filled += f" {dice.choice(_VALUES)}"
+    if dice.random() < 0.5:
+        filled = f"{dice.choice(_NAMES)}: {filled}"
+    return filled, longest
+
+
+if __name__ == "__main__":
+    main()

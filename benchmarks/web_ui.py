@@ -1,0 +1,392 @@
+"""Measure the web interface in Chromium: paint, search as you type, 20,000 symbols, 100,000 observations.
+
+    python -m benchmarks.web_ui [paint] [search] [graph] [memory] [lighthouse]
+
+`DELTOS_BENCH_TREE=FOLDER` searches that folder instead of the repository composed by benchmarks.query_speed. Wall-clock
+times depend on the load of the machine, so the CPU time of the page's main thread, as counted by Chromium, is printed
+too. There is no graphics card: SwiftShader draws WebGL on the same cores.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tests.ui.opened import chromium, serve_page
+
+from benchmarks.paths import REPOSITORY, SCRATCH
+from benchmarks.query_speed import medium, point
+from deltos.app import App
+from deltos.config import Config
+from deltos.store.observations import Clean, NewObservation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import Browser, CDPSession, Page
+    from tests.server.over_http.served import Served
+
+HOME = SCRATCH / "page-home"
+LARGE_HOME = SCRATCH / "page-memory"
+LIGHTHOUSE = "lighthouse@13.5.0"
+RELOADS = 12
+TYPED = (
+    "where is a connection closed",
+    "parse a header",
+    "timer wheel",
+    "convert a table to markdown",
+    "dependency injection of parameters",
+    "expire keys",
+)
+KEY_MS = 120  # interval between keys of a fast typist
+FRAMES = 60
+SETTLED_MS = 1500  # time until a page is loaded and idle
+REPEATS = 3
+OBSERVATIONS = 100_000
+FORGET_EVERY = 20  # one in 20
+PATIENCE_MS = 180_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """An authenticated page with access to Chromium's performance counters."""
+
+    page: Page
+    counters: CDPSession
+    base: str
+
+    def main_thread_ms(self) -> float:
+        """Return CPU milliseconds of the main thread so far."""
+        found = self.counters.send("Performance.getMetrics")["metrics"]
+        seconds: float = next(each["value"] for each in found if each["name"] == "TaskDuration")
+        return 1000 * seconds
+
+
+@contextmanager
+def opened(browser: Browser, root: Path, home: Path) -> Iterator[tuple[Tab, Served]]:
+    """Start `deltos ui` for a project, and open its link in a tab."""
+    served = serve_page(root, home)
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    page.goto(served.url)
+    page.wait_for_selector(".welcome")
+    counters = context.new_cdp_session(page)
+    counters.send("Performance.enable", {"timeDomain": "threadTicks"})
+    yield Tab(page, counters, f"http://{served.address.netloc}"), served
+    context.close()
+    served.stop()
+    served.dismiss()
+
+
+def indexed(root: Path) -> int:
+    """Index a project before its page is opened; return the number of chunks."""
+    app = App(Config(HOME))
+    index = app.domains.projects.at(root)
+    index.index()
+    chunks: int = index.store.code.chunk_count()
+    app.close()
+    return chunks
+
+
+def row(name: str, values: list[float], aim: str) -> None:
+    """Format a row of the table."""
+    shown = (min(values), statistics.median(values), point(values, 0.95))
+    print(f"| {name} | {' | '.join(f'{value:,.0f} ms' for value in shown)} | {aim} |", flush=True)
+
+
+def head() -> None:
+    """Format the head of a table of times."""
+    print(f"\nload {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
+    print("| | min | p50 | p95 | target |\n|---|--:|--:|--:|--:|")
+
+
+def paint(browser: Browser) -> None:
+    """Print the first paint after a reload, from the server's response.
+
+    The very first load is excluded, because Chromium starts its renderer then. The page is not observed while it loads,
+    because that would use its main thread. In an empty tab Chromium starts a new process for a page with
+    Cross-Origin-Opener-Policy; for comparison, a page with one sentence and no script is measured too.
+    """
+    indexed(REPOSITORY)
+    with opened(browser, REPOSITORY, HOME) as (tab, _):
+
+        def loaded(load: Callable[[], object]) -> Paints:
+            load()
+            tab.page.wait_for_timeout(SETTLED_MS)
+            return paints(tab.page)
+
+        def in_empty_tab(url: str) -> list[float]:
+            found = []
+            for _ in range(RELOADS):
+                tab.page.goto("about:blank")
+                found.append(loaded(partial(tab.page.goto, url)).first)
+            return found
+
+        again, main = [], []
+        for _ in range(1 + RELOADS):
+            again.append(loaded(tab.page.reload))
+            main.append(tab.main_thread_ms())
+        head()
+        row("first paint after the server's answer, loaded again", [each.first for each in again[1:]], "150 ms")
+        row("the view is there (largest paint)", [each.largest for each in again[1:]], "")
+        row("main thread, CPU", main[1:], "")
+        row("first paint in an empty tab", in_empty_tab(f"{tab.base}/#/search"), "")
+        row("of a page of one sentence, in an empty tab", in_empty_tab(f"{tab.base}/enter"), "")
+
+
+class Paints(NamedTuple):
+    """Milliseconds after the server's response."""
+
+    first: float
+    largest: float
+
+
+def paints(page: Page) -> Paints:
+    """Return the times of the first and of the largest paint."""
+    answered, first, largest = page.evaluate(
+        """() => new Promise((done) => new PerformanceObserver((list) => done([
+          performance.getEntriesByType('navigation')[0].responseEnd,
+          performance.getEntriesByName('first-contentful-paint')[0].startTime,
+          list.getEntries().at(-1).startTime])).observe({type: 'largest-contentful-paint', buffered: true}))"""
+    )
+    return Paints(first - answered, largest - answered)
+
+
+def search(browser: Browser) -> None:
+    """Print the time from the last key to the results of the whole query, at about 20 thousand chunks."""
+    tree = os.environ.get("DELTOS_BENCH_TREE")
+    root = Path(tree) if tree else medium()[0]
+    chunks = indexed(root)
+    seen: dict[str, list[float]] = {"clock": [], "server": [], "main": []}
+    with opened(browser, root, HOME) as (tab, _):
+        tab.page.evaluate(_WATCH_RESULTS)
+        for question in (*TYPED, *TYPED, *TYPED):
+            tab.page.fill("#query", "")
+            tab.page.wait_for_selector(".welcome")
+            tab.page.keyboard.type(question, delay=KEY_MS)
+            before = tab.main_thread_ms()
+            tab.page.wait_for_function("(q) => window.answered?.query === q", arg=question)
+            found = tab.page.evaluate("window.answered")
+            seen["clock"].append(found["at"] - found["key"])
+            seen["server"].append(found["server"])
+            seen["main"].append(tab.main_thread_ms() - before)
+    print(f"\n{chunks:,} chunks, typed with {KEY_MS} ms between keys")
+    head()
+    row("results after the last key", seen["clock"][len(TYPED) :], "100 ms")
+    row("of it the server's search", seen["server"][len(TYPED) :], "")
+    row("of it the page's main thread, CPU", seen["main"][len(TYPED) :], "")
+
+
+# Times of the last key and of the results for the text in the field.
+_WATCH_RESULTS = """() => {
+  let key = 0;
+  addEventListener('input', () => { key = performance.now(); }, true);
+  new MutationObserver(() => {
+    const line = document.querySelector('.status-line')?.textContent ?? '';
+    const query = document.getElementById('query').value;
+    if (!document.querySelector('.result') || line.includes('searching')) return;
+    if (!document.title.startsWith(query + ' ·')) return;
+    if (window.answered?.query === query && window.answered.key === key) return;
+    window.answered = {query, key, at: performance.now(), server: Number(/(\\d+) ms/.exec(line)?.[1])};
+  }).observe(document.documentElement, {subtree: true, childList: true, characterData: true});
+}"""
+
+
+def graph(browser: Browser) -> None:
+    """Print the time to draw the 20,000 most used symbols of this repository, and the time of a frame while they
+    move.
+    """
+    indexed(REPOSITORY)
+    with opened(browser, REPOSITORY, HOME) as (tab, _):
+        page = tab.page
+        drawn, answered, main = [], [], []
+        for _ in range(REPEATS):
+            page.goto(f"{tab.base}/#/graph?mode=cycles")
+            page.wait_for_selector(".cycle, .empty")
+            page.evaluate("performance.clearMarks(); performance.clearResourceTimings()")
+            before, started = tab.main_thread_ms(), page.evaluate("performance.now()")
+            page.click(".tab:text-is('Symbols')")
+            page.wait_for_selector(".sigma[data-drawn]")
+            main.append(tab.main_thread_ms() - before)
+            times = page.evaluate(
+                """() => [
+                  performance.getEntriesByName('graph-drawn').at(-1).startTime,
+                  performance.getEntriesByType('resource').find((each) => each.name.includes('/symbols')).duration]"""
+            )
+            drawn.append(times[0] - started)
+            answered.append(times[1])
+        nodes = page.get_attribute(".sigma", "data-drawn")
+        print(f"\n{page.inner_text('.graph-note')} ({nodes} nodes are drawn)")
+        head()
+        row("drawn after the click", drawn, "2,000 ms")
+        row("of it the server's answer", answered, "")
+        row("of it the main thread, CPU", main, "")
+        _move(tab)
+
+
+def _move(tab: Tab) -> None:
+    """Drag the map with synthetic pointer events, one per frame, so that the driver causes no delay."""
+    before = tab.main_thread_ms()
+    times = tab.page.evaluate(_DRAG, FRAMES)
+    spent = tab.main_thread_ms() - before
+    row("dragging: work of a frame on the main thread", times, "16 ms")
+    print(f"| dragging: all work of the main thread by frame, CPU | | {spent / FRAMES:.1f} ms | | 16 ms |")
+
+
+# Time of the callbacks of each frame, in which sigma draws.
+_DRAG = """(frames) => new Promise((done) => {
+  const canvas = document.querySelector('.sigma-mouse');
+  const box = canvas.getBoundingClientRect();
+  const ask = window.requestAnimationFrame.bind(window);
+  const times = [];
+  window.requestAnimationFrame = (work) => ask((time) => {
+    const started = performance.now();
+    work(time);
+    times.push(performance.now() - started);
+  });
+  const send = (type, step) => (type === 'mousedown' ? canvas : document).dispatchEvent(new MouseEvent(type, {
+    bubbles: true, clientX: box.x + 400 + 3 * (step % 60), clientY: box.y + 200 + step % 40}));
+  send('mousedown', 0);
+  let step = 0;
+  const next = () => {
+    if (step === frames) { send('mouseup', step); window.requestAnimationFrame = ask; return done(times); }
+    step += 1;
+    send('mousemove', step);
+    ask(next);
+  };
+  ask(next);
+})"""
+
+
+def memory(browser: Browser) -> None:
+    """Print times for 100,000 observations: every part of the timeline, and how many observations are on the page."""
+    root = REPOSITORY
+    _remember_many(root)
+    with opened(browser, root, LARGE_HOME) as (tab, _):
+        head()
+        for name, address in (
+            ("timeline", "memory"),
+            ("timeline of a kind", "memory?kind=decision"),
+            ("timeline until a day in the middle", "memory?until=2025-06-01"),
+            ("forgotten", "memory?show=forgotten"),
+            ("session-start context", "memory?show=next"),
+        ):
+            row(name, [_shown_ms(tab, address) for _ in range(REPEATS)], "")
+        tab.page.goto(f"{tab.base}/#/memory")
+        for _ in range(10):
+            count = tab.page.locator(".memo").count()
+            tab.page.click("button:text-is('Older')")
+            tab.page.wait_for_function("(n) => document.querySelectorAll('.memo').length > n", arg=count)
+        elements = tab.page.evaluate("document.querySelectorAll('*').length")
+        print(
+            f"\n{tab.page.inner_text('.page > .muted >> nth=0')} After ten times `Older`: "
+            f"{tab.page.locator('.memo').count()} of them in {elements:,} elements."
+        )
+
+
+def _shown_ms(tab: Tab, address: str) -> float:
+    """Return the time from a change of the URL until its content is shown."""
+    tab.page.goto(f"{tab.base}/#/apis")
+    tab.page.wait_for_selector("h1:text-is('APIs')")
+    started: float = tab.page.evaluate("(hash) => { location.hash = hash; return performance.now() }", f"#/{address}")
+    tab.page.wait_for_selector(".memo, .agent-text pre, .empty")
+    ended: float = tab.page.evaluate("performance.now()")
+    return ended - started
+
+
+def _remember_many(root: Path) -> None:
+    app = App(Config(LARGE_HOME))
+    project = app.domains.project_with_stored_identity(root)
+    store = app.domains.memory.store
+    if store.counts().observations < OBSERVATIONS // 2:
+        day = 86_400_000_000
+        kinds = ("finding", "decision", "preference", "error", "edit")
+        with store.writing() as writer:
+            key = writer.project(project.project_id, root=str(root), now=1)
+            for number in range(OBSERVATIONS):
+                at = 1_700_000_000_000_000 + number * day // 130  # two years
+                session = writer.session(key, f"session-{number // 50}", agent="", now=at)
+                text = f"Observation {number}: parsing module {number % 997} takes {number % 89} ms, for {number} lines"
+                new = NewObservation(Clean(f"o{number:07d}"), Clean(text), Clean(kinds[number % 5]), Clean(""), at)
+                place = writer.insert(key, session, new)
+                if number % FORGET_EVERY == 0:
+                    writer.mark_deleted(place, at + day)
+    app.close()
+
+
+def lighthouse(browser: Browser) -> None:
+    """Print Lighthouse's scores for a desktop."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    program, npm = shutil.which("chromium"), shutil.which("npm", path=path)
+    assert program
+    assert npm
+    folder = SCRATCH / "lighthouse"
+    folder.mkdir(parents=True, exist_ok=True)
+    environment = {**os.environ, "CHROME_PATH": program, "PATH": path}
+    if not (folder / "node_modules" / "lighthouse").exists():
+        subprocess.run([npm, "install", "--no-audit", "--no-fund", LIGHTHOUSE], cwd=folder, env=environment, check=True)
+    print("\n| view | accessibility | best practices |\n|---|--:|--:|")
+    indexed(REPOSITORY)
+    with opened(browser, REPOSITORY, HOME) as (tab, _):
+        cookie = tab.page.context.cookies()[0]
+        headers = json.dumps({"Cookie": f"{cookie['name']}={cookie['value']}"})
+        for view in ("search?q=rate+limit", "memory", "graph", "sources", "health"):
+            output = subprocess.run(
+                [
+                    folder / "node_modules/.bin/lighthouse",
+                    f"{tab.base}/#/{view}",
+                    "--quiet",
+                    "--output=json",
+                    "--preset=desktop",
+                    "--only-categories=accessibility,best-practices",
+                    f"--extra-headers={headers}",
+                    "--chrome-flags=--headless=new --no-sandbox",
+                ],
+                cwd=folder,
+                env=environment,
+                check=True,
+                capture_output=True,
+            ).stdout
+            found = json.loads(output)
+            scores = [
+                round(100 * (found["categories"][name]["score"] or 0)) for name in ("accessibility", "best-practices")
+            ]
+            print(f"| {view} | {' | '.join(map(str, scores))} |", flush=True)
+            for audit in found["audits"].values():
+                if audit["score"] is not None and audit["score"] < 1 and audit["id"] in _refs(found):
+                    print(f"  {audit['id']}: {audit['title']}", file=sys.stderr)
+
+
+def _refs(found: dict[str, dict[str, dict[str, list[dict[str, str]]]]]) -> set[str]:
+    names = ("accessibility", "best-practices")
+    return {each["id"] for name in names for each in found["categories"][name]["auditRefs"]}
+
+
+PARTS: dict[str, Callable[[Browser], None]] = {
+    "paint": paint,
+    "search": search,
+    "graph": graph,
+    "memory": memory,
+    "lighthouse": lighthouse,
+}
+
+
+def main() -> None:
+    """Print the chosen tables, or all."""
+    with chromium() as browser:
+        for name in sys.argv[1:] or PARTS:
+            PARTS[name](browser)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Changes single entries of a block mapping inside YAML text by whole lines, so that comments stay where they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from deltos.errors import BadConfiguration
+
+if TYPE_CHECKING:
+    from deltos.clients.json_edit import Path
+    from deltos.clients.jsonc import Json
+
+_INDENT = 2
+
+
+def read(text: str) -> Json:
+    """The plain value of a YAML text; raises BadConfiguration when it is none."""
+    import yaml  # deferred: only clients with YAML files need it
+
+    try:
+        value = yaml.safe_load(text)
+        return {} if value is None else cast("Json", value)
+    except (yaml.YAMLError, RecursionError, ValueError) as exc:
+        raise BadConfiguration(" ".join(str(exc).split())[:200] or "it is nested too deeply") from None
+
+
+def put(text: str, path: Path, value: Json) -> str:
+    """The text with `value` at `path`: an entry of a mapping at the top, or something inside such an entry."""
+    servers, name, *inside = (str(step) for step in path)
+    if inside:
+        entry = _entry(text, servers, name)
+        holder = entry
+        for step in inside[:-1]:
+            holder = cast("dict[str, Json]", holder[step])
+        holder[inside[-1]] = value
+        value = entry
+    return _inserted(remove(text, (servers, name)) if _has(text, servers, name) else text, servers, name, value)
+
+
+def remove(text: str, path: Path) -> str:
+    """The text without the entry at `path` and without a mapping that held nothing else."""
+    servers, name = (str(step) for step in path)
+    lines = text.splitlines(keepends=True)
+    header, end = _block(lines, servers)
+    if header is None:
+        return text
+    indent = _child_indent(lines[header + 1 : end])
+    start = next((at for at in range(header + 1, end) if _is_key(lines[at], name, indent)), None)
+    if start is None:
+        raise BadConfiguration("it is written in a way that cannot be edited without a risk")
+    stop = next((at for at in range(start + 1, end) if _content_indent(lines[at]) <= indent), end)
+    while stop - 1 > start and not lines[stop - 1].strip():  # blank lines belong to what follows
+        stop -= 1
+    rest = [*lines[header + 1 : start], *lines[stop:end]]
+    if not any(_content_indent(line) < _BLANK for line in rest):
+        return "".join([*lines[:header], *lines[end:]])
+    return "".join([*lines[:start], *lines[stop:]])
+
+
+def _inserted(text: str, servers: str, name: str, value: Json) -> str:
+    import yaml
+
+    lines = text.splitlines(keepends=True)
+    header, end = _block(lines, servers)
+    if header is None:
+        gap = "" if not text or text.endswith("\n") else "\n"
+        lines, header, end = [*lines, gap, f"{servers}:\n"], len(lines) + 1, len(lines) + 2
+    elif lines[header].partition("#")[0].split(":", 1)[1].strip() in ("{}", "null", "~"):
+        lines[header] = f"{servers}:\n"
+    indent = _child_indent(lines[header + 1 : end])
+    dumped = yaml.safe_dump({name: value}, sort_keys=False, default_flow_style=False, allow_unicode=True)
+    block = [" " * indent + line for line in dumped.splitlines(keepends=True)]
+    return "".join([*lines[: header + 1], *block, *lines[header + 1 :]])
+
+
+def _block(lines: list[str], servers: str) -> tuple[int | None, int]:
+    """The line of a key at the top, and the line after all that belongs to it."""
+    header = next((at for at, line in enumerate(lines) if _is_key(line, servers, 0)), None)
+    if header is None:
+        return None, len(lines)
+    end = next((at for at in range(header + 1, len(lines)) if _content_indent(lines[at]) == 0), len(lines))
+    return header, end
+
+
+_BLANK = 1_000  # deeper than any line: what is blank or a comment ends no block
+
+
+def _content_indent(line: str) -> int:
+    inner = line.lstrip(" ")
+    return _BLANK if not inner.strip() or inner.startswith("#") else len(line) - len(inner)
+
+
+def _child_indent(lines: list[str]) -> int:
+    return min((indent for line in lines if 0 < (indent := _content_indent(line)) < _BLANK), default=_INDENT)
+
+
+def _is_key(line: str, name: str, indent: int) -> bool:
+    key = line.partition(":")[0]
+    return ":" in line and len(key) - len(key.lstrip(" ")) == indent and key.strip().strip("\"'") == name
+
+
+def _has(text: str, servers: str, name: str) -> bool:
+    table = read(text)
+    held = table.get(servers) if isinstance(table, dict) else None
+    return isinstance(held, dict) and name in held
+
+
+def _entry(text: str, servers: str, name: str) -> dict[str, Json]:
+    table = cast("dict[str, dict[str, dict[str, Json]]]", read(text))
+    return dict(table[servers][name])

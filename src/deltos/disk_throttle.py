@@ -1,0 +1,43 @@
+"""Throttle for comparisons with the disk: cheap ones run before every answer, expensive ones less often."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# After an expensive comparison, wait this many times its cost, but at most the maximum pause.
+_SHARE = 20
+_MAX_PAUSE_SECONDS = 1.0
+
+
+class DiskThrottle:
+    """Decides when the next comparison is due, by the CPU time of the last one.
+
+    Comparisons that take at most `free_seconds` are always due.
+    """
+
+    __slots__ = ("_free_seconds", "_next")
+
+    def __init__(self, free_seconds: float) -> None:
+        self._free_seconds = free_seconds
+        self._next = float("-inf")
+
+    def is_due(self) -> bool:
+        """Whether the pause after the last comparison is over."""
+        return time.monotonic() >= self._next
+
+    @contextmanager
+    def measure(self) -> Iterator[None]:
+        """Measure the comparison in the `with` block and postpone the next one accordingly."""
+        started = time.thread_time()
+        yield
+        cost = time.thread_time() - started
+        self.postpone(0.0 if cost <= self._free_seconds else min(_MAX_PAUSE_SECONDS, cost * _SHARE))
+
+    def postpone(self, seconds: float) -> None:
+        """Postpone the next comparison."""
+        self._next = time.monotonic() + seconds

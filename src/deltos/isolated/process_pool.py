@@ -1,0 +1,412 @@
+"""Pool of child processes that run our functions within limits. Idle children are reused, dead ones replaced.
+
+Any thread may use `ProcessPool`. A waiting thread blocks in a read, which holds neither the interpreter nor a lock.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+
+from deltos.errors import Cancelled, ParserCrashed, ReadingStopped, TookTooLong
+from deltos.isolated.launch import command, fixed_folder, parser_environment
+from deltos.isolated.wire import Reply, Request, TaskLimits, read_frame, write_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Sequence
+
+IDLE_SECONDS = 60.0
+# The last idle child is kept longer, because its imports and caches are slow to rebuild.
+LAST_IDLE_SECONDS = 600.0
+# Work with more items runs in a child of its own that ends afterwards, because Python does not return its memory.
+LONG_ITEMS = 200
+# Bulk work has its own children and does not count.
+MAX_CONCURRENT_TASKS = 8
+MAX_BULK_PROCESSES = 4
+# Buffer for replies that the parent has not read yet, on Linux.
+_PIPE_BYTES = 1 << 20
+_END_SECONDS = 5.0
+
+_T = TypeVar("_T")
+_Item = TypeVar("_Item")
+
+
+class ChildProcess:
+    """One child process. One thread at a time may use it; any thread may kill it."""
+
+    def __init__(self, importable_from: Sequence[str] = ()) -> None:
+        self._process = subprocess.Popen(
+            command("deltos.isolated.child", importable_from=importable_from),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=fixed_folder(),
+            env=parser_environment(),
+            start_new_session=sys.platform != "win32",  # Ctrl-C must reach only the parent
+        )
+        self._requests, self._replies = cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)
+        _widen(self._replies)
+        self._timed_out = False
+        self._pending = 0
+        self.is_fresh = True
+        self.deadline = math.inf
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it is alive and has no pending replies."""
+        return not self._pending and not self._timed_out and self._process.poll() is None
+
+    def ask(self, request: Request) -> None:
+        """Send a request; `reply` returns the replies to its items."""
+        self._pending = len(request.items)
+        payload = pickle.dumps(request, pickle.HIGHEST_PROTOCOL)
+        with suppress(OSError):  # the child has died; `reply` reports it
+            write_frame(self._requests, payload)
+
+    def reply(self, limits: TaskLimits) -> Reply:
+        """Return the reply to the next item; if the child has died, an error with the cause."""
+        frame = read_frame(self._replies)
+        if frame is None:
+            return Reply(error=self._cause_of_death(limits))
+        self._pending -= 1
+        self.is_fresh = False
+        reply: Reply = pickle.loads(frame)  # noqa: S301 (from our child process)
+        return reply
+
+    def time_out(self) -> None:
+        """Kill it because a task exceeded its time limit."""
+        self._timed_out = True
+        self.kill()
+
+    def kill(self) -> None:
+        """Kill it at once."""
+        with suppress(OSError):
+            self._process.kill()
+
+    def end(self) -> None:
+        """Kill it, wait for its end and close the pipes."""
+        self.kill()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)
+        for pipe in (self._requests, self._replies):
+            with suppress(OSError):
+                pipe.close()
+
+    def _cause_of_death(self, limits: TaskLimits) -> ReadingStopped:
+        memory_bytes = _memory_limit(self.pid)  # before `wait`, which releases the process
+        code = self._process.wait()
+        if self._timed_out:
+            return TookTooLong(f"reading it took more than {limits.wall_seconds:.3g} s")
+        if sys.platform != "win32" and code == -signal.SIGPROF:
+            return TookTooLong(f"reading it took more than {limits.cpu_seconds:.3g} s of CPU time")
+        if sys.platform != "win32" and code == -signal.SIGVTALRM:
+            return TookTooLong("parsing exceeded the CPU time limit for a file of this size")
+        # A parser in C crashes when an allocation fails; a lowered limit is the only sign of that.
+        had_own_limit = code < 0 and 0 < memory_bytes < limits.memory_bytes
+        at_limit = ", probably at the memory limit for a file of this size" if had_own_limit else ""
+        return ParserCrashed(f"the parser crashed ({_exit_name(code)}){at_limit}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """The work of one caller: its child processes, and whether it was stopped."""
+
+    children: set[ChildProcess] = field(default_factory=set)
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+
+class ProcessPool:
+    """Child processes for single tasks and bulk work, started on demand and ended when idle."""
+
+    def __init__(
+        self,
+        *,
+        importable_from: Sequence[str] = (),
+        idle_seconds: float = IDLE_SECONDS,
+        last_idle_seconds: float = LAST_IDLE_SECONDS,
+    ) -> None:
+        self._importable_from = tuple(importable_from)
+        self._idle_seconds = idle_seconds
+        self._last_idle_seconds = last_idle_seconds
+        self._change = threading.Condition()
+        self._idle: list[ChildProcess] = []
+        self._busy: set[ChildProcess] = set()
+        self._tasks = 0
+        self._closed = False
+        self._watcher: threading.Thread | None = None
+        self._watcher_wakes_at = math.inf
+
+    def run(self, function: Callable[..., _T], *arguments: Any, limits: TaskLimits) -> _T:
+        """Return or raise the result of `function(*arguments)` in a child; raise ReadingStopped if the child had to
+        be ended.
+        """
+        *common, item = arguments
+        (reply,) = self.run_each(function, tuple(common), [item], lambda _: limits)
+        if reply.error is not None:
+            raise reply.error
+        return cast("_T", reply.value)
+
+    def run_each(
+        self,
+        function: Callable[..., Any],
+        common: tuple[Any, ...],
+        items: Sequence[_Item],
+        limits: Callable[[_Item], TaskLimits],
+    ) -> list[Reply]:
+        """Run `function(*common, item)` for each item in turn, in one child."""
+        with self._turn():
+            return list(self._replies(function, common, [(item, limits(item)) for item in items], _Job()))
+
+    def stream(
+        self,
+        function: Callable[..., Any],
+        common: tuple[Any, ...],
+        items: Sequence[_Item],
+        limits: Callable[[_Item], TaskLimits],
+    ) -> Generator[Reply]:
+        """Run `function(*common, item)` for each item and yield the replies; not limited by MAX_CONCURRENT_TASKS.
+
+        A child reuses one `common` object for all items, so that functions can cache in it.
+        """
+        is_long = len(items) > LONG_ITEMS
+        if is_long:
+            self._end_idle()
+        return self._replies(function, common, [(item, limits(item)) for item in items], _Job(), keep=not is_long)
+
+    def start_ahead(self, function: Callable[..., Any], *common: Any) -> None:
+        """Start an idle child that has imported `function`, before it is needed."""
+        with self._change:
+            if self._idle or self._closed:
+                return
+        with self._acquire_child(_Job(), fresh=True) as child:
+            child.ask(Request(function, common, ()))
+
+    def run_batches(
+        self,
+        function: Callable[..., Any],
+        common: tuple[Any, ...],
+        batches: Sequence[Sequence[_Item]],
+        limits: Callable[[_Item], TaskLimits],
+    ) -> Iterator[list[tuple[_Item, Reply]]]:
+        """Run `function(*common, item)` for all items in several children; yield batches in any order."""
+        from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait  # deferred: only bulk work needs it
+
+        job = _Job()
+
+        def work(batch: Sequence[_Item]) -> list[tuple[_Item, Reply]]:
+            limited = [(item, limits(item)) for item in batch]
+            return list(zip(batch, self._replies(function, common, limited, job), strict=True))
+
+        count = min(MAX_BULK_PROCESSES, os.cpu_count() or 1, len(batches))
+        todo = iter(batches)
+        with ThreadPoolExecutor(max(1, count), thread_name_prefix="deltos-bulk") as threads:
+            running = {threads.submit(work, batch) for batch in islice(todo, count + 1)}
+            try:
+                while running:
+                    done, running = wait(running, return_when=FIRST_COMPLETED)
+                    running |= {threads.submit(work, batch) for batch in islice(todo, len(done))}
+                    for future in done:
+                        yield future.result()
+            finally:
+                for future in running:
+                    future.cancel()
+                self._stop(job)
+
+    def close(self) -> None:
+        """End all children; callers that wait for one get `Cancelled`."""
+        with self._change:
+            self._closed = True
+            for child in self._busy:  # the thread that uses the child ends it
+                child.kill()
+            self._change.notify_all()
+        self._end_idle()
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait for a slot for single tasks."""
+        with self._change:
+            self._change.wait_for(lambda: self._tasks < MAX_CONCURRENT_TASKS)
+            self._tasks += 1
+        try:
+            yield
+        finally:
+            with self._change:
+                self._tasks -= 1
+                self._change.notify_all()
+
+    def _replies(
+        self,
+        function: Callable[..., Any],
+        common: tuple[Any, ...],
+        items: Sequence[tuple[Any, TaskLimits]],
+        job: _Job,
+        *,
+        keep: bool = True,
+    ) -> Generator[Reply]:
+        """Yield a reply for each item; if an item ends the child, the rest is sent to a new one."""
+        done = 0
+        while done < len(items):
+            rest = tuple(items[done:])
+            with self._acquire_child(job, fresh=done > 0, keep=keep) as child:
+                child.ask(Request(function, common, rest))
+                for reply in self._collect(child, rest, job):
+                    done += 1
+                    yield reply
+
+    def _collect(self, child: ChildProcess, items: Sequence[tuple[Any, TaskLimits]], job: _Job) -> Iterator[Reply]:
+        """Yield the replies of one child, up to an item that ends it.
+
+        That item has no reply if it must be tried again in a new child, because earlier items may be to blame.
+        """
+        for _, limits in items:
+            was_fresh = child.is_fresh
+            reply = self._await(child, limits)
+            if self._closed or job.stopped.is_set():
+                raise _cancelled()
+            if reply.error is not None and reply.is_about_request:
+                raise reply.error
+            is_stopped = isinstance(reply.error, ReadingStopped)
+            if is_stopped:
+                child.kill()  # it may be alive with exhausted memory
+            if not is_stopped or was_fresh or isinstance(reply.error, TookTooLong):
+                yield reply
+            if is_stopped:
+                return
+
+    def _await(self, child: ChildProcess, limits: TaskLimits) -> Reply:
+        with self._change:
+            child.deadline = time.monotonic() + limits.wall_seconds
+            if child.deadline < self._watcher_wakes_at:
+                self._change.notify_all()
+        try:
+            return child.reply(limits)
+        finally:
+            child.deadline = math.inf
+
+    @contextmanager
+    def _acquire_child(self, job: _Job, *, fresh: bool, keep: bool = True) -> Iterator[ChildProcess]:
+        """Provide an idle or new child for one request; keep it afterwards if it is still usable."""
+        child = None if fresh else self._take_idle()
+        child = child or ChildProcess(self._importable_from)
+        try:
+            with self._change:
+                if self._closed or job.stopped.is_set():
+                    raise _cancelled()
+                self._busy.add(child)
+                job.children.add(child)
+                self._start_watcher()
+            yield child
+        finally:
+            with self._change:
+                self._busy.discard(child)
+                job.children.discard(child)
+                keep = keep and child.is_free and not self._closed
+                if keep:
+                    # The child that became idle last is reused first and ends last.
+                    child.deadline = time.monotonic() + self._last_idle_seconds
+                    for other in self._idle:
+                        other.deadline = min(other.deadline, time.monotonic() + self._idle_seconds)
+                    self._idle.append(child)
+                    self._change.notify_all()
+            if not keep:
+                child.end()
+
+    def _take_idle(self) -> ChildProcess | None:
+        while True:
+            with self._change:
+                if not self._idle:
+                    return None
+                child = self._idle.pop()
+                child.deadline = math.inf
+            if child.is_free:
+                return child
+            child.end()
+
+    def _end_idle(self) -> None:
+        with self._change:
+            idle = tuple(self._idle)
+            self._idle.clear()
+        for child in idle:
+            child.end()
+
+    def _stop(self, job: _Job) -> None:
+        with self._change:
+            job.stopped.set()
+            for child in job.children:
+                child.kill()
+
+    def _start_watcher(self) -> None:
+        """Start the thread that ends children after their deadline."""
+        if self._watcher is None:
+            self._watcher = threading.Thread(target=self._watch, name="deltos-workers", daemon=True)
+            self._watcher.start()
+
+    def _watch(self) -> None:
+        while True:
+            expired = self._expire()
+            for child in expired:
+                child.end()
+            with self._change:
+                children = (*self._busy, *self._idle)
+                if not children:
+                    self._watcher = None
+                    return
+                self._watcher_wakes_at = min(child.deadline for child in children)
+                self._change.wait(min(max(0.0, self._watcher_wakes_at - time.monotonic()), threading.TIMEOUT_MAX))
+
+    def _expire(self) -> list[ChildProcess]:
+        """Kill children that exceed their time limit; return expired idle children."""
+        now = time.monotonic()
+        with self._change:
+            for child in self._busy:
+                if child.deadline <= now:
+                    child.deadline = math.inf
+                    child.time_out()
+            expired = [child for child in self._idle if child.deadline <= now]
+            self._idle = [child for child in self._idle if child not in expired]
+        return expired
+
+
+def _cancelled() -> Cancelled:
+    return Cancelled("Reading was cancelled")
+
+
+def _exit_name(code: int) -> str:
+    try:
+        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+    except ValueError:
+        return f"signal {-code}"
+
+
+def _memory_limit(pid: int) -> int:
+    """Return the address space limit of a child, also of a dead one; 0 if unknown, negative for none."""
+    try:
+        import resource
+
+        return resource.prlimit(pid, resource.RLIMIT_AS)[0]
+    except (ImportError, AttributeError, OSError):
+        return 0
+
+
+def _widen(pipe: BinaryIO) -> None:
+    """Enlarge the buffer of a pipe, so that a child can continue before its replies are read."""
+    try:
+        import fcntl
+
+        fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+    except (ImportError, AttributeError, OSError):
+        pass  # Linux only, up to a system limit

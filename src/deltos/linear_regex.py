@@ -1,0 +1,34 @@
+"""Regular expressions from callers, on RE2, which runs in linear time for every pattern."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.errors import BadArgument
+
+if TYPE_CHECKING:
+    import re
+
+_MAX_MEMORY_BYTES = 32 << 20
+_MULTILINE = "(?m)"
+_HINT = "RE2 syntax: no look-around, no back-references."
+
+
+def compile_regex(pattern: str, *, hint: str = _HINT) -> re.Pattern[bytes]:
+    """Compile a pattern for searching bytes; `^` and `$` match at lines."""
+    import re2  # deferred: a compiled library that few calls need
+
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _MAX_MEMORY_BYTES
+    try:
+        found: re.Pattern[bytes] = re2.compile((_MULTILINE + pattern).encode("utf-8"), options)
+    except re2.error as exc:
+        raise BadArgument(f"Invalid regular expression: {_reason(exc)}", hint=hint) from None
+    return found
+
+
+def _reason(exc: Exception) -> str:
+    reason = exc.args[0] if exc.args else ""
+    text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+    return text.replace(_MULTILINE, "", 1)

@@ -1,0 +1,88 @@
+"""Excerpts that a session has already seen in full, so that later answers can cite instead of repeat them.
+
+Clients may drop earlier answers from their context. Excerpts therefore expire, and a repeated query gets them again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_MAX_KEPT = 20_000
+# An excerpt expires after this time or number of answers, because the client may have compacted its context.
+SHOWN_FOR_SECONDS = 600.0
+SHOWN_FOR_ANSWERS = 20
+
+
+class _When(NamedTuple):
+    seconds: float
+    answers: int
+
+
+class ShownExcerpts:
+    """Excerpts by id and text, so that a changed excerpt counts as new. Thread-safe."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._shown: dict[int, _When] = {}
+        self._questions: dict[str, None] = {}
+        self._answers = 0
+        self._lock = threading.Lock()
+
+    def answering(self, question: str) -> ShownBefore:
+        """Start an answer; if the question is a repetition, no excerpt counts as shown."""
+        key = " ".join(question.lower().split())
+        with self._lock:
+            is_repeated = key in self._questions
+            self._questions[key] = None
+            self._answers += 1
+            _forget_oldest(self._questions)
+        return ShownBefore(self, is_repeated=is_repeated)
+
+    def has(self, excerpt_id: str, text: str) -> bool:
+        """Whether this text was shown under this id and has not expired."""
+        when = self._shown.get(hash((excerpt_id, text)))
+        if when is None:
+            return False
+        is_recent = self._clock() - when.seconds < SHOWN_FOR_SECONDS
+        return is_recent and self._answers - when.answers <= SHOWN_FOR_ANSWERS
+
+    def note(self, excerpts: Iterable[tuple[str, str]]) -> None:
+        """Record (id, text) pairs as shown; drop the oldest if there are too many."""
+        with self._lock:
+            for excerpt_id, text in excerpts:
+                key = hash((excerpt_id, text))
+                self._shown.pop(key, None)
+                self._shown[key] = _When(self._clock(), self._answers)
+            _forget_oldest(self._shown)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBefore:
+    """The excerpts of a session, as seen by one answer."""
+
+    excerpts: ShownExcerpts
+    is_repeated: bool = False
+
+    def has(self, excerpt_id: str, text: str) -> bool:
+        """Whether this excerpt may be cited instead of printed."""
+        return not self.is_repeated and self.excerpts.has(excerpt_id, text)
+
+    def note(self, excerpts: Iterable[tuple[str, str]]) -> None:
+        """Record (id, text) pairs as shown."""
+        self.excerpts.note(excerpts)
+
+
+def nothing_shown() -> ShownBefore:
+    """Return an empty record, for answers that print every excerpt."""
+    return ShownBefore(ShownExcerpts())
+
+
+def _forget_oldest(kept: dict[int, _When] | dict[str, None]) -> None:
+    while len(kept) > _MAX_KEPT:
+        del kept[next(iter(kept))]  # type: ignore[arg-type]
