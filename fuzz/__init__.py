@@ -1,1 +1,1 @@
-"""Coverage-guided fuzzing of everything that reads text from outside. `python -m fuzz --help` says how."""
+"""Coverage-guided fuzzing of all parsers of outside text. Usage: `python -m fuzz --help`."""

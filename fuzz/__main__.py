@@ -1,4 +1,4 @@
-"""Fuzz targets, one after the other: `python -m fuzz [--minutes M] [--target NAME …]`; prints a table, 1 if anything broke."""
+"""Run fuzz targets: `python -m fuzz [--minutes M] [--target NAME …]`; prints a table, returns 1 on findings."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from fuzz.targets import all_targets
 
 
 def main() -> int:
-    """Fuzz what was asked for."""
+    """Fuzz the selected targets."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=2.0, help="of CPU for each target (2)")
-    parser.add_argument("--exposed-minutes", type=float, help="for the most exposed targets; default: the same")
-    parser.add_argument("--target", action="append", default=[], metavar="GLOB", help="only these; may be repeated")
-    parser.add_argument("--corpus", action="append", default=[], type=Path, metavar="FOLDER", help="more real files")
+    parser.add_argument("--minutes", type=float, default=2.0, help="CPU minutes per target (2)")
+    parser.add_argument("--exposed-minutes", type=float, help="CPU minutes per exposed target; default: the same")
+    parser.add_argument(
+        "--target", action="append", default=[], metavar="GLOB", help="fuzz only this target; may be repeated"
+    )
+    parser.add_argument(
+        "--corpus", action="append", default=[], type=Path, metavar="FOLDER", help="folder with more real files"
+    )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--list", action="store_true", help="name the targets and end")
+    parser.add_argument("--list", action="store_true", help="list the targets and exit")
     given = parser.parse_args()
     wanted = [
         target

@@ -1,4 +1,4 @@
-"""Fuzzing one target for a while: starts children, notices those that hang or die, confirms and saves what they find."""
+"""Fuzz one target for a while: start children, detect hangs and deaths, confirm and save the findings."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ HANG_CPU_SECONDS = 12.0
 HANG_WALL_SECONDS = 180.0
 POLL_SECONDS = 0.2
 MINIMISE_SECONDS = 15.0
-MOST_RESTARTS = 12
+MAX_RESTARTS = 12
 
 Event = dict[str, Any]
 
 
 class Stopped(Exception):
-    """The child hung or died; `data` is the input it was at."""
+    """The child hung or died; `data` is its current input."""
 
     def __init__(self, kind: Kind, data: bytes, cpu_seconds: float, executions: int) -> None:
         super().__init__(kind)
@@ -48,7 +48,7 @@ class Stopped(Exception):
 
 
 class ChildProcess:
-    """A child and what it says; knows when it hangs."""
+    """A child process and its events; detects hangs."""
 
     def __init__(
         self, scratch: Path, *, hang_cpu_seconds: float = HANG_CPU_SECONDS, has_more_memory: bool = False
@@ -70,7 +70,7 @@ class ChildProcess:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def ask(self, **request: Any) -> Iterator[Event]:
-        """The events that a request gives; raises Stopped when the child hangs or dies over it."""
+        """Send a request and yield its events; raises Stopped if the child hangs or dies."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
@@ -87,7 +87,7 @@ class ChildProcess:
             yield event
 
     def close(self) -> None:
-        """End the child, whatever it is at."""
+        """Kill the child."""
         self._process.kill()
         self._process.wait()
 
@@ -98,10 +98,10 @@ class ChildProcess:
         self._events.put(None)
 
     def _raise_cause_of_death(self) -> NoReturn:
-        """Raise why the child died: over the input that ran, or, where none did, by a fault of the harness."""
+        """Raise the cause of the child's death: the current input or, without one, a fault of the harness."""
         current = self._shared.read()
         if not current.started_at:
-            raise RuntimeError(f"The child failed by itself:\n{self._log.read_text('utf-8', 'replace')[-3_000:]}")
+            raise RuntimeError(f"The harness failed:\n{self._log.read_text('utf-8', 'replace')[-3_000:]}")
         raise Stopped("died", current.data, 0.0, current.number)
 
     def _check(self) -> None:
@@ -111,7 +111,7 @@ class ChildProcess:
         try:
             cpu = oracle.cpu_seconds(self._process.pid) - current.cpu_before
         except OSError:
-            return  # it has just died: the end of its events says so
+            return  # it has just died: the end of its events reports that
         if cpu > self._hang_cpu_seconds or time.monotonic() - current.started_at > HANG_WALL_SECONDS:
             again = self._shared.read()
             if again.number == current.number and again.started_at:
@@ -120,7 +120,7 @@ class ChildProcess:
 
 @contextmanager
 def child_process(scratch: Path, **options: Any) -> Iterator[ChildProcess]:
-    """A child for as long as the block lasts."""
+    """Context manager of a child."""
     scratch.mkdir(parents=True, exist_ok=True)
     child = ChildProcess(scratch, **options)
     try:
@@ -131,7 +131,7 @@ def child_process(scratch: Path, **options: Any) -> Iterator[ChildProcess]:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A folder in memory where there is one: databases would wait for the disk."""
+    """Scratch folder, in memory if possible: databases would wait for the disk."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(prefix="fuzz-", dir=memory if memory.is_dir() else None) as folder:
         yield Path(folder)
@@ -139,7 +139,7 @@ def scratch_folder() -> Iterator[Path]:
 
 @dataclass(slots=True)
 class Result:
-    """What fuzzing one target came to."""
+    """Result of fuzzing one target."""
 
     target: str
     cpu_seconds: float = 0.0
@@ -151,15 +151,15 @@ class Result:
     findings: list[Finding] = field(default_factory=list)
     unconfirmed: int = 0
     at_parser_limits: int = 0
-    """Inputs that ended the process because a tree may take no more memory, and for no other reason."""
+    """Inputs that ended the process only because of the memory limit of syntax trees."""
 
     def count(self, *kinds: Kind) -> int:
-        """How many findings are of these kinds."""
+        """Number of findings of these kinds."""
         return sum(finding.kind in kinds for finding in self.findings)
 
 
 class Campaign:
-    """Some time on one target."""
+    """Fuzzing of one target for a limited time."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class Campaign:
     def run(self, seconds: float) -> Result:
         """Fuzz for `seconds` of CPU; a child that hangs or dies is replaced."""
         suspects: list[Finding] = []
-        for attempt in range(MOST_RESTARTS):
+        for attempt in range(MAX_RESTARTS):
             if self._result.cpu_seconds >= seconds:
                 break
             self._once(seconds - self._result.cpu_seconds, self._seed + attempt, suspects)
@@ -214,7 +214,7 @@ class Campaign:
             self._result.executions = before + stopped.executions
             self._result.cpu_seconds += stopped.cpu_seconds
             self._suspect(suspects, stopped.kind, stopped.kind, f"{stopped.cpu_seconds:.0f} s of CPU", stopped.data)
-            for path in self._queue.iterdir():  # an input that stops its reader must not stop the next child too
+            for path in self._queue.iterdir():  # an input that stops one child must not stop the next one too
                 if path.read_bytes() == stopped.data:
                     path.unlink()
 
@@ -235,7 +235,7 @@ class Campaign:
         result.inputs = event["inputs"]
 
     def _confirm(self, suspect: Finding, number: int) -> None:
-        """Run it alone in a fresh child, three times without tracing; what holds is made smaller and saved."""
+        """Run a suspect in a fresh child three times without tracing; minimise and save it if it fails each time."""
         folder = self._scratch / f"confirm-{number}"
         folder.mkdir()
         file = folder / "input"
@@ -274,7 +274,7 @@ class Campaign:
                 return bool(event["cpu_seconds"] > oracle.slow_limit_seconds(size))
 
     def _dies_without_limits(self, folder: Path, file: Path) -> bool:
-        """Whether it is broken by itself: one that only takes long with more memory was ended by the limit."""
+        """Whether the input fails even without limits; if it is only slow then, the memory limit ended it."""
         try:
             with child_process(
                 folder / "wider", hang_cpu_seconds=2 * self._hang_cpu_seconds, has_more_memory=True
@@ -297,11 +297,11 @@ class Campaign:
                 ):
                     pass
         except Stopped:
-            pass  # what was reached until then is on disk
+            pass  # the smallest input so far is on disk
 
 
 def save(finding: Finding, findings: Path = FINDINGS) -> Path:
-    """Write an input and, beside it, what it did."""
+    """Write the input of a finding, and next to it a description of the failure."""
     folder = findings / finding.target
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / finding.name

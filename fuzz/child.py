@@ -1,4 +1,4 @@
-"""The process that inputs run in. Takes requests as JSON lines and answers with events; may hang or die at any input."""
+"""Child process that runs the inputs. Reads requests as JSON lines and writes events; any input may hang or kill it."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ if TYPE_CHECKING:
     Emit = Callable[..., None]
 
 MAX_ADDRESS_SPACE_BYTES = 6_000_000_000
-WIDER = "--wider"  # more memory: whether the limit was what ended another child
-WIDER_FACTOR = 4  # not without a limit: whoever ends a process that takes all memory would count as its death
-LONGEST_PARSE_SECONDS = 86_400.0
+WIDER = "--wider"  # larger memory limit, to decide whether the limit ended another child
+WIDER_FACTOR = 4  # limited too: the kernel would kill a process that takes all memory, which would count as a death
+MAX_PARSE_SECONDS = 86_400.0
 MEASUREMENTS = 3
 SAMPLE_SECONDS = 0.004
 PROGRESS_SECONDS = 1.0
-# A peak this far above what is held hides the next input's own: begin again.
+# A peak this far above current use hides the memory of the next input: reset the peak.
 STALE_PEAK_BYTES = 16_000_000
 RECENT_SHARE = 0.5
 MAX_KEPT_INPUTS = 4_000
-# Children of what is large or slow are so too: keeping it would cost the inputs that could be tried instead.
+# Mutants of large or slow inputs are large or slow too: keeping them would leave fewer runs for other inputs.
 MAX_KEPT_BYTES = 24_000
 MAX_KEPT_SECONDS = 0.2
-LONGEST_WALL_FACTOR = 20  # of the CPU time, for targets that wait
+MAX_WALL_FACTOR = 20  # multiple of the CPU time, for targets that wait
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one run of an input came to."""
+    """Result of one run of an input."""
 
     cpu_seconds: float
     grown_bytes: int
@@ -63,7 +63,7 @@ class Outcome:
 
 
 class Bench:
-    """One opened target, and the runs of inputs on it."""
+    """An opened target that runs inputs."""
 
     def __init__(self, target: Target, opened: Opened, shared: SharedInput) -> None:
         self.target = target
@@ -74,7 +74,7 @@ class Bench:
         self.executions = 0
 
     def run(self, data: bytes) -> Outcome:
-        """Run one input, announced to whoever watches."""
+        """Run one input; the parent can see which one."""
         self.executions += 1
         pid = self._opened.pid
         held = self._settled_memory()
@@ -97,14 +97,14 @@ class Bench:
     def _settled_memory(self) -> int:
         pid = self._opened.pid
         held = oracle.held_bytes(pid)
-        self._peak = oracle.peak_bytes(pid)  # making the input may have raised it
+        self._peak = oracle.peak_bytes(pid)  # creating the input may have raised the peak
         if self._peak - held > STALE_PEAK_BYTES:
             oracle.reset_peak(pid)
             self._peak = oracle.peak_bytes(pid)
         return held
 
     def cpu_seconds(self) -> float:
-        """The CPU time of this process and of the one that works for it."""
+        """CPU time of this process and of the target's worker process."""
         return time.process_time() + (oracle.cpu_seconds(self._opened.pid) if self._opened.pid else 0.0)
 
     def _cpu(self) -> float:
@@ -112,7 +112,7 @@ class Bench:
 
 
 class Child:
-    """Serves requests about any target; opens each once."""
+    """Serves requests for any target; opens each target once."""
 
     def __init__(self, scratch: Path, emit: Emit, stack: ExitStack) -> None:
         self._scratch = scratch
@@ -122,7 +122,7 @@ class Child:
         self._benches: dict[str, Bench] = {}
 
     def serve(self, request: dict[str, Any]) -> None:
-        """Do what a request asks for; events tell what came of it."""
+        """Execute a request; events report the results."""
         bench = self._bench(request["target"])
         match request["do"]:
             case "fuzz":
@@ -156,7 +156,7 @@ class Child:
                 self._emit("finding", kind="crash", place=outcome.place, detail=outcome.detail, file=path)
 
     def _measure(self, bench: Bench, data: bytes) -> None:
-        """How an input fares alone and untraced, after a small one has warmed up what is loaded on first use."""
+        """Measure an input without tracing, after a small one has loaded modules that are imported on first use."""
         for seed in corpus.committed(bench.target)[:5]:
             bench.run(seed[:2_000])
         oracle.reset_peak()
@@ -185,7 +185,7 @@ class Child:
 
 
 class Loop:
-    """Mutates, runs, keeps what reaches something new or is slower than anything before, and tells what broke."""
+    """Mutates and runs inputs, keeps those with new coverage or record time, and reports failures."""
 
     def __init__(self, bench: Bench, emit: Emit, rng: Random, folder: Path | None, *, max_bytes: int) -> None:
         self._bench = bench
@@ -198,26 +198,26 @@ class Loop:
         self._queue = sorted(corpus.committed(target)) if folder is None else _read_all(folder)
         self._first = len(self._queue)
         self._edges_seen = 0
-        self._worst_share = 0.05  # of what is allowed; less is not worth keeping
+        self._worst_share = 0.05  # fraction of the limit; less is not worth keeping
         self._slowest_ms_per_kb = 0.0
         self._largest_growth = 0
         self._told: set[tuple[str, str]] = set()
         self._told_at = time.monotonic()
 
     def go(self, *, seconds: float | None, executions: int | None) -> None:
-        """Run until the time is over or enough was run. Time is CPU time: a busy machine must not mean fewer inputs."""
+        """Run until the time or the number of runs is used up. CPU time, because the machine may be busy."""
         until = self._bench.cpu_seconds() + seconds if seconds else float("inf")
-        latest = time.monotonic() + seconds * LONGEST_WALL_FACTOR if seconds else float("inf")
+        latest = time.monotonic() + seconds * MAX_WALL_FACTOR if seconds else float("inf")
         enough = self._bench.executions + executions if executions else sys.maxsize
         if self._queue and self._folder is not None:
-            self._bench.run(self._queue[0])  # loads what is loaded on first use: no input's fault
+            self._bench.run(self._queue[0])  # loads modules that are imported on first use
         for data in self._inputs():
             self._try(data)
             if time.monotonic() - self._told_at > PROGRESS_SECONDS:
-                self._tell_progress()
+                self._report_progress()
             if self._bench.cpu_seconds() > until or time.monotonic() > latest or self._bench.executions >= enough:
                 break
-        self._tell_progress()
+        self._report_progress()
 
     def _inputs(self) -> Iterator[bytes]:
         yield from self._queue[: self._first]
@@ -234,11 +234,11 @@ class Loop:
     def _try(self, data: bytes) -> None:
         outcome = self._watched(data)
         if outcome.place:
-            self._tell("crash", outcome.place, outcome.detail, data)
+            self._report("crash", outcome.place, outcome.detail, data)
         if self._folder is None:
-            return  # a short pass in a busy test suite: time and memory say nothing there
+            return  # a short run in a busy test suite: time and memory mean nothing there
         if outcome.grown_bytes > oracle.memory_limit_bytes(len(data)):
-            self._tell("memory", "memory", f"{outcome.grown_bytes / 1e6:.0f} MB", data)
+            self._report("memory", "memory", f"{outcome.grown_bytes / 1e6:.0f} MB", data)
         self._largest_growth = max(self._largest_growth, outcome.grown_bytes)
         self._judge_time(data, outcome)
         if self._edges is not None and (count := self._edges.count()) > self._edges_seen:
@@ -255,7 +255,7 @@ class Loop:
             self._edges.stop()
 
     def _judge_time(self, data: bytes, outcome: Outcome) -> None:
-        """Measure again without tracing what seems slower than anything before."""
+        """Measure an input again without tracing if it seems slower than all before."""
         limit = oracle.slow_limit_seconds(len(data))
         if outcome.cpu_seconds / limit < self._worst_share and self._ms_per_kb(data, outcome) < self._slowest_ms_per_kb:
             return
@@ -270,7 +270,7 @@ class Loop:
                 self._keep(data)
         if share > 1.0:
             place = samples.most_common(1)[0][0] if samples else "unknown"
-            self._tell("slow", place, f"{again.cpu_seconds * 1e3:.0f} ms for {len(data):,} bytes; {samples}", data)
+            self._report("slow", place, f"{again.cpu_seconds * 1e3:.0f} ms for {len(data):,} bytes; {samples}", data)
 
     def _ms_per_kb(self, data: bytes, outcome: Outcome) -> float:
         return outcome.cpu_seconds * 1e3 / max(1.0, len(data) / 1e3)
@@ -281,12 +281,12 @@ class Loop:
         self._queue.append(data)
         (self._folder / f"kept-{hashlib.sha256(data).hexdigest()[:16]}").write_bytes(data)
 
-    def _tell(self, kind: str, place: str, detail: str, data: bytes) -> None:
+    def _report(self, kind: str, place: str, detail: str, data: bytes) -> None:
         if (kind, place) not in self._told:
             self._told.add((kind, place))
             self._emit("finding", kind=kind, place=place, detail=detail, data=data.hex())
 
-    def _tell_progress(self) -> None:
+    def _report_progress(self) -> None:
         self._told_at = time.monotonic()
         self._emit(
             "progress",
@@ -300,7 +300,7 @@ class Loop:
 
 
 class sampling:  # noqa: N801 (reads as a verb where it is used)
-    """Counts, while it is open, in which function of ours the CPU is spent."""
+    """Context manager that samples which of our functions use the CPU."""
 
     def __init__(self, samples: Counter[str]) -> None:
         self._samples = samples
@@ -321,7 +321,7 @@ class sampling:  # noqa: N801 (reads as a verb where it is used)
 
 
 def _is_traced() -> bool:
-    """Whether something else traces this process already, such as the coverage of a test run."""
+    """Whether another tracer is active, such as the coverage of a test run."""
     return sys.gettrace() is not None
 
 
@@ -333,8 +333,8 @@ def _limit_memory(*, is_wider: bool) -> None:
     limit_bytes = MAX_ADDRESS_SPACE_BYTES * (WIDER_FACTOR if is_wider else 1)
     resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, limit_bytes))
     if is_wider:
-        parser_limits.MIN_TREE_BYTES = limit_bytes  # a tree may take all of it
-        parser_limits.MIN_PARSE_SECONDS = LONGEST_PARSE_SECONDS
+        parser_limits.MIN_TREE_BYTES = limit_bytes  # the limit of a syntax tree alone
+        parser_limits.MIN_PARSE_SECONDS = MAX_PARSE_SECONDS
 
 
 def main() -> int:
@@ -344,7 +344,7 @@ def main() -> int:
     _limit_memory(is_wider=WIDER in sys.argv[2:])
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     channel = os.fdopen(os.dup(1), "w")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a target prints is not for our parent
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # output of a target must not reach our parent
 
     def emit(event: str, **fields: object) -> None:
         channel.write(json.dumps({"event": event, **fields}) + "\n")

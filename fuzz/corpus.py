@@ -1,4 +1,4 @@
-"""Where inputs begin: committed seeds and regressions, the repository's own files, installed packages, given folders."""
+"""Initial inputs: committed seeds and regressions, the repository's own files, installed packages, given folders."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _SKIPPED = frozenset((".git", "node_modules", "__pycache__", ".mypy_cache", ".ve
 
 
 def regressions(target: Target) -> list[Path]:
-    """Inputs that once broke the target."""
+    """Inputs that once failed on the target."""
     folder = REGRESSIONS / target.name
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
 def committed(target: Target) -> list[bytes]:
-    """The inputs that are the same on every machine; at least the empty one."""
+    """Inputs that are the same on every machine; at least the empty one."""
     paths: list[Path] = []
     for place in target.seeds:
         if "*" in place or "." in place:
@@ -44,7 +44,7 @@ def committed(target: Target) -> list[bytes]:
 
 
 def found(target: Target, folders: Sequence[Path], rng: Random) -> list[bytes]:
-    """Some of the real files that end as the target's do: small ones, from here and from installed packages."""
+    """Random small files with the target's suffixes, from this repository and from installed packages."""
     if not target.suffixes:
         return []
     paths = [
@@ -55,12 +55,12 @@ def found(target: Target, folders: Sequence[Path], rng: Random) -> list[bytes]:
 
 
 def installed() -> list[Path]:
-    """The folders of installed packages and of the standard library."""
+    """Folders of installed packages and of the standard library."""
     return [Path(path) for path in (*site.getsitepackages(), *_linked(), sysconfig.get_path("stdlib"))]
 
 
 def _linked() -> Iterable[str]:
-    """Folders that .pth files of this environment add."""
+    """Folders added by .pth files of this environment."""
     for folder in site.getsitepackages():
         for link in sorted(Path(folder).glob("*.pth")):
             yield from (line for line in link.read_text("utf-8").splitlines() if Path(line).is_dir())

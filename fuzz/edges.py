@@ -1,4 +1,4 @@
-"""Which edges between lines of our source an input runs through. Only counts: a count that grew means something new."""
+"""Coverage of edges between lines of our source. Only counts them: a higher count means new behaviour."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from fuzz.oracle import SOURCE
 
 
 class Edges(Protocol):
-    """Watches what runs between `start` and `stop`, and remembers it for good."""
+    """Records executed edges between `start` and `stop`, cumulatively."""
 
     def start(self) -> None:
-        """Watch from here on."""
+        """Start recording."""
 
     def stop(self) -> None:
-        """Watch no longer."""
+        """Stop recording."""
 
     def count(self) -> int:
-        """How many distinct edges were seen so far."""
+        """Number of distinct edges so far."""
 
 
 def watch_edges() -> Edges:
-    """The cheapest watcher that this Python has."""
+    """Return the fastest recorder that this Python has."""
     return MonitoredEdges() if sys.version_info >= (3, 12) else TracedEdges()
 
 
 class TracedEdges:
-    """Edges by coverage.py's C tracer: about twice the time of the code that is watched."""
+    """Edges by coverage.py's C tracer, which doubles the run time."""
 
     def __init__(self) -> None:
-        from coverage.tracer import CFileDisposition, CTracer  # dev dependency; there is no public way to drive it
+        from coverage.tracer import CFileDisposition, CTracer  # a development dependency; private interface
 
         self._edges: dict[str, set[Any]] = {}
         self._dispositions: dict[str, Any] = {}
@@ -49,19 +49,19 @@ class TracedEdges:
         self._former: Any = None
 
     def start(self) -> None:
-        """Watch from here on."""
+        """Start recording."""
         self._former = sys.gettrace()
         self._tracer.start()
 
     def stop(self) -> None:
-        """Watch no longer; whoever watched before goes on."""
+        """Stop recording and restore the previous tracer."""
         self._tracer.stop()
-        # Or the return from here would call the tracer, which then ends all tracing.
+        # Otherwise the return from here would call the tracer, which then ends all tracing.
         del sys._getframe().f_trace  # noqa: SLF001
         sys.settrace(self._former)
 
     def count(self) -> int:
-        """How many distinct edges were seen so far."""
+        """Number of distinct edges so far."""
         return sum(map(len, self._edges.values()))
 
     def _decide(self, filename: str, _frame: object) -> Any:
@@ -90,15 +90,15 @@ class MonitoredEdges:
         self._branches: set[tuple[Any, int, int]] = set()
 
     def start(self) -> None:
-        """Watch from here on."""
+        """Start recording."""
         self._monitoring.set_events(self._TOOL, self._events)
 
     def stop(self) -> None:
-        """Watch no longer."""
+        """Stop recording."""
         self._monitoring.set_events(self._TOOL, 0)
 
     def count(self) -> int:
-        """How many distinct edges were seen so far."""
+        """Number of distinct edges so far."""
         return self._seen + len(self._branches)
 
     def _reached(self, code: Any, _line: int) -> Any:

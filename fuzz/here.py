@@ -1,4 +1,4 @@
-"""Parses in this process, where the fuzzer measures: the product does the same in a child."""
+"""Parse in the current process, which the fuzzer measures; the product parses in a child process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 
 class Here:
-    """Runs every function at once. `broke` is what a parser raised that is no answer, whoever catches it."""
+    """Runs every function immediately. `broke` is an unexpected exception, even if it is caught."""
 
     def __init__(self) -> None:
         self.broke: Exception | None = None
@@ -39,7 +39,7 @@ class Here:
 
 
 def read_whole(origin: Origin, place: CrawlAddress) -> None:
-    """Read a place and parse what is there."""
+    """Read a file and parse its content."""
     fetched = origin.read(place, None)
     if isinstance(fetched, Unparsed):
         fetched.finish(fetched.task.function(*fetched.task.arguments))

@@ -1,4 +1,4 @@
-"""Smaller inputs that still show the same: delete pieces, halves first, then ever shorter ones, while time lasts."""
+"""Minimise an input: delete pieces, halves first, then shorter ones, until the time is used up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def smaller(data: bytes, still: Callable[[bytes], bool], *, seconds: float) -> Iterator[bytes]:
-    """Ever smaller inputs for which `still` holds, as they are found."""
+    """Yield ever smaller inputs for which `still` holds."""
     until = time.monotonic() + seconds
     size = len(data) // 2
     while size and time.monotonic() < until:
@@ -23,5 +23,5 @@ def smaller(data: bytes, still: Callable[[bytes], bool], *, seconds: float) -> I
                 yield data
             else:
                 at += size
-        # A pass that took something away may have made room for another of the same length.
+        # A pass that deleted something may allow another deletion of the same length.
         size = size if len(data) < before and size > 1 and len(data) > 2 * size else size // 2

@@ -1,4 +1,4 @@
-"""New inputs out of old ones. Everything random comes from one generator, so a seed tells the whole sequence."""
+"""Mutate inputs. All randomness comes from one generator, so that a seed determines the whole sequence."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ODD = (
 
 
 class Mutator:
-    """Changes inputs of one target."""
+    """Mutates inputs of one target."""
 
     def __init__(self, rng: Random, tokens: Sequence[bytes], *, max_bytes: int, is_json: bool = False) -> None:
         self._rng = rng
@@ -48,7 +48,7 @@ class Mutator:
         )  # fmt: skip
 
     def mutate(self, data: bytes, other: bytes) -> bytes:
-        """`data`, changed in one to four ways; `other` is a second input to take pieces from."""
+        """Mutate `data` in one to four ways; `other` is a second input to take pieces from."""
         if self._is_json and self._rng.random() < JSON_SHARE:
             changed = mutate_json(self._rng, data, other)
             if changed is not None:
@@ -139,6 +139,6 @@ class Mutator:
         return start, min(len(data), start + self._rng.randint(1, longest))
 
     def _word(self, data: bytes) -> tuple[int, int]:
-        """The word, punctuation or blank at or after a random place."""
+        """Range of the word, punctuation or blank at or after a random position."""
         found = _WORD.search(data, self._at(data))
         return found.span() if found else (0, 0)

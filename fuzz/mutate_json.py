@@ -1,4 +1,4 @@
-"""Changes of JSON documents that leave them JSON: other types, missing and doubled members, depth, odd strings."""
+"""Mutate JSON documents so that they stay JSON: other types, missing and doubled members, depth, odd strings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ODD: tuple[Any, ...] = (
 
 
 def mutate_json(rng: Random, data: bytes, other: bytes) -> bytes | None:
-    """`data` with one to five of its values changed; None where it is no JSON."""
+    """Mutate one to five values of `data`; None if it is not JSON."""
     if len(data) + len(other) > 2 * MAX_REPEATED_CHARACTERS:
         return None
     try:
@@ -40,7 +40,7 @@ def mutate_json(rng: Random, data: bytes, other: bytes) -> bytes | None:
 
 
 def _changed(rng: Random, document: Any, donor: Any) -> Any:
-    """`document` with one value changed, in place where it is a container."""
+    """Mutate one value of the document, in place if it is in a container."""
     places = list(_places(document))
     if not places:
         return _replacement(rng, document, donor)
@@ -68,7 +68,7 @@ def _replacement(rng: Random, value: Any, donor: Any) -> Any:
         return [value] if rng.random() < 0.5 else {"a": value}
     if choice < 0.55 and isinstance(value, str | list):
         times = min(rng.choice((2, 50, 1_000)), MAX_REPEATED_CHARACTERS // max(1, len(json.dumps(value))))
-        return _copy(value * times)  # a list repeats its members, not copies of them: a change to one would be to all
+        return _copy(value * times)  # a list repeats its members rather than copies: a change to one would affect all
     return _copy(rng.choice(_ODD))
 
 
@@ -89,7 +89,7 @@ def _new_key(rng: Random, key: str, donor: Any) -> str:
 
 
 def _places(document: Any) -> list[tuple[Any, Any]]:
-    """Every value below the root, as its holder and its key."""
+    """Every value below the root, as its container and key."""
     found: list[tuple[Any, Any]] = []
     pending = [document]
     while pending and len(found) < 3_000:

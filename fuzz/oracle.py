@@ -1,4 +1,4 @@
-"""When an input counts as a finding: an unexpected exception, too much CPU, too much memory for its size."""
+"""Rules for a finding: an unexpected exception, too much CPU or too much memory for the size of the input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEMORY_BYTES_PER_BYTE = 100
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An input that broke a promise. `place` tells findings of one cause from others."""
+    """An input that failed. `place` distinguishes findings with different causes."""
 
     target: str
     kind: Kind
@@ -31,22 +31,22 @@ class Finding:
 
     @property
     def name(self) -> str:
-        """A file name that equal inputs share."""
+        """File name, equal for equal inputs."""
         return f"{self.kind}-{hashlib.sha256(self.data).hexdigest()[:12]}"
 
 
 def slow_limit_seconds(size: int) -> float:
-    """The CPU time that an input of `size` bytes may take."""
+    """CPU time that an input of `size` bytes may take."""
     return SLOW_BASE_SECONDS + SLOW_SECONDS_PER_KB * size / 1_000
 
 
 def memory_limit_bytes(size: int) -> int:
-    """The memory that an input of `size` bytes may take while it is read."""
+    """Memory that an input of `size` bytes may take while it is parsed."""
     return MEMORY_BASE_BYTES + MEMORY_BYTES_PER_BYTE * size
 
 
 def crash_place(error: BaseException) -> str:
-    """The exception's type and the innermost line of ours that it passed."""
+    """Type of the exception and the innermost line of our code in its traceback."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(SOURCE)]
     if not frames:
         return type(error).__name__
@@ -55,7 +55,7 @@ def crash_place(error: BaseException) -> str:
 
 
 def peak_bytes(pid: int | None = None) -> int:
-    """The most memory that a process has held since `reset_peak`."""
+    """Peak memory of a process since `reset_peak`."""
     # Not `ru_maxrss`: it survives `exec`, so a child of a large process begins with its parent's peak.
     for line in Path(f"/proc/{pid or 'self'}/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
@@ -64,17 +64,17 @@ def peak_bytes(pid: int | None = None) -> int:
 
 
 def held_bytes(pid: int | None = None) -> int:
-    """The memory that a process holds now."""
+    """Current memory of a process."""
     pages = int(Path(f"/proc/{pid or 'self'}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def reset_peak(pid: int | None = None) -> None:
-    """Let `peak_bytes` begin again from what is held now."""
+    """Reset `peak_bytes` to the current memory."""
     Path(f"/proc/{pid or 'self'}/clear_refs").write_text("5")
 
 
 def cpu_seconds(pid: int) -> float:
-    """The CPU time that another process has used."""
+    """CPU time of another process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""The table of what fuzzing came to."""
+"""Table of fuzzing results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEADING = (
 
 
 def row(result: Result) -> str:
-    """One target's line."""
+    """Table row of one target."""
     cells = (
         result.target,
         f"{result.cpu_seconds:.0f}",

@@ -1,4 +1,4 @@
-"""The input that runs now, where another process can see it: what it was when its reader hung or died."""
+"""The current input in shared memory, so that the parent knows it when the child hangs or dies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CAPACITY = 4_000_000
 
 
 class Current(NamedTuple):
-    """What runs: the how manieth, since when (0 when nothing runs), and the CPU that its process had used before."""
+    """State of the current run: its number, start time (0 if nothing runs) and the CPU time used before."""
 
     number: int
     started_at: float
@@ -23,7 +23,7 @@ class Current(NamedTuple):
 
 
 class SharedInput:
-    """A file that both processes have in memory."""
+    """File that parent and child map into memory."""
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
@@ -32,15 +32,15 @@ class SharedInput:
             self._map = mmap.mmap(file.fileno(), 0)
 
     def begin(self, number: int, data: bytes, started_at: float, cpu_before: float) -> None:
-        """An input is about to run."""
+        """Record that an input is about to run."""
         self._map[_HEADER.size : _HEADER.size + len(data)] = data
         _HEADER.pack_into(self._map, 0, number, started_at, cpu_before, len(data))
 
     def end(self) -> None:
-        """It came back."""
+        """Record that the run has ended."""
         struct.pack_into("<d", self._map, 8, 0.0)
 
     def read(self) -> Current:
-        """What the other process is at."""
+        """Read the current run and its input."""
         number, started_at, cpu_before, size = _HEADER.unpack_from(self._map, 0)
         return Current(number, started_at, cpu_before, bytes(self._map[_HEADER.size : _HEADER.size + size]))

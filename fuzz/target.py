@@ -1,4 +1,4 @@
-"""What is fuzzed: a name, a function of bytes, and where real inputs and words of the format come from."""
+"""Definition of a fuzz target: a name, a function of bytes, and sources of real inputs and tokens of the format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_INPUT_BYTES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A target that is ready for inputs. `pid` is the process that does the work where it is not ours."""
+    """A target that is ready for inputs. `pid` is its worker process, if it has one."""
 
     run: Run
     pid: int | None = None
@@ -27,22 +27,23 @@ class Opened:
 class Target:
     """One parser of outside text.
 
-    `open` gets an empty folder and returns what runs an input; imports happen there, so that a child process loads only
-    what it needs. A DeltosError is an answer, and so is what `contract` names; every other exception is a crash.
+    `open` gets an empty folder and returns the function that runs an input. It does the imports, so that a child
+    process loads only the modules it needs. A DeltosError and the exceptions in `contract` are normal results;
+    every other exception is a crash.
     """
 
     name: str
     open: Callable[[Path], AbstractContextManager[Opened]]
     seeds: tuple[str, ...] = ()
-    """Folders below fuzz/seeds and globs below the repository: few, committed, always the same."""
+    """Folders below fuzz/seeds and globs below the repository; few files, all committed."""
     suffixes: tuple[str, ...] = ()
-    """How the names of further real files end, looked for in installed packages and `--corpus` folders."""
+    """Suffixes of more real files, from installed packages and `--corpus` folders."""
     tokens: tuple[bytes, ...] = ()
     contract: tuple[type[BaseException], ...] = ()
     is_json: bool = False
     is_exposed: bool = False
     is_bounded: bool = False
-    """Whether a native parser works here within limits of memory and time that end its process: in the product, a child's."""
+    """Whether a native parser runs under limits of memory and time that end its process; the product uses a child."""
     max_bytes: int = MAX_INPUT_BYTES
 
 

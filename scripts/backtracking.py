@@ -1,19 +1,19 @@
-"""Proves that Python's `re` matches a pattern in linear time, or names an input on which it need not.
+"""Prove that Python's `re` matches a pattern in linear time, or find an input for which it may not.
 
-`re` backtracks: its work is the number of partial runs of the pattern's automaton that it follows before the first one
-that accepts. So the proof counts runs. It explores every reachable combination of
+`re` backtracks: its work is the number of partial runs of the pattern's automaton that it follows before the first
+accepting one, so the proof counts runs. It explores every reachable combination of
 
-- the *main* run, the one that accepts in the end (for `finditer` and its kin also what lies between matches), and
-- how many *failed* runs, tried before it, are in which state,
+- the *main* run, which accepts in the end (for `finditer` and related methods also the text between matches), and
+- the number of *failed* runs, tried before it, in each state,
 
-over the characters that the pattern can tell apart. If only finitely many combinations exist and none has more than
-`MOST_RUNS` failed runs, a text of n characters costs at most n * MOST_RUNS steps, whatever it says. Otherwise a string
-that makes the number grow is the attack. The exploration is exact about priorities, anchors, word boundaries and
-look-around of one character; it over-approximates longer look-around (always passes, its own runs are counted), atomic
-groups (runs as if they were plain, save that a possessive loop never stops before a character it would take), and
-repeats beyond `MOST_COPIES` (as unbounded).
+over the characters that the pattern distinguishes. If only finitely many combinations exist and none has more than
+`MAX_RUNS` failed runs, a text of n characters costs at most n * MAX_RUNS steps. Otherwise a string that makes the
+number grow is an attack. The exploration is exact about priorities, anchors, word boundaries and look-around of one
+character. It over-approximates longer look-around (always succeeds, its own runs are counted), atomic groups (treated
+as plain groups, except that a possessive loop never stops before a character that it accepts), and repeats beyond
+`MAX_COPIES` (treated as unbounded).
 
-What it promises is about one call of the given method, not about a caller that asks again and again at the same place.
+The proof covers one call of the given method, not a caller that calls it repeatedly at the same position.
 """
 
 from __future__ import annotations
@@ -31,44 +31,44 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MOST_RUNS = 64
-MOST_COPIES = 64
-MOST_STATES = 3_000
-MOST_COMBINATIONS = 20_000
-_MOST_WAYS = 4_000
-_MOST_SETS = 400
+MAX_RUNS = 64
+MAX_COPIES = 64
+MAX_STATES = 3_000
+MAX_COMBINATIONS = 20_000
+_MAX_MOVES = 4_000
+_MAX_SETS = 400
 
-_parser: Any = importlib.import_module("re._parser")  # no stubs, and private: it is what `re.compile` itself uses
+_parser: Any = importlib.import_module("re._parser")  # private and without stubs, but `re.compile` itself uses it
 _compiler: Any = importlib.import_module("re._compiler")
 _c: Any = importlib.import_module("re._constants")
 
-_START, _END = -1, -2  # in place of a character: before the first, after the last
-_SCAN = -3  # in place of a state: between matches
+_START, _END = -1, -2  # boundaries of the text, used in place of a character
+_SCAN = -3  # the state between two matches
 _MOVE, _ACCEPT, _SPAWN = range(3)
-# Beyond the BMP no class of ours tells characters apart, so two stand for all of them, unless a literal lies there.
+# Two characters represent everything beyond the BMP, because no class distinguishes more, unless a literal is there.
 _BMP = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x10000)])) + "\U0001d400\U0001f600"
 _BYTES = bytes(range(256))
 
 
 class Use(Enum):
-    """How a pattern is applied: where matches may start, and how often it is asked."""
+    """How a pattern is applied: where matches may start, and how often."""
 
     MATCH = "match"
     FULLMATCH = "fullmatch"
     SEARCH = "search"
-    SCAN = "scan"  # finditer, findall, sub, split; match or search from a position, so presumably in a loop
+    SCAN = "scan"  # finditer, findall, sub, split; match or search from a position, which usually happens in a loop
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """Texts on which the number of runs grows: `prefix`, then `pump` again and again, then `suffix`."""
+    """Texts for which the number of runs grows: `prefix`, then `pump` repeatedly, then `suffix`."""
 
     prefix: str
     pump: str
     suffix: str
 
     def text(self, characters: int) -> str:
-        """An attack of about that length."""
+        """Text of the attack with about the given length."""
         return self.prefix + self.pump * max(1, characters // max(1, len(self.pump))) + self.suffix
 
     def __str__(self) -> str:
@@ -78,7 +78,7 @@ class Attack:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether linear time was proven; if so with how many runs at once, otherwise why not."""
+    """Result of a proof: linear with a maximum number of simultaneous runs, or the reason why not."""
 
     linear: bool
     runs: int = 0
@@ -87,7 +87,7 @@ class Verdict:
 
 
 def prove(pattern: str | bytes, flags: int = 0, use: Use = Use.SCAN) -> Verdict:
-    """Whether `use` of the pattern takes linear time on every text."""
+    """Return whether `use` of the pattern takes linear time on every text."""
     try:
         return _Exploration(_Automaton(pattern, flags, use), use).verdict()
     except _Unproven as exc:
@@ -95,40 +95,40 @@ def prove(pattern: str | bytes, flags: int = 0, use: Use = Use.SCAN) -> Verdict:
 
 
 class _Unproven(Exception):
-    """The pattern has a part that this proof does not cover."""
+    """A part of the pattern is not covered by the proof."""
 
 
 class _Guard:
-    """A condition on an edge that consumes nothing: true, false, or None where the characters around do not tell."""
+    """Condition on an edge that consumes nothing: true, false, or None if the adjacent characters do not decide it."""
 
     before = False  # whether the character before matters
 
     def holds(self, before: int, after: int) -> bool | None:
-        """Whether the edge may be taken between these two characters."""
+        """Whether the edge may be taken between two characters."""
         raise NotImplementedError
 
     def classes(self) -> Iterator[_Class]:
-        """The character classes that the condition asks about."""
+        """Character classes that the condition tests."""
         return iter(())
 
 
 @dataclass(frozen=True, slots=True)
 class _Class:
-    """A set of characters: positions in the alphabet, as ranges."""
+    """Set of characters: positions in the alphabet, as ranges."""
 
     starts: tuple[int, ...]
     ends: tuple[int, ...]
-    members: set[int] = field(default_factory=set, compare=False)  # the letters of the automaton, once they are known
+    members: set[int] = field(default_factory=set, compare=False)  # letters, set when they are known
 
     def has(self, position: int) -> bool:
-        """Whether the character at this position of the alphabet is in the set."""
+        """Whether the set contains the character at a position of the alphabet."""
         at = bisect_right(self.starts, position) - 1
         return at >= 0 and position < self.ends[at]
 
 
 @dataclass(slots=True)
 class _Perhaps(_Guard):
-    """An edge that the proof knows nothing about."""
+    """Edge with an unknown condition."""
 
     def holds(self, before: int, after: int) -> bool | None:  # noqa: ARG002
         return None
@@ -136,7 +136,7 @@ class _Perhaps(_Guard):
 
 @dataclass(slots=True)
 class _Edge(_Guard):
-    """A boundary: of the text, of a line, of a word."""
+    """Boundary of the text, a line or a word."""
 
     at: Any
     newline: _Class
@@ -170,9 +170,9 @@ class _Edge(_Guard):
 
 @dataclass(slots=True)
 class _Look(_Guard):
-    """Look-around of at most one character: any of the alternatives holds, or none does."""
+    """Look-around of at most one character: one of the alternatives holds, or none if it is negated."""
 
-    alternatives: list[_Class | _Edge | None]  # None: the empty one
+    alternatives: list[_Class | _Edge | None]  # None: the empty alternative
     behind: bool
     negative: bool
 
@@ -203,17 +203,17 @@ class _Look(_Guard):
 
 @dataclass(slots=True)
 class _Ahead(_Perhaps):
-    """Longer look-ahead: passes, and starts runs of its own."""
+    """Longer look-ahead: always succeeds, and starts runs of its own."""
 
     start: int
 
 
 @dataclass(slots=True)
 class _Stop(_Guard):
-    """The way out of a possessive loop: never before a character that the loop takes by itself."""
+    """Exit of a possessive loop: never before a character that the loop accepts."""
 
     taken: list[_Class]
-    exact: bool  # the loop takes nothing but these characters
+    exact: bool  # the only characters that the loop accepts
 
     def holds(self, before: int, after: int) -> bool | None:  # noqa: ARG002
         if any(after in part.members for part in self.taken):
@@ -224,11 +224,11 @@ class _Stop(_Guard):
         yield from self.taken
 
 
-_Way = tuple[int, int, bool]  # kind, state, whether nothing uncertain was passed
+_Way = tuple[int, int, bool]  # kind, state, whether all conditions passed were certain
 
 
 class _Automaton:
-    """A pattern as states: each takes one character of a class, or leads on through edges in order of priority."""
+    """A pattern as states, which consume a character of a class or lead on through edges in order of priority."""
 
     def __init__(self, pattern: str | bytes, flags: int, use: Use) -> None:
         tree = _parser.parse(pattern, flags)
@@ -237,7 +237,7 @@ class _Automaton:
         self.leads: list[list[tuple[_Guard | None, int]]] = []
         self._classes: dict[_Class, _Class] = {}
         self._cache: dict[tuple[int, int, int], tuple[_Way, ...]] = {}
-        self.heads: dict[int, tuple[_Guard | None, int]] = {}  # loop heads, and their way out
+        self.heads: dict[int, tuple[_Guard | None, int]] = {}  # loop heads and their exits
         self.accept = self._state()
         flags = tree.state.flags
         last = self.accept
@@ -246,11 +246,11 @@ class _Automaton:
         self.start = self._sequence(tree, flags, last)
         self._letters()
 
-    # Building: every part is built towards the state that follows it.
+    # Building: every part is built in front of the state that follows it.
 
     def _state(self, takes: _Class | None = None, leads: list[tuple[_Guard | None, int]] | None = None) -> int:
-        if len(self.takes) > MOST_STATES:
-            raise _Unproven(f"more than {MOST_STATES} states")
+        if len(self.takes) > MAX_STATES:
+            raise _Unproven(f"more than {MAX_STATES} states")
         self.takes.append(takes)
         self.leads.append(leads or [])
         return len(self.takes) - 1
@@ -298,7 +298,7 @@ class _Automaton:
         return _Perhaps() if direction < 0 else _Ahead(self._sequence(items, flags, self._state()))
 
     def _alternatives(self, items: list[Any], flags: int) -> list[_Class | _Edge | None] | None:
-        """The alternatives of a look-around, if each is a character, an anchor or nothing."""
+        """Alternatives of a look-around, if each is a character, an anchor or empty."""
         if not items:
             return [None]
         if len(items) > 1:
@@ -315,15 +315,15 @@ class _Automaton:
 
     def _repeat(self, op: Any, av: Any, flags: int, then: int) -> int:
         least, most, items = av
-        unbounded = most is _c.MAXREPEAT or most > MOST_COPIES
+        unbounded = most is _c.MAXREPEAT or most > MAX_COPIES
         stop, inner = self._possession(op, items, flags, then)
         if inner:
             then = self._through(inner, then)
         after = then
         if unbounded:
-            exact = most is _c.MAXREPEAT and least <= MOST_COPIES
+            exact = most is _c.MAXREPEAT and least <= MAX_COPIES
             then = self._loop(op, items, flags, then, stop if exact else stop or _Perhaps())
-            most = least = min(least, MOST_COPIES)
+            most = least = min(least, MAX_COPIES)
         for left in range(most, 0, -1):
             then = self._sequence(items, flags, then)
             if left > least:
@@ -331,14 +331,14 @@ class _Automaton:
         return self._through(inner, then) if inner else then
 
     def _possession(self, op: Any, items: Any, flags: int, then: int) -> tuple[_Guard | None, _Guard | None]:
-        """The condition on the ways out of a possessive repeat, and one around it if it repeats more than a class."""
-        if op is not _c.POSSESSIVE_REPEAT or then == self.accept:  # nothing follows that could fail
+        """Condition on the exits of a possessive repeat, and one around it if it repeats more than a class."""
+        if op is not _c.POSSESSIVE_REPEAT or then == self.accept:  # no later part could fail
             return None, None
         taken, exact = self._single(list(items), flags)
         return _Stop(taken, exact), None if exact else _Perhaps()
 
     def _single(self, items: list[Any], flags: int) -> tuple[list[_Class], bool]:
-        """The characters that the items match by themselves, and whether they match nothing else."""
+        """Set of characters that the items match, and whether they match exactly one character."""
         if len(items) != 1:
             return [], False
         op, av = items[0]
@@ -368,7 +368,7 @@ class _Automaton:
             return self._repeat(_c.POSSESSIVE_REPEAT, items[0][1], flags, then)
         return self._through(_Perhaps(), self._sequence(items, flags, self._through(_Perhaps(), then)))
 
-    # Letters: characters that no class of the pattern tells apart are one letter.
+    # Letters: characters that no class of the pattern distinguishes are one letter.
 
     def _class(self, op: Any, av: Any, flags: int) -> _Class:
         spans = _spans(op, repr(av), _Hidden(av), flags & ~re.MULTILINE, self._alphabet)
@@ -376,7 +376,7 @@ class _Automaton:
         return self._classes.setdefault(found, found)
 
     def _letters(self) -> None:
-        """Give every class the letters that it has, and keep an example of each letter."""
+        """Assign letters to every class, and keep an example of each letter."""
         classes = list(self._classes)
         asked_before = {
             part for leads in self.leads for guard, _ in leads if guard and guard.before for part in guard.classes()
@@ -392,17 +392,17 @@ class _Automaton:
             for part, member in zip(classes, signature, strict=True):
                 if member:
                     part.members.add(letter)
-        # What stands before matters only as far as some condition asks about it.
+        # The character before matters only for the classes that some condition tests.
         seen: dict[tuple[bool, ...], int] = {}
         self.memory = [
             seen.setdefault(tuple(letter in part.members for part in asked_before), letter)
             for letter in range(len(self.letters))
         ]
 
-    # Running
+    # Matching
 
     def ways(self, state: int, before: int, after: int) -> tuple[_Way, ...]:
-        """What the matcher tries from a state between two characters, in order: steps over `after`, or acceptance."""
+        """Moves of the matcher from a state between two characters, in order: steps over `after`, or acceptance."""
         key = (state, before, after)
         if key not in self._cache:
             found: list[_Way] = []
@@ -421,9 +421,9 @@ class _Automaton:
             if after in takes.members:
                 found.append((kind, self.leads[state][0][1], sure))
             return
-        if passed[state] > (state in self.heads) or len(found) > _MOST_WAYS:
-            if len(found) > _MOST_WAYS:
-                raise _Unproven(f"more than {_MOST_WAYS} ways to go on at one character")
+        if passed[state] > (state in self.heads) or len(found) > _MAX_MOVES:
+            if len(found) > _MAX_MOVES:
+                raise _Unproven(f"more than {_MAX_MOVES} possible moves at one character")
             return
         # A loop whose body matched nothing is left, not entered again.
         leads = self.leads[state] if not passed[state] else [self.heads[state]]
@@ -439,7 +439,7 @@ class _Automaton:
 
 @dataclass(frozen=True)
 class _Hidden:
-    """An argument that is no part of a cache's key."""
+    """Argument that is excluded from a cache's key."""
 
     value: Any
 
@@ -452,7 +452,7 @@ class _Hidden:
 
 @lru_cache(maxsize=4096)
 def _spans(op: Any, _: str, av: _Hidden, flags: int, alphabet: str | bytes) -> tuple[tuple[int, int], ...]:
-    """Where the characters of a class lie in the alphabet, according to `re` itself."""
+    """Positions of a class's characters in the alphabet, according to `re` itself."""
     state = _parser.State()
     state.flags = flags
     one = _parser.SubPattern(state, [(op, av.value)])
@@ -472,16 +472,16 @@ def _example(alphabet: str | bytes, at: int) -> str:
     return alphabet[at] if isinstance(alphabet, str) else chr(alphabet[at])
 
 
-_Runs = tuple[tuple[int, int], ...]  # twice the state, plus one if the run certainly takes place; how many
-_Node = tuple[int, int | None, _Runs]  # letter before, state of the main run (None: there is none), failed runs
+_Runs = tuple[tuple[int, int], ...]  # twice the state, plus one if the run certainly takes place; number of such runs
+_Node = tuple[int, int | None, _Runs]  # letter before, state of the main run (None if there is none), failed runs
 
 
 class _Impossible(Exception):
-    """A run that was supposed to fail accepts."""
+    """A run that was assumed to fail accepts."""
 
 
 class _Exploration:
-    """All combinations of a main run and failed runs that some text leads to."""
+    """All combinations of a main run and failed runs that some text reaches."""
 
     def __init__(self, automaton: _Automaton, use: Use) -> None:
         self._automaton = automaton
@@ -492,15 +492,15 @@ class _Exploration:
         self._most = 0
 
     def verdict(self) -> Verdict:
-        """Explore, the most runs first, until all is seen or too many runs are."""
+        """Explore, most runs first, until all combinations are seen or a limit is exceeded."""
         for node in self._beginnings():
             self._add(node, None, 0)
         while self._queue:
             runs, depth, _, node = heapq.heappop(self._queue)
-            if -runs > MOST_RUNS:
+            if -runs > MAX_RUNS:
                 return Verdict(linear=False, runs=-runs, reason=f"{-runs} runs at once", attack=self._attack(node))
-            if len(self._parents) > MOST_COMBINATIONS:
-                return Verdict(linear=False, reason=f"more than {MOST_COMBINATIONS} combinations of runs: not decided")
+            if len(self._parents) > MAX_COMBINATIONS:
+                return Verdict(linear=False, reason=f"more than {MAX_COMBINATIONS} combinations of runs: not decided")
             for letter in range(len(self._automaton.letters)):
                 for following in self._step(node, letter):
                     self._add(following, (node, letter), depth + 1)
@@ -539,7 +539,7 @@ class _Exploration:
                 yield memory, state, tuple(sorted(together.items()))
 
     def _fail(self, way: _Way, certain: bool, count: int, memory: int, failed: Counter[int]) -> None:
-        """Follow one way of a failed run."""
+        """Follow one move of a failed run."""
         kind, target, sure = way
         certain = certain and sure and kind != _SPAWN
         if kind == _ACCEPT or (kind == _MOVE and self._is_universal(memory, frozenset({target}))):
@@ -549,7 +549,7 @@ class _Exploration:
         failed[2 * target + certain] += count
 
     def _main(self, main: int | None, before: int, letter: int) -> Iterator[tuple[int | None, Counter[int]]]:
-        """Where the main run may go, each time with the runs that were tried before and failed."""
+        """Moves of the main run, each with the runs that were tried before and failed."""
         aside: Counter[int] = Counter()
         if main is None:
             yield None, aside
@@ -574,13 +574,13 @@ class _Exploration:
                 yield None, aside.copy()
             elif way[0] == _MOVE:
                 yield way[1], aside.copy()
-            # An empty match is followed by another attempt at the same place.
+            # An empty match is followed by another attempt at the same position.
             if not self._set_aside(way, letter, aside) and (way[0] != _ACCEPT or self._use is Use.SEARCH):
                 return
         yield _SCAN, aside
 
     def _set_aside(self, way: _Way, letter: int, aside: Counter[int]) -> bool:
-        """Count a way among the failed ones; False if it cannot have failed."""
+        """Count a move among the failed ones; False if it cannot have failed."""
         try:
             self._fail(way, True, 1, self._automaton.memory[letter], aside)
         except _Impossible:
@@ -601,14 +601,14 @@ class _Exploration:
             fresh = following - seen
             seen |= fresh
             todo += fresh
-            if len(seen) > _MOST_SETS:
+            if len(seen) > _MAX_SETS:
                 self._universal[key] = False
                 return False
         self._universal.update(dict.fromkeys(seen, True))
         return True
 
     def _continuations(self, before: int, states: frozenset[int]) -> set[tuple[int, frozenset[int]]] | None:
-        """The sets that the next letters lead to; None if some continuation is certainly, or perhaps, not accepted."""
+        """Sets of states after the next letter; None if some continuation is possibly not accepted."""
         found = set()
         for letter in (_END, *range(len(self._automaton.letters))):
             ways = [way for state in states for way in self._automaton.ways(state, before, letter) if way[2]]
@@ -621,7 +621,7 @@ class _Exploration:
         return found
 
     def _attack(self, node: _Node) -> Attack:
-        """The text that led to a node, cut into a beginning and what makes the runs more."""
+        """Text that leads to a node, split into a beginning and the part that adds runs."""
         nodes, letters = [node], []
         while (parent := self._parents[nodes[-1]]) is not None:
             nodes.append(parent[0])
@@ -632,7 +632,7 @@ class _Exploration:
         return Attack(text[:first], text[first:last], self._suffix(node))
 
     def _suffix(self, node: _Node) -> str:
-        """A character after which the failed runs have failed, if the end of the text is not enough."""
+        """Character after which the failed runs have failed, if the end of the text is not enough."""
         before, _, runs = node
         ends = [way for run, _ in runs for way in self._automaton.ways(run // 2, before, _END)]
         if not any(kind == _ACCEPT for kind, _, _ in ends):
@@ -644,7 +644,7 @@ class _Exploration:
 
 
 def _growth(nodes: list[_Node]) -> tuple[int, int]:
-    """Two points on the way between which the runs became more, while the rest stayed the same: shortest first."""
+    """Pairs of nodes on the path between which only the number of runs grew, shortest first."""
     for length in range(1, len(nodes)):
         for last in range(length, len(nodes)):
             one, other = nodes[last - length], nodes[last]

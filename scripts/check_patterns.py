@@ -1,6 +1,6 @@
-"""Every regular expression in src/ runs in linear time on every text, or stands in linear_patterns.toml with a reason.
+"""Check that every regular expression in src/ runs in linear time, or is listed in linear_patterns.toml with a reason.
 
-Finds the uses of `re` in the syntax trees, puts together what the patterns are, and lets `backtracking` prove each.
+Finds the uses of `re` in the syntax trees, evaluates the patterns, and lets `backtracking` prove each of them.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ _FLAGS_AT = {"compile": 1, "split": 3, "sub": 4, "subn": 4} | dict.fromkeys((*_O
 
 @dataclass(frozen=True, slots=True)
 class PatternUse:
-    """One way in which one pattern of the sources is applied."""
+    """One use of a pattern in the sources."""
 
     file: str
     line: int
-    where: str  # the constant or function that holds it
+    where: str  # the constant or function that contains it
     use: Use
-    pattern: str | bytes | None  # None: not known before the program runs
+    pattern: str | bytes | None  # None: unknown until the program runs
     flags: int = 0
     source: str = ""
 
     @property
     def place(self) -> str:
-        """Where a reader finds it."""
+        """File and line of the use."""
         return f"{self.file}:{self.line} ({self.where})"
 
     def verdict(self) -> Verdict:
-        """Whether it is linear; a pattern that is not known is not."""
+        """Verdict of the proof; an unknown pattern is not linear."""
         if self.pattern is None:
-            return Verdict(linear=False, reason=f"cannot be put together before the program runs: {self.source}")
+            return Verdict(linear=False, reason=f"cannot be evaluated without running the program: {self.source}")
         return _proven(self.pattern, self.flags, self.use)
 
 
@@ -65,7 +65,7 @@ def _proven(pattern: str | bytes, flags: int, use: Use) -> Verdict:
 
 
 def inventory(sources: Path = SOURCES) -> list[PatternUse]:
-    """Every use of a regular expression below the folder, by file and line."""
+    """List every use of a regular expression below the folder, by file and line."""
     modules = [_Module(path, sources) for path in sorted(sources.rglob("*.py"))]
     by_name = {module.name: module for module in modules}
     uses: dict[tuple[str, str], set[Use]] = defaultdict(set)
@@ -75,7 +75,7 @@ def inventory(sources: Path = SOURCES) -> list[PatternUse]:
 
 
 class _Module:
-    """The syntax tree of one file, with what is needed to understand an expression in it."""
+    """Syntax tree of one file, with the imports and constants needed to evaluate expressions in it."""
 
     def __init__(self, path: Path, sources: Path) -> None:
         self.file = path.relative_to(sources.parent).as_posix()
@@ -91,17 +91,17 @@ class _Module:
         }
 
     def _imports(self) -> Iterator[tuple[str, tuple[str, str]]]:
-        """Local name → module and name there ('' for the module itself)."""
+        """Map local names to module and name there ('' for the module itself)."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
                 yield from ((alias.asname or alias.name.split(".")[0], (alias.name, "")) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
                 yield from ((alias.asname or alias.name, (node.module or "", alias.name)) for alias in node.names)
 
-    # How constants are used
+    # Uses of constants
 
     def note_uses(self, uses: dict[tuple[str, str], set[Use]], modules: Mapping[str, _Module]) -> None:
-        """Note how this module applies the constants of its own and of others."""
+        """Record how this module applies its own constants and those of others."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 owner, name = self._owner(node.id, modules)
@@ -120,7 +120,7 @@ class _Module:
         return (module, inside) if module in modules and inside in modules[module].constants else ("", "")
 
     def _use_of(self, node: ast.expr) -> Use | None:
-        """How the pattern that this expression stands for is applied; anything unknown counts as the worst."""
+        """How the pattern of this expression is applied; anything unknown counts as the worst case."""
         parent = self.parents[node]
         if not isinstance(parent, ast.Attribute) or parent.value is not node:
             return Use.SCAN
@@ -131,10 +131,10 @@ class _Module:
         from_position = isinstance(call, ast.Call) and call.func is parent and len(call.args) + len(call.keywords) > 1
         return Use.SCAN if from_position else use
 
-    # The patterns
+    # Patterns
 
     def patterns(self, uses: Mapping[tuple[str, str], Iterable[Use]]) -> Iterator[PatternUse]:
-        """The patterns that this module compiles or applies."""
+        """Patterns that this module compiles or applies."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Call) and (method := self._method(node.func)):
                 found = self._read(node, method)
@@ -142,7 +142,7 @@ class _Module:
                     yield replace(found, use=use)
 
     def _method(self, function: ast.expr) -> str:
-        """Which function of `re` is called, if one is."""
+        """Name of the called function of `re`, if it is one."""
         match function:
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if self.imported.get(name) == ("re", ""):
                 return attr if attr in _FLAGS_AT else ""
@@ -182,7 +182,7 @@ class _Module:
         return replace(found, pattern=pattern, flags=int(number))
 
     def _where(self, node: ast.AST) -> str:
-        """The name of the function or constant around a node."""
+        """Name of the function or constant around a node."""
         names = []
         while (node := self.parents.get(node, self.tree)) is not self.tree:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -192,7 +192,7 @@ class _Module:
         return ".".join(reversed(names)) or "<module>"
 
     def _value(self, expression: ast.expr) -> Any:
-        """What an expression evaluates to, if only constants of the module take part; None otherwise."""
+        """Evaluate an expression that uses only constants of the module; None otherwise."""
         try:
             return ast.literal_eval(expression)
         except ValueError:
@@ -200,7 +200,7 @@ class _Module:
         names = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
         if names & self._local_names(expression):
             return None
-        # Names from other modules need the module itself; it runs nothing but definitions.
+        # Names from other modules need an import of the module, which runs only definitions.
         known = {"re": re} if names == {"re"} else vars(importlib.import_module(self.name))
         try:
             return eval(compile(ast.Expression(expression), self.file, "eval"), known)  # noqa: S307 - our own sources
@@ -208,7 +208,7 @@ class _Module:
             return None
 
     def _local_names(self, node: ast.AST) -> set[str]:
-        """The names that the functions around a node bind."""
+        """Names bound by the functions around a node."""
         names: set[str] = set()
         while (node := self.parents.get(node, self.tree)) is not self.tree:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.comprehension | ast.expr):
@@ -222,15 +222,15 @@ class _Module:
 
 @dataclass(frozen=True, slots=True)
 class Exemption:
-    """A pattern that needs no proof, and why; or, of one that is put together at run time, what to prove instead."""
+    """Pattern without a proof, with a reason; or the patterns to prove in place of one that is built at run time."""
 
     file: str
     where: str
     reason: str
-    proven_by: str = ""  # module:name of a function without parameters, or of a value, that holds patterns
+    proven_by: str = ""  # module:name of patterns, or of a function without parameters that returns them
 
     def built(self) -> Iterator[PatternUse]:
-        """The patterns to prove instead."""
+        """Patterns to prove instead."""
         module, _, name = self.proven_by.partition(":")
         if name:
             value = getattr(importlib.import_module(module), name)
@@ -239,7 +239,7 @@ class Exemption:
 
 
 def _held(value: object) -> Iterator[tuple[str | bytes, int]]:
-    """The patterns in a value, however deep."""
+    """Patterns in a value, at any depth."""
     if isinstance(value, re.Pattern):
         yield value.pattern, value.flags & ~re.UNICODE
     elif isinstance(value, Mapping):
@@ -251,12 +251,12 @@ def _held(value: object) -> Iterator[tuple[str | bytes, int]]:
 
 
 def exemptions(path: Path = LIST) -> list[Exemption]:
-    """The list beside this file."""
+    """Read linear_patterns.toml."""
     return [Exemption(**entry) for entry in tomllib.loads(path.read_text("utf-8")).get("pattern", [])]
 
 
 def problems(uses: Iterable[PatternUse], listed: Iterable[Exemption]) -> list[str]:
-    """What is wrong: patterns that are neither proven nor listed, entries of the list that nothing needs."""
+    """List patterns that are neither proven nor exempt, and exemptions without a use."""
     needed = {(entry.file, entry.where): False for entry in listed}
     found = []
     for use in uses:
@@ -270,7 +270,7 @@ def problems(uses: Iterable[PatternUse], listed: Iterable[Exemption]) -> list[st
     for entry in listed:
         found += [_described(use, verdict) for use in entry.built() if not (verdict := use.verdict()).linear]
     unneeded = [place for place, hit in needed.items() if not hit]
-    return found + [f"{LIST.name}: nothing needs the entry for {where} of {file}" for file, where in unneeded]
+    return found + [f"{LIST.name}: unused entry for {where} of {file}" for file, where in unneeded]
 
 
 def _described(use: PatternUse, verdict: Verdict) -> str:
@@ -280,7 +280,7 @@ def _described(use: PatternUse, verdict: Verdict) -> str:
 
 
 def main() -> int:
-    """Check, print what is wrong, and how much was checked."""
+    """Check all patterns and print the problems and a count."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--list", action="store_true", help="print every use with its verdict")
     options = parser.parse_args()

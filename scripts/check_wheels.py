@@ -1,4 +1,4 @@
-"""Resolves all dependencies for every platform and Python and writes which have no wheel; reads metadata alone."""
+"""Resolve all dependencies for every platform and Python and list those without a wheel; reads only metadata."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORKERS = 6
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """What an installer on such a machine says of itself, and the wheels that it takes, best first."""
+    """Environment of a machine, and the tags of wheels that it accepts, best first."""
 
     title: str
     target: str
@@ -32,7 +32,7 @@ class Platform:
     wheel_platforms: tuple[str, ...]
 
     def environment(self, python: str) -> dict[str, str]:
-        """What markers are asked about."""
+        """Values of the environment markers."""
         names = {"linux": ("posix", "Linux"), "darwin": ("posix", "Darwin"), "win32": ("nt", "Windows")}
         os_name, platform_system = names[self.system]
         return {
@@ -50,14 +50,14 @@ class Platform:
         }
 
     def tags(self, python: str) -> frozenset[Tag]:
-        """The tags of wheels that run there."""
+        """Tags of the wheels that can be installed."""
         major, minor = (int(part) for part in python.split("."))
         own = cpython_tags((major, minor), platforms=self.wheel_platforms)
         return frozenset([*own, *compatible_tags((major, minor), f"cp{major}{minor}", self.wheel_platforms)])
 
 
 def _glibc(machine: str) -> tuple[str, ...]:
-    """Wheels for glibc 2.28, which is what the oldest supported distributions have, and older."""
+    """Wheels for glibc 2.28 and older; 2.28 is the version of the oldest supported distributions."""
     return (*(f"manylinux_2_{minor}_{machine}" for minor in range(28, 4, -1)), f"manylinux2014_{machine}",
             f"manylinux2010_{machine}", f"manylinux1_{machine}")  # fmt: skip
 
@@ -80,32 +80,32 @@ PLATFORMS = (
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A resolved dependency: where it is needed, and the tags of each of its wheels."""
+    """A resolved dependency: the marker of where it is needed, and the tags of its wheels."""
 
     name: str
     marker: Marker | None
     wheels: tuple[frozenset[Tag], ...]
 
     def needed(self, platform: Platform, python: str) -> bool:
-        """Whether an installation on that platform asks for it."""
+        """Whether an installation on the platform needs the package."""
         return self.marker is None or self.marker.evaluate(dict(platform.environment(python)))
 
     def has_wheel(self, platform: Platform, python: str) -> bool:
-        """Whether one of its wheels runs there."""
+        """Whether one of the package's wheels can be installed on the platform."""
         tags = platform.tags(python)
         return any(not tags.isdisjoint(wheel) for wheel in self.wheels)
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What one platform and Python have no wheel of, and what our markers leave out there."""
+    """Packages without a wheel for one platform and Python, and packages that our markers omit there."""
 
     missing: tuple[str, ...]
     left_out: tuple[str, ...]
 
 
 def resolve(uv: str) -> list[Package]:
-    """One resolution for all platforms at once, with the names of all wheels of each package."""
+    """Resolve once for all platforms, and return the packages with the names of their wheels."""
     lock = _compile(
         uv, str(ROOT / "pyproject.toml"), "--universal", "--python-version", PYTHONS[0], "--format", "pylock.toml"
     )
@@ -122,20 +122,20 @@ def resolve(uv: str) -> list[Package]:
 
 
 def older_version_has_wheel(uv: str, requirement: str, platform: Platform, python: str) -> bool:
-    """Whether a resolver that may take wheels alone finds a version after all."""
+    """Whether a resolver limited to wheels finds an older version."""
     only = ("--no-deps", "--only-binary", ":all:", "--python-platform", platform.target, "--python-version", python)
     return _compile(uv, "-", *only, stdin=requirement).returncode == 0
 
 
 def _compile(uv: str, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    # Without this Python uv would look for, and try to download, each one that it is asked about.
+    # Otherwise uv would search for, and try to download, each requested Python.
     ours = ("--python", sys.executable, "--no-python-downloads")
     words = (uv, "pip", "compile", "--quiet", "--no-header", *ours, *words)
     return subprocess.run(words, input=stdin, capture_output=True, text=True, check=False)
 
 
 def look(uv: str, packages: list[Package], platform: Platform, python: str) -> Cell:
-    """One cell of the table."""
+    """Compute one cell of the table."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     asked: dict[str, Requirement] = {
         canonicalize_name(one.name): one for one in map(Requirement, project["dependencies"])
@@ -158,7 +158,7 @@ def look(uv: str, packages: list[Package], platform: Platform, python: str) -> C
 
 
 def _rows(platform: Platform, cells: list[Cell]) -> list[str]:
-    """One row for each run of Pythons that have the same."""
+    """Merge Pythons with equal results into one row."""
     rows = []
     start = 0
     for end in range(1, len(PYTHONS) + 1):
@@ -174,9 +174,9 @@ def _rows(platform: Platform, cells: list[Cell]) -> list[str]:
 
 
 def main(uv: str) -> int:
-    """Write the table; 0 whatever it says, because what is missing is stated there."""
+    """Write the table; always returns 0, because missing wheels are listed in the table."""
     packages = resolve(uv)
-    rows = ["| platform | Python | no wheel of | not asked for there |", "|---|---|---|---|"]
+    rows = ["| platform | Python | no wheel of | omitted there |", "|---|---|---|---|"]
     with ThreadPoolExecutor(WORKERS) as pool:  # uv waits for the registry most of the time
         found = {
             (platform.title, python): pool.submit(look, uv, packages, platform, python)

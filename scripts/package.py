@@ -1,4 +1,4 @@
-"""Builds what clients and registries take: a Claude Code plugin folder, `server.json` and an `.mcpb` bundle."""
+"""Build the files for clients and registries: a Claude Code plugin folder, `server.json` and an `.mcpb` bundle."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ VARIABLES = {
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What pyproject.toml and README.md say about the project."""
+    """Metadata of the project from pyproject.toml and README.md."""
 
     name: str
     author: str
@@ -60,17 +60,19 @@ class Project:
 
     @classmethod
     def read(cls, root: Path) -> Project:
-        """Read both files; the registry finds the server's name in the README too, as proof of ownership."""
-        said = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+        """Read both files; the registry also expects the server's name in the README, as proof of ownership."""
+        project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
         marker = re.search(r"mcp-name: (\S+)", (root / "README.md").read_text("utf-8"))
         if marker is None:
             raise SystemExit("README.md has no `mcp-name: NAMESPACE/deltos` marker")
-        author = said["authors"][0]["name"]
-        return cls(said["name"], author, said["license"], said["requires-python"], said["keywords"], marker[1])
+        author = project["authors"][0]["name"]
+        return cls(
+            project["name"], author, project["license"], project["requires-python"], project["keywords"], marker[1]
+        )
 
 
 def main() -> None:
-    """Build everything into the folder that was named."""
+    """Build everything into the given folder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path, help="folder for the results")
     out: Path = parser.parse_args().out
@@ -82,7 +84,7 @@ def main() -> None:
 
 
 def build_plugin(project: Project, out: Path) -> Path:
-    """A Claude Code plugin: the server and the hooks that feed memory. It needs `deltos` on the PATH."""
+    """Build the Claude Code plugin: the server and the hooks of memory. It needs `deltos` on the PATH."""
     folder = out / "claude-code-plugin"
     shutil.rmtree(folder, ignore_errors=True)
     client, launch = client_named("claude-code"), Launch("deltos")
@@ -102,12 +104,12 @@ def build_plugin(project: Project, out: Path) -> Path:
     }
     _write_json(folder / ".claude-plugin" / "plugin.json", plugin)
     _write_json(folder / ".mcp.json", {client.servers: {SERVER_NAME: client.entry(launch)}})
-    _write_json(folder / "hooks" / "hooks.json", {"description": "Feeds Deltos' memory.", "hooks": listeners})
+    _write_json(folder / "hooks" / "hooks.json", {"description": "Hooks of Deltos' memory.", "hooks": listeners})
     return folder
 
 
 def build_server_json(project: Project, out: Path) -> Path:
-    """The entry for the MCP registry: the package and how to run it."""
+    """Build the entry for the MCP registry: the package and how to run it."""
     package: dict[str, Json] = {
         "registryType": "pypi",
         "identifier": project.name,
@@ -129,7 +131,7 @@ def build_server_json(project: Project, out: Path) -> Path:
 
 
 def build_bundle(project: Project, out: Path) -> Path:
-    """One file for hosts such as Claude Desktop, which bring Python and the dependencies along by uv."""
+    """Build one file for hosts such as Claude Desktop, which install Python and the dependencies with uv."""
     path = out / f"{project.name}-{__version__}.mcpb"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
         for name, content in _bundled(project):

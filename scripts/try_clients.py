@@ -1,4 +1,4 @@
-"""Installs Deltos into real clients from npm, lets each connect, and writes what they say into docs/clients.md."""
+"""Install Deltos into real clients from npm, let each connect, and write their output into docs/clients.md."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PACKAGES = (
     "cline",
 )
 CONNECTED, READ = "connected", "reads the entry"
-COLOUR = re.compile("\x1b\\[[0-9;]*m")  # some give it whatever NO_COLOR says
+COLOUR = re.compile("\x1b\\[[0-9;]*m")  # some print colours despite NO_COLOR
 ABSENT = "not tried: npm has no program of it for this machine"
 DELTOS = Path(sys.executable).with_name("deltos")
 SECONDS = 240
@@ -39,14 +39,14 @@ NEGATIONS = frozenset("not never no cannot isn't isn’t wasn't wasn’t couldn'
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Where clients run: their programs, a home folder and a project of its own."""
+    """Environment of the clients: their programs, a home folder and a project of its own."""
 
     programs: Path
     home: Path
     project: Path
 
     def environment(self) -> dict[str, str]:
-        """Nothing of the person who runs this, and no colours."""
+        """Environment variables without those of the current user, and without colours."""
         own = {"HOME": str(self.home), "DELTOS_HOME": str(self.home / "deltos"), "NO_COLOR": "1"}
         quiet = {
             "DISABLE_AUTOUPDATER": "1",
@@ -56,7 +56,7 @@ class Bench:
         return {"PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}", **own, **quiet}
 
     def starts(self, program: str) -> bool:
-        """Whether a program runs at all: some packages only bring what fetches it, for the machines it is made for."""
+        """Whether a program runs at all: some packages only contain a downloader for certain machines."""
         words = (self.programs / program, "--version")
         try:
             done = subprocess.run(
@@ -67,45 +67,45 @@ class Bench:
         return done.returncode == 0
 
     def run(self, *words: str, stdin: str | None = None) -> str:
-        """What a program says; both streams, because clients differ in where they say it."""
+        """Run a client and return its output and errors, because clients differ in which stream they use."""
         with subprocess.Popen(
             words, cwd=self.project, env=self.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True,
         ) as process:  # fmt: skip
             try:
                 return process.communicate(stdin or "", timeout=SECONDS)[0]
-            except subprocess.TimeoutExpired:  # what was said until then counts: OpenCode may wait for its packages
+            except subprocess.TimeoutExpired:  # keep the output until the timeout: OpenCode may wait for its packages
                 process.kill()
                 return process.communicate()[0]
 
     def version(self, package: str) -> str:
-        """The version of an installed package."""
+        """Version of an installed package."""
         return str(json.loads((self.programs.parent / package / "package.json").read_text("utf-8"))["version"])
 
 
 def says(bench: Bench, *words: str) -> str:
-    """`connected`, where a client's own list of servers has it so; else what it said of Deltos."""
+    """Return `connected` if the client's list of servers says so; otherwise its lines about Deltos."""
     lines = [line.strip() for line in COLOUR.sub("", bench.run(*words)).splitlines() if "deltos" in line]
-    told = " ".join(lines).lower()
-    return CONNECTED if is_connected(told) else f"not connected: {told[:200]}"
+    report = " ".join(lines).lower()
+    return CONNECTED if is_connected(report) else f"not connected: {report[:200]}"
 
 
-def is_connected(told: str) -> bool:
-    """Whether what a client tells of a server says that it is connected, and nowhere that it is not."""
-    words = re.findall(r"[\w'’]+", told.lower())
+def is_connected(report: str) -> bool:
+    """Whether a client's report on a server says that it is connected, without any negation."""
+    words = re.findall(r"[\w'’]+", report.lower())
     places = [place for place, word in enumerate(words) if word == "connected"]
     negated = any(NEGATIONS.intersection(words[max(0, place - 2) : place]) for place in places)
     return bool(places) and not negated and "disconnected" not in words
 
 
 def reads(bench: Bench, *words: str) -> str:
-    """For a client that lists its servers without starting them: whether it lists ours."""
+    """Whether a client that lists its servers without starting them lists ours."""
     lines = [line for line in bench.run(*words).splitlines() if "deltos" in line]
     return READ if lines else "does not list it"
 
 
 def codex(bench: Bench) -> str:
-    """Ask Codex's app server, which keeps standard input open until it has answered."""
+    """Ask Codex's app server, which needs standard input to stay open until it has answered."""
     requests = [
         {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "deltos", "version": "1"}}},
         {"method": "initialized"},
@@ -131,9 +131,9 @@ def codex(bench: Bench) -> str:
 
 
 def inspector(bench: Bench) -> str:
-    """List the tools through the Inspector's command line."""
-    said = bench.run("mcp-inspector", "--cli", str(DELTOS), "mcp", "--method", "tools/list")
-    tools = json.loads(said[said.index("{") :])["tools"]
+    """List the tools with the Inspector's command line."""
+    output = bench.run("mcp-inspector", "--cli", str(DELTOS), "mcp", "--method", "tools/list")
+    tools = json.loads(output[output.index("{") :])["tools"]
     return f"{CONNECTED}, {len(tools)} tools"
 
 
@@ -151,7 +151,7 @@ TRIALS: tuple[tuple[str, str, str, str, Callable[[Bench], str]], ...] = (
 
 
 def fetch(folder: Path) -> None:
-    """Bring the newest version of each client; one that cannot be had takes no other along."""
+    """Install the newest version of each client; a client that is unavailable does not affect the others."""
     folder.mkdir(parents=True, exist_ok=True)
     npm = Path(sys.executable).with_name("npm")
     for package in PACKAGES:
@@ -161,7 +161,7 @@ def fetch(folder: Path) -> None:
 
 
 def main(folder: Path) -> int:
-    """Try them all; 1 when one that starts neither connects nor reads what was written for it."""
+    """Try all clients; return 1 if one that starts neither connects nor lists our entry."""
     fetch(folder)
     programs = folder.resolve() / "node_modules" / ".bin"
     rows, failed = [], False
@@ -180,7 +180,7 @@ def main(folder: Path) -> int:
             failed |= not result.startswith((CONNECTED, READ, ABSENT))
             rows.append(f"| {title} | {bench.version(package)} | {asked} | {result} |")
             print(rows[-1], flush=True)
-    table = "\n".join(["| client | version | asked by | says |", "|---|---|---|---|", *rows])
+    table = "\n".join(["| client | version | command | result |", "|---|---|---|---|", *rows])
     before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
     PAGE.write_text(f"{before}{BEGIN}\n{table}\n{END}{rest.partition(END)[2]}", "utf-8")
     return int(failed)

@@ -19,7 +19,7 @@ attacked, single ones take minutes or never end."""
 
 
 def unread(files: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """Let every indexer extract each (path, text); those that failed or were not reached in time, with what happened."""
+    """Let every indexer extract each (path, text); return the failures and timeouts with their messages."""
     receiver, sender = multiprocessing.get_context("spawn").Pipe(duplex=False)
     process = multiprocessing.get_context("spawn").Process(target=_extract, args=(dict(files), sender), daemon=True)
     with pytest.MonkeyPatch.context() as untraced:  # tracing takes three times as long, and shows nothing here

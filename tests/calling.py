@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Desk:
-    """One session with some tools; remembers its project and, unless told to repeat them, what it was shown."""
+    """One session with some tools; remembers its project and, unless it repeats them, the results already shown."""
 
     def __init__(self, tools: Iterable[Tool], root: Path, *, repeat: bool = True) -> None:
         self.tools = {tool.name: tool for tool in tools}

@@ -21,14 +21,14 @@ class Page:
     body: bytes = b""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
-    cut_after: int | None = None  # close the connection after so many bytes
+    cut_after: int | None = None  # close the connection after this number of bytes
 
 
 Answer = Page | Callable[[dict[str, str]], Page]
 
 
 class Site:
-    """The pages of a server, and what it was asked for."""
+    """The pages of a server, and the requests that it received."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -49,7 +49,7 @@ class Site:
         self.pages[path] = Page(status=302, headers={"Location": target})
 
     def answer(self, path: str, headers: dict[str, str]) -> Page:
-        """What is served for one request."""
+        """Response to one request."""
         self.asked[path] += 1
         self.request_headers[path] = headers
         page = self.pages.get(path, Page(b"no such page", 404, {"Content-Type": "text/plain"}))

@@ -35,10 +35,10 @@ USER, PASSWORD, DATABASE = "deltos", "p@ss:word/ü", "deltos"
 ROLE, ROLE_PASSWORD = "deltos_server", "s3:rver/ü"
 _NOBODY = 65_534
 _START_SECONDS = 60.0
-# Nothing has to survive a crash of the machine; what was committed survives one of the server.
+# Nothing has to survive a crash of the machine; committed data survives a crash of the server.
 # Whole pages are logged: without them, a server that was killed could once not recover a table that had been dropped.
 _SETTINGS = ("fsync=off", "max_connections=60", "shared_buffers=64MB")
-# By the column that a table is divided by: what tells all of its values.
+# Partitioning columns, with queries that return all of their values.
 _PARTITION_KEYS = {
     "project": (f"SELECT id FROM {SCHEMA}.project", f"SELECT key FROM {SCHEMA}.memory_project"),
     "source": (f"SELECT number FROM {SCHEMA}.docs_source",),
@@ -109,7 +109,7 @@ class Server:
                 return
 
     def kill(self) -> None:
-        """End it at once, as a crash does; it keeps what was committed."""
+        """Kill the server, as in a crash; committed data is kept."""
         self._end(b"kill")
 
     def stop(self) -> None:
@@ -316,9 +316,9 @@ def free_port() -> int:
 
 
 def _run(program: str, folder: Path, port: str) -> None:
-    """Run a server until standard input ends, which it does with the test process; then remove its data.
+    """Run a server until standard input ends, which happens when the test process ends; then delete its data.
 
-    Told to `stop` before, it leaves its data; told `kill`, it dies as in a crash, and leaves them too.
+    The commands `stop` and `kill` end it before, normally or as in a crash, and keep its data.
     """
     command = [program, "-D", str(folder / "data"), "-p", port, "-c", "listen_addresses=127.0.0.1"]
     if sys.platform != "win32":

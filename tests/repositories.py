@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-# The settings of whoever runs the tests must not matter.
+# The developer's own settings must not affect the tests.
 GIT_ENVIRONMENT = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_SYSTEM": os.devnull,
@@ -31,7 +31,7 @@ def write_files(root: Path, files: Mapping[str, str | bytes]) -> Path:
 
 
 def git(folder: Path, *arguments: str, text: str = "") -> str:
-    """Run git with `text` as its input; what it prints."""
+    """Run git with `text` as its input; return its output."""
     command = ["git", "-C", str(folder), "-c", "protocol.file.allow=always", *arguments]
     done = subprocess.run(
         command, capture_output=True, text=True, check=True, env=os.environ | GIT_ENVIRONMENT, input=text

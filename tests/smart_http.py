@@ -20,7 +20,7 @@ Intercept = Callable[[str, dict[str, str]], tuple[int, dict[str, str], bytes] | 
 
 
 class GitSite:
-    """Where repositories are served, and what was asked for; `intercept` may answer in git's place."""
+    """Server of repositories that records requests; `intercept` may answer before git does."""
 
     def __init__(self, url: str, folder: Path) -> None:
         self.url = url

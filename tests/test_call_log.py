@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NOTES = [CallNote(f"tool_{number}", "test", {}, 0.1, 400, 400, is_error=False) for number in range(MAX_WAITING_NOTES)]
 
 
-def test_a_call_does_not_wait_for_its_note_and_whoever_looks_sees_it(tmp_path: Path) -> None:
+def test_a_call_does_not_wait_for_its_log_entry_and_readers_see_it(tmp_path: Path) -> None:
     released = threading.Event()
     was_released: list[bool] = []
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
-    """All tools, at a project beside which another one lies."""
+    """All tools, in a project with another project next to it."""
     for name in ("mine", "theirs"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.py").write_text(f"def of_{name}(): pass\n")

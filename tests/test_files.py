@@ -118,7 +118,7 @@ def test_pipes_sockets_devices_and_folders_are_refused_at_once(tree: FileTree, t
         read_below("/dev", "zero", 10)
 
 
-def test_what_is_not_there_is_missing(tree: FileTree) -> None:
+def test_a_nonexistent_path_is_missing(tree: FileTree) -> None:
     assert [refusal(tree, path) for path in ("x", "x/y", "a.txt/x", "n" * 5_000)] == [MISSING] * 4
 
 
@@ -164,7 +164,7 @@ def test_no_descriptor_stays_open(tmp_path: Path) -> None:
 
 
 @given(st.text(st.sampled_from("ab./\0\\~:"), max_size=12))
-def test_no_path_whatever_leaves_the_root(tmp_path_factory: pytest.TempPathFactory, path: str) -> None:
+def test_no_path_leaves_the_root(tmp_path_factory: pytest.TempPathFactory, path: str) -> None:
     folder = tmp_path_factory.getbasetemp() / "leaving"
     root = folder / "a" / "b"
     if not root.exists():

@@ -15,7 +15,7 @@ TEXTS = st.text(st.sampled_from("ab-]/[!.ä\n"), max_size=6)
 
 
 @given(TEXTS, st.text(st.sampled_from("ab*?[]!-./ä\n\\"), max_size=9))
-def test_a_glob_means_what_it_means_in_the_standard_library(text: str, glob: str) -> None:
+def test_a_glob_matches_like_the_standard_library(text: str, glob: str) -> None:
     assert matches_glob(text, glob) == fnmatchcase(text, glob)
 
 

@@ -80,7 +80,7 @@ def test_a_folder_that_is_only_shaped_like_a_repository_is_none(desk: Desk, home
         desk.call("add_source", url="notes.md")
 
 
-def test_the_folders_of_the_start_and_of_the_settings_stay_whatever_was_chosen(desk: Desk, home: Path) -> None:
+def test_folders_of_the_start_and_of_the_settings_stay_granted_after_a_choice(desk: Desk, home: Path) -> None:
     choose(desk, write_files(home / "elsewhere", PAGES))
     assert desk.call("add_source", url=str(home / "start" / "deep")).text.startswith("Added ")
     assert desk.call("add_source", url=str(home / "shared")).text.startswith("Added ")

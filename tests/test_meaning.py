@@ -69,7 +69,7 @@ def test_the_nearest_things_come_first(database: SqliteDatabase, semantic_index:
     assert nearest(semantic_index, "b", 1) == [2]
 
 
-def test_what_has_no_vector_yet_is_not_found_and_does_no_harm(
+def test_texts_without_a_vector_are_not_found_and_cause_no_error(
     database: SqliteDatabase, semantic_index: SemanticIndex
 ) -> None:
     add(database, "a", "ab")
@@ -107,7 +107,7 @@ def test_it_stops_when_asked_to(database: SqliteDatabase, semantic_index: Semant
     assert semantic_index.catch_up(lambda: True) == 0
 
 
-def test_a_model_that_is_down_is_said_and_forgotten_when_it_is_back(database: SqliteDatabase) -> None:
+def test_an_unavailable_model_is_reported_until_it_is_available_again(database: SqliteDatabase) -> None:
     letters = Letters()
     semantic_index = SemanticIndex(letters, SqliteVectors(database, NOTES))
     add(database, "a", "b")

@@ -1,4 +1,4 @@
-"""What others wrote is opened in one way, and git is started in one place: whoever opens files otherwise says why here."""
+"""Foreign files are opened in one way, and git is started in one place; exceptions are listed here with a reason."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_defaults_are_filled_in() -> None:
         ({"kind": "class"}, "kind", "class"),
     ],
 )
-def test_what_is_meant_is_understood(given: dict[str, object], name: str, value: object) -> None:
+def test_unambiguous_arguments_of_other_forms_are_accepted(given: dict[str, object], name: str, value: object) -> None:
     assert check(**given)[name] == value
 
 
@@ -96,7 +96,7 @@ def test_what_is_meant_is_understood(given: dict[str, object], name: str, value:
         ({"ids": '["\\udfff"]'}, "Argument 'ids' is not valid Unicode. Send it as UTF-8."),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_the_way_out(given: dict[str, object], message: str) -> None:
+def test_invalid_arguments_are_refused_with_a_hint(given: dict[str, object], message: str) -> None:
     with pytest.raises(BadArgument) as raised:
         check(**given)
     assert str(raised.value) == message
@@ -129,7 +129,7 @@ def test_any_arguments_are_either_checked_or_refused(given: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize("name", ["x" * 10_000, "max_results", "kind"])
-def test_a_refusal_repeats_no_more_than_a_line_of_what_was_given(name: str) -> None:
+def test_a_refusal_repeats_at_most_a_line_of_the_argument(name: str) -> None:
     with pytest.raises(BadArgument) as raised:
         check(**{name: "y" * 10_000})
     assert len(str(raised.value)) < 200
@@ -213,7 +213,7 @@ def test_a_tool_that_needs_nothing_lists_no_requirements() -> None:
 
 @pytest.mark.parametrize(("given", "taken"), [(0, 1), (-5, 1), ("-1", 1), (10**9, 50)])
 @pytest.mark.parametrize("name", ["max_results", "maxResults", "limit"])
-def test_an_answer_tells_that_a_number_was_out_of_range(tmp_path: Path, name: str, given: Any, taken: int) -> None:
+def test_an_answer_reports_a_number_out_of_range(tmp_path: Path, name: str, given: Any, taken: int) -> None:
     def run(call: Call) -> Answer:
         return Answer(f"{call.number('max_results')} results")
 
@@ -226,7 +226,7 @@ def test_an_answer_tells_that_a_number_was_out_of_range(tmp_path: Path, name: st
 
 
 @pytest.mark.parametrize("notes", [[], ["It is old."]])
-def test_data_tells_of_a_number_out_of_range_as_its_text_does(tmp_path: Path, notes: list[str]) -> None:
+def test_structured_data_reports_a_number_out_of_range_like_the_text(tmp_path: Path, notes: list[str]) -> None:
     data = {"results": [], **({"notes": notes} if notes else {})}
     texts = {"as_data": compact_json(data), "as_text": "nothing"}
 
@@ -235,7 +235,7 @@ def test_data_tells_of_a_number_out_of_range_as_its_text_does(tmp_path: Path, no
 
     desk = Desk([tool(name) for name in texts], tmp_path)
     note = "Note: max_results=0 is out of range; 1 is used."
-    told = {"results": [], "notes": [*notes, note]}
+    data = {"results": [], "notes": [*notes, note]}
     as_data, as_text = (desk.call(name, query="x", limit=0) for name in texts)
-    assert (as_data.structured, json.loads(as_data.text)) == (told, told)
-    assert (as_text.structured, as_text.text) == (told, f"nothing\n{note}")
+    assert (as_data.structured, json.loads(as_data.text)) == (data, data)
+    assert (as_text.structured, as_text.text) == (data, f"nothing\n{note}")

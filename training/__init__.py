@@ -1,1 +1,1 @@
-"""How the search model inside the wheel is made: mine pairs from public packages, train, export. See README.md."""
+"""Build the search models in the wheel: mine pairs from public packages, train, export. See README.md."""

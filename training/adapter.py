@@ -1,14 +1,14 @@
-"""Learn how the encoder should read one kind of text: a low-rank change of its matrices (LoRA), and its head.
+"""Train an adapter of the encoder for one kind of text: a low-rank change of its matrices (LoRA), and its head.
 
     python -m training.adapter PAIRS.npz src/deltos/embed/model OUT.npz [--rank N] [--rounds N] [--rate R]
 
-PAIRS.npz is what memory_pairs.py (observations) or docs_pairs.py (passages of documentation) wrote. A question must
-find the texts that answer it among all of its project and of two others; what nearly answers counts neither way.
-Projects that have a name in `groups` are only measured on: how often a text that answers is first, among three and
-among ten of its project, by cosine similarity (with that of the sums of words where the file has them). OUT.npz goes
-to adapter.npz in the folder of the model for that kind of text.
+PAIRS.npz is the output of memory_pairs.py (observations) or docs_pairs.py (passages of documentation). A question must
+find its answers among all texts of its project and of two others; near answers count neither way. Projects with a
+name in `groups` are held out: for them, the share of questions with an answer in the first 1, 3 and 10 of the project
+is printed, by cosine similarity (plus that of summed word vectors, if the file has them). OUT.npz becomes adapter.npz
+in the model folder of that kind of text.
 
-Needs PyTorch; a minute or two of a large GPU.
+Needs PyTorch; a minute or two on a large GPU.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BATCH = 2_048
 
 
 class AdaptedEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are installed for it
-    """The encoder of the wheel, as src/deltos/embed/transformer.py computes it, with an adapter for each matrix."""
+    """The encoder of the wheel, computed as in src/deltos/embed/transformer.py, with an adapter for each matrix."""
 
     def __init__(self, folder: Path, rank: int, places: np.ndarray | None = None) -> None:
         super().__init__()
@@ -105,13 +105,13 @@ class AdaptedEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are ins
         return F.dropout(state, DROPOUT, self.training)
 
     def all(self, rows: torch.Tensor) -> torch.Tensor:
-        """The vectors of many rows, without learning."""
+        """Vectors of many rows, without gradients."""
         self.eval()
         with torch.no_grad():
             return torch.cat([self(rows[start : start + _BATCH]) for start in range(0, len(rows), _BATCH)])
 
     def write(self, path: Path) -> None:
-        """What the product reads."""
+        """Write the adapter in the format of the product."""
         arrays = {"head.texts": self.head.detach()}
         if len(self.weights["places"]) > self.own_places:
             arrays["places"] = self.weights["places"]
@@ -141,7 +141,7 @@ class Pairs:
 
     @staticmethod
     def _words(arrays: Mapping[str, np.ndarray], name: str) -> torch.Tensor:
-        """The sums of words that stand beside what is read; nothing where they are not to count."""
+        """Summed word vectors that are added to the embedding; None if the file has none."""
         rows = arrays[f"{name}_words"] if f"{name}_words" in arrays else np.zeros((len(arrays[f"{name}s"]), 1))
         return torch.from_numpy(rows.astype(np.float32)).to(DEVICE)
 
@@ -154,7 +154,7 @@ class Pairs:
         return marked.scatter_(1, places, value=True)[:, 1:]
 
     def shares(self, questions: torch.Tensor, texts: torch.Tensor, asked: torch.Tensor) -> str:
-        """How many have an answer first, among three, among ten of their project."""
+        """Shares of questions with an answer in the first 1, 3 and 10 of their project."""
         scores = questions[asked] @ texts.T + self.question_words[asked] @ self.text_words.T
         scores = scores.masked_fill(self.text_projects[None] != self.projects[asked][:, None], _NEVER)
         best = scores.masked_fill(~self.answers[asked], _NEVER).max(1, keepdim=True).values
@@ -163,7 +163,7 @@ class Pairs:
 
 
 def learn(encoder: AdaptedEncoder, pairs: Pairs, rounds: int, top_rate: float = RATE) -> None:
-    """So many rounds over all projects, a few of them at a time; the rates fall to nothing."""
+    """Train for `rounds` rounds over all projects, a few per step; the learning rates decay to zero."""
     rates = [([*encoder.adapter.values()], top_rate), ([encoder.head], HEAD_RATE)]
     optimizer = torch.optim.AdamW([{"params": params, "lr": rate} for params, rate in rates], weight_decay=0.01)
     chosen = [each for _ in range(rounds) for each in _steps(pairs)]
@@ -182,7 +182,7 @@ def learn(encoder: AdaptedEncoder, pairs: Pairs, rounds: int, top_rate: float = 
 
 
 def _steps(pairs: Pairs) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """The questions of a few projects at a time, in an order by lot."""
+    """Batches of questions from a few projects, in random order."""
     order = pairs.learned[torch.randperm(len(pairs.learned), device=DEVICE)]
     projects = torch.unique(pairs.projects[order])
     steps = []
@@ -193,7 +193,7 @@ def _steps(pairs: Pairs) -> list[tuple[torch.Tensor, torch.Tensor]]:
 
 
 def main() -> None:
-    """Learn, measure, write."""
+    """Train, measure, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", type=Path)
     parser.add_argument("model", type=Path)

@@ -1,4 +1,4 @@
-"""Open what package managers download (wheels, npm tarballs, Debian packages, source archives) as files in memory."""
+"""Read downloaded packages (wheels, npm tarballs, Debian packages, source archives) as files in memory."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-LARGEST_FILE = 300_000
-LARGEST_DESCRIPTION = 4_000_000  # an API described in JSON is one file, however large
+MAX_FILE_BYTES = 300_000
+MAX_DESCRIPTION_BYTES = 4_000_000  # an API description in JSON is one file of any size
 _PROJECT = re.compile(r"^(.+?)[-_]v?\d")
 _TARBALL = re.compile(r"\.(?:tgz|tar\.(?:gz|xz|bz2))$")
 
@@ -31,7 +31,7 @@ class Member:
 
 
 def project_of(archive: Path) -> str:
-    """The name of the project that an archive holds, without its version."""
+    """Project name of an archive, without the version."""
     if archive.suffix == ".deb":
         return archive.name.partition("_")[0]
     match = _PROJECT.match(archive.name)
@@ -39,7 +39,7 @@ def project_of(archive: Path) -> str:
 
 
 def members(archive: Path) -> Iterator[Member]:
-    """The regular files of an archive that are no larger than what is worth reading."""
+    """Regular files of an archive, except large ones."""
     if archive.suffix == ".whl":
         yield from _zipped(archive)
     elif archive.suffix == ".deb":
@@ -65,11 +65,11 @@ def _tarred(tar: tarfile.TarFile) -> Iterator[Member]:
 
 
 def _largest(path: str) -> int:
-    return LARGEST_DESCRIPTION if path.endswith(".json") else LARGEST_FILE
+    return MAX_DESCRIPTION_BYTES if path.endswith(".json") else MAX_FILE_BYTES
 
 
 def _plain(path: str, data: bytes) -> Member:
-    """The file as it was before somebody packed it by itself, as Debian and AWS do."""
+    """Decompress a file that was compressed separately, as Debian and AWS do."""
     if not path.endswith(".gz"):
         return Member(path, data)
     try:

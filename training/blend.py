@@ -1,4 +1,4 @@
-"""Blend tables that were trained differently: each word's vectors side by side, in the directions that matter most.
+"""Blend tables that were trained differently: concatenate each word's vectors and keep the main directions.
 
 python -m training.blend OUT.npz TABLE.npz=WEIGHT ...
 """
@@ -22,20 +22,22 @@ if TYPE_CHECKING:
 def blend(
     tables: Sequence[npt.NDArray[np.float32]], weights: Sequence[float], dimensions: int = DIMENSIONS
 ) -> npt.NDArray[np.float32]:
-    """Vectors whose dot products are the weighted sum of the tables' own, as nearly as the dimensions allow."""
-    beside = np.hstack([unit_scale(table) * np.sqrt(weight) for table, weight in zip(tables, weights, strict=True)])
-    products = beside.T.astype(np.float64) @ beside
-    return (beside @ strongest_directions(products, dimensions)).astype(np.float32)
+    """Vectors whose dot products approximate the weighted sum of the tables' dot products."""
+    concatenated = np.hstack(
+        [unit_scale(table) * np.sqrt(weight) for table, weight in zip(tables, weights, strict=True)]
+    )
+    products = concatenated.T.astype(np.float64) @ concatenated
+    return (concatenated @ strongest_directions(products, dimensions)).astype(np.float32)
 
 
 def unit_scale(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """The vectors with a mean squared length of 1, so that weights mean the same for every table."""
+    """Scale vectors to a mean squared length of 1, so that weights mean the same for every table."""
     scaled: npt.NDArray[np.float32] = vectors / np.sqrt(np.square(vectors).sum(axis=1).mean())
     return scaled
 
 
 def weighted(argument: str) -> tuple[Path, float]:
-    """`TABLE.npz=0.5` as a file and its weight."""
+    """Parse `TABLE.npz=0.5` as a file and its weight."""
     path, _, weight = argument.rpartition("=")
     if not path or not (share := float(weight)) > 0:
         raise ValueError(argument)
@@ -43,7 +45,7 @@ def weighted(argument: str) -> tuple[Path, float]:
 
 
 def main() -> None:
-    """Blend what the command line names."""
+    """Blend the tables of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("tables", type=weighted, nargs="+", metavar="TABLE.npz=WEIGHT")

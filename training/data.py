@@ -1,4 +1,4 @@
-"""The pairs as training sees them: ids of index words for the student, text for the teacher, packages kept apart."""
+"""Training pairs: ids of index words for the student, text for the teacher, and held-out packages."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-HELD_OUT_SHARE = 40  # one package in so many is never trained on
-MOST_QUERY_WORDS, MOST_TEXT_WORDS = 24, 200
-BLOCK = 128  # so many pairs of one package meet in a batch: they are each other's hard negatives
+HELD_OUT_SHARE = 40  # one package in 40 is held out
+MAX_QUERY_WORDS, MAX_TEXT_WORDS = 24, 200
+BLOCK = 128  # pairs of one package in a batch: they are each other's hard negatives
 _ROWS_AT_ONCE = 10_000
 
 
@@ -35,7 +35,7 @@ class Bags:
 
     @classmethod
     def of(cls, rows: list[list[int]]) -> Bags:
-        """Rows of ids end to end; `starts` has one more entry than there are rows."""
+        """Concatenate rows of ids; `starts` has one more entry than there are rows."""
         lengths = np.array([0, *map(len, rows)])
         return cls(np.fromiter(chain.from_iterable(rows), np.int64, lengths.sum()), np.cumsum(lengths))
 
@@ -43,18 +43,18 @@ class Bags:
         return len(self.starts) - 1
 
     def take(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The ids of some rows end to end, and where each row begins."""
+        """Concatenated ids of some rows, and the start of each row."""
         lengths = self.starts[rows + 1] - self.starts[rows]
         offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]])
         return self.ids[np.repeat(self.starts[rows] - offsets, lengths) + np.arange(lengths.sum())], offsets
 
     def row(self, number: int) -> list[int]:
-        """The ids of one row."""
+        """Ids of one row."""
         ids: list[int] = self.ids[self.starts[number] : self.starts[number + 1]].tolist()
         return ids
 
     def rows_with(self, words: int) -> npt.NDArray[np.int64]:
-        """For each of so many words, how many rows have it, however often."""
+        """Number of rows that contain each of `words` word ids."""
         counts = np.zeros(words, np.int64)
         for first in range(0, len(self), _ROWS_AT_ONCE):
             ids, offsets = self.take(np.arange(first, min(first + _ROWS_AT_ONCE, len(self))))
@@ -65,7 +65,7 @@ class Bags:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Questions and texts by row, with where they come from."""
+    """Questions and texts by row, with their origin."""
 
     packages: npt.NDArray[np.int64]
     kinds: list[str]
@@ -73,20 +73,20 @@ class Pairs:
     texts: list[str]
     query_bags: Bags
     text_bags: Bags
-    joined: npt.NDArray[np.bool_]  # which texts have their question in front
+    joined: npt.NDArray[np.bool_]  # texts that are preceded by their question
 
     def __len__(self) -> int:
         return len(self.kinds)
 
     def with_questions(self, random: np.random.Generator) -> Pairs:
-        """The same pairs, half of the texts with their question in front, as a section has its heading."""
+        """Prepend the question to half of the texts, as a heading precedes its section."""
         joined = random.random(len(self)) < 0.5
         texts = [
             f"{query}\n{text}" if front else text
             for query, text, front in zip(self.queries, self.texts, joined, strict=True)
         ]
         rows = [
-            (self.query_bags.row(n) + self.text_bags.row(n))[:MOST_TEXT_WORDS] if front else self.text_bags.row(n)
+            (self.query_bags.row(n) + self.text_bags.row(n))[:MAX_TEXT_WORDS] if front else self.text_bags.row(n)
             for n, front in enumerate(joined)
         ]
         return replace(self, texts=texts, text_bags=Bags.of(rows), joined=joined)
@@ -100,24 +100,24 @@ def _start(folder: Path) -> None:
 
 
 def _ids(pair: tuple[str, str]) -> tuple[list[int], list[int]]:
-    """A question's different words; a text's words as often as they stand there, as the runtime counts them."""
-    return _WORDS[0].distinct(pair[0], MOST_QUERY_WORDS), _WORDS[0].counted(pair[1], MOST_TEXT_WORDS)
+    """Distinct words of a question, and all words of a text in order, as the runtime counts them."""
+    return _WORDS[0].distinct(pair[0], MAX_QUERY_WORDS), _WORDS[0].counted(pair[1], MAX_TEXT_WORDS)
 
 
 def vocabulary(folder: Path) -> list[str]:
-    """The words that have a vector, in order of their ids."""
+    """Words that have a vector, in order of their ids."""
     return (folder / "vocabulary.txt").read_text("utf-8").split("\n")
 
 
 def listed_words(folder: Path) -> ListedWords:
-    """The analyser that prepare.py described."""
+    """Analyser that prepare.py described."""
     settings = json.loads(lzma.decompress((folder / "words.json.xz").read_bytes()))
     numbered = {word: number for number, word in enumerate(vocabulary(folder))}
     return ListedWords(numbered, settings["stems"], frozenset(settings["stop_words"]))
 
 
 def load(folder: Path, *, most: int, workers: int) -> tuple[Pairs, Pairs]:
-    """Pairs to train on and pairs held out, by package."""
+    """Load training pairs and held-out pairs, split by package."""
     lines = [line for part in sorted(folder.glob("pairs-*.xz")) for line in _lines(part)][:most]
     rows = [json.loads(line) for line in lines]
     with ProcessPoolExecutor(workers, initializer=_start, initargs=(folder,)) as pool:
@@ -150,7 +150,7 @@ def _select(rows: list[list[str]], bags: list[tuple[list[int], list[int]]], chos
 
 
 def batches(pairs: Pairs, size: int, random: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
-    """One pass over the pairs: blocks of one package each, many blocks to a batch."""
+    """One pass over the pairs: batches of many blocks, each from one package."""
     order = random.permutation(len(pairs))
     order = order[np.argsort(pairs.packages[order], kind="stable")]
     edges = np.flatnonzero(np.diff(pairs.packages[order])) + 1

@@ -1,12 +1,12 @@
-"""Questions and the passages of documentation that answer them, as numbers of word pieces: what adapter.py learns from.
+"""Write questions with the passages of documentation that answer them as word pieces, for adapter.py.
 
     python -m training.docs_pairs WORK TEACHER OUT.npz
 
 Reads benchmarks/questions/docs_passages.jsonl, questions about passages of real sites (docs_passage_sites.json: Debian
-packages, Debian source packages, and repositories out of the mirrors), and docs_wordings.jsonl, about invented ones.
-One site in seven is only measured on, and so is the open half of benchmarks/questions/docs.jsonl. WORK holds downloads
-and indexes. TEACHER has the published files of all-MiniLM-L6-v2 (gather.py): its places are those of the pieces beyond
-the encoder's own. The vectors of words are written, too, for they stand beside what is read.
+packages, Debian source packages, and repositories from the mirrors), and docs_wordings.jsonl, about invented ones. One
+site in seven is held out, and so is the open half of benchmarks/questions/docs.jsonl. WORK holds downloads and indexes.
+TEACHER has the published files of all-MiniLM-L6-v2 (gather.py), which supply the position vectors beyond the encoder's
+own. The summed word vectors are written too, because the product adds them to the embedding.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from deltos.embed.word_pieces import WordPieces
 from deltos.open_stores import open_library
 from deltos.text.words import query_words, shared_words
 from training.gather import commands, fetch, list_sources
-from training.memory_pairs import MOST_ANSWERS, padded
+from training.memory_pairs import MAX_ANSWERS, padded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -47,24 +47,24 @@ Row = dict[str, Any]
 Places: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float32]]"
 
 MAX_TEXT_PIECES = 128
-MOST_FILES = 110  # of a site, beside those that are asked about
-MOST_PASSAGES = 700
-PASSAGES_OF_ASKED_PAGES = 450  # the rest is of other pages
+MAX_FILES = 110  # of a site, in addition to the pages of the questions
+MAX_PASSAGES = 700
+PASSAGES_OF_ASKED_PAGES = 450  # the rest comes from other pages
 HELD_OUT_OF_SEVEN = 0
-INVENTED_TOGETHER = 6  # small products, as one
+INVENTED_TOGETHER = 6  # small products, combined into one project
 _DOCUMENTS = {".md", ".mdx", ".mdwn", ".rst", ".adoc", ".asciidoc", ".html", ".htm", ".txt"}
-_LARGEST_FILE_BYTES = 400_000
+_MAX_FILE_BYTES = 400_000
 _LEFT_OUT = re.compile(
     r"(^|/)(tests?|testing|node_modules|vendor|third_party|changes?|changelog|releases?|release-notes?|news|_static"
     r"|whatsnew|generated|locale|translations?|po|fr|de|es|ja|zh|ru|it|pt|ko)(/|$|[-_.])",
     re.IGNORECASE,
 )
-_SAME_CHARACTERS = 400  # passages that begin alike for so long answer alike
+_SAME_CHARACTERS = 400  # passages with the same beginning answer the same questions
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A passage with the page that it stands on, as the product reads it."""
+    """A passage and its page, as the product embeds it."""
 
     path: str
     position: int
@@ -73,7 +73,7 @@ class Text:
 
 
 class Pairs:
-    """What is written, project by project."""
+    """Arrays to write, project by project."""
 
     def __init__(self) -> None:
         self.groups: list[str] = []
@@ -84,20 +84,20 @@ class Pairs:
         self.answers: list[list[int]] = []
 
     def add(self, group: str, texts: Sequence[Text], asked: Iterable[tuple[str, Iterable[Text]]]) -> None:
-        """A project: all of its texts, and each question with those that answer it."""
-        project, first = len(self.groups), len(self.texts) + 1  # 0 is none
+        """Add a project: all of its texts, and each question with its answers."""
+        project, first = len(self.groups), len(self.texts) + 1  # 0 means none
         self.groups.append(group)
         number = {text: first + place for place, text in enumerate(texts)}
         self.texts += texts
         self.text_projects += [project] * len(texts)
         for question, answers in asked:
-            if known := [number[text] for text in answers if text in number][:MOST_ANSWERS]:
+            if known := [number[text] for text in answers if text in number][:MAX_ANSWERS]:
                 self.questions.append(question)
                 self.question_projects.append(project)
                 self.answers.append(known)
 
     def write(self, out: Path, places: Places) -> None:
-        """Everything as numbers."""
+        """Write all arrays."""
         pieces = WordPieces((ENCODER_FOLDER / "pieces.txt").read_text("utf-8").split("\n"), lower_cases=True)
         table = shared_model()
         asked = [table.question(TextToEmbed(text, query_words(text))) for text in self.questions]
@@ -111,8 +111,8 @@ class Pairs:
             questions=padded([pieces.of(text, MAX_PIECES) for text in self.questions], MAX_PIECES),
             question_words=np.stack(asked).astype(np.float16),
             question_projects=np.array(self.question_projects),
-            answers=padded(self.answers, MOST_ANSWERS),
-            nearly=np.zeros((len(self.questions), MOST_ANSWERS), np.int32),
+            answers=padded(self.answers, MAX_ANSWERS),
+            nearly=np.zeros((len(self.questions), MAX_ANSWERS), np.int32),
         )
         print(f"{len(self.texts):,} passages of {len(self.groups)} projects, {len(self.questions):,} questions")
 
@@ -134,7 +134,7 @@ def main() -> None:
 
 
 def places_of(teacher: Path) -> Places:
-    """The vectors of places in the published model."""
+    """Position vectors of the published model."""
     from safetensors.numpy import load_file
 
     found = load_file(teacher / "model.safetensors")
@@ -144,7 +144,7 @@ def places_of(teacher: Path) -> Places:
 
 
 def asked_by_site() -> dict[str, list[Row]]:
-    """The questions about passages of real sites."""
+    """Questions about passages of real sites, by site."""
     by_site: dict[str, list[Row]] = defaultdict(list)
     for row in map(json.loads, (QUESTIONS / "docs_passages.jsonl").read_text("utf-8").splitlines()):
         by_site[row["site"]].append(row)
@@ -155,7 +155,7 @@ def asked_by_site() -> dict[str, list[Row]]:
 
 
 def add_site(pairs: Pairs, site: str, rows: Sequence[Row], work: Path) -> None:
-    """The passages of a site that are asked about, others of their pages, and some of other pages."""
+    """Add passages of a site: the answers, other passages of their pages, and some of other pages."""
     about = json.loads((QUESTIONS / "docs_passage_sites.json").read_text("utf-8"))[site]
     folder = work / "sites" / site
     if not folder.exists():
@@ -179,7 +179,7 @@ def add_site(pairs: Pairs, site: str, rows: Sequence[Row], work: Path) -> None:
 
 
 def unpacked(about: Mapping[str, str], work: Path) -> Path:
-    """Where a package or a repository lies as files."""
+    """Folder with the files of a package or a repository."""
     if "repository" in about:
         return _checked_out(about["repository"], about["commit"], work)
     kind = "debian" if "package" in about else "debian-source"
@@ -211,11 +211,11 @@ def _checked_out(repository: str, commit: str, work: Path) -> Path:
 
 
 def lay_out(folder: Path, source: Path, asked: set[str]) -> None:
-    """Copy the pages that are asked about, and others by lot."""
+    """Copy the pages of the questions, and a random sample of others."""
     found = {path.relative_to(source).as_posix(): path for path in sorted(source.rglob("*")) if _is_page(path, source)}
     others = sorted(found.keys() - asked)
     random.Random(folder.name).shuffle(others)
-    for relative in (*sorted(asked), *others[:MOST_FILES]):
+    for relative in (*sorted(asked), *others[:MAX_FILES]):
         target = folder / relative
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(found[relative], target)
@@ -227,7 +227,7 @@ def _is_page(path: Path, source: Path) -> bool:
         and path.is_file()
         and not path.is_symlink()
         and not _LEFT_OUT.search(path.relative_to(source).as_posix())
-        and path.stat().st_size < _LARGEST_FILE_BYTES
+        and path.stat().st_size < _MAX_FILE_BYTES
     )
 
 
@@ -250,21 +250,21 @@ def passages_of(name: str, folder: Path, home: Path) -> list[Text]:
 
 
 def chosen(texts: Sequence[Text], asked: set[Text], site: str) -> list[Text]:
-    """The passages that are asked about, and wrong ones to tell them from: most of them of the same pages."""
+    """The answers and wrong passages, most of them from the same pages."""
     pages = {text.path for text in asked}
-    beside = [text for text in texts if text.path in pages and text not in asked]
+    same_pages = [text for text in texts if text.path in pages and text not in asked]
     others = [text for text in texts if text.path not in pages]
-    for some in (beside, others):
+    for some in (same_pages, others):
         random.Random(site).shuffle(some)
-    kept = {*asked, *[*beside[:PASSAGES_OF_ASKED_PAGES], *others][: max(0, MOST_PASSAGES - len(asked))]}
+    kept = {*asked, *[*same_pages[:PASSAGES_OF_ASKED_PAGES], *others][: max(0, MAX_PASSAGES - len(asked))]}
     return [text for text in texts if text in kept]
 
 
-# ---------------------------------------------------------------------- invented ones, and those that measure
+# ---------------------------------------------------------------------- invented and measuring sites
 
 
 def invented() -> Iterable[tuple[list[Text], list[tuple[str, list[Text]]]]]:
-    """Sections of products that do not exist, some products together."""
+    """Sections of invented products, several products per project."""
     by_product: dict[str, list[Row]] = defaultdict(list)
     for row in map(json.loads, (QUESTIONS / "docs_wordings.jsonl").read_text("utf-8").splitlines()):
         by_product[row["project"]].append(row)
@@ -279,7 +279,7 @@ def invented() -> Iterable[tuple[list[Text], list[tuple[str, list[Text]]]]]:
 
 
 def add_open_sites(pairs: Pairs, work: Path) -> None:
-    """The natural questions that may be looked at, each of its own site."""
+    """Add the open natural questions, each with its own site."""
     every = json.loads((QUESTIONS / "docs_sites.json").read_text("utf-8"))
     for name, site in every.items():
         if not site["held_out"]:

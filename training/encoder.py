@@ -1,16 +1,15 @@
-"""Learn to read: an encoder that puts a question where its answers are, and what stands in for it with operations.
+"""Train an encoder of questions and texts, and small transformers that replace it for operations and code.
 
     python -m training.encoder MATERIAL.npz ENCODER_FOLDER OUT_FOLDER [--steps N] [--reader-steps N]
 
-MATERIAL.npz is what encoder_pairs.py wrote, ENCODER_FOLDER the published files of all-MiniLM-L6-v2. The encoder reads
-texts and questions alike; a question must find its text among others of the same API or project, from a third of the
-steps on mostly among those that are like it, and among those of other questions. A second head puts questions about
-APIs among sums of word vectors, and those go on learning, pulled back to where they begin. Then a transformer of two
-layers over word vectors learns to say of operations what the encoder says of them, and to be found by its questions.
+MATERIAL.npz is the output of encoder_pairs.py, ENCODER_FOLDER has the published files of all-MiniLM-L6-v2. The encoder
+embeds texts and questions. A question must find its text among others of the same API or project (after a third of the
+steps, mostly similar ones) and among the texts of other questions. A second head maps questions about APIs to summed
+word vectors, which are trained too, regularised towards their start. Then a transformer of two layers over word vectors
+is distilled: it learns the encoder's vectors of operations, and to be found by their questions.
 
-Needs PyTorch and transformers; eight minutes of a large GPU. Prints how often the right text is first, among three and
-among ten of its API or project, by cosine similarity alone, where nothing was learned from. export_encoder.py puts what
-it writes into the product.
+Needs PyTorch and transformers; eight minutes on a large GPU. Prints the share of held-out questions whose text is in
+the first 1, 3 and 10 of its API or project, by cosine similarity. export_encoder.py converts the output.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ TEXT_PIECES, QUESTION_PIECES, TEXT_WORDS = 96, 64, 200
 READER_WORDS = {APIS: 40, CODE: 80}
 DIMENSIONS, READER_LAYERS, READER_HEADS, READER_INNER = 256, 2, 4, 1_024
 NEIGHBOURS = 24
-HELD_OUT = 8  # one project in so many is only measured on
-_ALIKE, _THE_SAME = 0.95, 0.93  # texts that are nearly one: neither is a wrong answer to the other's question
+HELD_OUT = 8  # one project in 8 is held out
+_ALIKE, _THE_SAME = 0.95, 0.93  # texts that are nearly equal: neither is a wrong answer to the other's question
 _NEAR = 0.2
 _NEVER = -99.0
 _LEVELS = 127
@@ -63,7 +62,7 @@ _BATCH = 2_048
 
 
 def rows_of(arrays: Arrays, name: str, width: int, *, add: int = 0, is_once: bool = False) -> torch.Tensor:
-    """Numbers, one row for each text, zeros behind them; each number once where only what is there counts."""
+    """Rows of numbers, padded with zeros; `is_once` keeps each number once, for models that ignore order."""
     ids, starts = arrays[f"{name}_ids"].astype(np.int64), arrays[f"{name}_starts"]
     rows = np.zeros((len(starts) - 1, width), np.int64)
     for place, row in enumerate(rows):
@@ -86,7 +85,7 @@ class Material:
             torch.from_numpy(arrays[name].astype(np.int64)).to(DEVICE)
             for name in ("text_groups", "text_domains", "question_answers", "question_origins")
         )
-        # Texts stand group by group.
+        # Texts are in order of their groups.
         self.first_of_group = torch.searchsorted(self.groups, torch.arange(int(self.groups.max()) + 2, device=DEVICE))
         self.neighbours: torch.Tensor | None = None
         domains, learned = self.domains[self.answers], self.origins == LEARNED
@@ -110,7 +109,7 @@ class Material:
         self.is_measured |= (self.domains != APIS) & (self.groups % HELD_OUT == 0)
 
     def others(self, answers: torch.Tensor, count: int) -> torch.Tensor:
-        """Texts of the same group for each of some answers, by lot; half of them like it, once that is known."""
+        """Random texts of the same group for each answer; half of them similar ones, once neighbours are known."""
         first, end = (self.first_of_group[self.groups[answers] + more] for more in (0, 1))
         found = first[:, None] + (torch.rand(len(answers), count, device=DEVICE) * (end - first)[:, None]).long()
         if self.neighbours is not None:
@@ -119,7 +118,7 @@ class Material:
         return found
 
     def find_neighbours(self, texts: torch.Tensor) -> None:
-        """Which texts of the same group are most like each, but for those that say the same."""
+        """Find the most similar texts of the same group, except near duplicates."""
         self.neighbours = torch.full((len(texts), NEIGHBOURS), -1, dtype=torch.long, device=DEVICE)
         for group in range(len(self.first_of_group) - 1):
             first, end = (int(self.first_of_group[group + more]) for more in (0, 1))
@@ -136,17 +135,17 @@ def _numbers(which: torch.Tensor) -> torch.Tensor:
 
 
 def chosen(among: torch.Tensor, count: int) -> torch.Tensor:
-    """So many of some, by lot."""
+    """Random sample of at most `count` numbers."""
     return among[torch.randint(len(among), (count,), device=DEVICE)]
 
 
 def in_batches(make: Callable[[torch.Tensor], torch.Tensor], rows: torch.Tensor) -> torch.Tensor:
-    """What is made of some rows, a batch at a time."""
+    """Apply `make` to rows in batches and concatenate the results."""
     return torch.cat([make(rows[start : start + _BATCH]) for start in range(0, len(rows), _BATCH)])
 
 
 def mean_of(state: torch.Tensor, is_there: torch.Tensor) -> torch.Tensor:
-    """The mean of what is made of the pieces that are there."""
+    """Mean of the states of the pieces that are not padding."""
     return (state.float() * is_there[..., None]).sum(1) / is_there.sum(1, keepdim=True).clamp(min=1)
 
 
@@ -154,7 +153,7 @@ def contrast(
     questions: torch.Tensor, right: torch.Tensor, wrong: torch.Tensor, others: torch.Tensor, answers: torch.Tensor,
     temperature: float,
 ) -> torch.Tensor:  # fmt: skip
-    """How far questions are from finding their text first, among others of its group and those of other questions."""
+    """Cross-entropy of finding a question's text among others of its group and the texts of other questions."""
     own = (questions * right).sum(1, keepdim=True)
     of_group = torch.einsum("qd,qod->qo", questions, wrong).masked_fill(others == answers[:, None], _NEVER)
     is_right = (answers[:, None] == answers[None]) | (right @ right.T > _ALIKE)
@@ -163,7 +162,7 @@ def contrast(
 
 
 def shares(questions: torch.Tensor, texts: torch.Tensor, material: Material, asked: torch.Tensor) -> str:
-    """How many find their text first, among three, among ten of its group."""
+    """Shares of questions with their text in the first 1, 3 and 10 of its group."""
     answers = material.answers[asked]
     scores = (questions @ texts.T).masked_fill(material.groups[None] != material.groups[answers][:, None], _NEVER)
     before = (scores > scores.gather(1, answers[:, None])).sum(1)
@@ -176,7 +175,7 @@ def descend(
     warm_up: int,
     loss_at: Callable[[int], torch.Tensor],
 ) -> None:
-    """Adam, each rate falling to nothing."""
+    """Minimise a loss with Adam; each learning rate decays to zero."""
     optimizer = torch.optim.AdamW([{"params": params, "lr": rate} for params, rate in rates], weight_decay=0.0)
     for step in range(steps):
         for group, (_, rate) in zip(optimizer.param_groups, rates, strict=True):
@@ -188,13 +187,13 @@ def descend(
 
 
 def sums_of(table: torch.Tensor, words: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
-    """Unit vectors of texts as sums of their words."""
+    """Unit vectors of texts as sums of their word vectors."""
     counts = (words != 0).float() * (torch.rand_like(words, dtype=torch.float) >= dropout)
     return F.normalize(F.embedding_bag(words, table, mode="sum", per_sample_weights=counts), dim=1)
 
 
 class Encoder(torch.nn.Module):  # type: ignore[misc]  # no types are installed for it
-    """The encoder, and its head for sums of words."""
+    """The encoder with its head for sums of word vectors."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -202,7 +201,7 @@ class Encoder(torch.nn.Module):  # type: ignore[misc]  # no types are installed 
         self.words = torch.nn.Linear(self.bert.config.hidden_size, DIMENSIONS)
 
     def forward(self, pieces: torch.Tensor) -> torch.Tensor:
-        """What is made of texts, each a row of pieces."""
+        """Outputs for texts, each a row of pieces."""
         pieces = pieces[:, : max(4, int((pieces != 0).sum(1).max()))]
         is_there = (pieces != 0).long()
         with torch.autocast(DEVICE, dtype=torch.bfloat16):
@@ -211,7 +210,7 @@ class Encoder(torch.nn.Module):  # type: ignore[misc]  # no types are installed 
 
 
 class Reading:
-    """The encoder and the words of APIs, which learn together."""
+    """Joint training of the encoder and the word vectors of APIs."""
 
     def __init__(self, material: Material, encoder: Encoder, start: torch.Tensor) -> None:
         self.material = material
@@ -220,7 +219,7 @@ class Reading:
         self.table = torch.nn.Parameter(start.clone())
 
     def learn(self, steps: int) -> None:
-        """Both."""
+        """Train both."""
         rates = [
             (list(self.encoder.bert.parameters()), ENCODER_RATE),
             (list(self.encoder.words.parameters()), HEAD_RATE),
@@ -236,11 +235,11 @@ class Reading:
         descend(rates, steps, WARM_UP_STEPS, loss_at)
 
     def sums(self, texts: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
-        """Unit vectors of texts as sums of their words."""
+        """Unit vectors of texts as sums of their word vectors."""
         return sums_of(self.table, self.material.words[texts], dropout)
 
     def texts(self) -> torch.Tensor:
-        """Unit vectors of all texts as they are read."""
+        """Unit vectors of all texts by the encoder."""
         self.encoder.eval()
         with torch.no_grad():
             every = torch.arange(len(self.material.groups), device=DEVICE)
@@ -284,7 +283,7 @@ class Reading:
 
 
 class DistilledEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are installed for it
-    """What an operation's words say together."""
+    """Small transformer over the words of a text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -304,7 +303,7 @@ class DistilledEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are i
         self.out = torch.nn.Linear(DIMENSIONS, DIMENSIONS)
 
     def forward(self, sums: torch.Tensor, vectors: torch.Tensor, is_there: torch.Tensor) -> torch.Tensor:
-        """Unit vectors of texts: their sums of words, and the vectors of the words."""
+        """Unit vectors of texts from their summed words and the vectors of the words."""
         if self.training:
             is_kept = torch.rand_like(is_there, dtype=torch.float) >= DROPOUT
             is_kept[:, 0] = True
@@ -314,8 +313,8 @@ class DistilledEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are i
         return F.normalize(self.map(sums) + self.out(mean_of(state, is_there)), dim=1)
 
 
-class Standing:
-    """A reader of words learns to say what the encoder says of texts of one kind."""
+class Distillation:
+    """Distillation: a small transformer learns the encoder's vectors of texts of one kind."""
 
     def __init__(
         self, material: Material, domain: int, table: torch.Tensor, questions: torch.Tensor, texts: torch.Tensor
@@ -332,11 +331,11 @@ class Standing:
         self.reader = DistilledEncoder().to(DEVICE)
 
     def learn(self, steps: int) -> None:
-        """From the texts that nothing is measured on, and from questions."""
+        """Train on texts outside the held-out groups and on their questions."""
         descend([(list(self.reader.parameters()), READER_RATE)], steps, READER_WARM_UP_STEPS, lambda _: self._loss())
 
     def read(self, rows: torch.Tensor) -> torch.Tensor:
-        """Some texts."""
+        """Vectors of some texts."""
         words = self._material.different_words[rows, : READER_WORDS[self._domain]]
         return self.reader(self._sums[rows], self._table[words], words != 0)
 
@@ -360,20 +359,20 @@ class Standing:
 
 
 def directions(texts: torch.Tensor, material: Material) -> torch.Tensor:
-    """The dimensions that tell most texts apart, of operations and others two to one."""
+    """Main directions of the texts' vectors, with operations weighted two to one."""
     operations = _numbers((material.domains == APIS) & ~material.is_measured)
     sample = texts[torch.cat([chosen(operations, 12_000), chosen(_numbers(material.domains != APIS), 6_000)])]
     return torch.linalg.svd((sample.T @ sample).cpu().double())[2][:DIMENSIONS].T.float().to(DEVICE)
 
 
 def as_whole_numbers(rows: torch.Tensor) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
-    """Rows as int8, each with its scale."""
+    """Quantise rows to int8, each with a scale."""
     scales = rows.abs().amax(1) / _LEVELS + 1e-12
     return (rows / scales[:, None]).round().to(torch.int8).cpu().numpy(), scales.cpu().numpy()
 
 
 def write_encoder(encoder: Encoder, whole: torch.Tensor, folder: Path) -> None:
-    """The encoder and its heads."""
+    """Write the encoder and its heads."""
     arrays = {
         "head.texts": whole.cpu().numpy(),
         "head.words": encoder.words.weight.detach().T.cpu().numpy(),
@@ -391,17 +390,20 @@ def write_encoder(encoder: Encoder, whole: torch.Tensor, folder: Path) -> None:
 
 
 def first_table(folder: Path) -> tuple[torch.Tensor, torch.Tensor, float]:
-    """The words of APIs as they were learned last, those of the table for everything, and how long these usually are.
-    Row 0 is no word."""
+    """Latest word vectors of APIs, those of the general table, and their average length.
+
+    Row 0 is no word.
+    """
     stored = Table(np.load(folder / "rows.npy"), np.load(folder / "scales.npy")).vectors()
-    usual = float(np.linalg.norm(stored, axis=1).mean())
+    mean_length = float(np.linalg.norm(stored, axis=1).mean())
     words = stored.copy()
     apis = folder / "apis"
     words[np.load(apis / "numbers.npy")] = Table(np.load(apis / "rows.npy"), np.load(apis / "scales.npy")).vectors()
     both = [
-        torch.from_numpy(np.vstack([np.zeros((1, DIMENSIONS), np.float32), each / usual])) for each in (words, stored)
+        torch.from_numpy(np.vstack([np.zeros((1, DIMENSIONS), np.float32), each / mean_length]))
+        for each in (words, stored)
     ]
-    return both[0].to(DEVICE), both[1].to(DEVICE), usual
+    return both[0].to(DEVICE), both[1].to(DEVICE), mean_length
 
 
 def main() -> None:
@@ -417,7 +419,7 @@ def main() -> None:
     torch.manual_seed(1)
     began = time.monotonic()
     material = Material(np.load(arguments.material))
-    start, plain, usual = first_table(arguments.start)
+    start, plain, mean_length = first_table(arguments.start)
     reading = Reading(material, Encoder(arguments.encoder).to(DEVICE).train(), start)
     reading.learn(arguments.steps)
     whole = reading.texts()
@@ -432,19 +434,19 @@ def main() -> None:
             print(f"encoder, {name} ({len(asked)}): {shares(questions[asked], texts, material, asked)}", flush=True)
     write_encoder(reading.encoder, head, arguments.out)
     changed = _numbers((reading.table.detach() - plain).abs().amax(1) > 2e-3)
-    rows, scales = as_whole_numbers(reading.table.detach()[changed] * usual)
+    rows, scales = as_whole_numbers(reading.table.detach()[changed] * mean_length)
     np.savez(arguments.out / "table.npz", numbers=(changed - 1).cpu().numpy(), rows=rows, scales=scales)
     tables = {APIS: reading.table.detach(), CODE: plain}
     for domain, measured in ((APIS, ("seen", "training of the ranker")), (CODE, ("code held out",))):
-        standing = Standing(material, domain, tables[domain], questions, texts)
-        standing.learn(arguments.reader_steps)
-        standing.reader.eval()
+        distillation = Distillation(material, domain, tables[domain], questions, texts)
+        distillation.learn(arguments.reader_steps)
+        distillation.reader.eval()
         with torch.no_grad():
-            by_words = in_batches(standing.read, torch.arange(len(texts), device=DEVICE))
+            by_words = in_batches(distillation.read, torch.arange(len(texts), device=DEVICE))
         for name in measured:
             asked = material.measured[name]
             print(f"reader of words, {name}: {shares(questions[asked], by_words, material, asked)}", flush=True)
-        state = standing.reader.state_dict()
+        state = distillation.reader.state_dict()
         halves = {name: value.half().cpu().numpy() for name, value in state.items() if "word_embeddings" not in name}
         np.savez(arguments.out / f"reader_{READ_BY_WORDS[domain]}.npz", allow_pickle=False, **halves)
     print(f"{time.monotonic() - began:.0f} s")

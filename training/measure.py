@@ -1,4 +1,4 @@
-"""How well vectors find the right text on packages that were held out: among all texts of the same package."""
+"""Mean reciprocal ranks on held-out packages: finding the right text among all texts of the same package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 if TYPE_CHECKING:
     from training.data import Pairs
 
-    Words = dict[int, torch.Tensor]  # by package: BM25 of each of its questions with each of its texts
+    Words = dict[int, torch.Tensor]  # by package: BM25 scores of each question with each text
 
 GROUPS = {
     "code": ("doc", "comment", "test"),
@@ -23,7 +23,7 @@ GROUPS = {
 def mean_reciprocal_ranks(
     pairs: Pairs, queries: torch.Tensor, texts: torch.Tensor, words: Words | None = None, weight: float = 0.5
 ) -> dict[str, float]:
-    """MRR by group of kinds; together with what words say where that is given."""
+    """MRR by group of kinds; combined with word scores if they are given."""
     found: dict[str, list[float]] = defaultdict(list)
     for package in np.unique(pairs.packages):
         rows = torch.from_numpy(np.flatnonzero(pairs.packages == package)).to(queries.device)
@@ -39,16 +39,16 @@ def mean_reciprocal_ranks(
 
 
 def words_alone(pairs: Pairs, words: Words) -> dict[str, float]:
-    """MRR by group of kinds of what words say, without any vectors."""
+    """MRR of word scores alone, by group of kinds."""
     nothing = torch.zeros(len(pairs), 1, device=next(iter(words.values())).device if words else None)
     return mean_reciprocal_ranks(pairs, nothing, nothing, words)
 
 
 def standard(scores: torch.Tensor) -> torch.Tensor:
-    """Each row with mean 0 and spread 1."""
+    """Standardise each row to mean 0 and spread 1."""
     return (scores - scores.mean(1, keepdim=True)) / (scores.std(1, keepdim=True) + 1e-6)
 
 
 def line(name: str, figures: dict[str, float]) -> str:
-    """One row of the log's table."""
+    """Format a row of the log's table."""
     return f"| {name} | " + " | ".join(f"{figures[group]:.4f}" if group in figures else "–" for group in GROUPS) + " |"

@@ -1,9 +1,9 @@
-"""Questions and the observations that answer them, as numbers of word pieces: what adapter.py learns from.
+"""Write questions with the observations that answer them as word pieces, for adapter.py.
 
     python -m training.memory_pairs OUT.npz
 
-Reads benchmarks/questions/memory_projects.jsonl: what was kept, project by project, with the questions that each
-observation answers (`queries`), and those that it helps with but does not answer (`nearly`).
+Reads benchmarks/questions/memory_projects.jsonl: observations by project, with the questions that each of them answers
+(`queries`) and nearly answers (`nearly`).
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PROJECTS = QUESTIONS / "memory_projects.jsonl"
-MOST_ANSWERS = 8
+MAX_ANSWERS = 8
 HELD_OUT = ("week seventh", "week thirteenth", "week fourteenth")
 HELD_OUT_OF_TWELVE = 5
 
 
 def group_of(project: str, place: int) -> str:
-    """Where a project is only measured on: three weeks, and one project in twelve."""
+    """Name of the group if a project is held out: three weeks, and one project in twelve."""
     if project.startswith("week "):
         return "weeks" if project in HELD_OUT else ""
     return "projects" if place % 12 == HELD_OUT_OF_TWELVE else ""
 
 
 def padded(rows: Sequence[Sequence[int]], width: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
-    """Rows of numbers with zeros behind them."""
+    """Rows of numbers, padded with zeros."""
     out = np.zeros((len(rows), width), np.int32)
     for place, row in enumerate(rows):
         out[place, : len(row[:width])] = row[:width]
@@ -47,7 +47,7 @@ def padded(rows: Sequence[Sequence[int]], width: int) -> np.ndarray[tuple[int, .
 
 
 def main() -> None:
-    """Write the numbers."""
+    """Write the arrays."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     out: Path = parser.parse_args().out
@@ -58,7 +58,7 @@ def main() -> None:
     rows.sort(key=lambda row: number[row["project"]])
     answers: dict[tuple[int, str], list[int]] = defaultdict(list)
     nearly: dict[tuple[int, str], list[int]] = defaultdict(list)
-    for place, row in enumerate(rows, start=1):  # 0 is none
+    for place, row in enumerate(rows, start=1):  # 0 means none
         for found, asked in ((answers, row["queries"]), (nearly, row.get("nearly", ()))):
             for question in asked:
                 found[number[row["project"]], question].append(place)
@@ -75,8 +75,8 @@ def main() -> None:
             [pieces.of(translate_to_english(text) or text, MAX_PIECES) for _, text in answers], MAX_PIECES
         ),
         question_projects=np.array([project for project, _ in answers]),
-        answers=padded([*answers.values()], MOST_ANSWERS),
-        nearly=padded([nearly[key] for key in answers], MOST_ANSWERS),
+        answers=padded([*answers.values()], MAX_ANSWERS),
+        nearly=padded([nearly[key] for key in answers], MAX_ANSWERS),
     )
     print(f"{len(rows):,} observations of {len(projects)} projects, {len(answers):,} questions")
 

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
     from training.pairs import Pair
 
-MOST_CODE_BYTES = 1_200_000  # per package, so that no project dominates
-MOST_PAGES = 200
-MOST_PAIRS = 2_000
-MOST_OPERATIONS = 8_000  # few packages describe APIs at all
+MAX_CODE_BYTES = 1_200_000  # per package, so that no project dominates
+MAX_PAGES = 200
+MAX_PAIRS = 2_000
+MAX_OPERATIONS = 8_000  # larger, because few packages describe APIs
 _PROSE = (".md", ".rst", ".html", ".htm", ".adoc", ".markdown", ".mdx")
-_SHORTEST_DESCRIPTION = 2_000
+_MIN_DESCRIPTION_BYTES = 2_000
 _PACKAGES_PER_PART = 100
 UNREADABLE = (
     OSError,
@@ -49,15 +49,15 @@ UNREADABLE = (
 
 
 def mine_package(archive: Path) -> list[Pair]:
-    """A fair sample of the pairs of one package, each once."""
+    """Sample the pairs of one package, without duplicates."""
     files = list(members(archive))
     random.Random(archive.name).shuffle(files)
-    written = _sample([*_from_pages(files), *_from_code(files)], MOST_PAIRS)
-    return written + _sample(list(_from_descriptions(files)), MOST_OPERATIONS)
+    written = _sample([*_from_pages(files), *_from_code(files)], MAX_PAIRS)
+    return written + _sample(list(_from_descriptions(files)), MAX_OPERATIONS)
 
 
 def _sample(pairs: list[Pair], most: int) -> list[Pair]:
-    """At most so many of the pairs at random, no question twice."""
+    """Random sample of at most `most` pairs, without repeated questions."""
     unique = list({pair.query.lower(): pair for pair in pairs}.values())
     random.Random(8).shuffle(unique)
     return unique[:most]
@@ -65,12 +65,12 @@ def _sample(pairs: list[Pair], most: int) -> list[Pair]:
 
 def _from_pages(files: Iterable[Member]) -> Iterator[Pair]:
     prose = [file for file in files if file.path.lower().endswith(_PROSE) and "license" not in file.path.lower()]
-    read = [(page, file.path) for file in prose[:MOST_PAGES] if (page := read_page(file))]
+    read = [(page, file.path) for file in prose[:MAX_PAGES] if (page := read_page(file))]
     yield from docs_pairs([page for page, _ in read], [path for _, path in read])
 
 
 def _from_code(files: Iterable[Member]) -> Iterator[Pair]:
-    left = MOST_CODE_BYTES
+    left = MAX_CODE_BYTES
     for file in files:
         if file.path.lower().endswith(
             (*_PROSE, ".json", ".txt", ".svg", ".css", ".map", ".po", ".xml", ".yml", ".yaml")
@@ -86,17 +86,17 @@ def _from_code(files: Iterable[Member]) -> Iterator[Pair]:
 def _from_descriptions(files: Iterable[Member]) -> Iterator[Pair]:
     for file in files:
         service = file.path.rpartition("/")[2].partition(".")[0]
-        if file.path.endswith(".json") and len(file.data) > _SHORTEST_DESCRIPTION and not is_excluded(service):
+        if file.path.endswith(".json") and len(file.data) > _MIN_DESCRIPTION_BYTES and not is_excluded(service):
             yield from api_pairs(file)
 
 
 def shown_path(path: str) -> str:
-    """The last folders and the name: what stands above says how a package was packed."""
+    """Last folders and the name of a path: the folders above depend on the packaging."""
     return "/".join(path.split("/")[-3:])
 
 
 def mine_all(archives: list[Path], out: Path) -> None:
-    """Mine every archive; what cannot be opened is named and left out."""
+    """Mine every archive; unreadable ones are listed."""
     seen: set[bytes] = set()
     for start in range(0, len(archives), _PACKAGES_PER_PART):
         part = out / f"part-{start // _PACKAGES_PER_PART:03}.jsonl.gz"
@@ -120,7 +120,7 @@ def _fresh_lines(archive: Path, seen: set[bytes]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Mine the packages in the folders that the command line names, in an order that mixes them."""
+    """Mine the packages of the command line's folders in mixed order."""
     out, *folders = map(Path, sys.argv[1:])
     out.mkdir(parents=True, exist_ok=True)
     archives = [path for folder in folders for path in sorted(folder.iterdir()) if not is_excluded(project_of(path))]

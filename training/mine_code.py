@@ -1,4 +1,4 @@
-"""Pairs out of source files: doc → definition, comment → the code below it, test name → test."""
+"""Mine pairs from source files: documentation → definition, comment → following code, test name → test."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CODE_KINDS = frozenset({"function", "method", "class", "interface", "enum", "ty
 
 
 def code_pairs(member: Member, path: str) -> Iterator[Pair]:
-    """The pairs of one source file; nothing where it is not source written by a person."""
+    """Pairs of a source file; empty for generated and other files."""
     if refuse_by_name(path, len(member.data)):
         return
     language = detect(path, member.data[:2000])
@@ -57,7 +57,7 @@ def _of_definition(definition: Definition, lines: Sequence[str], path: str) -> I
 
 
 def without_doc(lines: Sequence[str]) -> list[str]:
-    """The lines of a definition without comment lines and without its docstring."""
+    """Lines of a definition without comments and docstring."""
     kept, inside = [], ""
     for line in lines:
         if inside:
@@ -77,7 +77,7 @@ def without_doc(lines: Sequence[str]) -> list[str]:
 
 
 def _of_comments(lines: Sequence[str], definitions: Sequence[Definition], path: str) -> Iterator[Pair]:
-    """Comments inside definitions with the code that follows them."""
+    """Comments inside definitions, with the code after them."""
     inside = {n for d in definitions if d.kind in ("function", "method") for n in range(d.line + 1, d.end_line)}
     number = 1
     while number <= len(lines):
@@ -90,7 +90,7 @@ def _of_comments(lines: Sequence[str], definitions: Sequence[Definition], path: 
 
 
 def _comment_at(lines: Sequence[str], number: int) -> tuple[str, int]:
-    """The words of the line comments that start here, and the first line after them."""
+    """Words of the line comments that start here, and the number of the first line after them."""
     words = []
     while number <= len(lines) and (match := _COMMENT_LINE.match(lines[number - 1])):
         words.append(match[1].strip())

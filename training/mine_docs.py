@@ -1,4 +1,4 @@
-"""Pairs out of documentation: heading → section, first sentence → the rest, words of a link → where it leads."""
+"""Mine pairs from documentation: heading → section, first sentence → rest, link text → target."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SITE = "https://site.invalid/"
 
 
 def read_page(member: Member) -> Document | None:
-    """A file of a package as a document; None where it is none."""
+    """Parse a file of a package as a document; None if it is not one."""
     kind = format_of(member.path)
     if kind in (None, "pdf", "text"):
         return None
@@ -34,7 +34,7 @@ def read_page(member: Member) -> Document | None:
 
 
 def docs_pairs(pages: Sequence[Document], paths: Sequence[str]) -> Iterator[Pair]:
-    """The pairs of all pages of one package; links count only between these pages."""
+    """Pairs of all pages of one package; only links between these pages count."""
     chunked = [chunk_document(page) for page in pages]
     for chunks in chunked:
         for chunk in chunks:

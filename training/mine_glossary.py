@@ -1,4 +1,4 @@
-"""Pairs out of dictionaries, for everyday words: WordNet's synonyms → gloss, FOLDOC's term → explanation."""
+"""Mine pairs from dictionaries, for everyday words: WordNet's synonyms → gloss, FOLDOC's term → explanation."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _ENTRY = re.compile(r"^(\S[^\n]{1,60})\n\n((?:   [^\n]*\n|\n)+)", re.MULTILINE)
 
 
 def glossary_pairs(folder: Path) -> Iterator[Pair]:
-    """The pairs of the unpacked packages `wordnet-base` and `dict-foldoc`."""
+    """Pairs of the unpacked packages `wordnet-base` and `dict-foldoc`."""
     for file in sorted((folder / "usr/share/wordnet").glob("data.*")):
         yield from _of_wordnet(file.read_text("utf-8", "replace"))
     yield from _of_foldoc(gzip.decompress((folder / "usr/share/dictd/foldoc.dict.dz").read_bytes()).decode("utf-8"))
 
 
 def _of_wordnet(data: str) -> Iterator[Pair]:
-    """A sense's words ask for its gloss; its first example asks for the words."""
+    """The words of a sense with its gloss, and its first example with the words."""
     for line in data.splitlines():
         if line.startswith(" "):
             continue

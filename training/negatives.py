@@ -1,4 +1,4 @@
-"""What words alone find: texts that look right to BM25 and are not, and its scores for comparison."""
+"""Hard negatives and word scores by BM25."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DENSE_ROWS = 2_000
 
 
 def hard_negatives(pairs: Pairs, words: int, device: torch.device) -> npt.NDArray[np.int64]:
-    """For each question, texts of the same package that BM25 without lengths likes, but for its own."""
+    """For each question, wrong texts of the same package with the best BM25 scores (without length normalisation)."""
     weights = _rarity_weights(pairs, words, device)
     negatives = np.full((len(pairs), _NEGATIVES), -1, np.int64)
     order = np.argsort(pairs.packages, kind="stable")
@@ -25,11 +25,11 @@ def hard_negatives(pairs: Pairs, words: int, device: torch.device) -> npt.NDArra
         for start in range(0, len(group), _DENSE_ROWS):
             rows = group[start : start + _DENSE_ROWS]
             if len(rows) > _NEGATIVES + 3:
-                negatives[rows] = rows[_likeliest(pairs, rows, weights, device)]
+                negatives[rows] = rows[_best_wrong(pairs, rows, weights, device)]
     return negatives
 
 
-def _likeliest(
+def _best_wrong(
     pairs: Pairs, rows: npt.NDArray[np.int64], weights: torch.Tensor, device: torch.device
 ) -> npt.NDArray[np.int64]:
     scores = _bm25(pairs, rows, weights, device)
@@ -39,7 +39,7 @@ def _likeliest(
 
 
 def word_scores(pairs: Pairs, words: int, device: torch.device) -> dict[int, torch.Tensor]:
-    """By package: what words say of each of its questions with each of its texts."""
+    """BM25 scores of each question with each text, by package."""
     weights = _rarity_weights(pairs, words, device)
     return {
         int(package): _bm25(pairs, np.flatnonzero(pairs.packages == package), weights, device)

@@ -1,4 +1,4 @@
-"""What a training pair is, and how raw words become a usable question."""
+"""Definition of a training pair, and cleaning of raw text into a question."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 TEXT_CHARACTERS = 900
-_FEWEST_WORDS, _MOST_WORDS = 2, 40
+_MIN_WORDS, _MAX_WORDS = 2, 40
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _SENTENCE = re.compile(r"^(.{12,240}?[.!?])(?:\s|$)", re.DOTALL)
 _MARKUP = re.compile(r"<[^>]{1,60}>|:\w+:`|[`*|]+|\{@\w+\s|\\[a-z]+\b")
@@ -19,7 +19,7 @@ _BOILERPLATE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A question and the text that answers it; `kind` says where the two come from."""
+    """A question and the text that answers it; `kind` is the origin of both."""
 
     kind: str
     query: str
@@ -27,18 +27,18 @@ class Pair:
 
 
 def as_query(raw: str) -> str | None:
-    """A doc, comment or heading as somebody would ask for it: one clean sentence, or None when it says too little."""
+    """Clean a docstring, comment or heading to one sentence that could be a question; None if it is too short."""
     text = " ".join(_MARKUP.sub(" ", raw).split())
     sentence = _SENTENCE.match(text)
     text = (sentence[1] if sentence else text[:240]).strip(" .:-#/*=\"'")
     words = _WORD.findall(text)
-    if not _FEWEST_WORDS <= len(words) <= _MOST_WORDS or _BOILERPLATE.search(text):
+    if not _MIN_WORDS <= len(words) <= _MAX_WORDS or _BOILERPLATE.search(text):
         return None
     return text if sum(map(len, words)) > len(text) * 0.6 else None
 
 
 def pair(kind: str, raw_query: str, text: str) -> Pair | None:
-    """A pair, if the query says enough and there is a text."""
+    """Make a pair if the query is long enough and the text is not empty."""
     query = as_query(raw_query)
     body = text.strip()[:TEXT_CHARACTERS]
     return Pair(kind, query, body) if query and len(body) > 40 else None

@@ -1,4 +1,4 @@
-"""Turn mined pairs into what training reads: packed pairs, the vocabulary of index words, a list of stems.
+"""Convert mined pairs to the input of training: packed pairs, the vocabulary of index words, a list of stems.
 
 python -m training.prepare OUT PAIRS_FOLDER... [--glossary FOLDER]
 """
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 VOCABULARY = 65_000
-COUNTED_EVERY = 5  # a sample of the texts says well enough which words are common
+COUNTED_EVERY = 5  # a sample of the texts is enough to find the common words
 _PART_CHARACTERS = 120_000_000
 
 
 def rows(folders: list[Path], glossary: Path | None) -> Iterator[tuple[str, str, str, str]]:
-    """Every pair once: package, kind, question, text."""
+    """Yield every distinct pair: package, kind, question, text."""
     seen: set[int] = set()
     for folder in folders:
         for part in sorted(folder.glob("*.jsonl.gz")):
@@ -44,7 +44,7 @@ def rows(folders: list[Path], glossary: Path | None) -> Iterator[tuple[str, str,
 
 
 class Counting:
-    """Counts index words, and learns which parts of identifiers they stem from."""
+    """Counts index words, and records the stems of parts of identifiers."""
 
     def __init__(self) -> None:
         self._words = Words()
@@ -53,11 +53,11 @@ class Counting:
         self.stems: dict[str, str] = {}
 
     def count(self, text: str) -> None:
-        """Count the words of one text once each."""
+        """Count each distinct word of one text once."""
         self.texts_with.update(set(self._words.of(text).split()))
 
     def learn(self, text: str) -> None:
-        """Remember the stems of the words of one text."""
+        """Record the stems of the words of one text."""
         for word in set(plain_words(text)) - self._seen:
             self._seen.add(word)
             for part in split_identifier(word):
@@ -65,12 +65,12 @@ class Counting:
                     self.stems[part] = self._words.of(part).partition(" ")[0]
 
     def vocabulary(self) -> list[str]:
-        """The words that most texts have, most common first."""
+        """Words that occur in most texts, most common first."""
         return [word for word, _ in self.texts_with.most_common(VOCABULARY)]
 
 
 def write(out: Path, pairs: list[tuple[str, str, str, str]], counting: Counting) -> None:
-    """Everything that training reads."""
+    """Write all inputs of training."""
     out.mkdir(parents=True, exist_ok=True)
     vocabulary = counting.vocabulary()
     known = set(vocabulary)
@@ -95,7 +95,7 @@ def _write_part(path: Path, lines: list[str]) -> None:
 
 
 def prepare(out: Path, folders: list[Path], glossary: Path | None) -> None:
-    """Read, count, write; texts of one package stay together, packages come in random order."""
+    """Read, count, write; texts of one package stay together, packages are in random order."""
     counting = Counting()
     pairs = []
     for number, row in enumerate(rows(folders, glossary)):
@@ -113,7 +113,7 @@ def prepare(out: Path, folders: list[Path], glossary: Path | None) -> None:
 
 
 def main() -> None:
-    """Prepare what the command line names."""
+    """Prepare the folders of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("folders", type=Path, nargs="+")

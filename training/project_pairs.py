@@ -1,11 +1,11 @@
-"""Pairs of question and answer from repositories that are indexed already: no word of the one is needed in the other.
+"""Write question-answer pairs from indexed repositories; questions and answers need not share words.
 
     python -m training.project_pairs DATA_FOLDER MIRRORS OUT.npz
 
-DATA_FOLDER is a `DELTOS_HOME` in which repositories of benchmarks/questions/code.jsonl are indexed (each in a folder
-called owner+name), MIRRORS holds their git folders as MIRRORS/owner+name/repo. Doc comment → code, heading → section,
-commit subject → path and names of a changed file, commit subject → body. Repositories kept apart give nothing.
-The lexicon goes into the same file: what trains on it (further.py) needs neither the analyser nor the repositories.
+DATA_FOLDER is a `DELTOS_HOME` with indexed repositories of benchmarks/questions/code.jsonl (each in a folder called
+owner+name), MIRRORS holds their git folders as MIRRORS/owner+name/repo. Pairs: doc comment → code, heading → section,
+commit subject → path and names of a changed file, commit subject → body. Held-out repositories are skipped.
+The lexicon is part of the output, so that further.py needs neither the analyser nor the repositories.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 QUESTIONS = Path(__file__).parent.parent / "benchmarks" / "questions" / "code.jsonl"
 KINDS = ("doc", "heading", "commit", "body")
-MOST_QUERY_WORDS, MOST_TEXT_WORDS = 24, 160
-_FEWEST_QUERY_WORDS, _FEWEST_TEXT_WORDS = 3, 5
-_MOST_PER_KIND, _MOST_HELD_OUT_PER_KIND = 6_000, 400
-_HELD_OUT_SHARE = 8  # one repository in so many is only measured on
-_MOST_COMMITS = 4_000
-_MOST_FILES = 4  # commits that touch more say little of each
+MAX_QUERY_WORDS, MAX_TEXT_WORDS = 24, 160
+_MIN_QUERY_WORDS, _MIN_TEXT_WORDS = 3, 5
+_MAX_PER_KIND, _MAX_HELD_OUT_PER_KIND = 6_000, 400
+_HELD_OUT_SHARE = 8  # one repository in 8 only measures
+_MAX_COMMITS = 4_000
+_MAX_FILES = 4  # larger commits describe each file poorly
 _COMMIT, _FIELD = "\x01", "\x02"
 
 
@@ -51,39 +51,39 @@ class Collected:
     kinds: list[int] = field(default_factory=list)
 
     def add(self, kind: str, query: list[int], text: list[int]) -> None:
-        """Keep a pair that says enough; the text loses one occurrence of each word of the question."""
-        query = query[:MOST_QUERY_WORDS]
-        rest = text[:MOST_TEXT_WORDS]
+        """Keep a pair that is long enough; the text loses one occurrence of each word of the question."""
+        query = query[:MAX_QUERY_WORDS]
+        rest = text[:MAX_TEXT_WORDS]
         for word in query:
             if word in rest:
                 rest.remove(word)
-        if len(query) >= _FEWEST_QUERY_WORDS and len(rest) >= _FEWEST_TEXT_WORDS:
+        if len(query) >= _MIN_QUERY_WORDS and len(rest) >= _MIN_TEXT_WORDS:
             self.queries.append(query)
             self.texts.append(rest)
             self.kinds.append(KINDS.index(kind))
 
 
 class Numbers:
-    """Words as the numbers that the model knows them by."""
+    """Word ids of the model."""
 
     def __init__(self) -> None:
         words = (MODEL_FOLDER / "words.txt").read_text("utf-8").split("\n")
         self._numbers = {word: number for number, word in enumerate(words)}
 
     def of_words(self, words: str) -> list[int]:
-        """The ids of index words."""
+        """Ids of index words."""
         return [self._numbers[word] for word in words.split() if word in self._numbers]
 
     def of_text(self, text: str) -> list[int]:
-        """The ids of a text's index words."""
+        """Ids of a text's index words."""
         return self.of_words(shared_words().of(text))
 
 
 def repositories(data_folder: Path) -> Iterator[tuple[str, sqlite3.Connection]]:
-    """The indexed repositories that may be seen, by name."""
+    """Indexed repositories outside the held-out ones, by name."""
     rows = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
-    apart = {row["repo"] for row in rows if row["held_out"]}
-    seen = {row["repo"].replace("/", "+") for row in rows if row["repo"] not in apart}
+    held_out = {row["repo"] for row in rows if row["held_out"]}
+    seen = {row["repo"].replace("/", "+") for row in rows if row["repo"] not in held_out}
     for path in sorted(data_folder.glob("projects/*.db")):
         connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
         root = connection.execute("SELECT value FROM meta WHERE key = 'root'").fetchone()
@@ -92,7 +92,7 @@ def repositories(data_folder: Path) -> Iterator[tuple[str, sqlite3.Connection]]:
 
 
 def documented(connection: sqlite3.Connection, numbers: Numbers, out: Collected, most: int) -> None:
-    """Doc comments with their code, headings with their sections."""
+    """Doc comments with their code, and headings with their sections."""
     rows = connection.execute(
         """SELECT f.language IN ('markdown', 'rst', 'asciidoc'), w.symbol, w.doc, w.body FROM chunk c
            JOIN file f ON f.id = c.file_id JOIN chunk_words w ON w.rowid = c.id
@@ -107,7 +107,7 @@ def documented(connection: sqlite3.Connection, numbers: Numbers, out: Collected,
 
 
 def committed(connection: sqlite3.Connection, git: Path, numbers: Numbers, out: Collected, most: int) -> None:
-    """Commit subjects with what one of the files is called, and with the rest of the message."""
+    """Commit subjects with the path and names of a changed file, and with the rest of the message."""
     rows = connection.execute(
         "SELECT f.path, w.stem || ' ' || w.folders || ' ' || w.names FROM file f JOIN file_words w ON w.rowid = f.id"
     )
@@ -118,7 +118,7 @@ def committed(connection: sqlite3.Connection, git: Path, numbers: Numbers, out: 
         if len(body) > 80:
             out.add("body", query, numbers.of_text(body))
         known = [path for path in files if path in words]
-        if 1 <= len(known) <= _MOST_FILES:
+        if 1 <= len(known) <= _MAX_FILES:
             out.add("commit", query, numbers.of_words(words[chosen.choice(known)].replace("|", " ")))
             most -= 1
         if most <= 0:
@@ -126,7 +126,7 @@ def committed(connection: sqlite3.Connection, git: Path, numbers: Numbers, out: 
 
 
 def _log(git: Path) -> Iterator[tuple[str, str, list[str]]]:
-    command = ["git", "-C", str(git), "log", "-n", str(_MOST_COMMITS), "--no-merges", "--name-only"]
+    command = ["git", "-C", str(git), "log", "-n", str(_MAX_COMMITS), "--no-merges", "--name-only"]
     form = f"--format={_COMMIT}%s{_FIELD}%b{_FIELD}"
     done = subprocess.run([*command, form], capture_output=True, text=True, errors="replace")
     for commit in done.stdout.split(_COMMIT)[1:]:
@@ -135,7 +135,7 @@ def _log(git: Path) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def write(path: Path, parts: Iterable[tuple[str, Collected]], groups: lexicon.Lexicon) -> None:
-    """All pairs and the lexicon as ragged rows of ids."""
+    """Write all pairs and the lexicon as ragged rows of ids."""
     arrays: dict[str, npt.NDArray[np.generic]] = {
         "lexicon_ids": groups.terms.ids.astype(np.int32),
         "lexicon_starts": groups.terms.starts,
@@ -150,7 +150,7 @@ def write(path: Path, parts: Iterable[tuple[str, Collected]], groups: lexicon.Le
 
 
 def main() -> None:
-    """Collect from what the command line names."""
+    """Collect pairs from the folders of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("data_folder", "mirrors", "out"):
         parser.add_argument(name, type=Path)
@@ -158,7 +158,7 @@ def main() -> None:
     numbers, trained, held_out = Numbers(), Collected(), Collected()
     for place, (name, connection) in enumerate(repositories(arguments.data_folder)):
         is_held_out = place % _HELD_OUT_SHARE == 0
-        out, most = (held_out, _MOST_HELD_OUT_PER_KIND) if is_held_out else (trained, _MOST_PER_KIND)
+        out, most = (held_out, _MAX_HELD_OUT_PER_KIND) if is_held_out else (trained, _MAX_PER_KIND)
         documented(connection, numbers, out, most)
         committed(connection, arguments.mirrors / name / "repo", numbers, out, most // 3)
         print(f"{name}: {len(trained.kinds)} pairs, {len(held_out.kinds)} held out", flush=True)

@@ -1,4 +1,4 @@
-"""The model that ships: a table of word vectors with a weight per word, and how it learns from pairs and a teacher."""
+"""The shipped model, a table of word vectors with a weight per word, and its training from pairs and a teacher."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ _TEACHER_TEMPERATURE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One configuration; the log keeps what each gave."""
+    """One configuration; LOG.md has the results."""
 
     name: str
     teacher: TeacherKind = "tuned"
-    contrast: float = 1.0  # how much finding the right text of the batch counts
-    distil: float = 0.0  # how much the teacher's view of the batch counts
-    regress: float = 0.0  # how much being near the teacher's own vectors counts
-    hard: bool = False  # negatives by BM25 beside those of the batch
+    contrast: float = 1.0  # weight of finding the right text of the batch
+    distil: float = 0.0  # weight of the teacher's similarities within the batch
+    regress: float = 0.0  # weight of the distance to the teacher's own vectors
+    hard: bool = False  # use BM25 negatives in addition to those of the batch
     seconds: float = 40.0
     size: int = 8_192
     rate: float = 2e-3
     temperature: float = 0.05
     dropout: float = 0.2
-    mask_margin: float = 0.05  # a text that the teacher likes better than the right one is no negative
+    mask_margin: float = 0.05  # a text that the teacher scores higher than the right one is not a negative
 
 
 class Student:
-    """Weighted sum of the vectors of a text's words, each as often as it stands there; made one long."""
+    """Weighted sum of the vectors of all words of a text, scaled to unit length."""
 
     def __init__(self, start: torch.Tensor, rarity: torch.Tensor) -> None:
         self.table = start.clone().requires_grad_()
         self.weights = rarity.clone().requires_grad_()
 
     def vectors(self, ids: torch.Tensor, offsets: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
-        """Unit vectors of bags of words that lie end to end, without some of the words where chance has it so."""
+        """Unit vectors of concatenated bags of words; dropout omits random words."""
         share = torch.exp(self.weights[ids])
         if dropout:
             share = share * (torch.rand_like(share) >= dropout)
@@ -59,13 +59,13 @@ class Student:
         return F.normalize(sums + 1e-9, dim=-1)
 
     def stored(self) -> Table:
-        """The table with its weights inside."""
+        """The table with its weights applied."""
         return Table.of((self.table * torch.exp(self.weights)[:, None]).detach().cpu().numpy())
 
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
-    """What a student learns from: pairs, the teacher's view of them, hard negatives by row (-1: none)."""
+    """Training data of a student: pairs, the teacher's view of them, hard negatives by row (-1: none)."""
 
     pairs: Pairs
     view: View
@@ -74,14 +74,14 @@ class Lessons:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Vectors of questions and texts by the student and by the teacher; the first texts are the questions' own."""
+    """Vectors of questions and texts by student and teacher; the first texts are the questions' own."""
 
     queries: torch.Tensor
     texts: torch.Tensor
     teacher_queries: torch.Tensor
     teacher_texts: torch.Tensor
-    plain: torch.Tensor  # 1 for a question that does not stand in its text
-    repeated: torch.Tensor  # by question and text: the question's own text, again among the negatives
+    plain: torch.Tensor  # 1 for a question that is not part of its text
+    repeated: torch.Tensor  # by question and text: whether the text is a copy of the question's own
 
 
 def on(device: torch.device, bags: Bags, rows: Rows) -> tuple[torch.Tensor, torch.Tensor]:
@@ -91,7 +91,7 @@ def on(device: torch.device, bags: Bags, rows: Rows) -> tuple[torch.Tensor, torc
 
 
 def train(student: Student, lessons: Lessons, settings: Settings) -> None:
-    """Train within the configuration's time, the rate falling to nothing."""
+    """Train within the configuration's time; the learning rate decays to zero."""
     optimizer = torch.optim.Adam([student.table, student.weights], lr=settings.rate)
     random = np.random.default_rng(1)
     started, step, epoch, done = time.monotonic(), 0, 0, False
@@ -129,14 +129,14 @@ def _batch(student: Student, lessons: Lessons, rows: Rows, settings: Settings, r
 
 
 def _some_negatives(lessons: Lessons, rows: Rows, random: np.random.Generator) -> Rows:
-    """One hard negative each for half of the questions, where they have any."""
+    """One hard negative each for half of the questions that have any."""
     some = random.choice(len(rows), len(rows) // 2, replace=False)
     picked = lessons.negatives[rows[some], random.integers(0, lessons.negatives.shape[1], len(some))]
     return picked[picked >= 0]
 
 
 def loss_of(batch: Batch, settings: Settings) -> torch.Tensor:
-    """What is wrong with a batch, by the three measures that the configuration weighs."""
+    """Loss of a batch: the three weighted terms of the configuration."""
     scores = batch.queries @ batch.texts.T / settings.temperature
     view = batch.teacher_queries @ batch.teacher_texts.T
     loss = scores.new_zeros(())
@@ -153,10 +153,9 @@ def loss_of(batch: Batch, settings: Settings) -> torch.Tensor:
 
 
 def _contrast(batch: Batch, scores: torch.Tensor, view: torch.Tensor, margin: float) -> torch.Tensor:
-    """How far the right text is from first for a question, and the question for its text.
+    """Cross-entropy of finding a question's text, and a text's question.
 
-    The same text may stand in a batch twice, and another may answer as well: neither is a negative. A text that has
-    its question inside teaches nothing here.
+    Copies of the right text and other good answers are no negatives. A text that contains its question is ignored.
     """
     right = torch.arange(len(scores), device=scores.device)
     also_right = (view > view.diagonal()[:, None] + margin) | batch.repeated

@@ -1,4 +1,4 @@
-"""A table of word vectors as it is stored: whole numbers with a scale per row. Needs numpy only."""
+"""A table of word vectors in its stored form: whole numbers with a scale per row. Needs only numpy."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 DIMENSIONS = 256
-_LARGEST = 127
-_NO_SCALE = 1e-12  # a row of zeros stays one
+_MAX_LEVEL = 127
+_NO_SCALE = 1e-12  # for rows of zeros
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,28 +26,28 @@ class Table:
 
     @classmethod
     def of(cls, vectors: npt.NDArray[np.float32]) -> Table:
-        """The nearest table to some vectors: the largest number of each row becomes 127."""
-        scales = np.abs(vectors).max(axis=1) / _LARGEST + _NO_SCALE
+        """Quantise vectors: the largest number of each row becomes 127."""
+        scales = np.abs(vectors).max(axis=1) / _MAX_LEVEL + _NO_SCALE
         return cls(np.round(vectors / scales[:, None]).astype(np.int8), scales.astype(np.float32))
 
     @classmethod
     def read(cls, path: Path) -> Table:
-        """What `write` wrote."""
+        """Read a file of `write`."""
         with np.load(path) as arrays:
             return cls(arrays["rows"], arrays["scales"].astype(np.float32))
 
     def write(self, path: Path) -> None:
-        """One compressed file."""
+        """Write one compressed file."""
         path.parent.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(path, rows=self.rows, scales=self.scales)
 
     def vectors(self) -> npt.NDArray[np.float32]:
-        """The vectors themselves."""
+        """The vectors as floating-point numbers."""
         return self.rows * self.scales[:, None]
 
 
 def strongest_directions(products: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.float64]:
-    """The columns that keep most of the dot products among vectors V, given VᵀV; all of them where there are fewer."""
+    """The `count` columns that preserve most of the dot products among vectors V, given VᵀV."""
     _, directions = np.linalg.eigh(products)
     strongest: npt.NDArray[np.float64] = directions[:, ::-1][:, :count]
     return strongest

@@ -1,4 +1,4 @@
-"""The teacher: all-MiniLM-L6-v2 (Apache-2.0), as it is or fine-tuned on the pairs; only on the machine that trains."""
+"""The teacher: all-MiniLM-L6-v2 (Apache-2.0), published or fine-tuned on the pairs; used only for training."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from training.data import Pairs
 
 QUERY_TOKENS, TEXT_TOKENS = 48, 160
-ENCODED_TOKENS = {"cuda": 400_000, "cpu": 10_000}  # in one forward pass
-_MOST_WEIGHED = 200_000  # so many vectors say well enough which directions matter
+ENCODED_TOKENS = {"cuda": 400_000, "cpu": 10_000}  # per forward pass
+_MAX_SAMPLED_VECTORS = 200_000  # enough vectors to find the main directions
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A teacher's unit vectors of questions, texts and single words, in as many dimensions as the table has."""
+    """A teacher's unit vectors of questions, texts and single words, with as many dimensions as the table."""
 
     queries: torch.Tensor
     texts: torch.Tensor
@@ -35,7 +35,7 @@ class View:
 
 
 class Teacher:
-    """A sentence encoder with mean pooling."""
+    """Sentence encoder with mean pooling."""
 
     def __init__(self, folder: Path, device: torch.device) -> None:
         from safetensors.torch import load_file
@@ -89,14 +89,16 @@ class Teacher:
         return out
 
     def view(self, pairs: Pairs, words: Sequence[str]) -> View:
-        """Everything a student may learn from, in the directions that keep most of the dot products."""
+        """All vectors that a student learns from, in the directions that preserve most of the dot products."""
         queries, texts = self.encode(pairs.queries, QUERY_TOKENS), self.encode(pairs.texts, TEXT_TOKENS)
         directions = _directions(queries, texts)
-        spoken = self.encode(words, QUERY_TOKENS)
-        return View(*(F.normalize(found.float() @ directions, dim=-1).half() for found in (queries, texts, spoken)))
+        word_vectors = self.encode(words, QUERY_TOKENS)
+        return View(
+            *(F.normalize(found.float() @ directions, dim=-1).half() for found in (queries, texts, word_vectors))
+        )
 
     def fine_tune(self, pairs: Pairs, *, seconds: float, size: int = 1_024, rate: float = 1e-4) -> None:
-        """Contrastive training on the pairs for as long as it may take."""
+        """Contrastive training on the pairs for at most `seconds`."""
         self.model.train()
         optimizer = torch.optim.AdamW(self.model.parameters(), lr=rate, weight_decay=0.01)
         random = np.random.default_rng(0)
@@ -126,7 +128,7 @@ class Teacher:
 
 
 def _directions(queries: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
-    some = torch.randperm(len(queries), device=queries.device)[:_MOST_WEIGHED]
+    some = torch.randperm(len(queries), device=queries.device)[:_MAX_SAMPLED_VECTORS]
     weighed = torch.cat([queries[some], texts[some]]).float()
     directions = strongest_directions((weighed.T @ weighed).double().cpu().numpy(), DIMENSIONS)
     return torch.from_numpy(directions.copy()).float().to(queries.device)

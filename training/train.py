@@ -1,9 +1,9 @@
-"""Train the search model: ask the teacher, start a table from it, train the table, measure, save.
+"""Train the search model: encode with the teacher, initialise a table, train it, measure, save.
 
     python -m training.train DATA OUT [--most N] [--teacher-seconds S] [--seconds S] [--runs a,b,...]
 
-DATA is what prepare.py wrote, with the teacher's files in DATA/teacher unless told otherwise. Writes OUT/run-N.npz
-for each run. Runs on a GPU; on a CPU with few pairs as well.
+DATA is the output of prepare.py, with the teacher's files in DATA/teacher by default. Writes OUT/run-N.npz for each
+run. Runs on a GPU, or with few pairs on a CPU.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _TUNED = Settings("contrast, distil, hard", distil=1.0, hard=True)
 _AS_IT_IS = Settings("regress, distil", teacher="as it is", contrast=0.0, distil=1.0, regress=4.0, dropout=0.1)
-# The first two are blended into what ships; the others say what each part is good for.
+# The first two are blended into the shipped table; the others measure the contribution of each part.
 RUNS = (
     _TUNED,
     _AS_IT_IS,
@@ -48,7 +48,7 @@ RUNS = (
 
 
 def main() -> None:
-    """Everything, in one go."""
+    """Run all steps."""
     arguments = _arguments()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.set_float32_matmul_precision("high")
@@ -58,8 +58,8 @@ def main() -> None:
     print("| run | " + " | ".join(GROUPS) + " |\n|---|" + "--:|" * len(GROUPS))
     words = vocabulary(arguments.data)
     negatives = hard_negatives(pairs, len(words), device)
-    spoken = word_scores(held_out, len(words), device)
-    print(line("words alone", words_alone(held_out, spoken)), flush=True)
+    scores = word_scores(held_out, len(words), device)
+    print(line("words alone", words_alone(held_out, scores)), flush=True)
     clock.say("what words say")
     lessons: dict[TeacherKind, Lessons] = {}
     for number in map(int, arguments.runs.split(",")):
@@ -71,7 +71,7 @@ def main() -> None:
             clock.say(f"teacher {kind}")
         student = trained(lessons[kind], settings)
         print(line(settings.name, judge(student, held_out)))
-        print(line("… with words", judge(student, held_out, spoken)), flush=True)
+        print(line("… with words", judge(student, held_out, scores)), flush=True)
         student.stored().write(arguments.out / f"run-{number}.npz")
         clock.say(f"run-{number}.npz")
 
@@ -94,13 +94,13 @@ def _numbered_runs() -> str:
 
 
 class Clock:
-    """Says how long each step took."""
+    """Prints how long each step took."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
 
     def say(self, what: str) -> None:
-        """Print a step and the seconds since the one before."""
+        """Print a step and the seconds since the previous one."""
         now = time.monotonic()
         print(f"[{now - self._last:.1f} s] {what}", flush=True)
         self._last = now
@@ -109,7 +109,7 @@ class Clock:
 def view_of(
     arguments: argparse.Namespace, kind: TeacherKind, pairs: Pairs, held_out: Pairs, device: torch.device
 ) -> View:
-    """What one kind of teacher says of the pairs; kept where the command line says so."""
+    """The teacher's view of the pairs; cached in the folder of `--views`."""
     kept = arguments.views and arguments.views / f"{kind.replace(' ', '-')}.pt"
     if kept and kept.exists():
         return View(*(part.to(device) for part in torch.load(kept)))
@@ -125,13 +125,13 @@ def view_of(
 
 
 def judge_teacher(teacher: Teacher, held_out: Pairs) -> dict[str, float]:
-    """The teacher's own figures."""
+    """Figures of the teacher."""
     queries, texts = teacher.encode(held_out.queries, QUERY_TOKENS), teacher.encode(held_out.texts, TEXT_TOKENS)
     return mean_reciprocal_ranks(held_out, queries, texts)
 
 
 def trained(lessons: Lessons, settings: Settings) -> Student:
-    """A student that began with the teacher's view of single words, weighted by how rare they are."""
+    """Train a student that starts with the teacher's vectors of single words, weighted by rarity."""
     torch.manual_seed(0)
     start = lessons.view.words.float()
     student = Student(start, word_rarity(lessons.pairs.text_bags, start))
@@ -140,18 +140,18 @@ def trained(lessons: Lessons, settings: Settings) -> Student:
 
 
 def word_rarity(bags: Bags, table: torch.Tensor) -> torch.Tensor:
-    """Where weights start: the logarithm of how telling a word is."""
+    """Initial weights: the logarithm of how rare a word is."""
     frequency = bags.rows_with(len(table)) / len(bags)
     return torch.from_numpy(np.log(1e-3 / (1e-3 + frequency)) * 0.7).to(table)
 
 
-def judge(student: Student, held_out: Pairs, spoken: Words | None = None) -> dict[str, float]:
-    """A student's figures; with words where `spoken` says what they find."""
+def judge(student: Student, held_out: Pairs, scores: Words | None = None) -> dict[str, float]:
+    """Figures of a student; combined with word scores if they are given."""
     rows, device = np.arange(len(held_out)), student.table.device
     with torch.no_grad():
         queries = student.vectors(*on(device, held_out.query_bags, rows))
         texts = student.vectors(*on(device, held_out.text_bags, rows))
-    return mean_reciprocal_ranks(held_out, queries, texts, spoken)
+    return mean_reciprocal_ranks(held_out, queries, texts, scores)
 
 
 if __name__ == "__main__":

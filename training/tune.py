@@ -1,4 +1,4 @@
-"""Train a finished table further on the pairs alone: no teacher, sparse steps, minutes of a CPU.
+"""Train a finished table further on the pairs alone: no teacher, sparse steps, minutes on a CPU.
 
 python -m training.tune DATA TABLE.npz OUT.npz [--most N] [--seconds S] [--rate R] [--pull SHARE]
 """
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 _TEMPERATURE = 0.05
 _DROPOUT = 0.1
-_ALIKE = 0.98  # two texts that are nearly one: neither is a wrong answer to the other's question
+_ALIKE = 0.98  # texts that are nearly equal: neither is a wrong answer to the other's question
 _WARM_UP_STEPS = 50
 _PULL_EVERY_STEPS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long and how fast a table learns, and how strongly it is pulled back to where it began."""
+    """Duration and learning rate, and strength of the regularisation towards the start."""
 
     seconds: float
     rate: float
@@ -52,7 +52,7 @@ def vectors(table: torch.Tensor, bags: Bags, rows: npt.NDArray[np.int64], dropou
 
 
 def contrast(queries: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
-    """How far each question's own text is from first, and each text's own question."""
+    """Cross-entropy of finding each question's own text, and each text's own question."""
     alike = (texts @ texts.T).detach() > _ALIKE
     alike.fill_diagonal_(fill_value=False)
     scores = (queries @ texts.T / _TEMPERATURE).masked_fill(alike, -1e4)
@@ -61,7 +61,7 @@ def contrast(queries: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
 
 
 def tune(start: torch.Tensor, pairs: Pairs, pace: Pace) -> torch.Tensor:
-    """The table after as much time as it may take, the rate falling to nothing."""
+    """Train the table for a limited time; the learning rate decays to zero."""
     torch.manual_seed(0)
     table = start.clone().requires_grad_()
     optimizer = torch.optim.SparseAdam([table], lr=pace.rate)
@@ -86,7 +86,7 @@ def tune(start: torch.Tensor, pairs: Pairs, pace: Pace) -> torch.Tensor:
 
 
 def judge(table: torch.Tensor, held_out: Pairs) -> dict[str, float]:
-    """A table's figures."""
+    """Figures of a table."""
     rows = np.arange(len(held_out))
     with torch.no_grad():
         queries, texts = (vectors(table, bags, rows) for bags in (held_out.query_bags, held_out.text_bags))
@@ -94,7 +94,7 @@ def judge(table: torch.Tensor, held_out: Pairs) -> dict[str, float]:
 
 
 def main() -> None:
-    """Tune what the command line names, and measure before and after."""
+    """Tune the table of the command line, and measure before and after."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("data", "table", "out"):
         parser.add_argument(name, type=Path)

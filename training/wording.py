@@ -14,11 +14,11 @@ _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]
 _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+"
 )
-_LONGEST_WORD = 64
+_MAX_WORD_CHARACTERS = 64
 
 
 class ListedWords:
-    """Turns text into ids of index words; words outside the vocabulary have none."""
+    """Converts text to ids of index words; words outside the vocabulary have none."""
 
     def __init__(self, vocabulary: Mapping[str, int], stems: Mapping[str, str], stop_words: Collection[str]) -> None:
         self._vocabulary = vocabulary
@@ -27,11 +27,11 @@ class ListedWords:
         self._memo: dict[str, tuple[int, ...]] = {}
 
     def counted(self, text: str, most: int) -> list[int]:
-        """The first so many words of a text, as often as each stands there."""
+        """First `most` words of a text, with repetitions."""
         return list(islice(self._all(text), most))
 
     def distinct(self, text: str, most: int) -> list[int]:
-        """The first so many different words of a text."""
+        """First `most` distinct words of a text."""
         return list(dict.fromkeys(self._all(text)))[:most]
 
     def _all(self, text: str) -> Iterator[int]:
@@ -47,7 +47,7 @@ class ListedWords:
 
     def _analyse(self, word: str) -> list[str]:
         pairs = [run[start : start + 2] for run in _UNSPACED.findall(word) for start in range(len(run) - 1)]
-        if len(word) > _LONGEST_WORD:
+        if len(word) > _MAX_WORD_CHARACTERS:
             return pairs
         parts = [part.lower() for part in _PART.findall(word)]
         useful = [part for part in parts if part not in self._stop_words and (len(part) > 1 or not part.isascii())]

@@ -1,4 +1,4 @@
-"""Calls tools as a surface does, without one."""
+"""Calls tools without a server."""
 
 from __future__ import annotations
 

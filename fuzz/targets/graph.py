@@ -1,4 +1,4 @@
-"""The code graph: facts out of one file, encoded as the store keeps them, and resolved beside a few fixed files."""
+"""The code graph: extract a file's facts, encode them as the store does, and resolve them with a few fixed files."""
 
 from __future__ import annotations
 
@@ -70,21 +70,21 @@ def _seed_folders(name: str) -> tuple[str, ...]:
 
 
 class Files:
-    """Implements `ProjectFacts` in memory; facts pass through the form in which the store keeps them."""
+    """Implements `ProjectFacts` in memory, with facts encoded and decoded as in the store."""
 
     def __init__(self) -> None:
         self._facts: dict[str, FileFacts] = {}
         self._languages: dict[str, str] = {}
 
     def add(self, path: str, language: str, facts: FileFacts) -> None:
-        """Take a file in."""
+        """Add the facts of a file."""
         from deltos.domains.graph.facts import encode
         from deltos.domains.graph.kernel.resolver import FileFacts
         from deltos.domains.graph.languages import codec_of
 
         encode(language, facts)
         for symbol in facts.symbols:
-            "\n".join((symbol.key, symbol.name, symbol.signature, symbol.doc)).encode()  # the store takes UTF-8 only
+            "\n".join((symbol.key, symbol.name, symbol.signature, symbol.doc)).encode()  # the store accepts only UTF-8
         codec = codec_of(language)
         interface, body = codec.encode(facts.interface), codec.encode(facts.body)
         self._facts[path] = FileFacts(facts.symbols, codec.interface(interface), codec.body(body), facts.parts)

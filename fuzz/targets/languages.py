@@ -1,4 +1,4 @@
-"""Every grammar, and texts whose headings are read off their lines: find the definitions, cut the file into chunks."""
+"""Every grammar, and text formats with headings: find the definitions and split the file into chunks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SAMPLES = "tests/languages/samples"
 
 
 def targets() -> Iterator[Target]:
-    """One per language that has definitions, and one for what is code in a text of any of them."""
+    """One target for each language with definitions, and one for code in texts."""
     exposed = {"python", "typescript", "javascript"}
     yield Target(
         "code-text",
@@ -70,7 +70,7 @@ def targets() -> Iterator[Target]:
 
 
 def parsed(language: Language, data: bytes, path: str = "") -> ParsedFile:
-    """A file as indexers get it."""
+    """Parse a file as indexers do."""
     from deltos.languages.grammar import parse
     from deltos.workspace.admission import to_utf8
     from deltos.workspace.indexer import ParsedFile
@@ -102,7 +102,7 @@ def _outline(language: Language) -> Callable[[Path], Run]:
             facts = indexer.extract(parsed(language, data))
             pickle.dumps(facts)  # facts travel between processes
             for chunk in facts.chunks:
-                "\n".join((chunk.symbol, chunk.signature)).encode()  # the store takes UTF-8 only
+                "\n".join((chunk.symbol, chunk.signature)).encode()  # the store accepts only UTF-8
 
         return run
 

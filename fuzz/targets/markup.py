@@ -1,4 +1,4 @@
-"""Pages: HTML, Markdown, reStructuredText, AsciiDoc, notebooks, PDF and plain text, up to the chunks made of them."""
+"""Pages: HTML, Markdown, reStructuredText, AsciiDoc, notebooks, PDF and plain text, parsed and split into chunks."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _page(
             document = parse(data, form, url=URL, title="Page")
             for chunk in chunk_document(document):
                 words.of(chunk.text)
-                "\n".join((chunk.text, *chunk.path, *chunk.anchors)).encode()  # the store takes UTF-8 only
+                "\n".join((chunk.text, *chunk.path, *chunk.anchors)).encode()  # the store accepts only UTF-8
             "\n".join((document.title, *(link.url + link.text for link in document.links))).encode()
 
         return run

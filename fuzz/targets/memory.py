@@ -1,4 +1,4 @@
-"""Memory: hook payloads of every agent, redaction, import, and what is read off commands and texts."""
+"""Memory: hook payloads of every agent, redaction, import, and facts derived from commands and texts."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _hook(memory: Memory, root: Path) -> Run:
     from deltos.domains.memory.capture import capture
 
     def run(data: bytes) -> None:
-        """The first line may name the event, as the command line does; the rest is what the agent sends."""
+        """The first line may name the event, as on the command line; the rest is the agent's payload."""
         name, found, payload = data.partition(b"\n")
         if not found or name[:1] == b"{":
             name, payload = b"", data
@@ -178,7 +178,7 @@ def _foreign(memory: Memory, root: Path) -> Run:
     from deltos.open_stores import open_foreign_tables
 
     def run(data: bytes) -> None:
-        """As a file, and as a note in a folder."""
+        """Import the data as a file, and as a note in a folder."""
         folder = root / "notes"
         folder.mkdir(exist_ok=True)
         (folder / "note.md").write_bytes(data)

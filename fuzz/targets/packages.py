@@ -1,4 +1,4 @@
-"""Installed packages: RECORD, METADATA, package.json, requirements, pyproject, and the sources that they bring."""
+"""Installed packages: RECORD, METADATA, package.json, requirements, pyproject, and bundled sources."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _DECLARATIONS = (
 
 
 def targets() -> Iterator[Target]:
-    """One per file that tells what is installed or wanted."""
+    """One target for each kind of file that lists installed or required packages."""
     yield Target("record", opened(_distribution("RECORD")), ("record",), ("RECORD",), _RECORD)
     yield Target("metadata", opened(_distribution("METADATA")), ("metadata",), ("METADATA",), _METADATA)
     yield Target("package-json", opened(_node_package), ("package-json",), ("package.json",), _NODE, is_json=True)

@@ -1,4 +1,4 @@
-"""A project on disk: ignore files, git's own files, what git prints, names and heads of files."""
+"""A project on disk: ignore files, git's own files, git's output, names and beginnings of files."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _identity(scratch: Path) -> Run:
 
 
 def _git_file(*names: str) -> Callable[[Path], Run]:
-    """Files of a repository's own folder, as walking the project and asking git about it read them."""
+    """Files in the .git folder, as the walk of a project and the git queries read them."""
 
     def make(scratch: Path) -> Run:
         from deltos.workspace.git import reading

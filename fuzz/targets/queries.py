@@ -1,4 +1,4 @@
-"""What callers ask: queries of every search, and the arguments of every tool."""
+"""Queries of every search, and the arguments of every tool."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fuzz.targets.desk import Desk
 
-# These start work that outlives the call, or leave this machine.
+# These start work that continues after the call, or use the network.
 _NOT_CALLED = frozenset(("add_source", "recrawl_source"))
 _QUERY = (
     b"how does ", b"where is ", b"class ", b"def ", b'"', b"'", b"`", b"/", b"\\", b"(", b")", b"[", b"]", b"{", b"}", b"*", b"+", b"?", b"|", b"^", b"$", b".*", b"(?i)", b"(?=a)",
@@ -94,12 +94,12 @@ _ASKS: dict[str, Callable[[Desk, str], None]] = {
 def _tolerant(desk: Desk, name: str, **arguments: Any) -> None:
     from deltos.errors import DeltosError
 
-    with suppress(DeltosError):  # the next call is still to be tried
+    with suppress(DeltosError):  # continue with the next call
         desk.call(name, **arguments)
 
 
 def _with_tools(ask: Callable[[Desk, str], None]) -> Callable[[Path], AbstractContextManager[Opened]]:
-    """All tools over a small project, confined to it: no argument may make us index the disk."""
+    """All tools on a small project, without access to other folders: no argument may make us index the disk."""
 
     @contextmanager
     def open_target(scratch: Path) -> Iterator[Opened]:

@@ -1,4 +1,4 @@
-"""JSON-RPC: the readers of messages, and a real server over stdio and over HTTP that must outlive every line."""
+"""JSON-RPC: the message parsers, and a real server over stdio and HTTP that must survive every message."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _READY = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
 
 class Misbehaved(Exception):
-    """The server gave an internal error, said nothing, or is gone."""
+    """The server returned an internal error, did not answer, or ended."""
 
 
 def targets() -> Iterator[Target]:
-    """The reader alone, then both transports."""
+    """The parser alone, then both transports."""
     yield Target("jsonrpc", opened(_reader), ("jsonrpc",), (), _RPC, is_json=True, is_exposed=True)
     yield Target("server-stdio", _stdio, ("jsonrpc",), (), _RPC, is_json=True, is_exposed=True, max_bytes=50_000)
     yield Target("server-http", _http, ("jsonrpc",), (), _RPC, is_json=True, is_exposed=True, max_bytes=50_000)
@@ -120,7 +120,7 @@ def _start(scratch: Path, *arguments: str) -> subprocess.Popen[bytes]:
 
 
 class StdioClient:
-    """Sends a line, then a ping, and reads until the ping is answered."""
+    """Sends a line and a ping, and reads until the ping is answered."""
 
     def __init__(self, scratch: Path) -> None:
         self.process = _start(scratch)
@@ -136,7 +136,7 @@ class StdioClient:
         self._send(_READY)
 
     def run(self, data: bytes) -> None:
-        """One input is one line."""
+        """Run one input as one line."""
         line = data.replace(b"\n", b" ").replace(b"\r", b" ")
         self._pings += 1
         label = f"ping-{self._pings}"
@@ -163,14 +163,14 @@ class StdioClient:
             except queue.Empty:
                 raise Misbehaved("a ping was not answered") from None
             if not line:
-                raise Misbehaved("the server hung up")
+                raise Misbehaved("the server closed the connection")
             check_answer(line)
             if json.loads(line).get("id") == label:
                 return
 
 
 class HttpClient:
-    """Posts messages, or sends bytes as they are; then the server must still say that it is healthy."""
+    """Posts messages, or sends raw bytes; afterwards the server must report that it is healthy."""
 
     def __init__(self, scratch: Path) -> None:
         self.process = _start(scratch, "--http", "127.0.0.1:0")
@@ -184,7 +184,7 @@ class HttpClient:
         self._session = self._open_session()
 
     def post(self, data: bytes) -> None:
-        """One input is one body."""
+        """Send one input as a request body."""
         status, session, body = self._request("POST", "/mcp", data, {**_JSON_HEADERS, "Mcp-Session-Id": self._session})
         check_answer(body)
         if session and session != self._session:
@@ -196,7 +196,7 @@ class HttpClient:
         self._check_health()
 
     def send_raw(self, data: bytes) -> None:
-        """One input is all that is sent on one connection."""
+        """Send one input as all bytes of a connection."""
         import socket
 
         with socket.create_connection(
@@ -228,7 +228,7 @@ class HttpClient:
         return session
 
     def _request(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, str, bytes]:
-        """Status, session and body; tried on a second connection, because the first may have been kept too long."""
+        """Return status, session and body; retried once, because the kept connection may be too old."""
         for is_last in (False, True):
             try:
                 self._connection.request(method, path, body, headers)
@@ -239,7 +239,7 @@ class HttpClient:
                 self._connection = self._connect()
                 if is_last:
                     raise Misbehaved(f"no answer: {exc!r}") from exc
-        raise AssertionError  # one of the two returned or raised
+        raise AssertionError  # one of the two attempts returned or raised
 
     def _connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(
@@ -248,6 +248,6 @@ class HttpClient:
 
 
 def check_answer(answer: bytes) -> None:
-    """No answer may be an internal error."""
+    """Raise an error if the answer is an internal error."""
     if b"-32603" in answer or b"internal error" in answer.lower() or b"Traceback" in answer:
         raise Misbehaved(repr(answer[:500]))

@@ -1,4 +1,4 @@
-"""A project that is indexed in a moment and has something for every tool to find."""
+"""A small project, indexed quickly, with something to find for every tool."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILES = {
 
 
 def write_project(root: Path) -> Path:
-    """The project in `root`."""
+    """Write the project into `root`."""
     for name, text in FILES.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)

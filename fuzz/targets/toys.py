@@ -1,4 +1,4 @@
-"""Targets with known faults: what the harness must find to be believed."""
+"""Targets with known faults, to test that the fuzzer finds them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fuzz.target import Run, Target, opened
 
 
 def toys() -> dict[str, Target]:
-    """The faulty targets by name."""
+    """Faulty targets by name."""
     faults = {
         "toy-crash": _crash,
         "toy-slow": _slow,

@@ -1,4 +1,4 @@
-"""What a crawl reads beside pages: sitemaps, robots.txt, llms.txt, addresses."""
+"""Files of a crawl other than pages: sitemaps, robots.txt, llms.txt, addresses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _API_PAGES = (
 
 
 def targets() -> Iterator[Target]:
-    """One per kind of file."""
+    """One target for each kind of file."""
     yield Target("sitemap", opened(_sitemap), ("sitemap",), (".xml",), _SITEMAP, is_exposed=True)
     yield Target("robots", opened(_robots), ("robots",), ("robots.txt",), _ROBOTS)
     yield Target(
@@ -93,7 +93,7 @@ def _url(_scratch: Path) -> Run:
             try:
                 clean = normalise(address)
             except ValueError:
-                continue  # what every caller expects of an address that is none
+                continue  # the error that every caller expects for an invalid address
             assert normalise(clean) == clean, f"{clean!r} has another form"
             looks_endless(clean)
             scope.admits(clean)

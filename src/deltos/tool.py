@@ -246,14 +246,14 @@ class Prompt:
     write: Callable[[Call], str]
 
 
-class Pages(Protocol):
+class PageData(Protocol):
     """The data of the web page, as JSON by name."""
 
     def show(self, name: str, given: Mapping[str, str], session: Session) -> bytes:
-        """Return data."""
+        """Return the data of a view."""
 
     def change(self, name: str, given: Mapping[str, str], session: Session) -> bytes:
-        """Change something and return the result."""
+        """Apply a change and return its result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +265,7 @@ class Toolbox:
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     repeat_excerpts: bool = False
-    open_pages: Callable[[], Pages] | None = None  # imports the page on first use
+    open_pages: Callable[[], PageData] | None = None  # imports the page on first use
     note_call: Callable[[CallNote], None] | None = None
 
 

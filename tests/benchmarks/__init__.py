@@ -1,1 +1,1 @@
-"""The benchmarks that have rules of their own: what they rename, count and call right."""
+"""Tests of the benchmarks' own rules: renaming, counting and grading."""

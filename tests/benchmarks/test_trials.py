@@ -115,8 +115,8 @@ def test_any_agents_command_line_can_be_tried(
     asked = ["run", "--setup", "grep", "--agent", str(agent), "--tasks", "how-16", "--out", str(tmp_path / "out")]
     monkeypatch.setattr(sys, "argv", ["agents", *asked])
     assert agents_main() == 0
-    told = capsys.readouterr().out
-    assert "how-16 grep: right; 1 calls" in told
+    output = capsys.readouterr().out
+    assert "how-16 grep: right; 1 calls" in output
     (result,) = scored(tmp_path / "out" / "how-16")
     assert result.score.right
     assert result.cost.calls == 1
@@ -178,7 +178,7 @@ def test_any_line_of_the_raising_statement_is_right_but_only_one() -> None:
     assert not score(wanted, "a.py:10, a.py:11").right
 
 
-def test_names_must_all_be_said_as_words_and_briefly() -> None:
+def test_an_answer_must_contain_all_names_as_words_and_be_brief() -> None:
     wanted = task("names", ["20|20.0", "LIMIT"], kind="how")
     assert score(wanted, "LIMIT, 20.0").right
     assert not score(wanted, "LIMIT, 120").right
@@ -250,9 +250,9 @@ RIGHT = {
 def test_a_call_is_checked_against_the_task_and_the_description(
     calling: Task, change: dict[str, object], problem: str
 ) -> None:
-    said = scoring.check_call(calling, {**RIGHT, **change})
-    assert said.startswith(problem)
-    assert bool(said) == bool(problem)
+    graded = scoring.check_call(calling, {**RIGHT, **change})
+    assert graded.startswith(problem)
+    assert bool(graded) == bool(problem)
     assert score(calling, json.dumps({**RIGHT, **change})).right == (not problem)
 
 
@@ -270,7 +270,7 @@ def test_places_are_visible_by_number_after_their_path_or_within_a_range() -> No
     assert places_in([grep, read], wanted) == set(wanted)
 
 
-def test_numbers_that_answer_must_stand_together() -> None:
+def test_numbers_of_an_answer_must_be_adjacent() -> None:
     far = "limit 20" + " " * 5_000 + "rows 88"
     assert are_close_together("88 columns and 24 rows", ["88", "24"])
     assert not are_close_together(far, ["20", "88"])

@@ -236,7 +236,7 @@ def test_links_and_pipes_of_a_repository_are_not_followed(
     monkeypatch.chdir(project)
     for arguments in (["claude-code", "--project"], ["cursor", "--project"], ["zed", "--project", "--agents-md"]):
         assert main(["install", *arguments]) != 0
-        assert "leads elsewhere by a link, which is not followed in a project" in capsys.readouterr().err
+        assert "is a symbolic link, which is not followed in a project" in capsys.readouterr().err
     assert main(["install", "gemini-cli", "--project"]) != 0
     assert "not a regular file" in capsys.readouterr().err
     assert [path.name for path in outside.iterdir()] == ["settings.json"]
@@ -256,7 +256,7 @@ def test_a_project_gets_files_that_work_on_every_machine(
     assert "servers" in json.loads((folder / ".vscode" / "mcp.json").read_text())
     assert [*home.iterdir()] == [folder], "nothing of the user's own was touched"
     assert main(["install", "claude-desktop", "--project"]) == 2
-    assert "no configuration for single projects" in capsys.readouterr().err
+    assert "no configuration for projects" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes")
@@ -303,7 +303,7 @@ def test_instructions_for_models_are_shown_first_and_can_be_removed(
     skill.parent.mkdir(parents=True)
     skill.write_text("mine")
     assert main(["install", "claude-code", "--rules", "--yes"]) == 1
-    assert "written by somebody else" in capsys.readouterr().err
+    assert "was not written by deltos" in capsys.readouterr().err
     assert skill.read_text() == "mine"
 
 
@@ -390,7 +390,7 @@ def test_clients_without_a_rules_file_are_named_and_the_others_get_theirs(
     assert (home / ".codex" / "skills" / "deltos" / "SKILL.md").exists()
     assert (home / ".cursor" / "mcp.json").exists()
     assert main(["install", "cursor", "zed", "--no-hooks", "--rules", "--yes"]) == 2
-    assert "Cursor has no file for rules of its own. Use --agents-md" in capsys.readouterr().err
+    assert "Cursor has no rules file of its own. Use --agents-md" in capsys.readouterr().err
     assert not (home / ".config" / "zed").exists()
 
 

@@ -1,4 +1,4 @@
-"""Random JSON with comments, blanks and trailing commas wherever they may stand, and what is compared of it."""
+"""Random JSON with comments, blanks and trailing commas in every allowed position, and a form of it for comparison."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_old_content_is_kept_beside_it_each_time(tmp_path: Path) -> None:
+def test_each_replacement_keeps_a_backup_in_the_same_folder(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text("1")
     backups = [config_files.replace(config_files.read(path), content) for content in (b"2", b"3")]

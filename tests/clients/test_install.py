@@ -161,7 +161,7 @@ def test_opencode_gets_a_plugin_and_loses_exactly_it(machine: Machine) -> None:
     write(uninstall(client, machine))
     assert [file.name for file in plugins.iterdir()] == ["other.js"]
     plugin.write_text("// mine\n")
-    with pytest.raises(BadConfiguration, match=r"deltos\.js is not of `deltos install`"):
+    with pytest.raises(BadConfiguration, match=r"deltos\.js was not written by `deltos install`"):
         install(client, machine, LAUNCH)
     write(uninstall(client, machine))
     assert plugin.read_text() == "// mine\n"
@@ -169,9 +169,9 @@ def test_opencode_gets_a_plugin_and_loses_exactly_it(machine: Machine) -> None:
     assert not presence(client, machine).has_hooks
 
 
-def test_opencodes_plugin_tells_memory_what_happens(machine: Machine) -> None:
-    told = machine.home / "told.jsonl"
-    recorder = f"const s = require('fs').readFileSync(0, 'utf8'); require('fs').appendFileSync({json.dumps(str(told))}, process.argv.slice(1).join(' ') + ' ' + s + '\\n'); console.log(JSON.stringify({{additionalContext: 'known'}}))"
+def test_opencodes_plugin_sends_events_to_memory(machine: Machine) -> None:
+    record = machine.home / "events.jsonl"
+    recorder = f"const s = require('fs').readFileSync(0, 'utf8'); require('fs').appendFileSync({json.dumps(str(record))}, process.argv.slice(1).join(' ') + ' ' + s + '\\n'); console.log(JSON.stringify({{additionalContext: 'known'}}))"
     node = shutil.which("node", path=environment()["PATH"])
     assert node is not None, "`make node` installs it"
     plugin = machine.home / "deltos.mjs"
@@ -187,7 +187,7 @@ def test_opencodes_plugin_tells_memory_what_happens(machine: Machine) -> None:
     """
     ran = subprocess.run([node, "--input-type=module", "-e", script], capture_output=True, text=True, check=True)
     assert json.loads(ran.stdout) == ["known"]
-    assert told.read_text().splitlines() == [
+    assert record.read_text().splitlines() == [
         'hook session.created {"directory":"/app","sessionID":"s"}',
         'hook chat.message {"directory":"/app","sessionID":"s","prompt":"Why?"}',
         'hook tool.execute.after {"directory":"/app","tool":"bash","sessionID":"s","callID":"c","args":{},"output":{"output":"x"}}',
@@ -272,7 +272,7 @@ def test_uninstalling_where_there_is_nothing_writes_nothing(client: Client, mach
 
 
 @every_client_with_hooks
-def test_every_hook_tells_memory_something_that_it_knows(client: Client, machine: Machine) -> None:
+def test_memory_understands_the_events_of_every_hook(client: Client, machine: Machine) -> None:
     write(install(client, machine, LAUNCH))
     assert client.hooks is not None
     held = load(client.hooks.path(machine))["hooks"]
@@ -414,7 +414,7 @@ def test_any_file_keeps_its_keys_and_comments_and_comes_back_as_it_was(
     before = data(parse(text))
     try:
         write(install(client, machine, LAUNCH))
-    except BadConfiguration:  # a value of an unexpected kind stands in the way
+    except BadConfiguration:  # a value of an unexpected type is at the path
         assert path.read_bytes() == text.encode()
         return
     installed = path.read_bytes().decode()
@@ -432,7 +432,7 @@ def test_any_file_keeps_its_keys_and_comments_and_comes_back_as_it_was(
 
 
 def _others(value: Any, client: Client) -> Any:
-    """The data without Deltos and without what is empty, which no client tells from what is absent."""
+    """The data without Deltos and without empty values, which clients treat like absent ones."""
     rest = dict(value)
     if isinstance(servers := rest.get(client.servers), dict):
         rest[client.servers] = {name: entry for name, entry in servers.items() if name != "deltos"}

@@ -32,7 +32,7 @@ def test_a_member_is_added_after_the_last_one_and_its_comment() -> None:
     )
 
 
-def test_removing_what_was_added_gives_back_the_same_text() -> None:
+def test_removing_an_added_value_restores_the_same_text() -> None:
     assert remove(put(SETTINGS, ["mcpServers", "new"], 1), ["mcpServers", "new"]) == SETTINGS
 
 
@@ -69,7 +69,7 @@ def test_repeated_keys_are_all_removed_and_the_last_one_counts() -> None:
     assert data(parse(put(text, ["a"], 4))) == {"a": 4, "b": 2}
 
 
-def test_removing_what_is_not_there_changes_nothing() -> None:
+def test_removing_a_missing_value_changes_nothing() -> None:
     paths: list[list[str | int]] = [
         ["x"],
         ["theme", "x"],
@@ -96,23 +96,23 @@ def test_a_value_of_another_kind_is_never_overwritten(path: list[str | int], mes
 @pytest.mark.parametrize(
     ("text", "where"),
     [
-        ("", "line 1, column 1: a value is missing"),
+        ("", "line 1, column 1: expected a value"),
         ('{"a": 1', "line 1, column 8: a comma or } is missing"),
         ('{"a": 1\n "b": 2}', "line 2, column 2: a comma or } is missing"),
         ("[1 2]", "column 4: a comma or ] is missing"),
-        ("{a: 1}", "column 2: a key in double quotes is missing"),
-        ('{"a" 1}', "column 6: a colon is missing"),
-        ('{"a": "x\n"}', "column 7: a string does not end"),
-        (r'{"a": "\x"}', "column 7: a string has an unknown escape"),
-        ('{"a": NaN}', "column 7: a value is missing"),
-        ('{"a": 1} x', "column 10: something follows"),
+        ("{a: 1}", "column 2: expected a key in double quotes"),
+        ('{"a" 1}', "column 6: expected a colon"),
+        ('{"a": "x\n"}', "column 7: unterminated string"),
+        (r'{"a": "\x"}', "column 7: unknown escape in a string"),
+        ('{"a": NaN}', "column 7: expected a value"),
+        ('{"a": 1} x', "column 10: unexpected text"),
         ("{,}", "column 2: a key"),
-        ("{} /* open", "column 4: something follows"),
+        ("{} /* open", "column 4: unexpected text"),
         ("[" * 300, "nested too deeply"),
         ("9" * 5_000, "a number is too long"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(text: str, where: str) -> None:
+def test_syntax_errors_are_reported_with_line_and_column(text: str, where: str) -> None:
     with pytest.raises(BadConfiguration) as caught:
         read(text)
     assert where in str(caught.value)

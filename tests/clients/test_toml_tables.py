@@ -35,7 +35,7 @@ def test_a_new_server_goes_to_the_end_and_leaves_all_else_as_it_is() -> None:
     assert change_text(TOML, CONFIG, [Put(PATH, ENTRY)]) == CONFIG + BLOCK
 
 
-def test_removing_what_was_added_gives_back_the_same_text() -> None:
+def test_removing_an_added_value_restores_the_same_text() -> None:
     assert change_text(TOML, CONFIG + BLOCK, [Remove(PATH)]) == CONFIG
     assert change_text(TOML, "", [Put(PATH, ENTRY), Remove(PATH)]) == ""
 

@@ -88,7 +88,7 @@ def test_only_files_below_the_directory_asked_for_are_shown(desk: Desk, director
 
 
 @pytest.mark.parametrize("query", QUESTIONS)
-def test_context_is_what_stands_around_the_result(desk: Desk, query: str) -> None:
+def test_context_is_the_text_around_the_result(desk: Desk, query: str) -> None:
     _, [result, *others] = ask(desk, query)
     assert not any(other["context_before"] or other["context_after"] for other in others)
     lines = (REPOSITORY / result["file_path"]).read_text("utf-8").split("\n")

@@ -48,13 +48,13 @@ def test_a_crash_is_found_and_made_as_small_as_its_cause(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("name", "kind"), [("toy-slow", "slow"), ("toy-memory", "memory"), ("toy-hang", "hang"), ("toy-died", "died")]
 )
-def test_what_is_slow_or_large_or_ends_its_process_is_found(tmp_path: Path, name: str, kind: str) -> None:
+def test_inputs_that_are_slow_or_use_memory_or_end_the_process_are_found(tmp_path: Path, name: str, kind: str) -> None:
     result = fuzzed(name, tmp_path)
     assert kind in {finding.kind for finding in result.findings}
     assert all(b"BUG" in finding.data for finding in result.findings)
 
 
-def test_what_ends_at_the_limit_of_memory_is_counted_apart_from_what_is_broken_by_itself(tmp_path: Path) -> None:
+def test_inputs_that_exceed_the_memory_limit_are_counted_separately_from_crashes(tmp_path: Path) -> None:
     result = fuzzed("toy-at-limit", tmp_path)
     assert result.at_parser_limits
     assert result.findings == []
@@ -71,7 +71,7 @@ def test_a_child_that_cannot_begin_is_a_failure_and_not_a_clean_result(tmp_path:
     campaign = Campaign(target, tmp_path, seed=1)
     for path in (tmp_path / "queue").iterdir():
         path.unlink()
-    with pytest.raises(RuntimeError, match="failed by itself"):
+    with pytest.raises(RuntimeError, match="harness failed"):
         campaign.run(5.0)
 
 
@@ -103,7 +103,7 @@ def test_inputs_shrink_while_they_still_show_it() -> None:
     assert last == b"AB"
 
 
-def test_whoever_watched_before_watches_afterwards() -> None:
+def test_the_previous_tracer_is_restored() -> None:
     """Coverage, for one: all tests after this one in the same process count for it."""
     former = sys.gettrace()
 
@@ -137,7 +137,7 @@ def test_new_lines_of_our_code_are_new_edges() -> None:
     assert seen("https://a/b/c") == more
 
 
-def test_a_crash_is_told_by_the_innermost_line_of_ours() -> None:
+def test_a_crash_is_identified_by_the_innermost_line_of_our_code() -> None:
     from deltos.fetch.url import normalise
 
     with pytest.raises(ValueError, match="Invalid IPv6") as failure:

@@ -1,4 +1,4 @@
-"""Whatever a repository's git settings say, nothing of it is run."""
+"""Nothing from a repository's git settings is ever executed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ATTRIBUTES = "* filter=trap diff=trap merge=trap text=auto ident export-subst\n"
 PATIENCE_SECONDS = 120
 SIGNER = "#!/bin/sh\ncat > /dev/null\necho '-----BEGIN PGP SIGNATURE-----'\necho '-----END PGP SIGNATURE-----'\necho '[GNUPG:] SIG_CREATED D' >&2\n"
 PAST = "Begin the sum at zero"
-# How often each module has git do something, and what: one word is enough to tell its calls apart.
+# How often each module calls git, and the arguments: one word is enough to distinguish its calls.
 CALLS = {
     "clones/commit_files.py": ("ls-tree -r -l", "cat-file --batch", "for-each-ref"),
     "domains/history/line_history.py": ("--no-walk=unsorted", "cat-file blob"),
@@ -111,9 +111,9 @@ def every_setting(value: str) -> str:
 
 
 def review(root: Path, home: Path, *, past: str = "", **environ: str) -> str:
-    """Index, search and have the change reviewed over HTTP, with a token for this project alone; what comes of it.
+    """Index, search and review the change over HTTP, with a token for this project only; return the answers.
 
-    `past` is the subject of a commit, which is found and shown before.
+    `past` is the subject of a commit, which is found and shown first.
     """
     store = SqliteTokens(home)
     token = Tokens(store, time.time).create("t", Level.WRITE, [str(root)], 3_600)[1]
@@ -153,7 +153,7 @@ def run_commands(root: Path, home: Path, **environ: str) -> None:
 
 
 def read_the_past(root: Path, home: Path, later: str) -> None:
-    """Read the history, counting what is left out of it, then all of it, and what is new once it goes on."""
+    """Read the history while counting skipped commits, then all of it, and new commits after it has grown."""
     with opened(home, root) as store:
         read_history(store, root, HistoryIndexer(max_commits=1))
         read_history(store, root)
@@ -190,8 +190,8 @@ def test_the_trap_works(root: Path, trap: Trap, setting: str, command: str) -> N
     assert trap.is_sprung
 
 
-def test_all_that_git_is_asked_for_is_listed_above() -> None:
-    """A new call has to be listed, and is then looked for among those that were made under hostile settings."""
+def test_all_git_calls_are_listed_above() -> None:
+    """A new call has to be listed, and must then occur among the calls made under hostile settings."""
     source = Path(deltos.__file__).parent
     asked: dict[str, int] = {}
     for path in source.rglob("*.py"):
@@ -326,7 +326,7 @@ def test_work_trees_submodules_and_moved_git_folders_are_known(tmp_path: Path, r
     git(root, "worktree", "add", "--quiet", str(tmp_path / "tree"))
     assert identify(tmp_path / "tree").project_id == identify(root).project_id
     git(tmp_path, "init", "--quiet", "--separate-git-dir", str(tmp_path / "apart"), str(tmp_path / "work"))
-    assert identify(tmp_path / "work").project_id.startswith("path:")  # nothing in `apart` tells whose it is
+    assert identify(tmp_path / "work").project_id.startswith("path:")  # nothing in `apart` identifies the owner
     git(tmp_path / "work", "config", "core.worktree", str(tmp_path / "work"))
     git(tmp_path / "work", "remote", "add", "origin", "https://example.org/apart")
     assert identify(tmp_path / "work").project_id == "example.org/apart"

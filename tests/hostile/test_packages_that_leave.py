@@ -120,7 +120,7 @@ def test_an_environment_that_is_a_link_to_elsewhere_is_not_the_projects(root: Pa
     (root / ".venv").symlink_to(elsewhere / ".venv")
     with pytest.raises(NotFound, match="No Python environment"):
         find_python("kit", root)
-    assert find_python("kit", root, (elsewhere / ".venv",)).name == "kit"  # the one that the user activated
+    assert find_python("kit", root, (elsewhere / ".venv",)).name == "kit"  # the environment that the user activated
     with confined(Confinement((root,))), pytest.raises(NotFound):
         find_python("kit", root, (elsewhere / ".venv",))
 
@@ -186,7 +186,7 @@ def test_a_package_that_is_a_link_out_of_the_project_is_refused(root: Path, app:
     (tmp_path / "modules" / "x").symlink_to(tmp_path / "outside")
     (root / "node_modules").symlink_to(tmp_path / "modules")
     assert "linked from outside of the project" in add(app, root, "npm:x")
-    assert add(app, root, "npm:y").replace("y is", "x is") == add(app, root, "npm:x")  # nothing tells what is there
+    assert add(app, root, "npm:y").replace("y is", "x is") == add(app, root, "npm:x")  # existence is not revealed
 
 
 def test_links_of_package_managers_inside_the_workspace_are_followed(root: Path, tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_what_an_ignore_file_would_have_said_is_missed_aloud(tmp_path: Path, wor
         assert app.domains.projects.at(root).freshen().notes == ()
 
 
-def test_an_index_of_git_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_git_index_is_reported(tmp_path: Path) -> None:
     root = make_repository(tmp_path, {**CODE, "kept.log": "x"})
     write_files(root, {".gitignore": "*.log\n", ".git/index": "damaged"})
     found = walk(root)
@@ -148,7 +148,7 @@ def test_an_index_of_git_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     ]
 
 
-def test_a_folder_that_takes_too_long_to_list_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_takes_too_long_to_list_is_reported(tmp_path: Path) -> None:
     root = write_files(tmp_path, CODE)
     found = walk(root, max_seconds=-1)
     assert found.files == {}

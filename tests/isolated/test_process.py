@@ -144,7 +144,7 @@ def test_an_ordinary_error_arrives_as_it_was_raised_and_the_child_is_kept(worker
     assert pid_of(workers) == before
 
 
-def test_an_error_that_cannot_be_sent_is_told_in_words(workers: ProcessPool) -> None:
+def test_an_error_that_cannot_be_pickled_is_sent_as_text(workers: ProcessPool) -> None:
     with pytest.raises(ParserCrashed, match="Unsendable: this and this"):
         workers.run(tasks.fail_unsendably, "this", limits=PLENTY)
 
@@ -154,7 +154,7 @@ def test_a_function_that_the_child_cannot_import_is_an_error_not_a_bad_item() ->
         list(workers.run_batches(tasks.one_of_many, (0,), [[1, 2], [3]], lambda _: PLENTY))
 
 
-def test_of_many_items_those_that_end_their_child_are_named_and_the_others_are_answered(workers: ProcessPool) -> None:
+def test_items_that_kill_their_child_are_reported_and_the_others_return_results(workers: ProcessPool) -> None:
     batches = [list(range(start, start + 6)) for start in range(0, 24, 6)]
     limits = TaskLimits(cpu_seconds=1.0, memory_bytes=512 << 20)
     replies = dict(
@@ -248,7 +248,7 @@ def test_leaving_bulk_work_ends_the_children_that_are_at_it(workers: ProcessPool
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("task", ["sleep", "loop", "loop_in_c"])
-def test_a_child_ends_with_its_parent_whatever_it_does(task: str) -> None:
+def test_a_busy_child_ends_with_its_parent(task: str) -> None:
     code = f"""
 import os, sys, threading
 from deltos.isolated.process_pool import Workers
@@ -268,7 +268,7 @@ workers.run(tasks.{task}, None, limits=TaskLimits(cpu_seconds=3600, wall_seconds
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_signals_that_are_meant_for_the_parent_leave_a_child_alone(workers: ProcessPool) -> None:
+def test_a_child_ignores_signals_for_its_parent(workers: ProcessPool) -> None:
     child = pid_of(workers)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         os.kill(child, number)

@@ -1,4 +1,4 @@
-"""A repository that shadows every module there is: whatever is done with it, nothing of it ever runs."""
+"""A repository that shadows every module: none of its code ever runs."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def marker(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory, marker: Path) -> Path:
     root = write_project(tmp_path_factory.mktemp("hostile") / "site-packages")
-    tell = f"open({str(marker)!r}, 'a').write(__name__ + '\\n')\n"
+    statement = f"open({str(marker)!r}, 'a').write(__name__ + '\\n')\n"
     names = {*sys.stdlib_module_names, *packages_distributions(), "deltos", "sitecustomize", "usercustomize"}
-    modules: dict[str, str | bytes] = {f"{name}.py": tell for name in names if name.isidentifier()}
+    modules: dict[str, str | bytes] = {f"{name}.py": statement for name in names if name.isidentifier()}
     modules |= {f"docs/{name}": text for name, text in modules.items()}
     write_files(root, modules | BULK)
     hook = f"import sys; open({str(marker)!r}, 'a').write('pth\\n')\n"
@@ -53,8 +53,8 @@ def repository(tmp_path_factory: pytest.TempPathFactory, marker: Path) -> Path:
             "requirements.txt": "toy\n",
             "evil.pth": hook,
             f"{packages}/evil.pth": hook,
-            f"{packages}/sitecustomize.py": tell,
-            f"{packages}/toy/__init__.py": tell + 'def play():\n    """Play with wombats."""\n',
+            f"{packages}/sitecustomize.py": statement,
+            f"{packages}/toy/__init__.py": statement + 'def play():\n    """Play with wombats."""\n',
             f"{info}/METADATA": "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n\nA toy.\n",
             f"{info}/RECORD": "toy/__init__.py,,\ntoy-1.0.dist-info/METADATA,,\n",
         },
@@ -101,7 +101,7 @@ def test_no_command_runs_anything_of_the_project_that_it_reads(repository: Path,
         ["api", "add", "openapi.yaml"],
         ["status"],
         ["install", "claude-code"],
-        ["doctor"],  # it starts what was just installed
+        ["doctor"],  # it starts the newly installed server
         ["hook", "UserPromptSubmit"],
         ["memory", "search", "SQLite"],
     ):

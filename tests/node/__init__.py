@@ -1,4 +1,4 @@
-"""Where Node and the packages beside this file are."""
+"""Paths of Node and of the packages in this folder."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def unpack(archive: Path, root: Path) -> Path:
 
 
 def build_parcels(app: App, root: Path) -> Path:
-    """Write the project, index it, add its documentation and API, remember what was learned; its root."""
+    """Write the project, index it, add its documentation, API and observations; return its root."""
     unpack(HERE / "parcels.txtar", root)
     app.domains.projects.at(root).index()
     add_documentation(app, root, "docs", "parcels-docs")

@@ -1,4 +1,4 @@
-"""Federated goldens: the right kind of knowledge comes first, whatever the others have to say."""
+"""Federated goldens: the right kind of knowledge comes first among the results of all indexes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Asked(NamedTuple):
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[list[Asked]]:
-    """All questions with what was found."""
+    """All questions with their results."""
     folder: Path = tmp_path_factory.mktemp("federated")
     with closing(App(Config(folder / "home"), workers=workers)) as app:
         root = build_parcels(app, folder / "parcels")

@@ -1,6 +1,6 @@
 """Relevance goldens: a change of ranking shows as a change of rankings.txt that can be reviewed.
 
-`pytest tests/relevance --rewrite-goldens` writes what is found now.
+`pytest tests/relevance --rewrite-goldens` writes the current results.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ TEXTS = st.lists(st.text("abc", max_size=3), min_size=3, max_size=3)
 
 @given(PATTERNS, TEXTS, st.sampled_from(list(Use)))
 @settings(max_examples=300, deadline=None)
-def test_what_is_called_linear_takes_twice_the_steps_for_twice_the_text(
+def test_a_pattern_proven_linear_takes_twice_the_steps_for_twice_the_text(
     pattern: str, parts: list[str], use: Use
 ) -> None:
     assume(prove(pattern, 0, use).linear)
@@ -197,7 +197,7 @@ def test_every_use_of_a_pattern_is_found_however_it_is_written(sources: Path) ->
     }
 
 
-def test_what_is_neither_proven_nor_listed_fails_with_its_place(sources: Path) -> None:
+def test_a_pattern_neither_proven_nor_listed_fails_with_file_and_line(sources: Path) -> None:
     uses = inventory(sources)
     found = problems(uses, [])
     assert [text.split(":")[0] for text in found] == ["src/deltos_sample/module.py"] * 3 + [
@@ -211,9 +211,7 @@ def test_an_entry_of_the_list_needs_its_pattern(sources: Path) -> None:
     file = "src/deltos_sample/module.py"
     listed = [Exemption(file, where, "short") for where in ("_AT_END", "_LINES", "shown", "_GONE")]
     listed.append(Exemption("src/deltos_sample/other.py", "SHARED", "short"))
-    assert problems(inventory(sources), listed) == [
-        f"linear_patterns.toml: nothing needs the entry for _GONE of {file}"
-    ]
+    assert problems(inventory(sources), listed) == [f"linear_patterns.toml: unused entry for _GONE of {file}"]
 
 
 def test_patterns_put_together_at_run_time_are_proven_from_what_holds_them(sources: Path) -> None:

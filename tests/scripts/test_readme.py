@@ -67,7 +67,7 @@ def test_the_table_of_tools_is_the_list_of_tools() -> None:
     assert shown == listed
 
 
-def test_every_variable_is_read_and_has_the_default_that_is_told() -> None:
+def test_every_documented_variable_is_read_and_has_the_documented_default() -> None:
     source = "".join(path.read_text("utf-8") for path in (ROOT / "src" / "deltos").rglob("*.py"))
     for name in re.findall(r"`(DELTOS_[A-Z_]+)`", TEXT):
         assert name.removesuffix("NAME") in source, name
@@ -76,10 +76,10 @@ def test_every_variable_is_read_and_has_the_default_that_is_told() -> None:
     assert defaults["DELTOS_CONTEXT_TOKENS"] == str(CONTEXT_TOKENS)
 
 
-def test_every_figure_of_a_measurement_stands_in_the_results() -> None:
+def test_every_measured_figure_is_in_the_results() -> None:
     figures = set(re.findall(r"(?<![\w.])\d\.\d+(?=×| |\*|,|;|\.\s|\)|\n)|(?<![\d,.])\d{1,3},\d{3}(?![\d,])", CLAIMS))
     assert len(figures) > 25
-    rounded = {"5,000"}  # of what stands there as 5,256
+    rounded = {"5,000"}  # rounded from 5,256 in the results
     for figure in figures - rounded - {"3.11"}:
         assert re.search(rf"(?<![\d.,]){re.escape(figure)}", RESULTS), figure
 

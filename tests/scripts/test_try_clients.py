@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.skipif(lacks("printf"), reason="no printf here")
 @pytest.mark.parametrize(
-    ("told", "is_connected"),
+    ("report", "is_connected"),
     [
         ("deltos: /usr/bin/deltos mcp - ✓ Connected", True),
         ("●  ✓ deltos connected", True),
@@ -29,6 +29,6 @@ if TYPE_CHECKING:
         ("", False),
     ],
 )
-def test_a_client_is_connected_where_it_says_so_of_deltos(told: str, is_connected: bool, tmp_path: Path) -> None:
+def test_a_client_is_connected_if_its_report_on_deltos_says_so(report: str, is_connected: bool, tmp_path: Path) -> None:
     bench = Bench(tmp_path, tmp_path, tmp_path)
-    assert (says(bench, "printf", "%s", told) == CONNECTED) == is_connected
+    assert (says(bench, "printf", "%s", report) == CONNECTED) == is_connected

@@ -46,7 +46,7 @@ def test_a_blend_with_less_room_keeps_the_strongest_directions() -> None:
     assert both @ both.T == pytest.approx(unit_scale(strong) @ unit_scale(strong).T, abs=0.02)
 
 
-def test_a_weight_stands_behind_the_last_equals_sign() -> None:
+def test_a_weight_follows_the_last_equals_sign() -> None:
     assert weighted("a=b.npz=0.5") == (Path("a=b.npz"), 0.5)
     for wrong in ("a.npz", "a.npz=much", "a.npz=-1", "a.npz=0"):
         with pytest.raises(ValueError, match=r".+"):

@@ -42,7 +42,7 @@ def test_a_package_that_is_there_is_not_missing(tmp_path: Path, section: str, na
     assert missing(section, [name, "another"], tmp_path) == ["another"]
 
 
-def test_only_what_is_missing_is_fetched_and_failures_are_named(tmp_path: Path) -> None:
+def test_only_missing_packages_are_fetched_and_failures_are_listed(tmp_path: Path) -> None:
     folder = tmp_path / "npm"
     program = "import pathlib, sys; sys.argv[1] == 'bad' and sys.exit(1); pathlib.Path(sys.argv[1] + '-1.0.0.tgz').touch(exist_ok=False)"
     command = [sys.executable, "-c", program]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from training.data import MOST_TEXT_WORDS, Bags, Pairs, batches, listed_words, load, vocabulary
+from training.data import MAX_TEXT_WORDS, Bags, Pairs, batches, listed_words, load, vocabulary
 from training.prepare import COUNTED_EVERY, prepare
 
 from deltos.text.words import Words
@@ -52,7 +52,7 @@ def loaded(data: Path) -> tuple[Pairs, Pairs]:
     return load(data, most=10_000, workers=1)
 
 
-def test_what_was_prepared_is_what_training_loads(data: Path, loaded: tuple[Pairs, Pairs]) -> None:
+def test_training_loads_the_prepared_pairs(data: Path, loaded: tuple[Pairs, Pairs]) -> None:
     pairs, held_out = loaded
     assert len(pairs) + len(held_out) == len(REAL_TEXTS) * COUNTED_EVERY + 3
     assert set(pairs.texts) > set(REAL_TEXTS)
@@ -97,7 +97,7 @@ def test_half_of_the_texts_can_have_their_question_in_front(loaded: tuple[Pairs,
     assert 0.3 < joined.joined.mean() < 0.7
     for number, front in enumerate(joined.joined):
         question, text = (plain.query_bags.row(number), plain.queries[number]), plain.text_bags.row(number)
-        assert joined.text_bags.row(number) == ((question[0] + text)[:MOST_TEXT_WORDS] if front else text)
+        assert joined.text_bags.row(number) == ((question[0] + text)[:MAX_TEXT_WORDS] if front else text)
         assert joined.texts[number].startswith(question[1]) == front
 
 

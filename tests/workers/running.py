@@ -1,4 +1,4 @@
-"""Worker processes for tests, and what they say."""
+"""Worker processes for tests, and their output."""
 
 from __future__ import annotations
 

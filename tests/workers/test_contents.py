@@ -1,4 +1,4 @@
-"""Contents of indexed files in the database: what a server shows that does not have the files, and what is deleted."""
+"""Contents of indexed files in the database: answers of servers without the files, and deletion."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_equal_contents_are_kept_once_and_go_with_the_last_who_has_them(
     assert kept(database) == set()
 
 
-def test_contents_follow_their_files_and_what_is_skipped_is_not_kept(
+def test_contents_follow_their_files_and_skipped_files_are_not_stored(
     served: Callable[[], App], database: PostgresDatabase, tmp_path: Path
 ) -> None:
     root = shop(tmp_path)
@@ -158,7 +158,7 @@ def test_a_project_whose_contents_are_missing_is_read_again(
     assert kept(database) == {digest_of(ORDERS)}
 
 
-def test_what_is_being_written_is_not_swept_away(database: PostgresDatabase, tmp_path: Path) -> None:
+def test_contents_being_written_are_not_deleted(database: PostgresDatabase, tmp_path: Path) -> None:
     data = b"half = 'written'\n"
     digest = hashlib.sha256(data).digest()
     store = PostgresProjects(lambda: database).store_of(tmp_path)

@@ -1,4 +1,4 @@
-"""Servers that leave indexing and crawling to workers: what they queue, what they answer, what they say."""
+"""Servers that leave indexing and crawling to workers: queued jobs, answers and messages."""
 
 from __future__ import annotations
 
@@ -52,15 +52,16 @@ def test_without_a_worker_a_server_queues_says_so_and_indexes_nothing(
     jobs.add(JobRequest(INDEX, "/other"))
     jobs.add(JobRequest(INDEX, str(root)))
     desk = Desk(app.tools(), root)
-    told = desk.call("search_code", query="place_order").text
+    answer = desk.call("search_code", query="place_order").text
     job, other = jobs.all()  # what somebody waits for comes first now
     assert other.subject == "/other"
     assert (job.kind, job.subject, job.state) == (INDEX, str(root), WAITING)
     assert (
-        f"not indexed yet: job {job.id} (index {root}) is waiting; no worker is running (start `deltos worker`)" in told
+        f"not indexed yet: job {job.id} (index {root}) is waiting; no worker is running (start `deltos worker`)"
+        in answer
     )
-    assert "this answer covers 0 files" in told
-    assert "could be indexed" not in told, "nobody has looked yet"
+    assert "this answer covers 0 files" in answer
+    assert "could be indexed" not in answer, "nobody has looked yet"
     assert desk.data("index_repository") == {"project_id": job_id_of(app, root), "status": "queued", "job": job.id}
     assert not app.domains.projects.at(root).is_complete
 
@@ -87,12 +88,12 @@ def test_a_server_names_the_job_that_was_set_aside(
     for file in root.iterdir():
         file.unlink()
     assert worker("--once", "--attempts=1").end() == 0
-    told = Desk(app.tools(), root).call("search_code", query="place_order").text
-    assert f"job {job.id} (index {root}) was set aside after 1 failure, the last: No files to index in shop" in told
+    answer = Desk(app.tools(), root).call("search_code", query="place_order").text
+    assert f"job {job.id} (index {root}) was set aside after 1 failure, the last: No files to index in shop" in answer
     assert jobs.all()[0].state == SET_ASIDE
 
 
-def test_a_project_whose_folder_is_gone_answers_from_what_was_read_and_says_so(
+def test_a_project_with_a_deleted_folder_answers_from_its_index_and_says_so(
     app: App, root: Path, queue: tuple[PostgresDatabase, PostgresJobs], worker: Callable[..., WorkerProcess]
 ) -> None:
     _, jobs = queue
@@ -103,10 +104,10 @@ def test_a_project_whose_folder_is_gone_answers_from_what_was_read_and_says_so(
     root.rename(root.with_name("elsewhere"))
     jobs.add(JobRequest(INDEX, str(root), {"force": True}))
     assert worker("--once", "--attempts=1").end() == 0
-    told = desk.call("search_code", query="place_order").text
-    assert "return 'placed'" in told
-    assert "Note: this answer uses the last index: " in told
-    assert "No such folder" in told
+    answer = desk.call("search_code", query="place_order").text
+    assert "return 'placed'" in answer
+    assert "Note: this answer uses the last index: " in answer
+    assert "No such folder" in answer
 
 
 def test_a_source_that_is_added_is_crawled_by_a_worker(
@@ -114,10 +115,10 @@ def test_a_source_that_is_added_is_crawled_by_a_worker(
 ) -> None:
     site.html("/", "<h1>Guide</h1><p>How refunds are approved by the manager.</p>")
     desk = Desk(app.tools(), root)
-    told = desk.call("add_source", url=f"{site.url}/", name="guide").text
+    answer = desk.call("add_source", url=f"{site.url}/", name="guide").text
     (job,) = queue[1].all()
     assert job.kind == CRAWL
-    assert f"Queued for a worker: {job.describe()}. None runs: start `deltos worker`." in told
+    assert f"Queued for a worker: {job.describe()}. None runs: start `deltos worker`." in answer
     assert not site.asked
     assert worker("--once", DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1").end() == 0
     assert "approved by the manager" in desk.call("search_docs", query="refunds approved").text

@@ -1,4 +1,4 @@
-"""Workers: each job is done once, whatever happens to the worker that has it."""
+"""Workers: each job is done exactly once, even if a worker crashes or loses its lease."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def indexed_files(url: str) -> dict[Path, int]:
         return {index.root: index.files for index in PostgresProjects(lambda: database).known()}
 
 
-def test_a_worker_indexes_what_is_queued_and_forgets_the_job(
+def test_a_worker_indexes_a_queued_project_and_deletes_the_job(
     queue: tuple[PostgresDatabase, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root = project(tmp_path)
@@ -66,7 +66,7 @@ def test_a_worker_indexes_what_is_queued_and_forgets_the_job(
     assert jobs.all() == []
 
 
-def test_a_worker_reads_what_it_indexed_as_a_whole_and_servers_need_not(
+def test_a_worker_embeds_the_chunks_that_it_indexed_so_that_servers_need_not(
     queue: tuple[PostgresDatabase, PostgresJobs],
     tmp_path: Path,
     worker: Callable[..., WorkerProcess],
@@ -78,7 +78,7 @@ def test_a_worker_reads_what_it_indexed_as_a_whole_and_servers_need_not(
     assert worker("--once", DELTOS_EMBED="encoder").end() == 0
     projects = PostgresProjects(lambda: database)
     code = projects.store_of(root).code
-    monkeypatch.setattr(DistilledEncoder, "texts", None)  # whoever reads fails
+    monkeypatch.setattr(DistilledEncoder, "texts", None)  # embedding fails here
     assert project_vectors(code).embed(code, Silent()) == (1, 1)
     assert code.embedding_cache().exists()
     projects.remove(root)
@@ -130,7 +130,7 @@ def test_a_worker_whose_heartbeat_is_late_is_dead_to_others_and_not_to_itself(
     assert [row.id for row in jobs.requeue_stalled(WorkerSettings(), late_worker + 1)] == [job.id]
 
 
-def test_a_worker_that_is_told_to_end_gives_its_job_back_at_once(
+def test_a_worker_that_is_terminated_releases_its_job_immediately(
     queue: tuple[PostgresDatabase, PostgresJobs], tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root = project(tmp_path)
@@ -200,7 +200,7 @@ def test_a_long_job_goes_on_while_routine_jobs_are_due_that_wait_already(
     assert not running.says("cannot be"), running.lines
 
 
-def test_a_worker_tells_what_fails_beside_its_job_and_carries_the_job_on(
+def test_a_worker_logs_failures_outside_its_job_and_continues_the_job(
     queue: tuple[PostgresDatabase, PostgresJobs], tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root = project(tmp_path)
@@ -215,8 +215,8 @@ def test_a_worker_tells_what_fails_beside_its_job_and_carries_the_job_on(
         )
         try:
             running = worker()
-            told = "Routine jobs cannot be queued: "
-            until(lambda: sum(told in line for line in list(running.lines)) > 1, lambda: running.lines)
+            output = "Routine jobs cannot be queued: "
+            until(lambda: sum(output in line for line in list(running.lines)) > 1, lambda: running.lines)
             assert running.says("no routine jobs today"), running.lines
         finally:
             owner.execute("DROP FUNCTION refuse CASCADE")
@@ -225,7 +225,7 @@ def test_a_worker_tells_what_fails_beside_its_job_and_carries_the_job_on(
     assert not running.says("is returned to the queue"), running.lines
 
 
-def test_callers_who_ask_for_the_same_at_once_are_all_told_that_it_is_queued(
+def test_concurrent_callers_of_the_same_source_all_learn_that_it_is_queued(
     queue: tuple[PostgresDatabase, PostgresJobs],
 ) -> None:
     _, jobs = queue
@@ -303,9 +303,9 @@ def test_a_job_that_keeps_failing_is_set_aside_named_and_can_be_tried_again(
     monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "home"))
     for command in (["jobs", "list"], ["db", "check"]):
         assert main(command) == 0
-        told = capsys.readouterr().out
-        assert f"job {job.id} (index {root})" in told
-        assert "2 failures, the last: No such folder" in told
+        output = capsys.readouterr().out
+        assert f"job {job.id} (index {root})" in output
+        assert "2 failures, the last: No such folder" in output
     project(tmp_path, "gone")
     assert main(["jobs", "retry", str(job.id)]) == 0
     until(lambda: jobs.all() == [], lambda: running.lines)

@@ -7,12 +7,12 @@ import { AgentText, Problem, Switch, useView } from "./parts";
 import { address, go, usePlace } from "./route";
 import { Name, shown, WebLink } from "./text";
 import { isOn } from "./toolsets";
-import type { Document } from "./types";
+import type { FetchedText } from "./types";
 
 const HIDDEN_FACTS = new Set(["note", "path", "start_line", "end_line", "project_id"]);
 
 export function DocumentPane({ id, project }: { id: string; project: string }): VNode {
-  const { data, error, busy, again } = useView<Document>("fetch", { id, project });
+  const { data, error, busy, again } = useView<FetchedText>("fetch", { id, project });
   const place = usePlace();
   const forAgent = place.given["text"] === "agent";
   const flip = () => go(address(place.view, { ...place.given, text: forAgent ? "" : "agent" }), true);
@@ -35,7 +35,7 @@ export function DocumentPane({ id, project }: { id: string; project: string }): 
   );
 }
 
-function Facts({ document }: { document: Document }): VNode {
+function Facts({ document }: { document: FetchedText }): VNode {
   const facts = document.facts.filter((fact) => !HIDDEN_FACTS.has(fact.name));
   return (
     <dl class="facts">
@@ -45,7 +45,7 @@ function Facts({ document }: { document: Document }): VNode {
   );
 }
 
-function Body({ document }: { document: Document }): VNode {
+function Body({ document }: { document: FetchedText }): VNode {
   const { text, kind, path, line, file } = document;
   if (kind === "code") return <Code text={text} language={languageOf(path)} firstLine={line} link={(at) => editorLink(file, at)} />;
   if (kind === "commit") {

@@ -4,12 +4,12 @@ import { useState } from "preact/hooks";
 import { Empty, Heading, Problem, useView } from "./parts";
 import { address } from "./route";
 import { ago, count, counted, moment, Name, shown, size } from "./text";
-import type { CallLog, PageState, ProjectHealth, ToolCall } from "./types";
+import type { RecentCalls, PageState, ProjectHealth, ToolCall } from "./types";
 
 export function HealthView({ given, state, reload }: { given: Record<string, string>; state: PageState; reload: () => void }): VNode {
   const { project = "" } = given;
   const health = useView<ProjectHealth>("health", { project });
-  const calls = useView<CallLog>("calls", {});
+  const calls = useView<RecentCalls>("calls", {});
   return (
     <div class="page">
       <Heading title="Health"><button type="button" onClick={() => { health.again(); calls.again(); reload(); }}>Refresh</button></Heading>
@@ -83,7 +83,7 @@ function ProjectCard({ health }: { health: ProjectHealth }): VNode {
   );
 }
 
-function Calls({ log }: { log: CallLog }): VNode {
+function Calls({ log }: { log: RecentCalls }): VNode {
   const [shownRows, setShownRows] = useState(50);
   if (!log.kept) return <p class="muted">The call log is off because DELTOS_CALL_LOG is 0.</p>;
   if (!log.calls.length) return <Empty title="No call yet"><p>Calls of agents are listed here with their duration and size.</p></Empty>;

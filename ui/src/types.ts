@@ -73,7 +73,7 @@ export interface Fact {
 }
 
 /** The full text of an id. `file` is an absolute path for links to an editor; empty if there is none. */
-export interface Document {
+export interface FetchedText {
   id: string;
   kind: string;
   title: string;
@@ -122,7 +122,7 @@ export interface ToolCall {
 }
 
 /** The last calls, newest first; `kept` is whether calls are logged at all. */
-export interface CallLog {
+export interface RecentCalls {
   kept: boolean;
   most: number;
   calls: ToolCall[];

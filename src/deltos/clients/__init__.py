@@ -1,1 +1,1 @@
-"""The agents and editors that Deltos installs itself into: where their configuration lives, how it is edited."""
+"""Install Deltos into agents and editors: location, format and editing of their configuration files."""

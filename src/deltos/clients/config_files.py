@@ -1,4 +1,4 @@
-"""Configuration files on disk: read with their byte order mark, backed up, replaced as a whole or not at all."""
+"""Read, back up and atomically replace configuration files; a byte order mark is preserved."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MARK = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A file as it was found; `content` is None when there is none. `path` is the file behind symbolic links."""
+    """A file before editing; `content` is None if the file does not exist. `path` has symbolic links resolved."""
 
     path: Path
     content: bytes | None
@@ -31,23 +31,25 @@ class Original:
 
     @property
     def text(self) -> str:
-        """What the file says, without its byte order mark; raises BadConfiguration when it is not UTF-8."""
+        """Text of the file without its byte order mark; raises BadConfiguration if it is not UTF-8."""
         try:
             return (self.content or b"").decode("utf-8").removeprefix(_MARK)
         except UnicodeDecodeError as exc:
             raise BadConfiguration(f"byte {exc.start} is not UTF-8") from None
 
     def encode(self, text: str) -> bytes:
-        """New text as bytes, with the byte order mark that was there."""
+        """Encode new text as bytes, with the byte order mark of the original."""
         return ((_MARK if (self.content or b"").startswith(_MARK.encode()) else "") + text).encode("utf-8")
 
 
 def read(path: Path, *, project: Path | None = None) -> Original:
-    """The file at `path`, whether it exists or not. In a user's own folders links are followed, in a `project` none:
-    there somebody else may have put them."""
+    """Read the file at `path`, which need not exist.
+
+    Symbolic links are followed in the user's own folders but not in a `project`, where someone else may have made them.
+    """
     real = path.resolve()
     if project is not None and real != project.resolve() / path.relative_to(project):
-        raise BadConfiguration(f"{path} leads elsewhere by a link, which is not followed in a project")
+        raise BadConfiguration(f"{path} is a symbolic link, which is not followed in a project")
     try:
         return Original(real, read_own(real, MAX_BYTES), project is not None)
     except FileRefused as refused:
@@ -59,7 +61,7 @@ def read(path: Path, *, project: Path | None = None) -> Original:
 def remove(
     original: Original, *, keeps_copy: bool, outdated: Sequence[Path] = (), below: Path | None = None
 ) -> Path | None:
-    """Take a file, its `outdated` backups and the folders below `below` that hold nothing else away; the backup."""
+    """Delete a file, its `outdated` backups and the empty folders below `below`; return the new backup's path."""
     try:
         _refuse_if_changed(original)
         backup = _back_up(original) if keeps_copy else None
@@ -75,7 +77,7 @@ def remove(
 
 
 def _remove_empty_folders(folder: Path, below: Path) -> None:
-    with contextlib.suppress(OSError):  # others have files there
+    with contextlib.suppress(OSError):  # the folder contains other files
         while folder != below and folder.is_relative_to(below):
             folder.rmdir()
             folder = folder.parent
@@ -84,7 +86,7 @@ def _remove_empty_folders(folder: Path, below: Path) -> None:
 def replace(
     original: Original, content: bytes, *, keeps_copy: bool = True, outdated: Sequence[Path] = ()
 ) -> Path | None:
-    """Put new content in the file's place in one step and keep the old one beside it; the backup's path."""
+    """Replace the file's content atomically, keep a backup in the same folder and return the backup's path."""
     try:
         original.path.parent.mkdir(parents=True, exist_ok=True)
         backup = _back_up(original) if keeps_copy else None
@@ -92,21 +94,21 @@ def replace(
     except OSError as exc:
         raise StoreUnwritable(
             f"{original.path} could not be written ({exc.strerror})",
-            hint="It is as it was. Check the folder's permissions.",
+            hint="It was not changed. Check the folder's permissions.",
         ) from None
     _remove_backups(outdated)
     return backup
 
 
 def backups_of(path: Path) -> list[Path]:
-    """The backups that were made of a file, oldest first."""
+    """List the backups of a file, oldest first."""
     made = (_backup_name(path, number) for number in count(1))
     return [backup for backup in takewhile(Path.is_file, made) if not backup.is_symlink()]
 
 
 def _remove_backups(outdated: Sequence[Path]) -> None:
     for backup in outdated:
-        with contextlib.suppress(OSError):  # one that cannot be removed stays, and is named
+        with contextlib.suppress(OSError):  # a backup that cannot be removed is kept, and reported
             backup.unlink(missing_ok=True)
 
 
@@ -140,24 +142,24 @@ def _write(original: Original, content: bytes) -> None:
 
 def _take_over_attributes(original: Original, temporary: str) -> None:
     if original.content is None:
-        if original.is_in_project:  # others read it too; what is the user's own stays private
+        if original.is_in_project:  # keep the mode that lets other users read the file; a private file stays private
             Path(temporary).chmod(0o666 & ~_umask())
         return
     shutil.copymode(original.path, temporary)
     if hasattr(os, "chown"):
         status = original.path.stat()
-        with contextlib.suppress(PermissionError):  # only root gives files away
+        with contextlib.suppress(PermissionError):  # only root may change the owner
             os.chown(temporary, status.st_uid, status.st_gid)
 
 
 def _umask() -> int:
-    """What this process takes from the mode of new files; it can only be asked for by setting it."""
+    """Mask for the modes of new files; it can only be read by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
 
 
 def _refuse_if_changed(original: Original) -> None:
-    """Clients write their own files: never undo what one wrote since we looked."""
+    """Raise BadConfiguration if the file changed after we read it: clients write their own files."""
     if read(original.path).content != original.content:
-        raise StoreUnwritable(f"{original.path} was changed meanwhile", hint="Run the command again.")
+        raise StoreUnwritable(f"{original.path} changed during the edit", hint="Run the command again.")

@@ -1,4 +1,4 @@
-"""One way to change a configuration text, whatever its format; every change is checked by reading the result back."""
+"""Change a configuration text in any format; every change is verified by parsing the result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Let this value stand at this path."""
+    """Change: set the value at this path."""
 
     path: Path
     value: Json
@@ -25,7 +25,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """Let nothing stand at this path, nor a parent that held only that."""
+    """Change: remove the value at this path, and parents that become empty."""
 
     path: Path
 
@@ -35,7 +35,7 @@ Change = Put | Remove
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How one kind of text is read and edited. `blank` is the smallest text that holds nothing."""
+    """Reader and editor of one format. `blank` is its shortest valid document."""
 
     name: str
     blank: str
@@ -59,15 +59,15 @@ TOML = Format("TOML", "", toml_edit.read, toml_edit.put, toml_edit.remove)
 
 
 def read_table(form: Format, text: str) -> dict[str, Json]:
-    """The whole text as a table of keys; a blank text is an empty one."""
+    """Parse the text as a table of keys; an empty text is an empty table."""
     value = form.read(text if text.strip() else form.blank)
     if not isinstance(value, dict):
-        raise BadConfiguration("it does not hold an object")
+        raise BadConfiguration("its top level is not an object")
     return value
 
 
 def change_text(form: Format, text: str, changes: Iterable[Change]) -> str:
-    """The text after all changes, with nothing else in it changed; raises BadConfiguration when that cannot be done."""
+    """Apply all changes and leave the rest of the text as it is; raises BadConfiguration if that is impossible."""
     text = text if text.strip() else form.blank
     for change in changes:
         before = read_table(form, text)
@@ -77,25 +77,25 @@ def change_text(form: Format, text: str, changes: Iterable[Change]) -> str:
             case Remove(path):
                 text = form.remove(text, path)
         try:
-            is_done = _is_what_was_asked(change, before, read_table(form, text))
+            is_done = _is_as_expected(change, before, read_table(form, text))
         except RecursionError:
             raise BadConfiguration("it is nested too deeply") from None
         if not is_done:
-            raise BadConfiguration("it is written in a way that cannot be edited without a risk")
+            raise BadConfiguration("its layout cannot be edited safely")
     return text
 
 
-def _is_what_was_asked(change: Change, before: dict[str, Json], after: dict[str, Json]) -> bool:
-    wanted = _make(change, before)
+def _is_as_expected(change: Change, before: dict[str, Json], after: dict[str, Json]) -> bool:
+    wanted = _apply(change, before)
     if isinstance(change, Put):
         return after == wanted
     parent = change.path[:-1]
     return _without_empty(after, parent) == _without_empty(wanted, parent)
 
 
-def _make(change: Change, table: dict[str, Json]) -> dict[str, Json]:
-    """Make the change in plain data, in place: what the text must say afterwards."""
-    holder = cast("Any", table)  # dicts and lists alike, down the path
+def _apply(change: Change, table: dict[str, Json]) -> dict[str, Json]:
+    """Apply the change to plain data in place: the expected result of the edit."""
+    holder = cast("Any", table)  # a dict or a list
     for step, following in zip(change.path[:-1], change.path[1:], strict=True):
         if isinstance(holder, dict) and step not in holder:
             holder[step] = {} if isinstance(following, str) else []
@@ -112,7 +112,7 @@ def _make(change: Change, table: dict[str, Json]) -> dict[str, Json]:
 
 
 def _without_empty(table: dict[str, Json], path: Path) -> dict[str, Json]:
-    """Take out, in place, the containers on the way to `path` that hold nothing."""
+    """Remove, in place, the empty containers on the way to `path`."""
     for length in range(len(path), 0, -1):
         holder = cast("Any", table)
         for step in path[: length - 1]:

@@ -1,4 +1,4 @@
-"""What agents are told on request about when to use which tool: a file per client, and a paragraph for AGENTS.md."""
+"""Guidance on when to use which tool: a rules file for each client, and a section of AGENTS.md."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _ROWS = (
     ("what a change affects", ("get_impact",)),
     ("how a library or an API is used, with citations", ("search_docs", "get_api_endpoints")),
 )
-_LAST_ROW = "| what was decided or learned before, and in which commit | `search`, then `fetch` |"
+_LAST_ROW = "| earlier decisions and findings, with their commits | `search`, then `fetch` |"
 
-# Which toolsets a server offers is set where it starts: the table may name more than it lists.
+# The server's own options choose its toolset: the table may name more tools than the server lists.
 _RULES = """\
 - Ask once, in words or by name, a tool that is listed; the answer has the code: read files only if it is not enough.
 - For "all uses" prefer `find_references` to grep: it knows imports and types, and says when it is complete.
@@ -36,13 +36,13 @@ _RULES = """\
 
 
 def rules_text(profile: str = "") -> str:
-    """The file that a client's model reads: when to use which tool of that profile, in at most 40 lines."""
+    """Text of a client's rules file: when to use which tool of the profile, in at most 40 lines."""
     head = f"---\nname: deltos\ndescription: {_DESCRIPTION}\n---"
     return f"{head}\n\n{MARK}\n# Deltos\n\n{_table(profile)}\n\n{_RULES}\n"
 
 
 def with_paragraph(text: str) -> str:
-    """The text of an AGENTS.md with our paragraph at its end, or in the place of an earlier one."""
+    """Add our section at the end of an AGENTS.md, or replace the existing one."""
     if (earlier := _split(text)) is not None:
         before, after = earlier
         return f"{before}{_paragraph()}{after}"
@@ -55,17 +55,17 @@ def _paragraph() -> str:
 
 
 def has_paragraph(text: str) -> bool:
-    """Whether a paragraph of ours begins in the text."""
+    """Whether the text contains the start of our section."""
     return _PARAGRAPH_MARK in text or MARK in text
 
 
 def has_own_words(text: str) -> bool:
-    """Whether the paragraph in the text is, word for word, the one that we write."""
+    """Whether the section in the text is exactly as we write it."""
     return _paragraph() in text
 
 
 def without_paragraph(text: str) -> str:
-    """The text without our paragraph; what stood before and after it stays apart by an empty line."""
+    """Remove our section; an empty line separates the text before it from the text after it."""
     if (found := _split(text)) is None:
         return text
     before, after = found[0].rstrip("\r\n"), found[1].lstrip("\r\n")
@@ -76,19 +76,19 @@ def without_paragraph(text: str) -> str:
 
 
 def _split(text: str) -> tuple[str, str] | None:
-    """What stands before our paragraph, and after it; None where there is none."""
+    """Text before and after our section; None if there is none."""
     if not has_paragraph(text):
         return None
-    # Earlier paragraphs began with the mark of the rules.
+    # Older versions began the section with the mark of the rules file.
     before, _, after = text.partition(_PARAGRAPH_MARK if _PARAGRAPH_MARK in text else MARK)
     _, end, rest = after.partition(_END)
     if not end:
-        raise BadConfiguration("the end of the paragraph about deltos is gone", hint="Remove the paragraph by hand.")
+        raise BadConfiguration("the section about deltos has no end mark", hint="Remove the section by hand.")
     return before, rest
 
 
 def _table(profile: str = "") -> str:
-    """Which tool is for what, as far as the profile lists it; `search` answers for those that it does not."""
+    """Table of tasks and their tools, limited to the tools of the profile; `search` covers the other tasks."""
     is_lean = profile == "lean"
     rows = [
         f"| {what} | {', '.join(f'`{name}`' for name in names)} |"
@@ -99,10 +99,10 @@ def _table(profile: str = "") -> str:
 
 
 def is_ours(original: config_files.Original) -> bool:
-    """Whether a file of rules was written by us, and may be replaced or removed."""
+    """Whether the rules file is absent or was written by us, so that it may be replaced or removed."""
     return original.content is None or MARK in original.text
 
 
 def is_unchanged(text: str) -> bool:
-    """Whether a file says only what we write: then nobody misses it."""
+    """Whether a file contains only text written by us, so that no backup is needed."""
     return text in (with_paragraph(""), *map(rules_text, PROFILES))

@@ -1,4 +1,4 @@
-"""Puts Deltos into a client's configuration and takes it out again: works out the new files, then writes them."""
+"""Add Deltos to a client's configuration and remove it: plan the new files, then write them."""
 
 from __future__ import annotations
 
@@ -32,33 +32,33 @@ if TYPE_CHECKING:
     Table = dict[str, Json]
     Plan = Callable[[Table], list[Change]]
 
-_REMOTE = {"url", "httpUrl", "serverUrl"}  # keys of an entry that names a server elsewhere, not a command
+_REMOTE = {"url", "httpUrl", "serverUrl"}  # keys of an entry for a remote server
 _OWN_HOOK = re.compile(r"\bdeltos(?:\.exe)?[\"']?\s+hook\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One file as it is and as it will be."""
+    """Planned change of one file."""
 
     original: config_files.Original
     content: bytes
-    is_removal: bool = False  # the file was ours alone, and goes
-    is_unchanged: bool = False  # nothing of the user's is lost: no backup is needed
-    below: Path | None = None  # of a removal: folders between this one and the file go too when they are empty
-    outdated: tuple[Path, ...] = ()  # backups that say nothing beyond the new content and our own entries: they go
+    is_removal: bool = False  # the file is only ours: delete it
+    is_unchanged: bool = False  # no text of the user is lost: no backup is needed
+    below: Path | None = None  # for a deletion: also delete empty folders below this one
+    outdated: tuple[Path, ...] = ()  # backups without any text of the user: delete them too
 
     @property
     def path(self) -> Path:
-        """The file, behind symbolic links."""
+        """Path of the file with symbolic links resolved."""
         return self.original.path
 
     @property
     def is_change(self) -> bool:
-        """Whether anything would be written."""
+        """Whether writing would change the file."""
         return self.is_removal or self.content != (self.original.content or b"")
 
     def diff(self) -> str:
-        """The change as a unified diff."""
+        """Return the change as a unified diff."""
         before = self.original.text.splitlines(keepends=True)
         after = self.content.decode("utf-8").removeprefix("\ufeff").splitlines(keepends=True)
         name = str(self.path)
@@ -68,24 +68,24 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """What a client's files say about Deltos. `trouble` is why they could not be read."""
+    """State of Deltos in a client's configuration. `trouble` is the reason why it could not be read."""
 
     has_file: bool
     has_server: bool = False
-    has_hooks: bool = False  # those that feed memory
+    has_hooks: bool = False  # hooks that record sessions in memory
     suggests: bool = False
     trouble: str = ""
 
     @property
     def has_anything(self) -> bool:
-        """Whether `uninstall` has something to do or to say."""
+        """Whether `uninstall` has something to remove or to report."""
         return self.has_server or self.has_hooks or self.suggests or bool(self.trouble)
 
 
 def install(
     client: Client, machine: Machine, launch: Launch, *, with_hooks: bool = True, suggests: bool = False
 ) -> list[Edit]:
-    """The files with Deltos in them; nothing is written yet. `suggests`: a hook names `search_code` to who greps."""
+    """Plan the files that add Deltos; write nothing. `suggests`: a hook recommends `search_code` over grep."""
     plans = [(client.path(machine), client.format, lambda table: _server_changes(client, launch, table))]
     hooks = client.hooks
     if hooks is not None:
@@ -98,7 +98,7 @@ def install(
 
 
 def uninstall(client: Client, machine: Machine) -> list[Edit]:
-    """The files without Deltos; nothing is written yet."""
+    """Plan the files that remove Deltos; write nothing."""
     plans = [(client.path(machine), client.format, lambda table: _server_removals(client, table))]
     if client.hooks is not None:
         plans.append((client.hooks.path(machine), JSON, _hook_removals))
@@ -110,7 +110,7 @@ def uninstall(client: Client, machine: Machine) -> list[Edit]:
 
 
 def _folder_above(path: Path, client: Client, machine: Machine) -> Path | None:
-    """The folder above a file that is surely not ours: the project, the home folder, one that a variable names."""
+    """Closest folder above a file that belongs to the user: project, home folder or folder named by a variable."""
     named = {Path(value).resolve() for value in machine.environ.values() if Path(value).is_absolute()}
     theirs = {machine.home.resolve(), machine.app_folder().resolve(), *named}
     if client.project is not None:
@@ -119,7 +119,7 @@ def _folder_above(path: Path, client: Client, machine: Machine) -> Path | None:
 
 
 def _without_traces(edit: Edit, plans: list[tuple[Path, Format, Plan]], below: Path | None) -> Edit:
-    """An edit that takes our entries out: a file that we made goes, and so do backups that hold nothing else."""
+    """Plan the removal of our entries: a file that we created is deleted, and so are backups without other content."""
     if not edit.is_change:
         return edit
     own = [(form, plan) for path, form, plan in plans if path.resolve() == edit.path]
@@ -139,14 +139,14 @@ def _without_traces(edit: Edit, plans: list[tuple[Path, Format, Plan]], below: P
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """What a backup says without our entries, and whether it has any."""
+    """Content of a backup without our entries."""
 
     rest: Table
     had_entries: bool
 
 
 def _before(backup: Path, own: list[tuple[Format, Plan]]) -> _Before | None:
-    """A backup as it is without our entries; None where it cannot be read."""
+    """Read a backup without our entries; None if it cannot be read."""
     try:
         text = config_files.read(backup).text
         had = False
@@ -159,7 +159,7 @@ def _before(backup: Path, own: list[tuple[Format, Plan]]) -> _Before | None:
 
 
 def _filled(table: Table) -> Table:
-    """A table without the keys that hold nothing, which no client tells from absent ones."""
+    """Drop keys with empty values; clients treat them like absent keys."""
     return {key: value for key, value in table.items() if value not in ({}, [])}
 
 
@@ -169,17 +169,17 @@ def _has_comments(form: Format, content: bytes) -> bool:
 
 
 def _plugin_edit(plugin: Plugin, machine: Machine, launch: Launch) -> Edit:
-    """The plugin's file as it has to be; one that somebody else wrote there is refused."""
+    """Plan the plugin's file; raises an error if someone else wrote a file of that name."""
     original = config_files.read(plugin.path(machine))
     if original.content is not None and not plugin.is_own(original.text):
         raise BadConfiguration(
-            f"{original.path} is not of `deltos install`", hint="Move it away, or install with --no-hooks."
+            f"{original.path} was not written by `deltos install`", hint="Move it away, or install with --no-hooks."
         )
     return Edit(original, plugin.text(launch).encode("utf-8"))
 
 
 def _plugin_removals(client: Client, machine: Machine) -> list[Edit]:
-    """Take away the plugin's file, if it is ours."""
+    """Plan the deletion of the plugin's file if it is ours."""
     plugin = client.plugin
     if plugin is None:
         return []
@@ -191,7 +191,7 @@ def _plugin_removals(client: Client, machine: Machine) -> list[Edit]:
 
 
 def presence(client: Client, machine: Machine) -> Presence:
-    """Whether the client has a configuration, and Deltos in it."""
+    """Report whether the client has a configuration, and whether it contains Deltos."""
     try:
         original = config_files.read(client.path(machine), project=client.project)
         server = bool(_server_removals(client, read_table(client.format, original.text)))
@@ -203,7 +203,7 @@ def presence(client: Client, machine: Machine) -> Presence:
 
 
 def _own_events(client: Client, machine: Machine) -> set[str]:
-    """The events of a client that `deltos hook` is told."""
+    """Names of the client's events that run `deltos hook`."""
     if client.hooks is None:
         return set()
     held = _table_at(read_table(JSON, config_files.read(client.hooks.path(machine)).text), "hooks") or {}
@@ -212,19 +212,19 @@ def _own_events(client: Client, machine: Machine) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class ServerEntry:
-    """What a client starts for us: the words of the command, and the variables that it sets."""
+    """A client's server entry: the command line and its environment variables."""
 
     words: tuple[str, ...]
     variables: dict[str, str]
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What the server is started with, such as a profile."""
+        """Options of the server, such as a profile."""
         return self.words[self.words.index("mcp") + 1 :] if "mcp" in self.words else ()
 
 
 def configured(client: Client, machine: Machine) -> ServerEntry | None:
-    """The entry of Deltos in a client's configuration; None where there is none that names a command."""
+    """Return the entry of Deltos in a client's configuration; None if there is none with a command."""
     table = _table_at(
         read_table(client.format, config_files.read(client.path(machine), project=client.project).text), *client.place
     )
@@ -240,7 +240,7 @@ def configured(client: Client, machine: Machine) -> ServerEntry | None:
 
 
 def write(edits: list[Edit]) -> list[Path]:
-    """Write the files that change; the paths of the backups."""
+    """Write the changed files; return the paths of the backups."""
     backups = [_write(edit) for edit in edits if edit.is_change]
     return [backup for backup in backups if backup is not None]
 
@@ -254,16 +254,18 @@ def _write(edit: Edit) -> Path | None:
 
 
 def rules(client: Client, machine: Machine, *, profile: str = "", remove: bool = False) -> list[Edit]:
-    """The client's file of rules, written or removed; a file of that name that is not ours is refused."""
+    """Plan writing or removing the client's rules file; an existing file that is not ours is an error."""
     if client.rules is None:
         if remove:
             return []
-        raise BadArgument(f"{client.title} has no file for rules of its own", hint="Use --agents-md in a project.")
+        raise BadArgument(
+            f"{client.title} has no rules file of its own", hint="Use --agents-md to write AGENTS.md in a project."
+        )
     original = config_files.read(client.rules(machine))
     if not is_ours(original):
         if remove:
             return []
-        raise BadConfiguration(f"{original.path} was written by somebody else", hint="It was left untouched.")
+        raise BadConfiguration(f"{original.path} was not written by deltos", hint="It was left untouched.")
     if not remove:
         return [Edit(original, rules_text(profile).encode())]
     if original.content is None:
@@ -274,7 +276,7 @@ def rules(client: Client, machine: Machine, *, profile: str = "", remove: bool =
 def _removal(
     original: config_files.Original, is_as_written: Callable[[str], bool], *, below: Path | None = None
 ) -> Edit:
-    """A file of ours goes as a whole, with the backups that say only what we wrote."""
+    """Plan the deletion of a file of ours, with the backups that contain only our text."""
     unchanged = is_as_written(original.text)
     outdated = tuple(backup for backup in config_files.backups_of(original.path) if _says_only(backup, is_as_written))
     return Edit(original, b"", is_removal=True, is_unchanged=unchanged, below=below, outdated=outdated)
@@ -288,7 +290,7 @@ def _says_only(backup: Path, is_as_written: Callable[[str], bool]) -> bool:
 
 
 def agents_paragraph(folder: Path, *, remove: bool = False) -> list[Edit]:
-    """A project's AGENTS.md with our paragraph, or without it."""
+    """Plan adding our section to a project's AGENTS.md, or removing it."""
     original = config_files.read(folder / "AGENTS.md", project=folder)
     if not remove:
         return [Edit(original, original.encode(with_paragraph(original.text)))]
@@ -307,13 +309,13 @@ def agents_paragraph(folder: Path, *, remove: bool = False) -> list[Edit]:
 
 
 def _before_paragraph(text: str, earlier: list[str]) -> str:
-    """The text without our paragraph: where a backup says what it was, exactly that, with its ends of lines."""
+    """Remove our section; if a backup holds the text before our edit, restore it exactly, with its line endings."""
     was = (before for before in earlier if not has_paragraph(before) and with_paragraph(before) == text)
     return next(was, without_paragraph(text))
 
 
 def _text_of(path: Path) -> str | None:
-    """What a backup says; None where it cannot be read, or not be understood."""
+    """Text of a backup; None if it cannot be read or parsed."""
     try:
         text = config_files.read(path).text
         without_paragraph(text)
@@ -323,7 +325,7 @@ def _text_of(path: Path) -> str | None:
 
 
 def has_agents_paragraph(folder: Path) -> bool:
-    """Whether a project's AGENTS.md has our paragraph; one that is a link, where we write none, has not."""
+    """Whether a project's AGENTS.md has our section; False for a symbolic link, which is never edited."""
     try:
         return has_paragraph(config_files.read(folder / "AGENTS.md", project=folder).text)
     except BadConfiguration:
@@ -331,7 +333,7 @@ def has_agents_paragraph(folder: Path) -> bool:
 
 
 def _edits(plans: list[tuple[Path, Format, Plan]], project: Path | None) -> list[Edit]:
-    """One edit per file, even when two plans concern the same one."""
+    """Plan one edit for each file, even if several changes affect the same file."""
     edits: dict[Path, Edit] = {}
     for path, form, plan in plans:
         original = config_files.read(path, project=project)
@@ -341,22 +343,20 @@ def _edits(plans: list[tuple[Path, Format, Plan]], project: Path | None) -> list
             changes = plan(read_table(form, text))
             content = original.encode(change_text(form, text, changes)) if changes else original.content or b""
         except BadConfiguration as exc:
-            raise BadConfiguration(
-                f"{path} cannot be edited: {exc.message}", hint="It was left untouched, and so was every other file."
-            ) from None
+            raise BadConfiguration(f"{path} cannot be edited: {exc.message}", hint="No file was changed.") from None
         if changes or earlier is None:
             edits[original.path] = Edit(original, content)
     return list(edits.values())
 
 
 def _server_changes(client: Client, launch: Launch, table: Table) -> list[Change]:
-    """Set what differs; what the user added to the entry (an environment, a timeout) stays."""
+    """Set values that differ; additions by the user (an environment, a timeout) are kept."""
     path = (client.servers, SERVER_NAME)
     wanted = client.entry(launch)
     present = _table_at(table, *path)
     if present is None or present.keys() & _REMOTE:
         return [Put(path, wanted)]
-    # An empty table is only a default: it is not put over what the user wrote there.
+    # An empty table is only a default: it does not replace the user's value.
     wrong = [key for key, value in wanted.items() if key not in present or present[key] != value != {}]
     return [Put((*path, key), wanted[key]) for key in wrong]
 
@@ -386,13 +386,13 @@ def _hook_changes(hooks: Hooks, launch: Launch, platform: str, table: Table) -> 
 def _hook_removals(table: Table) -> list[Change]:
     held = _table_at(table, "hooks") or {}
     own = [handler for event, entries in held.items() for handler in _own_handlers(event, entries)]
-    # From the end, so that the places before stay what they are.
+    # In reverse order, so that earlier positions stay valid.
     return [Remove(handler.group if handler.is_alone else handler.path) for handler in reversed(own)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Handler:
-    """One of our commands among the hooks; `group` is the entry around it, `is_alone` when that holds nothing else."""
+class _OwnHook:
+    """One of our commands among the hooks; `is_alone` if its `group`, the surrounding entry, has no other command."""
 
     path: tuple[str | int, ...]
     group: tuple[str | int, ...]
@@ -400,17 +400,17 @@ class _Handler:
     is_alone: bool
 
 
-def _own_handlers(event: str, entries: Json) -> Iterator[_Handler]:
+def _own_handlers(event: str, entries: Json) -> Iterator[_OwnHook]:
     for place, entry in enumerate(entries if isinstance(entries, list) else ()):
         if not isinstance(entry, dict):
             continue
         group = ("hooks", event, place)
         if command := _own_command(entry):
-            yield _Handler(group, group, command, is_alone=True)
+            yield _OwnHook(group, group, command, is_alone=True)
         inner = entry.get("hooks")
         for index, handler in enumerate(inner if isinstance(inner, list) else ()):
             if isinstance(inner, list) and isinstance(handler, dict) and (command := _own_command(handler)):
-                yield _Handler((*group, "hooks", index), group, command, is_alone=len(inner) == 1)
+                yield _OwnHook((*group, "hooks", index), group, command, is_alone=len(inner) == 1)
 
 
 def _own_command(handler: Table) -> str:
@@ -419,16 +419,16 @@ def _own_command(handler: Table) -> str:
 
 
 def hook_command(launch: Launch, event: str, platform: str) -> str:
-    """The shell command of a hook."""
+    """Shell command of a hook."""
     words = [launch.program, *launch.arguments, "hook", event]
     if platform != "win32":
         return shlex.join(words)
-    # Hooks run in cmd, PowerShell or Git's bash: slashes and double quotes mean the same in all of them.
+    # Hooks run in cmd, PowerShell or Git's bash: slashes and double quotes work in all of them.
     return " ".join(f'"{word}"' if " " in word else word for word in (word.replace("\\", "/") for word in words))
 
 
 def hook_entry(hooks: Hooks, event: HookEvent, command: str) -> Table:
-    """What a client wants to know of one hook."""
+    """Settings of one hook in the client's format."""
     if not hooks.grouped:
         return {"command": command, **hooks.options}
     matcher: Table = {"matcher": event.matcher} if event.matcher else {}

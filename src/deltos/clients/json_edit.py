@@ -1,4 +1,4 @@
-"""Changes single values inside JSON text and leaves every other character alone: comments, order, indentation."""
+"""Change single values inside JSON text and keep every other character: comments, order, indentation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REST_OF_LINE = re.compile(r"[ \t]*(?:/\*[^\n]*?\*/[ \t]*)*(?://[^\r\n]*)?")
 
 
 def find(node: Node, path: Path) -> Node | None:
-    """The value at a path of keys and indexes, or None."""
+    """Return the node at a path of keys and indexes, or None."""
     for step in path:
         item = _item_at(node, step)
         if item is None:
@@ -28,7 +28,7 @@ def find(node: Node, path: Path) -> Node | None:
 
 
 def put(text: str, path: Path, value: Json) -> str:
-    """The text with `value` at `path`; missing objects on the way are made. An index just past the end appends."""
+    """Set `value` at `path` and create missing parents. An index just past the end appends."""
     node = parse(text)
     for depth, step in enumerate(path):
         if not isinstance(node, Container) or node.is_object != isinstance(step, str):
@@ -42,7 +42,7 @@ def put(text: str, path: Path, value: Json) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """The text without what stands at `path`, however often its key is repeated; unchanged when there is nothing."""
+    """Remove the value at `path`, including repeated keys; the text is unchanged if there is none."""
     last = path[-1]
     while isinstance(parent := find(parse(text), path[:-1]), Container) and (item := _item_at(parent, last)):
         text = _cut(text, parent, item)
@@ -52,7 +52,7 @@ def remove(text: str, path: Path) -> str:
 
 
 def is_bare(text: str, path: Path) -> bool:
-    """Whether a container stands at `path` that holds nothing at all, and no comment stands in it or before it."""
+    """Whether the container at `path` is empty and has no comment in it or before it."""
     parent = find(parse(text), path[:-1])
     item = _item_at(parent, path[-1]) if parent is not None else None
     if item is None or not isinstance(item.value, Container):
@@ -92,7 +92,7 @@ def _insert(text: str, into: Container, step: str | int, value: Json) -> str:
     after = last.comma + 1 if last.comma >= 0 else last.value.end
     rest = _REST_OF_LINE.match(text[after:].partition("\n")[0])
     line_end = after + (rest.end() if rest else 0)
-    if last.comma >= 0:  # the file's own style is a trailing comma
+    if last.comma >= 0:  # keep the file's style, which has a trailing comma
         return text[:line_end] + line + "," + text[line_end:]
     return text[: last.value.end] + "," + text[last.value.end : line_end] + line + text[line_end:]
 
@@ -120,7 +120,7 @@ def _cut(text: str, parent: Container, item: Item) -> str:
 
 
 def _whole_line(text: str, start: int, end: int) -> tuple[int, int]:
-    """The stretch widened to its lines when nothing else stands on them, else to the blanks before it."""
+    """Extend the range to whole lines if they contain nothing else, otherwise to the blanks before it."""
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", end)
     if line_end >= 0 and not text[line_start:start].strip() and not text[end:line_end].strip():
@@ -131,7 +131,7 @@ def _whole_line(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _collapsed(text: str, start: int) -> str:
-    """The container at `start`, closed up when only blanks are left in it."""
+    """Close up the container at `start` if only blanks are left in it."""
     rest = text[start + 1 :].lstrip()
     return text[: start + 1] + rest if rest.startswith(("]", "}")) else text
 

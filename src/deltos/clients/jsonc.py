@@ -1,4 +1,4 @@
-"""Reads JSON with comments and trailing commas into values that know their place in the text. Editing: splice.py."""
+"""Parse JSON with comments and trailing commas into values with positions in the text. Editing: json_edit.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deltos.errors import BadConfiguration
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# Mapping and Sequence rather than dict and list: they accept what a caller built with narrower types.
+# Mapping and Sequence rather than dict and list: they accept narrower types of callers.
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
 _BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|(/\*.*?(?:\*/|(\Z))))*", re.DOTALL)
@@ -23,7 +23,7 @@ _DEEPEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A string, a number, true, false or null, and the stretch of text that it takes."""
+    """A string, number, true, false or null, and its range in the text."""
 
     start: int
     end: int
@@ -32,8 +32,10 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One member of an object or item of a list: `start` is where its key (or value) begins, `comma` is where the comma
-    after it stands, or -1."""
+    """A member of an object or an item of a list.
+
+    `start` is the position of its key or value; `comma` that of the comma after it, or -1.
+    """
 
     start: int
     value: Node
@@ -43,7 +45,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """An object or a list, and the stretch of text that it takes."""
+    """An object or a list, and its range in the text."""
 
     start: int
     end: int
@@ -55,16 +57,16 @@ Node: TypeAlias = Scalar | Container
 
 
 def parse(text: str) -> Node:
-    """The one value in `text`; raises BadConfiguration with line and column when the text is not JSON."""
+    """Parse the only value in `text`; raises BadConfiguration with line and column if the text is not JSON."""
     reader = _JsoncReader(text)
     node = reader.value(reader.skip(0), depth=0)
     if (end := reader.skip(node.end)) != len(text):
-        reader.fail(end, "something follows the end")
+        reader.fail(end, "unexpected text after the end")
     return node
 
 
 def read(text: str) -> Json:
-    """The plain value of `text`; quick for plain JSON, which most files of many megabytes are."""
+    """Return the value of `text` as plain data; fast for plain JSON, since files can have many megabytes."""
     try:
         return cast("Json", json.loads(text, parse_constant=_refuse))
     except (ValueError, RecursionError):
@@ -76,7 +78,7 @@ def _refuse(name: str) -> NoReturn:
 
 
 def data(node: Node) -> Json:
-    """The plain value of a node; of repeated keys the last one counts, as in every JSON reader."""
+    """Convert a node to plain data; the last of repeated keys counts, as in every JSON reader."""
     if isinstance(node, Scalar):
         return node.value
     if node.is_object:
@@ -89,11 +91,11 @@ class _JsoncReader:
         self._text = text
 
     def skip(self, position: int) -> int:
-        """The first position from here that is neither blank nor comment."""
+        """Position of the next character that is neither blank nor part of a comment."""
         match = _BLANK.match(self._text, position)
         if match is None:
             return position
-        return match.end() if match[2] is None else match.start(1)  # a comment that does not end is none
+        return match.end() if match[2] is None else match.start(1)  # an unterminated comment
 
     def value(self, position: int, *, depth: int) -> Node:
         if depth > _DEEPEST:
@@ -123,11 +125,11 @@ class _JsoncReader:
         key, start = "", position
         if is_object:
             if self._text[position : position + 1] != '"':
-                self.fail(position, "a key in double quotes is missing")
+                self.fail(position, "expected a key in double quotes")
             name = self._string(position)
             key, colon = str(name.value), self.skip(name.end)
             if self._text[colon : colon + 1] != ":":
-                self.fail(colon, "a colon is missing")
+                self.fail(colon, "expected a colon")
             position = self.skip(colon + 1)
         value = self.value(position, depth=depth + 1)
         after = self.skip(value.end)
@@ -136,19 +138,19 @@ class _JsoncReader:
     def _string(self, position: int) -> Scalar:
         match = _STRING.match(self._text, position)
         if match is None or not match[1]:
-            self.fail(position, "a string does not end")
+            self.fail(position, "unterminated string")
         try:
             return Scalar(position, match.end(), json.loads(match[0]))
         except ValueError:
-            self.fail(position, "a string has an unknown escape")
+            self.fail(position, "unknown escape in a string")
 
     def _literal(self, position: int) -> Scalar:
         match = _LITERAL.match(self._text, position)
         if match is None:
-            self.fail(position, "a value is missing")
+            self.fail(position, "expected a value")
         try:
             return Scalar(position, match.end(), json.loads(match[0]))
-        except ValueError:  # Python refuses to read integers of thousands of digits
+        except ValueError:  # Python refuses to parse integers of thousands of digits
             self.fail(position, "a number is too long")
 
     def fail(self, position: int, what: str) -> NoReturn:

@@ -1,5 +1,7 @@
-"""The plugin by which OpenCode tells memory what happens: a file of its own, ours from its first line to its last.
-Learned from @opencode-ai/plugin 1.18.33: dist/index.d.ts, Hooks; OpenCode loads `{plugin,plugins}/*.{ts,js}`."""
+"""OpenCode plugin that sends events to `deltos hook`; the plugin's file is entirely ours.
+
+Written for @opencode-ai/plugin 1.18.33 (dist/index.d.ts, Hooks); OpenCode loads `{plugin,plugins}/*.{ts,js}`.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +12,25 @@ if TYPE_CHECKING:
     from deltos.clients.table import Launch
 
 FIRST_LINE = "// Written by `deltos install opencode`; `deltos uninstall opencode` removes it."
-# By node's own module: it is the same in every runtime that OpenCode has had. A hook that hangs is given up.
+# Uses node's own module, which exists in every runtime of OpenCode. A hook is ended after 10 seconds.
 _TEXT = """
 import { spawn } from "node:child_process"
 
 const COMMAND = %s
 
-const tell = (event, told) =>
+const send = (event, payload) =>
   new Promise((done) => {
-    let said = ""
+    let output = ""
     const child = spawn(COMMAND[0], [...COMMAND.slice(1), "hook", event], {
       stdio: ["pipe", "pipe", "ignore"],
       timeout: 10000,
       windowsHide: true,
     })
     child.on("error", () => done(""))
-    child.on("close", () => done(said))
-    child.stdout.on("data", (piece) => (said += piece))
+    child.on("close", () => done(output))
+    child.stdout.on("data", (data) => (output += data))
     child.stdin.on("error", () => {})
-    child.stdin.end(JSON.stringify(told))
+    child.stdin.end(JSON.stringify(payload))
   })
 
 const contextOf = (answer) => {
@@ -44,19 +46,19 @@ export const Deltos = async ({ directory }) => {
   return {
     "chat.message": async ({ sessionID }, { parts }) => {
       if (!contexts.has(sessionID)) {
-        contexts.set(sessionID, contextOf(await tell("session.created", { directory, sessionID })))
+        contexts.set(sessionID, contextOf(await send("session.created", { directory, sessionID })))
       }
       const own = parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored)
-      await tell("chat.message", { directory, sessionID, prompt: own.map((part) => part.text).join("\\n") })
+      await send("chat.message", { directory, sessionID, prompt: own.map((part) => part.text).join("\\n") })
     },
     "experimental.chat.system.transform": async ({ sessionID }, { system }) => {
       if (contexts.get(sessionID)) system.push(contexts.get(sessionID))
     },
     "tool.execute.after": async (input, output) => {
-      await tell("tool.execute.after", { directory, ...input, output })
+      await send("tool.execute.after", { directory, ...input, output })
     },
     "experimental.text.complete": async ({ sessionID }, { text }) => {
-      await tell("experimental.text.complete", { directory, sessionID, text })
+      await send("experimental.text.complete", { directory, sessionID, text })
     },
   }
 }
@@ -64,18 +66,18 @@ export const Deltos = async ({ directory }) => {
 
 
 def plugin_text(launch: Launch) -> str:
-    """The whole file, for a command that starts Deltos."""
+    """Text of the plugin file for a command that starts Deltos."""
     command = json.dumps([launch.program, *launch.arguments], ensure_ascii=False)
     return FIRST_LINE + _TEXT % command
 
 
 def is_own(text: str) -> bool:
-    """Whether a file is this plugin, of whatever version."""
+    """Whether a file is this plugin, in any version."""
     return text.startswith(FIRST_LINE)
 
 
 def is_unchanged(text: str) -> bool:
-    """Whether a file says what we write, for whatever command."""
+    """Whether a file is exactly as we write it, with any command."""
     return _without_command(text) == _without_command(FIRST_LINE + _TEXT)
 
 

@@ -1,4 +1,4 @@
-"""Starts a server the way a client would, to see that it answers; nothing is asked of it but to introduce itself."""
+"""Start a server as a client would and check that it answers the initialize request."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _INITIALIZE = {
 
 
 def trouble_starting(words: Sequence[str], variables: Mapping[str, str]) -> str:
-    """Why this command gives no MCP server; empty when it does."""
+    """Return the reason why this command does not start an MCP server; empty if it does."""
     try:
-        # In a folder of its own: `uv run` and `python -m` would take code from the one where we are.
+        # In an empty folder: `uv run` and `python -m` would import code from the current one.
         with tempfile.TemporaryDirectory(prefix="deltos-trial-", ignore_cleanup_errors=True) as folder:
             done = subprocess.run(
                 words,
@@ -44,8 +44,8 @@ def trouble_starting(words: Sequence[str], variables: Mapping[str, str]) -> str:
         return f"it does not start ({getattr(exc, 'strerror', None) or exc})"
     if _is_greeting(done.stdout.partition(b"\n")[0]):
         return ""
-    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return f"it ended with exit code {done.returncode}{f': {said[-1][:200]}' if said else ''}"
+    errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return f"it ended with exit code {done.returncode}{f': {errors[-1][:200]}' if errors else ''}"
 
 
 def _is_greeting(line: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""The table of clients: where each keeps its servers and hooks, and in which form. Editing is left to install.py."""
+"""Table of clients: the location and format of their server entries and hooks. Editing: install.py."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ SERVER_NAME = "deltos"
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Whose configuration is meant: a home folder, an environment and a platform as `sys.platform` names it."""
+    """A user's machine: home folder, environment variables and platform (as in `sys.platform`)."""
 
     home: Path
     environ: Mapping[str, str] = field(default_factory=dict)
     platform: str = "linux"
 
     def folder(self, variable: str, *fallback: str) -> Path:
-        """The folder that a variable names, or one under the home folder."""
+        """Folder named by a variable, or the fallback under the home folder."""
         named = self.environ.get(variable, "")
         return Path(named).expanduser() if named else self.home.joinpath(*fallback)
 
     def app_folder(self) -> Path:
-        """Where desktop applications keep their settings."""
+        """Folder of the settings of desktop applications."""
         if self.platform == "darwin":
             return self.home / "Library" / "Application Support"
         if self.platform == "win32":
@@ -43,7 +43,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """The command that starts Deltos, and options of its server."""
+    """Command that starts Deltos, and options of its server."""
 
     program: str
     arguments: tuple[str, ...] = ()
@@ -51,37 +51,37 @@ class Launch:
 
     @property
     def server_arguments(self) -> list[str]:
-        """What follows the program to start the server."""
+        """Arguments that start the server, after the program's name."""
         return [*self.arguments, "mcp", *self.options]
 
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """An event that memory listens to; `matcher` narrows it to tools."""
+    """A client's event that runs a hook; `matcher` limits it to some tools."""
 
     name: str
     matcher: str = ""
 
 
-# On request only: `deltos hook` answers it once per session, with a word about search_code.
+# Only with --suggest: `deltos hook` recommends search_code once per session.
 SUGGESTING = HookEvent("PreToolUse", "Grep|Bash")
 
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """Where a client keeps its hooks. `grouped`: an entry is a matcher with its commands, else a plain command."""
+    """Location and format of a client's hooks. If `grouped`, an entry is a matcher with its commands."""
 
     path: Callable[[Machine], Path]
     events: tuple[HookEvent, ...]
     options: Mapping[str, Json]
     grouped: bool = True
     version: int | None = None
-    afterwards: str = ""  # what the user has to do before they run
+    afterwards: str = ""  # step for the user before the hooks run
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A file of its own that feeds memory, where a client runs programs instead of naming commands."""
+    """Plugin file that sends events to memory, for clients that load programs instead of running commands."""
 
     path: Callable[[Machine], Path]
     text: Callable[[Launch], str]
@@ -91,7 +91,7 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One agent or editor. `servers` is the key that holds its servers; `entry` is what it wants to know of one."""
+    """An agent or editor. `servers` is the key of its servers; `entry` makes the value of one server."""
 
     name: str
     title: str
@@ -102,19 +102,19 @@ class Client:
     hooks: Hooks | None = None
     plugin: Plugin | None = None
     afterwards: str = "Restart it to connect."
-    in_project: str = ""  # its file in a project's folder, where it reads one
-    project: Path | None = None  # the folder of that project, where its file is meant
-    programs: tuple[str, ...] = ()  # what it is called on the PATH
-    rules: Callable[[Machine], Path] | None = None  # a file of its own that tells its model when to use which tool
+    in_project: str = ""  # path of its configuration in a project, if it has one
+    project: Path | None = None  # folder of the project, if the project's configuration is used
+    programs: tuple[str, ...] = ()  # names of its program on the PATH
+    rules: Callable[[Machine], Path] | None = None  # path of its rules file: when to use which tool
 
     @property
     def place(self) -> tuple[str, str]:
-        """Where the entry stands in the file."""
+        """Path of the entry in the file: key of the servers, name of the server."""
         return (self.servers, SERVER_NAME)
 
 
 def client_named(name: str) -> Client:
-    """The client of that name, however it is spelled; raises BadArgument with all names."""
+    """Find a client by name, ignoring case and punctuation; raises BadArgument with all names."""
     wanted = "".join(filter(str.isalnum, name.lower()))
     for client in CLIENTS:
         if wanted == "jetbrains":
@@ -123,8 +123,8 @@ def client_named(name: str) -> Client:
             return client
     names = [client.name for client in CLIENTS]
     near = difflib.get_close_matches(name.lower(), names, n=1)
-    meant = f"Did you mean {near[0]}? " if near else ""
-    raise BadArgument(f"Unknown client: {name}", hint=f"{meant}Choose from {', '.join(names)}.")
+    suggestion = f"Did you mean {near[0]}? " if near else ""
+    raise BadArgument(f"Unknown client: {name}", hint=f"{suggestion}Choose from {', '.join(names)}.")
 
 
 def _plain_entry(launch: Launch) -> dict[str, Json]:
@@ -164,7 +164,7 @@ def _crush_path(machine: Machine) -> Path:
 
 
 def _crush_folder(machine: Machine) -> Path:
-    """Where its skills are; on Windows that is not where its configuration is."""
+    """Folder of Crush's skills; on Windows it differs from that of its configuration."""
     if machine.platform == "win32":
         return machine.folder("LOCALAPPDATA", "AppData", "Local") / "crush"
     return machine.folder("XDG_CONFIG_HOME", ".config") / "crush"
@@ -175,10 +175,12 @@ def _skill(folder: Callable[[Machine], Path]) -> Callable[[Machine], Path]:
 
 
 def in_folder(client: Client, folder: Path) -> Client:
-    """The client as it reads the configuration of one project; raises BadArgument when it reads none."""
+    """Return the client with its configuration in a project; raises BadArgument if it has none."""
     if not client.in_project:
-        having = ", ".join(other.name for other in CLIENTS if other.in_project)
-        raise BadArgument(f"{client.title} has no configuration for single projects", hint=f"These have: {having}.")
+        names = ", ".join(other.name for other in CLIENTS if other.in_project)
+        raise BadArgument(
+            f"{client.title} has no configuration for projects", hint=f"Clients with project configuration: {names}."
+        )
     path = folder / client.in_project
     return replace(client, path=lambda _: path, project=folder, hooks=None, plugin=None, rules=None)
 
@@ -244,7 +246,7 @@ _GEMINI_HOOKS = Hooks(
         HookEvent("AfterAgent"),
         HookEvent("SessionEnd"),
     ),
-    {"timeout": 10_000},  # milliseconds, where the others count seconds
+    {"timeout": 10_000},  # in milliseconds; the others count seconds
 )
 _CURSOR_HOOKS = Hooks(
     lambda machine: machine.home / ".cursor" / "hooks.json",
@@ -398,7 +400,7 @@ CLIENTS = (
         _zed_path,
         "context_servers",
         _zed_entry,
-        afterwards="It connects by itself.",
+        afterwards="It connects automatically.",
         in_project=".zed/settings.json",
         programs=("zed",),
     ),
@@ -429,7 +431,7 @@ CLIENTS = (
         lambda machine: machine.home / ".continue" / "mcpServers" / "deltos.json",
         "mcpServers",
         _plain_entry,
-        afterwards="Restart the editor to connect; the command line `cn` reads the servers in config.yaml alone.",
+        afterwards="Restart the editor to connect; the command line `cn` reads only the servers in config.yaml.",
         in_project=".continue/mcpServers/deltos.json",
         rules=lambda machine: machine.home / ".continue" / "rules" / "deltos.md",
     ),

@@ -1,5 +1,8 @@
-"""Changes single tables inside TOML text. New tables go to the end and old ones leave by whole lines, so that comments
-stay where they are; tomlkit does what lines cannot (inline tables, dotted keys)."""
+"""Change single tables inside TOML text.
+
+New tables are added at the end and old ones are removed by whole lines, so that comments are kept; tomlkit edits inline
+tables and dotted keys.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,14 @@ if TYPE_CHECKING:
     from deltos.clients.jsonc import Json
 
 
-_MOST_KEY_PARTS = 64
+MAX_KEY_PARTS = 64
 
 
 def read(text: str) -> Json:
-    """The plain value of a TOML text; raises BadConfiguration when it is none."""
-    if any(line.partition("=")[0].count(".") >= _MOST_KEY_PARTS for line in text.splitlines()):
-        # tomllib takes more than the square of them
-        raise BadConfiguration(f"it has a key of more than {_MOST_KEY_PARTS} parts")
+    """Parse TOML text to plain data; raises BadConfiguration if it is invalid."""
+    if any(line.partition("=")[0].count(".") >= MAX_KEY_PARTS for line in text.splitlines()):
+        # tomllib's time grows with the square of the number of parts
+        raise BadConfiguration(f"it has a key of more than {MAX_KEY_PARTS} parts")
     try:
         return cast("Json", tomllib.loads(text))
     except (tomllib.TOMLDecodeError, RecursionError) as exc:
@@ -30,7 +33,7 @@ def read(text: str) -> Json:
 
 
 def put(text: str, path: Path, value: Json) -> str:
-    """The text with `value` at `path`; a new table is added at the end."""
+    """Set `value` at `path`; a new table is added at the end."""
     if isinstance(value, dict) and not _has(read(text), path):
         appended = _appended(text, path, value)
         if _reads(appended):
@@ -39,7 +42,7 @@ def put(text: str, path: Path, value: Json) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """The text without the table at `path` and without a parent that held nothing else."""
+    """Remove the table at `path`, and parents that become empty."""
     if not _has(read(text), path):
         return text
     cut = _without_lines(text, path)
@@ -73,7 +76,7 @@ def _appended(text: str, path: Path, value: dict[str, Json]) -> str:
 
 
 def _without_lines(text: str, path: Path) -> str:
-    """Drop the table's header, its keys and its sub-tables, but not the comments that lead to the next table."""
+    """Drop the table's header, its keys and its sub-tables, but not the comments before the next table."""
     name = [str(step) for step in path]
     kept: list[str] = []
     held: list[str] = []  # comments and blank lines inside our table: kept if another table follows
@@ -96,13 +99,13 @@ def _without_lines(text: str, path: Path) -> str:
 
 
 def _header(line: str) -> list[str]:
-    """The names in a table's header; names with a point or a bracket in them are never ours and may come out wrong."""
+    """Names in a table's header; wrong for names with a dot or bracket, which are never ours."""
     inside = line.strip().removeprefix("[").partition("]")[0]
     return [name.strip().removeprefix('"').removesuffix('"') for name in inside.split(".")]
 
 
 def _without_final_gap(text: str) -> str:
-    """The text without the blank lines at its end."""
+    """Drop the blank lines at the end."""
     gap = text[len(text.rstrip(" \t\r\n")) :]
     return text[: len(text) - len(gap) + gap.find("\n") + 1] if gap.endswith("\n") else text
 

@@ -1,4 +1,4 @@
-"""Deltos as uv keeps it: run by `uvx` from a cache that uv may empty, or installed as a tool that stays."""
+"""Where uv keeps Deltos: in its cache (`uvx`), which uv may clear, or installed as a tool."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from deltos.errors import BadConfiguration
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_CACHED = ("archive-v", "environments-v", "builds-v")  # folders of uv's cache, with the version of their layout
+_CACHED = ("archive-v", "environments-v", "builds-v")  # folders of uv's cache, without the version of their layout
 
 
 def is_in_cache(path: Path, environ: Mapping[str, str]) -> bool:
-    """Whether a program lies where uv keeps what it may delete at any time."""
+    """Whether a program is in uv's cache, where it may be deleted at any time."""
     cache = environ.get("UV_CACHE_DIR", "")
     if cache and path.is_relative_to(Path(cache).absolute()):
         return True
@@ -27,7 +27,7 @@ def is_in_cache(path: Path, environ: Mapping[str, str]) -> bool:
 
 
 def installed_tool(environ: Mapping[str, str]) -> Path | None:
-    """The `deltos` on the PATH that stays; None where there is none."""
+    """Return the `deltos` on the PATH that is not in the cache; None if there is none."""
     for folder in environ.get("PATH", "").split(os.pathsep):
         found = shutil.which("deltos", path=folder) if folder else None
         if found and not is_in_cache(Path(found).absolute(), environ):
@@ -36,41 +36,43 @@ def installed_tool(environ: Mapping[str, str]) -> Path | None:
 
 
 def started_as(script: Path) -> Path:
-    """The path by which a tool of uv is started, which stays when its environment is made anew; else the script."""
+    """Stable path of an installed tool, which survives a rebuild of its environment; otherwise the script itself."""
     try:
         receipt = tomllib.loads((script.parent.parent / "uv-receipt.toml").read_text("utf-8"))
         entries = receipt["tool"]["entrypoints"]
         named = (Path(entry["install-path"]) for entry in entries if entry["name"] == script.stem)
         return next((path for path in named if path.is_file()), script)
-    except (OSError, ValueError, KeyError, TypeError):  # no tool of uv, or one of a uv that writes it down otherwise
+    except (OSError, ValueError, KeyError, TypeError):  # not a tool of uv, or an unknown format of its receipt
         return script
 
 
 def own_origin() -> str | None:
-    """What the installer of this Deltos wrote down of where it came from, unless that is an index."""
+    """Return the installation source (`direct_url.json`, PEP 610) of this Deltos; None if it came from an index."""
     from importlib.metadata import distribution  # deferred: slow, and rarely needed
 
     return distribution("deltos").read_text("direct_url.json")
 
 
 def requirement(version: str, origin: str | None) -> str:
-    """What to have uv install: this version, from where it came (PEP 610), which need not be the index."""
-    told = json.loads(origin) if origin else {}
-    if "vcs_info" in told:
-        kind, commit = told["vcs_info"]["vcs"], told["vcs_info"]["commit_id"]
-        return f"deltos @ {kind}+{told['url']}@{commit}"
-    return f"deltos @ {told['url']}" if told else f"deltos=={version}"
+    """Requirement for uv that installs this version from the same source (PEP 610), which need not be an index."""
+    source = json.loads(origin) if origin else {}
+    if "vcs_info" in source:
+        kind, commit = source["vcs_info"]["vcs"], source["vcs_info"]["commit_id"]
+        return f"deltos @ {kind}+{source['url']}@{commit}"
+    return f"deltos @ {source['url']}" if source else f"deltos=={version}"
 
 
 def install_tool(requirement: str) -> Path:
-    """Have uv install Deltos as a tool; its program."""
+    """Install Deltos as a tool of uv; return the path of its program."""
     try:
-        # Quiet: a list of eighty packages hides what else is said. Errors are told all the same.
+        # Quiet: a list of eighty packages would hide our own output. Errors are still printed.
         subprocess.run(["uv", "tool", "install", "--quiet", requirement], check=True)
-        told = subprocess.run(["uv", "tool", "dir", "--bin"], check=True, capture_output=True, text=True).stdout
+        tool_folder = subprocess.run(["uv", "tool", "dir", "--bin"], check=True, capture_output=True, text=True).stdout
     except (OSError, subprocess.CalledProcessError) as exc:
         raise BadConfiguration(f"uv could not install Deltos ({exc})", hint="Run `uv tool install deltos`.") from None
-    found = shutil.which("deltos", path=told.strip())
+    found = shutil.which("deltos", path=tool_folder.strip())
     if found is None:
-        raise BadConfiguration("uv installed Deltos, but not where it said", hint="Give the path: --command PATH.")
+        raise BadConfiguration(
+            "uv installed Deltos, but its program was not found", hint="Pass its path: --command PATH."
+        )
     return Path(found)

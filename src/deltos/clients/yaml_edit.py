@@ -1,4 +1,4 @@
-"""Changes single entries of a block mapping inside YAML text by whole lines, so that comments stay where they are."""
+"""Change single entries of a block mapping inside YAML text by whole lines, so that comments are kept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INDENT = 2
 
 
 def read(text: str) -> Json:
-    """The plain value of a YAML text; raises BadConfiguration when it is none."""
+    """Parse YAML text to plain data; raises BadConfiguration if it is invalid."""
     import yaml  # deferred: only clients with YAML files need it
 
     try:
@@ -25,7 +25,7 @@ def read(text: str) -> Json:
 
 
 def put(text: str, path: Path, value: Json) -> str:
-    """The text with `value` at `path`: an entry of a mapping at the top, or something inside such an entry."""
+    """Set `value` at `path`: an entry of a top-level mapping, or a value inside such an entry."""
     servers, name, *inside = (str(step) for step in path)
     if inside:
         entry = _entry(text, servers, name)
@@ -38,7 +38,7 @@ def put(text: str, path: Path, value: Json) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """The text without the entry at `path` and without a mapping that held nothing else."""
+    """Remove the entry at `path`, and its mapping if that becomes empty."""
     servers, name = (str(step) for step in path)
     lines = text.splitlines(keepends=True)
     header, end = _block(lines, servers)
@@ -47,9 +47,9 @@ def remove(text: str, path: Path) -> str:
     indent = _child_indent(lines[header + 1 : end])
     start = next((at for at in range(header + 1, end) if _is_key(lines[at], name, indent)), None)
     if start is None:
-        raise BadConfiguration("it is written in a way that cannot be edited without a risk")
+        raise BadConfiguration("its layout cannot be edited safely")
     stop = next((at for at in range(start + 1, end) if _content_indent(lines[at]) <= indent), end)
-    while stop - 1 > start and not lines[stop - 1].strip():  # blank lines belong to what follows
+    while stop - 1 > start and not lines[stop - 1].strip():  # blank lines belong to the next entry
         stop -= 1
     rest = [*lines[header + 1 : start], *lines[stop:end]]
     if not any(_content_indent(line) < _BLANK for line in rest):
@@ -74,7 +74,7 @@ def _inserted(text: str, servers: str, name: str, value: Json) -> str:
 
 
 def _block(lines: list[str], servers: str) -> tuple[int | None, int]:
-    """The line of a key at the top, and the line after all that belongs to it."""
+    """Line of a top-level key, and the first line after its block."""
     header = next((at for at, line in enumerate(lines) if _is_key(line, servers, 0)), None)
     if header is None:
         return None, len(lines)
@@ -82,7 +82,7 @@ def _block(lines: list[str], servers: str) -> tuple[int | None, int]:
     return header, end
 
 
-_BLANK = 1_000  # deeper than any line: what is blank or a comment ends no block
+_BLANK = 1_000  # larger than any indentation: blank lines and comments end no block
 
 
 def _content_indent(line: str) -> int:

@@ -50,7 +50,7 @@ DESCRIPTION_LIMITS = RequestLimits(max_bytes=MAX_DESCRIPTION_BYTES, total_second
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
+class _RequestParts:
     """The parts of a request that stay the same across redirects."""
 
     method: str
@@ -143,7 +143,7 @@ class HttpClient:
         self, method: str, url: str, headers: dict[str, str], body: bytes | None, limits: RequestLimits
     ) -> HttpResponse:
         headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate", **headers}
-        request = _Request(method, headers, body, limits, time.monotonic() + limits.total_seconds)
+        request = _RequestParts(method, headers, body, limits, time.monotonic() + limits.total_seconds)
         seen = {url}
         for _ in range(limits.max_redirects + 1):
             target, response = self._hop(url, request)
@@ -170,7 +170,7 @@ class HttpClient:
         """Return the login headers for `url`. Called for every redirect, so that other hosts never receive them."""
         return self._login.headers_for(url) if self._login else {}
 
-    def _hop(self, url: str, request: _Request) -> tuple[str, HttpResponse | None]:
+    def _hop(self, url: str, request: _RequestParts) -> tuple[str, HttpResponse | None]:
         """Send one request; return the target of its redirect, or its address and response."""
         require_web_address(url)
         try:
@@ -254,7 +254,7 @@ def _timeouts(limits: RequestLimits) -> dict[str, dict[str, float]]:
     }
 
 
-def _body(chunks: Iterable[bytes], headers: _Headers, request: _Request) -> bytes:
+def _body(chunks: Iterable[bytes], headers: _Headers, request: _RequestParts) -> bytes:
     """Return the decompressed body; raise FetchFailed if it is too large or arrives too slowly."""
     max_bytes = request.limits.max_bytes
     declared = headers.get("content-length")

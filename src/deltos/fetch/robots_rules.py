@@ -37,7 +37,7 @@ class PathPattern:
 
     @property
     def rank(self) -> tuple[int, bool]:
-        """Precedence of the rule: the longest pattern wins, then the one that allows."""
+        """Precedence of the rule: longer patterns win; of equal lengths, `Allow` wins."""
         return sum(map(len, self.parts)) + len(self.parts) - 1 + self.is_anchored, self.is_allowed
 
     def matches(self, path: str) -> bool:

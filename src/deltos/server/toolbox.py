@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from deltos.app import App
     from deltos.config import Config
-    from deltos.tool import Pages, Toolbox
+    from deltos.tool import PageData, Toolbox
 
 _log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ def open_toolbox(config: Config) -> Toolbox:
     )
 
 
-def _pages(app: App) -> Pages:
+def _pages(app: App) -> PageData:
     from deltos.ui.views import Views  # deferred: most servers do not serve the web UI
 
     return Views(app)

@@ -298,7 +298,7 @@ class Pages(Protocol):
     """The write path: pages of a crawl, their index words, and publishing them to readers."""
 
     def known_pages(self, source_id: str) -> dict[str, KnownPage]:
-        """Return stored pages by address: those that readers see, or that the open crawl has already written."""
+        """Return stored pages by address: pages that readers see, or that the open crawl has already written."""
 
     def live_addresses(self, source_id: str) -> list[str]:
         """Return the addresses of all pages that readers see."""

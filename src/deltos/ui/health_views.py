@@ -58,13 +58,13 @@ def project_health(request: ViewRequest) -> structs.ProjectHealth:
     return index.answer(lambda freshness: read(freshness.notes))
 
 
-def last_calls(request: ViewRequest) -> structs.CallLog:
+def last_calls(request: ViewRequest) -> structs.RecentCalls:
     """Return the last calls of all clients on this machine. Callers that are limited to some projects are refused."""
     if not may_recall_all():
         raise Forbidden("This token does not permit reading calls of other clients", hint="Use one for all projects.")
     newest = request.app.calls.newest(MAX_CALLS) if request.app.calls else None
     if newest is None:
-        return structs.CallLog(kept=False, most=MAX_CALLS, calls=[])
+        return structs.RecentCalls(kept=False, most=MAX_CALLS, calls=[])
     calls = [
         structs.ToolCall(
             at=each.at,
@@ -78,4 +78,4 @@ def last_calls(request: ViewRequest) -> structs.CallLog:
         )
         for each in newest
     ]
-    return structs.CallLog(kept=True, most=MAX_CALLS, calls=calls)
+    return structs.RecentCalls(kept=True, most=MAX_CALLS, calls=calls)

@@ -84,7 +84,7 @@ class Fact(Struct, frozen=True):
     value: str
 
 
-class Document(Struct, frozen=True):
+class FetchedText(Struct, frozen=True):
     """The full text of an id. `file` is an absolute path for links to an editor; empty if there is none."""
 
     id: str
@@ -137,7 +137,7 @@ class ToolCall(Struct, frozen=True):
     is_error: bool
 
 
-class CallLog(Struct, frozen=True):
+class RecentCalls(Struct, frozen=True):
     """The last calls, newest first; `kept` is whether calls are logged at all."""
 
     kept: bool

@@ -137,7 +137,7 @@ def search(request: ViewRequest) -> structs.SearchPage:
     )
 
 
-def fetch(request: ViewRequest) -> structs.Document:
+def fetch(request: ViewRequest) -> structs.FetchedText:
     """Return the full text of an id and the excerpt that an agent receives."""
     search_request = SearchRequest("", request.session.project_root(), Silent())
     document = request.app.federation.fetch(request.text("id"), search_request)
@@ -145,7 +145,7 @@ def fetch(request: ViewRequest) -> structs.Document:
     kind = document.id.partition(":")[0]
     path = str(document.metadata.get("path", "")) if kind == "code" else ""
     line = int(document.metadata.get("start_line", 0) or 0)
-    return structs.Document(
+    return structs.FetchedText(
         id=document.id,
         kind=kind,
         title=document.title,

@@ -113,10 +113,10 @@ def changes_since(root: Path, revision: str, found: WalkedFiles | None = None) -
     if repository is None:
         raise GitFailed("This is not a git repository")
     with reading(repository) as git, FileTree(root) as tree:
-        return _Comparison(root, repository, git, tree).run(revision, found)
+        return _RevisionComparison(root, repository, git, tree).run(revision, found)
 
 
-class _Comparison:
+class _RevisionComparison:
     """One comparison of a revision with the disk."""
 
     def __init__(self, root: Path, repository: Repository, git: Git, tree: FileTree) -> None:

@@ -196,7 +196,7 @@ def rules_in(data: bytes) -> IgnoreRules:
     return IgnoreRules(data)
 
 
-class _Level(NamedTuple):
+class _IgnoreLevel(NamedTuple):
     """Rules with their folder, and the prefix that makes a path relative to it."""
 
     folder: str
@@ -208,17 +208,19 @@ class _Level(NamedTuple):
 class Ignores:
     """The ignore files that apply in a folder, outermost first. Paths are relative to one root."""
 
-    levels: tuple[_Level, ...] = ()
+    levels: tuple[_IgnoreLevel, ...] = ()
 
     def inside(self, folder: str, rules: IgnoreRules) -> Ignores:
         """Return these rules with those of the folder's own file added."""
-        return Ignores((*self.levels, _Level(folder, "", rules))) if rules else self
+        return Ignores((*self.levels, _IgnoreLevel(folder, "", rules))) if rules else self
 
     def seen_from(self, root: str) -> Ignores:
         """Return the same rules for paths relative to `root`, which is inside all of the folders."""
         if not root:
             return self
-        return Ignores(tuple(_Level("", f"{_relative(root, level.folder)}/", level.rules) for level in self.levels))
+        return Ignores(
+            tuple(_IgnoreLevel("", f"{_relative(root, level.folder)}/", level.rules) for level in self.levels)
+        )
 
     def may_match(self, folder: str, names: Sequence[str]) -> set[str]:
         """Return the names in a folder that need a check by `exclude`; no rule matches the others."""

@@ -123,7 +123,7 @@ def folder_mtime_ns(path: str) -> int:
     return status.st_mtime_ns if stat.S_ISDIR(status.st_mode) else -1
 
 
-class _Checkout:
+class _TrackedTree:
     """A work tree met by the walk, with its tracked files, which are listed even if ignored."""
 
     def __init__(self, repository: Repository, *, folder: str = "", above: str = "") -> None:
@@ -162,7 +162,7 @@ class _FolderToList(NamedTuple):
     """A folder to be listed, with its rules; in an ignored folder only tracked files count."""
 
     folder: str
-    checkout: _Checkout | None
+    checkout: _TrackedTree | None
     ignores: Ignores = NO_IGNORES
     own_ignores: Ignores = NO_IGNORES
     is_ignored: bool = False
@@ -176,7 +176,7 @@ class _Walker:
         self._tree = tree
         self._deadline = deadline
         self._found = WalkedFiles()
-        self._checkouts: list[_Checkout] = []
+        self._checkouts: list[_TrackedTree] = []
         self._notes: list[str] = []
 
     def walk(self) -> WalkedFiles:
@@ -217,8 +217,8 @@ class _Walker:
             return _FolderToList("", checkout)  # ignored by the outer repository: listed as an independent folder
         return _FolderToList("", checkout, ignores.seen_from("/".join(steps)), is_ignored=is_ignored)
 
-    def _checkout(self, repository: Repository, *, folder: str = "", above: str = "") -> _Checkout:
-        self._checkouts.append(_Checkout(repository, folder=folder, above=above))
+    def _checkout(self, repository: Repository, *, folder: str = "", above: str = "") -> _TrackedTree:
+        self._checkouts.append(_TrackedTree(repository, folder=folder, above=above))
         return self._checkouts[-1]
 
     def _list(self, here: _FolderToList) -> list[_FolderToList]:

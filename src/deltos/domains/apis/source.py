@@ -115,7 +115,7 @@ def _folder_documents(folder: Path, root: Path, parser: Parser) -> Iterator[ApiD
     found = False
     schema_files: dict[Path, bytes] = {}
     with FileTree(folder) as tree:
-        walk = _Walk(tree)
+        walk = _FolderWalk(tree)
         for relative, data, reply in _classify_files(walk, parser):
             path = folder / relative
             if reply.error is not None:
@@ -144,7 +144,7 @@ def _folder_documents(folder: Path, root: Path, parser: Parser) -> Iterator[ApiD
 def description_files(folder: Path) -> Iterator[str]:
     """Yield files with a suffix of API descriptions, relative to `folder`."""
     with FileTree(folder) as tree:
-        yield from (relative for relative in _Walk(tree).files() if relative.lower().endswith(_TEXT_SUFFIXES))
+        yield from (relative for relative in _FolderWalk(tree).files() if relative.lower().endswith(_TEXT_SUFFIXES))
 
 
 def _problem(error: Exception) -> SourceError:
@@ -153,7 +153,7 @@ def _problem(error: Exception) -> SourceError:
     return SourceError(f"The document could not be parsed ({type(error).__name__}: {error})")
 
 
-def _classify_files(walk: _Walk, parser: Parser) -> Iterator[tuple[str, bytes, Reply]]:
+def _classify_files(walk: _FolderWalk, parser: Parser) -> Iterator[tuple[str, bytes, Reply]]:
     """Yield every file with its content and detected format; a child process detects them in batches."""
     waiting: list[tuple[str, bytes]] = []
     waiting_bytes = 0
@@ -185,7 +185,7 @@ def _citation_of(path: Path, folder: Path) -> str:
 
 
 @dataclass(slots=True)
-class _Walk:
+class _FolderWalk:
     """Walks a folder; `is_truncated` says afterwards whether the limit was reached."""
 
     tree: FileTree

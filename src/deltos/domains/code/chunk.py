@@ -26,13 +26,13 @@ _LONG_VALUE_LINES = 8  # a variable with a value this long gets a chunk of its o
 
 
 @dataclass(slots=True)
-class _Node:
+class _OutlineNode:
     """A range of lines in the tree of definitions."""
 
     definition: Definition | None
     start: int
     end: int
-    children: list[_Node] = field(default_factory=list)
+    children: list[_OutlineNode] = field(default_factory=list)
 
 
 def lines_of(data: bytes) -> list[str]:
@@ -49,9 +49,9 @@ def chunk_lines(lines: Sequence[str], definitions: Sequence[Definition]) -> list
     return [_chunk(group, lines, names) for group in _share(pieces, lines)]
 
 
-def _tree(definitions: Sequence[Definition], line_count: int) -> _Node:
+def _tree(definitions: Sequence[Definition], line_count: int) -> _OutlineNode:
     """Nest the definitions that may delimit chunks; ranges are clipped so that siblings never overlap."""
-    root = _Node(None, 1, line_count)
+    root = _OutlineNode(None, 1, line_count)
     path = [root]
     for definition in definitions:
         if not _is_boundary(definition):
@@ -63,7 +63,7 @@ def _tree(definitions: Sequence[Definition], line_count: int) -> _Node:
         start, end = max(definition.start_line, previous_end + 1), min(definition.end_line, parent.end)
         if start > end:
             continue  # shares its lines with the definition before it
-        node = _Node(definition, start, end)
+        node = _OutlineNode(definition, start, end)
         parent.children.append(node)
         path.append(node)
     return root
@@ -73,7 +73,7 @@ def _is_boundary(definition: Definition) -> bool:
     return definition.kind in _BOUNDARY_KINDS or definition.end_line - definition.start_line >= _LONG_VALUE_LINES
 
 
-def _cut(node: _Node, lines: Sequence[str]) -> Iterator[_Node]:
+def _cut(node: _OutlineNode, lines: Sequence[str]) -> Iterator[_OutlineNode]:
     """Yield leaf ranges in order: whole definitions, the gaps between them, and windows of long ranges."""
     pending = [node]
     while pending:
@@ -86,21 +86,21 @@ def _cut(node: _Node, lines: Sequence[str]) -> Iterator[_Node]:
             pending += reversed(_split(current))
 
 
-def _split(node: _Node) -> list[_Node]:
+def _split(node: _OutlineNode) -> list[_OutlineNode]:
     """Return the children of a node and the gaps between them, in order."""
-    parts: list[_Node] = []
+    parts: list[_OutlineNode] = []
     next_line = node.start
     for child in node.children:
         if child.start > next_line:
-            parts.append(_Node(node.definition, next_line, child.start - 1))
+            parts.append(_OutlineNode(node.definition, next_line, child.start - 1))
         parts.append(child)
         next_line = child.end + 1
     if next_line <= node.end:
-        parts.append(_Node(node.definition, next_line, node.end))
+        parts.append(_OutlineNode(node.definition, next_line, node.end))
     return parts
 
 
-def _fits(node: _Node, lines: Sequence[str]) -> bool:
+def _fits(node: _OutlineNode, lines: Sequence[str]) -> bool:
     """Whether a definition is small enough for one chunk."""
     if node.end - node.start >= WHOLE_LINES:
         return False
@@ -111,7 +111,7 @@ def _characters(lines: Sequence[str], start: int, end: int) -> int:
     return sum(map(len, lines[start - 1 : end]))
 
 
-def _windows(node: _Node, lines: Sequence[str]) -> Iterator[_Node]:
+def _windows(node: _OutlineNode, lines: Sequence[str]) -> Iterator[_OutlineNode]:
     """Yield windows of at most `WHOLE_LINES` lines and `WHOLE_CHARACTERS` characters, preferably cut at blank lines."""
     start = node.start
     while start <= node.end:
@@ -120,7 +120,7 @@ def _windows(node: _Node, lines: Sequence[str]) -> Iterator[_Node]:
             size += len(lines[end])
             end += 1
         end = _last_blank(lines, start, end) if end < node.end else end
-        yield _Node(node.definition, start, end)
+        yield _OutlineNode(node.definition, start, end)
         start = end + 1
 
 
@@ -132,9 +132,9 @@ def _last_blank(lines: Sequence[str], start: int, end: int) -> int:
     return end
 
 
-def _share(pieces: Sequence[_Node], lines: Sequence[str]) -> list[list[_Node]]:
+def _share(pieces: Sequence[_OutlineNode], lines: Sequence[str]) -> list[list[_OutlineNode]]:
     """Group small adjacent ranges of the same container."""
-    groups: list[list[_Node]] = []
+    groups: list[list[_OutlineNode]] = []
     for piece in pieces:
         if groups and _may_share(groups[-1], piece, lines):
             groups[-1].append(piece)
@@ -143,7 +143,7 @@ def _share(pieces: Sequence[_Node], lines: Sequence[str]) -> list[list[_Node]]:
     return groups
 
 
-def _may_share(group: list[_Node], piece: _Node, lines: Sequence[str]) -> bool:
+def _may_share(group: list[_OutlineNode], piece: _OutlineNode, lines: Sequence[str]) -> bool:
     if piece.end - group[0].start >= SHARED_LINES:
         return False
     if _container(group[0]) != _container(piece) and group[-1].definition is not piece.definition:
@@ -151,7 +151,7 @@ def _may_share(group: list[_Node], piece: _Node, lines: Sequence[str]) -> bool:
     return _characters(lines, group[0].start, piece.end) <= WHOLE_CHARACTERS
 
 
-def _container(node: _Node) -> str:
+def _container(node: _OutlineNode) -> str:
     return node.definition.container if node.definition else ""
 
 
@@ -159,7 +159,7 @@ def _names_by_line(definitions: Sequence[Definition]) -> list[tuple[int, str]]:
     return sorted((definition.line, definition.name) for definition in definitions)
 
 
-def _chunk(group: list[_Node], lines: Sequence[str], names: list[tuple[int, str]]) -> CodeChunk:
+def _chunk(group: list[_OutlineNode], lines: Sequence[str], names: list[tuple[int, str]]) -> CodeChunk:
     start, end = _without_blank_ends(lines, group[0].start, group[-1].end)
     first, last = (bisect_left(names, line, key=itemgetter(0)) for line in (start, end + 1))
     inside = tuple(dict.fromkeys(name for _, name in names[first:last]))

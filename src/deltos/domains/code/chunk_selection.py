@@ -45,7 +45,7 @@ _FILES_BEFORE_SECOND = 3
 
 
 @dataclass(frozen=True, slots=True)
-class RankedChunk:
+class SelectedChunk:
     """A chunk selected for the answer, with its confidence.
 
     `line` is the requested line, if any. `found_by` is "meaning" or "commits" if the chunk has hardly any term of the
@@ -61,21 +61,21 @@ class RankedChunk:
 
 def select_chunks(
     corpora: Sequence[Corpus], ranked: Sequence[tuple[CandidateFile, float]], query: CodeQuery
-) -> list[RankedChunk]:
+) -> list[SelectedChunk]:
     """Return one chunk per file in order of rank, with second chunks: that of the first file near the top, the others
     last."""
-    firsts: list[RankedChunk] = []
-    seconds: list[RankedChunk] = []
-    second_of_first: list[RankedChunk] = []
+    firsts: list[SelectedChunk] = []
+    seconds: list[SelectedChunk] = []
+    second_of_first: list[SelectedChunk] = []
     scorers = _chunk_scorers(corpora, [candidate for candidate, _ in ranked], query)
     for candidate, confidence in ranked:
         seconds_of_file = seconds if firsts else second_of_first
         chunks = scorers[candidate.corpus].select(candidate, _OTHER_FILES_MARGIN if firsts else _FIRST_FILE_MARGIN)
         found_by, corpus = _found_by(candidate), candidate.corpus
-        firsts += [RankedChunk(first.chunk, confidence, first.line, found_by, corpus) for first in chunks[:1]]
+        firsts += [SelectedChunk(first.chunk, confidence, first.line, found_by, corpus) for first in chunks[:1]]
         second_confidence = confidence * _SECOND_CHUNK_FACTOR
         seconds_of_file += [
-            RankedChunk(second.chunk, second_confidence, second.line, found_by, corpus) for second in chunks[1:2]
+            SelectedChunk(second.chunk, second_confidence, second.line, found_by, corpus) for second in chunks[1:2]
         ]
     # A requested definition comes directly after the first; a chunk that merely scores well comes after other files.
     place = 1 if second_of_first and second_of_first[0].line else _FILES_BEFORE_SECOND
@@ -92,13 +92,13 @@ def _found_by(candidate: CandidateFile) -> FoundBy:
     return "commits" if candidate.is_commit_match and is_dissimilar else "meaning"
 
 
-def chunks_covering(chunks: Sequence[CodeChunkRow], lines: Iterable[int]) -> list[RankedChunk]:
+def chunks_covering(chunks: Sequence[CodeChunkRow], lines: Iterable[int]) -> list[SelectedChunk]:
     """Return the chunks that contain any of the lines, each with the first such line."""
-    found: dict[int, RankedChunk] = {}
+    found: dict[int, SelectedChunk] = {}
     for line in lines:
         for chunk in chunks:
             if chunk.start_line <= line <= chunk.end_line:
-                found.setdefault(chunk.id, RankedChunk(chunk, 1.0, line))
+                found.setdefault(chunk.id, SelectedChunk(chunk, 1.0, line))
     return list(found.values())
 
 
@@ -155,7 +155,7 @@ class _ChunkScorer:
                 self._deviations |= similarities.deviations_of(candidate.file.id, pool, statistics)
         self._weights = weights
 
-    def select(self, candidate: CandidateFile, margin: float) -> list[RankedChunk]:
+    def select(self, candidate: CandidateFile, margin: float) -> list[SelectedChunk]:
         """Return the chunks of a file to show, best first: requested definitions, otherwise chunks within `margin` of
         the best.
 
@@ -164,12 +164,12 @@ class _ChunkScorer:
         file_id = candidate.file.id
         lines = [*candidate.lines, *_requested_lines(self._store, candidate, self._query)][:_MAX_DEFINITIONS]
         defining = chunks_covering(self._store.chunks_at(file_id, lines), lines) if lines else []
-        shown: dict[int, RankedChunk] = {}
+        shown: dict[int, SelectedChunk] = {}
         for ranked in [*defining, *([] if defining else self._best(candidate, margin))]:
             shown.setdefault(ranked.chunk.id, ranked)
-        return list(shown.values()) or [RankedChunk(chunk, 1.0) for chunk in self._store.first_chunk(file_id)]
+        return list(shown.values()) or [SelectedChunk(chunk, 1.0) for chunk in self._store.first_chunk(file_id)]
 
-    def _best(self, candidate: CandidateFile, margin: float) -> list[RankedChunk]:
+    def _best(self, candidate: CandidateFile, margin: float) -> list[SelectedChunk]:
         """Return the chunks that score within `margin` of the best one, best first."""
         bm25 = dict(zip(candidate.chunk_ids[:BEST_CHUNKS], candidate.chunk_scores, strict=False))
         best_bm25 = max(bm25.values(), default=0.0) or 1.0
@@ -178,7 +178,7 @@ class _ChunkScorer:
             chunk_id: _BM25_WEIGHT * bm25.get(chunk_id, 0.0) / best_bm25 + self._score(chunk_id) for chunk_id in pool
         }
         order = sorted(pool, key=lambda chunk_id: -scores[chunk_id])
-        return [RankedChunk(self._chunks[each], 1.0) for each in order if scores[each] >= scores[order[0]] - margin]
+        return [SelectedChunk(self._chunks[each], 1.0) for each in order if scores[each] >= scores[order[0]] - margin]
 
     def _score(self, chunk_id: int) -> float:
         """Score a chunk by its terms, symbol, documentation and similarity; BM25 is added by the caller."""

@@ -21,7 +21,7 @@ from deltos.domains.code.candidates import (
     matching_chunks,
     searches_only_some_projects,
 )
-from deltos.domains.code.chunk_selection import RankedChunk, covered_lines, select_chunks
+from deltos.domains.code.chunk_selection import SelectedChunk, covered_lines, select_chunks
 from deltos.domains.code.compound_questions import split_question
 from deltos.domains.code.error_messages import (
     ErrorMessage,
@@ -282,19 +282,19 @@ class CodeSearch:
         scanned = self._scan(InOrder(parts), scope, every_line=every_line, words=words)
         return replace(self._by_lines(query, scanned, limit=limit), is_message=True) if scanned.files else None
 
-    def _locate_frames(self, query: CodeQuery, scope: FileScope) -> list[RankedChunk]:
+    def _locate_frames(self, query: CodeQuery, scope: FileScope) -> list[SelectedChunk]:
         """Return the chunks of the stack frames that lie in the projects."""
-        found: list[RankedChunk] = []
+        found: list[SelectedChunk] = []
         for number, project in enumerate(self._projects):
             with SourceReader(project.root, project.store, project.workers) as reader:
                 places = locate_mentions(project.store.code, query.frames, scope, reader.lines)
             for file_id, place in places:
                 chunks = project.store.code.chunks_at(file_id, [place.line])[:1]
-                found += [RankedChunk(chunk, 1.0, place.line, corpus=number) for chunk in chunks]
+                found += [SelectedChunk(chunk, 1.0, place.line, corpus=number) for chunk in chunks]
         return list(dict.fromkeys(found))
 
     def _search_frames(
-        self, query: CodeQuery, frames: list[RankedChunk], scope: FileScope, text: str, *, limit: int
+        self, query: CodeQuery, frames: list[SelectedChunk], scope: FileScope, text: str, *, limit: int
     ) -> CodeAnswer:
         """Return the message and the stack frames first, then other results.
 
@@ -315,7 +315,7 @@ class CodeSearch:
         total = found.total + others.total - (len(others.hits) - len(new))
         return replace(others, hits=(*hits, *new)[:limit], total=total)
 
-    def _message_hits(self, text: str, scope: FileScope) -> list[RankedChunk]:
+    def _message_hits(self, text: str, scope: FileScope) -> list[SelectedChunk]:
         """Return the chunks of product code that contain the message printed with a stack trace."""
         for message in find_messages(text.strip()):
             if parts := self._matched_parts(message, scope) if message.is_certain else ():
@@ -416,12 +416,14 @@ class CodeSearch:
             return query
         return replace(query, terms=tuple(unique([*query.terms, *query.original_terms])[:MAX_TERMS]))
 
-    def _named_files_first(self, chosen: list[RankedChunk], query: CodeQuery, scope: FileScope) -> list[RankedChunk]:
+    def _named_files_first(
+        self, chosen: list[SelectedChunk], query: CodeQuery, scope: FileScope
+    ) -> list[SelectedChunk]:
         """Put the beginnings of files that the query names before the chosen chunks."""
         if not query.is_name or "." not in query.text:
             return chosen
         named = [
-            RankedChunk(chunk, 1.0, corpus=number)
+            SelectedChunk(chunk, 1.0, corpus=number)
             for number, file_id, _ in self._files_matching_name(query.text, scope)[:_MAX_NAMED_FILES]
             for chunk in self._projects[number].store.code.first_chunk(file_id)
         ]
@@ -573,7 +575,7 @@ class CodeSearch:
             scanned.files.sort(key=lambda file: _path_order(file.path))
         return scanned
 
-    def _by_round(self, found: Sequence[_MatchedFile]) -> Iterator[RankedChunk]:
+    def _by_round(self, found: Sequence[_MatchedFile]) -> Iterator[SelectedChunk]:
         """Yield the chunk of the first matching line of each file, then of the second line of each, and so on."""
         for turn in itertools.count():
             found = [file for file in found if len(file.lines) > turn]
@@ -582,7 +584,7 @@ class CodeSearch:
             for file in found:
                 line = file.lines[turn]
                 for chunk in self._projects[file.corpus].store.code.chunks_at(file.file_id, [line])[:1]:
-                    yield RankedChunk(chunk, 1.0, line, corpus=file.corpus)
+                    yield SelectedChunk(chunk, 1.0, line, corpus=file.corpus)
 
     def _skipped_note(self, scope: FileScope) -> str:
         """Return how many files of the scope that may contain text are not indexed, with reasons; empty if none."""
@@ -599,9 +601,9 @@ class CodeSearch:
         named = f": {', '.join(large)}" if large else ""
         return f" (not searched: {reasons}{named})"
 
-    def _read(self, chosen: Iterable[RankedChunk], query: CodeQuery, *, limit: int) -> tuple[list[CodeHit], int]:
+    def _read(self, chosen: Iterable[SelectedChunk], query: CodeQuery, *, limit: int) -> tuple[list[CodeHit], int]:
         """Return hits with current lines for the first `limit` chunks, and the number of chunks that are gone."""
-        found: list[tuple[RankedChunk, CodeHit]] = []
+        found: list[tuple[SelectedChunk, CodeHit]] = []
         vanished = 0
         with ExitStack() as opened:
             readers: dict[int, SourceReader] = {}
@@ -619,7 +621,7 @@ class CodeSearch:
                     vanished += 1
         return self._name_after_definition(found, query), vanished
 
-    def _name_after_definition(self, found: Sequence[tuple[RankedChunk, CodeHit]], query: CodeQuery) -> list[CodeHit]:
+    def _name_after_definition(self, found: Sequence[tuple[SelectedChunk, CodeHit]], query: CodeQuery) -> list[CodeHit]:
         """Set the symbol of each hit to the definition that answers; hits in changed files keep their symbols."""
         named: dict[int, CodeHit] = {}
         for number in dict.fromkeys(ranked.corpus for ranked, _ in found):

@@ -56,7 +56,7 @@ class _UnchangedFile:
         return near[: start - 1 - first], near[start - 1 - first : end - first], near[end - first :]
 
 
-class _ChangedFile:
+class _RelocatedFile:
     """A file that changed after indexing, or may have: chunks are located again."""
 
     def __init__(self, lines: list[str], chunks: list[CodeChunk]) -> None:
@@ -84,7 +84,7 @@ class SourceReader:
         self._tree = source_tree(root, store)
         self._store = store
         self._workers = workers
-        self._sources: dict[str, _UnchangedFile | _ChangedFile | None] = {}
+        self._sources: dict[str, _UnchangedFile | _RelocatedFile | None] = {}
 
     def __enter__(self) -> SourceReader:
         return self
@@ -119,12 +119,12 @@ class SourceReader:
         admitted = admit(self._tree, path, current.size) if current else ""
         return None if isinstance(admitted, str) else lines_of(admitted.data)
 
-    def _source(self, path: str) -> _UnchangedFile | _ChangedFile | None:
+    def _source(self, path: str) -> _UnchangedFile | _RelocatedFile | None:
         if path not in self._sources:
             self._sources[path] = self._load(path)
         return self._sources[path]
 
-    def _load(self, path: str) -> _UnchangedFile | _ChangedFile | None:
+    def _load(self, path: str) -> _UnchangedFile | _RelocatedFile | None:
         current, known = stamp(self._tree, path), self._store.file(path)
         if current is None:
             return None
@@ -137,7 +137,7 @@ class SourceReader:
             return None
         if known is not None and hashlib.sha256(admitted.data).digest() == known.hash:
             return _UnchangedFile(admitted.data)
-        return _ChangedFile(lines_of(admitted.data), self._chunks(path, admitted))
+        return _RelocatedFile(lines_of(admitted.data), self._chunks(path, admitted))
 
     def _chunks(self, path: str, admitted: Admitted) -> list[CodeChunk]:
         """Return the chunks of a changed file: parsed in a worker, or split by lines if parsing has to be stopped."""

@@ -37,8 +37,8 @@ class CrawledSite:
 class BrowserRendering:
     """Renders pages. Requests to their own site follow the rules of the crawl.
 
-    Other hosts are contacted without login and private hosts, and not at all if the site has a login, because a script
-    could send them what it reads. Responses of the site are cached for other pages, which mostly use the same scripts.
+    Other public hosts are contacted without login; if the site has a login, they are not contacted at all, because a
+    script could send them the contents of a page. Responses are cached, because pages mostly share their scripts.
     """
 
     renderer: Renderer

@@ -112,7 +112,7 @@ def _pyproject(tree: FileTree, parser: Parser) -> list[str]:
 
 
 def _has_long_key(data: bytes) -> bool:
-    """Whether a line contains a key with so many dots that tomllib, which needs quadratic time, would be slow."""
+    """Whether a line contains a key with too many dots for tomllib, which needs quadratic time."""
     return any(line.partition(b"=")[0].count(b".") >= _MAX_KEY_PARTS for line in data.splitlines())
 
 

@@ -60,7 +60,7 @@ class NodePackage:
     type_packages: tuple[str, ...] = ()  # packages that contain parts of its types: `@types/NAME-…`
 
 
-# ---------------------------------------------------------------------- what may be read
+# ---------------------------------------------------------------------- readable folders
 
 
 def boundaries(project_root: Path) -> tuple[Path, ...]:

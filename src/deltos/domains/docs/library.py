@@ -337,7 +337,7 @@ class Library:
             raise BadArgument(f"The name '{new.name}' cannot be used", hint="Choose another one.")
         raise BadArgument(
             f"The name '{label_source(source)}' is taken by {display_path(source.url, Path(new.project_root))}",
-            hint="Give this one another name (on the command line: --name), or remove_source first.",
+            hint="Choose a different name (on the command line: --name), or call remove_source first.",
         )
 
     def _with_default_name(self, source: SourceRow) -> SourceRow:
@@ -403,7 +403,7 @@ class Library:
         owners = [ProjectPackages(root.resolve(), environments, parser) for root in roots] if packages else []
         return [source for source in packages if not any(owner.has(source) for owner in owners)]
 
-    # ------------------------------------------------------------------ what changed on disk
+    # ------------------------------------------------------------------ changes on disk
 
     def freshen(self, sources: Sequence[SourceRow]) -> tuple[str, ...]:
         """Refresh changed local folders and packages within a time limit; return notes about stale results."""
@@ -450,7 +450,7 @@ class Library:
         return notes
 
     def _crawl_upgraded_packages(self, packages: Sequence[SourceRow]) -> list[str]:
-        """Recrawl packages whose installed version changed; return notes about those that could not be read."""
+        """Recrawl packages whose installed version changed; return notes about unreadable ones."""
         notes = []
         with self._freshen_lock:
             upgraded = self._upgrades.find_upgraded(packages)
@@ -491,7 +491,7 @@ class Library:
             )
         return notes
 
-    # ------------------------------------------------------------------ what is installed
+    # ------------------------------------------------------------------ installed packages
 
     def add_installed_package(self, named: str, project_root: Path, version: str = "") -> str:
         """Add and read an installed package that is named by its address, and return the name to search for.

@@ -217,7 +217,7 @@ class NoApis:
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """Status of a source: the progress of its crawl, and what can be searched."""
+    """Status of a source: the progress of its crawl, and its searchable pages."""
 
     source: SourceRow
     state: str

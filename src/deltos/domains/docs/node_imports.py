@@ -103,7 +103,7 @@ def _export_paths(files: Mapping[str, LinkedFile], entries: Iterable[tuple[str, 
 
 
 def _reexporting_files(files: Mapping[str, LinkedFile], path: str, module: str, name: str) -> list[str]:
-    """Return the files through which a name is re-exported, from the exporting file to the one that may define it."""
+    """Return the files through which a name is re-exported, from the exporting file to the possible definition."""
     reexporting: list[str] = []
     queue = deque([files[path].targets.get(module, "") if module else path])
     while queue and len(reexporting) < _MAX_REEXPORTING_FILES:

@@ -63,9 +63,9 @@ class NpmPackage(PackageFiles):
         return find_node(self._name, self._root)
 
     @cached_property
-    def _declarations(self) -> dict[str, _Declarations]:
+    def _declarations(self) -> dict[str, _DeclarationFiles]:
         """The packages whose declarations are read, by the prefix of their addresses."""
-        found: dict[str, _Declarations] = {}
+        found: dict[str, _DeclarationFiles] = {}
         queue = deque([self._package, *self._types_packages()])
         while queue:
             package = queue.popleft()
@@ -79,7 +79,7 @@ class NpmPackage(PackageFiles):
         """Return the `@types` package of this package, if it is installed."""
         return self._installed("@types/" + self._name.removeprefix("@").replace("/", "__"), self._package)
 
-    def _reexported_packages(self, package: NodePackage, read: _Declarations) -> Iterator[NodePackage]:
+    def _reexported_packages(self, package: NodePackage, read: _DeclarationFiles) -> Iterator[NodePackage]:
         """Yield the installed packages that `package` re-exports completely."""
         for file in read.files.values():
             for export in file.exports:
@@ -133,7 +133,7 @@ class NpmPackage(PackageFiles):
 
 
 @dataclass(frozen=True, slots=True)
-class _Declarations:
+class _DeclarationFiles:
     """The declaration files reachable from the entry points of a package, with their public names and imports."""
 
     package: NodePackage
@@ -143,7 +143,7 @@ class _Declarations:
     imports: dict[str, dict[str, PackageImport]]
 
 
-def _read_declarations(package: NodePackage, imported_as: str, parser: Parser) -> _Declarations:
+def _read_declarations(package: NodePackage, imported_as: str, parser: Parser) -> _DeclarationFiles:
     """Read the declaration files reachable from the entry points, or the JavaScript files if there are none.
 
     `imported_as` is the package that users import, which differs for `@types` packages and re-exported ones.
@@ -207,7 +207,7 @@ def _merge_variants(
     files: dict[str, LinkedFile],
     digests: dict[str, bytes],
     imports: dict[str, dict[str, PackageImport]],
-) -> _Declarations:
+) -> _DeclarationFiles:
     """Remove duplicate declarations for `import` and `require`, and merge their names and imports."""
     names = public_names(files)
     kept: dict[bytes | str, str] = {}
@@ -224,7 +224,7 @@ def _merge_variants(
                 continue
             known = names.setdefault(same, {}).setdefault(name, [])
             known += [alias for alias in aliases if alias not in known]
-    return _Declarations(package, files, tuple(documented), names, imports)
+    return _DeclarationFiles(package, files, tuple(documented), names, imports)
 
 
 def _import_variant(path: str, files: Container[str]) -> str:

@@ -48,19 +48,19 @@ def describe_module(module: DocumentedModule, source: str, stub: str = "") -> Do
     A stub adds missing types, and definitions that the module imports from compiled code.
     """
     tree = parsed(source)
-    writer = _Writer(module, _SourceText(statements(tree), lines_of(source)), _SourceText.of(stub))
+    writer = _Writer(module, _ModuleSource(statements(tree), lines_of(source)), _ModuleSource.of(stub))
     writer.module(tree)
     return Document(title=module.title, sections=writer.outline.sections())
 
 
-class _SourceText(NamedTuple):
+class _ModuleSource(NamedTuple):
     """Statements and their source lines."""
 
     body: Sequence[ast.stmt]
     lines: Sequence[str]
 
     @classmethod
-    def of(cls, source: str) -> _SourceText:
+    def of(cls, source: str) -> _ModuleSource:
         """Parse source code."""
         return cls(statements(parsed(source)), lines_of(source))
 
@@ -76,7 +76,7 @@ class _StubbedDefinition(NamedTuple):
 class _Writer:
     """Writes definitions into an outline, containers before their members."""
 
-    def __init__(self, module: DocumentedModule, text: _SourceText, stub: _SourceText) -> None:
+    def __init__(self, module: DocumentedModule, text: _ModuleSource, stub: _ModuleSource) -> None:
         self.outline = Outline()
         self._module = module
         self._text = text

@@ -98,7 +98,7 @@ class DocsFeatures(NamedTuple):
     near_alone: float = 0.0
 
 
-class RankedChunk(NamedTuple):
+class RankedPassage(NamedTuple):
     """A candidate with its score and confidence; `is_near` marks a semantic match without shared terms.
 
     `chance` is the probability that the passage answers the question, if half of all questions have an answer.
@@ -124,14 +124,16 @@ def order(
     candidates: Sequence[CandidateChunk],
     page_scores: Mapping[int, float],
     similarities: PassageSimilarities | None = None,
-) -> list[RankedChunk]:
+) -> list[RankedPassage]:
     """Return the candidates with their scores, best first; only terms are used without similarities."""
     rows = describe_candidates(query, candidates, page_scores, similarities)
     ranker = ranker_for(query)
     known = known_share(query, candidates)
     cosines = similarities.cosines if similarities else [None] * len(candidates)
     ranked = [
-        _ranked(ranker, candidate, row, _Evidence(known, cosine, query.as_sentence, kind_bonus(query, candidate)))
+        _ranked(
+            ranker, candidate, row, _PassageEvidence(known, cosine, query.as_sentence, kind_bonus(query, candidate))
+        )
         for candidate, row, cosine in zip(candidates, rows, cosines, strict=True)
     ]
     ranked.sort(key=lambda each: (-each.score, each.candidate.chunk_id))
@@ -190,15 +192,15 @@ def asks_for_name(query: WeightedQuery, candidate: CandidateChunk) -> bool:
     return query.weights.keys() <= {*candidate.heading_words.split(), *candidate.anchor_words.split()}
 
 
-def _move_first_part_up(query: WeightedQuery, ranked: list[RankedChunk]) -> list[RankedChunk]:
+def _move_first_part_up(query: WeightedQuery, ranked: list[RankedPassage]) -> list[RankedPassage]:
     """Move the first part of a definition before its other parts if the question only names it, because it has the
     signature."""
-    first_parts: dict[tuple[int, str], RankedChunk] = {}
+    first_parts: dict[tuple[int, str], RankedPassage] = {}
     for each in ranked:
         part = (each.candidate.page_id, each.candidate.section)
         if part not in first_parts or each.candidate.position < first_parts[part].candidate.position:
             first_parts[part] = each
-    ordered: list[RankedChunk] = []
+    ordered: list[RankedPassage] = []
     emitted: set[int] = set()  # chunks that are already in `ordered`
     for each in ranked:
         first_part = first_parts[each.candidate.page_id, each.candidate.section]
@@ -222,7 +224,7 @@ def _is_only_name_of(query: WeightedQuery, candidate: CandidateChunk) -> bool:
     return candidate.is_definition and query.weights.keys() <= words and asks_for_name(query, candidate)
 
 
-def _move_section_up(ranked: list[RankedChunk], ranker: LinearRanker) -> list[RankedChunk]:
+def _move_section_up(ranked: list[RankedPassage], ranker: LinearRanker) -> list[RankedPassage]:
     """Swap a leading page opening with the best section of its page, if only the bonus for openings put it first.
 
     That bonus helps to find the right page; on the page itself, the section that answers should lead.
@@ -259,7 +261,7 @@ def missing_terms(query: WeightedQuery, candidates: Sequence[CandidateChunk]) ->
 
 
 @dataclass(frozen=True, slots=True)
-class _Evidence:
+class _PassageEvidence:
     """Evidence, besides matching terms, for whether a candidate answers the question.
 
     `known_share` is the share of the question that occurs in the sources, `cosine` the similarity if it is known, and
@@ -280,9 +282,11 @@ class _Evidence:
         return 1 / (1 + math.exp(-score))
 
 
-def _ranked(ranker: LinearRanker, candidate: CandidateChunk, found: DocsFeatures, evidence: _Evidence) -> RankedChunk:
+def _ranked(
+    ranker: LinearRanker, candidate: CandidateChunk, found: DocsFeatures, evidence: _PassageEvidence
+) -> RankedPassage:
     by_words = ranker.score(found._replace(near_alone=0.0))
-    return RankedChunk(
+    return RankedPassage(
         ranker.score(found) + evidence.kind_bonus,
         candidate,
         # The cosine similarity itself is a usable confidence; its ranking weight is not.

@@ -103,7 +103,7 @@ def render_nothing(
     without: Collection[str] = (),
     asked: Collection[str] = (),
 ) -> str:
-    """Format an empty answer: what was searched, why sources are empty or incomplete, and the available sources.
+    """Format an empty answer: the searched and available sources, and why sources are empty or incomplete.
 
     `apis` are the names of the searched APIs, `asked` the ids of the searched sources, `without` those left out.
     """

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.library import Library
     from deltos.domains.docs.model import ApiCatalog
     from deltos.domains.docs.query import WeightedQuery
-    from deltos.domains.docs.rank import RankedChunk
+    from deltos.domains.docs.rank import RankedPassage
     from deltos.semantic_index import SemanticIndex, Similarities
     from deltos.store.documents import CandidateChunk, DocsTotals, Passages, ShownChunk, SourceRow
 
@@ -256,7 +256,9 @@ class DocsSearch:
                 return []
             raise
 
-    def _search_passages(self, question: DocsRequest, found: Candidates, best: Sequence[RankedChunk]) -> list[Passage]:
+    def _search_passages(
+        self, question: DocsRequest, found: Candidates, best: Sequence[RankedPassage]
+    ) -> list[Passage]:
         ranked = {each.candidate.chunk_id: each for each in best}
         # Older indexes contain chunks without text.
         shown = [chunk for chunk in self._store.chunks(list(ranked)) if has_text(chunk.text)]
@@ -307,7 +309,7 @@ class DocsSearch:
         """Return chunks by the numbers in their ids."""
         return self._store.chunks(chunk_ids)
 
-    def rank(self, query: str, source_ids: list[str]) -> list[RankedChunk]:
+    def rank(self, query: str, source_ids: list[str]) -> list[RankedPassage]:
         """Return the ranked candidates for a query, best first."""
         return _ordered(self.candidates(query, source_ids))
 
@@ -441,13 +443,13 @@ def _is_same_section(first: ShownChunk, second: ShownChunk) -> bool:
     return (first.source_id, first.url, first.section) == (second.source_id, second.url, second.section)
 
 
-def _best_chance(documentation: Sequence[Passage], ranked: Sequence[RankedChunk]) -> float:
+def _best_chance(documentation: Sequence[Passage], ranked: Sequence[RankedPassage]) -> float:
     """Return the probability that one of the passages answers."""
     chances = {f"doc:{each.candidate.chunk_id}": each.chance for each in ranked}
     return max((chances.get(passage.id, 0.0) for passage in documentation), default=0.0)
 
 
-def _ordered(found: Candidates) -> list[RankedChunk]:
+def _ordered(found: Candidates) -> list[RankedPassage]:
     if not found.candidates:
         return []
     return order(found.asked, found.candidates, found.page_scores, found.similarities)

@@ -148,7 +148,7 @@ class SourceOpener:
         return BrowserRendering(Renderer(self.browser), None if source.auth else HttpClient(), self.sleep)
 
     def version_of(self, source: SourceRow) -> str:
-        """Return the current version of a package or repository; for other sources the one that the user gave."""
+        """Return the current version of a package or repository; for other sources the user's."""
         is_known = source.kind == "git" and source.generation  # a recrawl stays on the same branch or tag
         if source.kind not in ("pypi", "npm", "git") or is_known:
             return source.version

@@ -47,7 +47,7 @@ _README_NAMES = ("readme.md", "readme.rst", "readme.txt", "readme")
 
 
 @dataclass(slots=True)
-class _Folder:
+class _FolderSummary:
     """A folder with its direct contents; `total` counts all files below it."""
 
     path: str
@@ -130,7 +130,7 @@ class _Mapper:
             with_symbols = with_symbols[: len(with_symbols) // 2]
         return page.answer(header, best)
 
-    def _folder_list(self, folders: Sequence[_Folder]) -> list[Piece]:
+    def _folder_list(self, folders: Sequence[_FolderSummary]) -> list[Piece]:
         """Return one line per folder with its description; folders inside tests, examples and the like are left out."""
         prefix = f"{self._top}/" if self._top else ""
         near = [each for each in folders if not _is_secondary(each.path.removeprefix(prefix).rpartition("/")[0])]
@@ -155,7 +155,7 @@ class _Mapper:
         name = f"{self._top}/" if self._top else self._search.root.name
         return f"map of {name}: {counted(top.total, 'file')} ({counts}){f' — {sentence}' if sentence else ''}"
 
-    def _how_to_see_more(self, order: Sequence[_Folder]) -> str:
+    def _how_to_see_more(self, order: Sequence[_FolderSummary]) -> str:
         """Return how to list the other modules, with an example."""
         inside = [
             folder
@@ -164,7 +164,7 @@ class _Mapper:
         ]
         return f"ask for a folder, such as {inside[0].path}" if inside else "find_symbol finds the rest"
 
-    def _breadth_first(self) -> Iterator[_Folder]:
+    def _breadth_first(self) -> Iterator[_FolderSummary]:
         """Yield folders level by level, most used first, tests and the like last."""
         level = [self._top]
         while level:
@@ -172,11 +172,11 @@ class _Mapper:
             yield from (self._tree[path] for path in level)
             level = [inner for path in level for inner in self._tree[path].folders]
 
-    def _folder_use(self, folder: _Folder) -> int:
+    def _folder_use(self, folder: _FolderSummary) -> int:
         """Return the number of uses of the files directly in a folder."""
         return sum(self._use[path] for path in folder.files)
 
-    def _shown_modules(self, folder: _Folder) -> list[str]:
+    def _shown_modules(self, folder: _FolderSummary) -> list[str]:
         """Return the modules of a folder that get a line."""
         modules = self._modules(folder)
         return (
@@ -185,7 +185,7 @@ class _Mapper:
             else modules[: _MAX_TOP_MODULES if folder.path == self._top else _MAX_MODULES_PER_FOLDER]
         )
 
-    def _modules(self, folder: _Folder) -> list[str]:
+    def _modules(self, folder: _FolderSummary) -> list[str]:
         """Return the source files of a folder, most used first, tests last."""
         if folder.path not in self._modules_in:
             code = [path for path in folder.files if self._languages[path] not in NOT_CODE]
@@ -220,7 +220,7 @@ class _Mapper:
         sources += filter(_is_package_file, files)
         return next((sentence for path in sources if (sentence := self._sentences.get(path))), "")
 
-    def _block(self, folder: _Folder, with_symbols: frozenset[str]) -> Iterator[Piece]:
+    def _block(self, folder: _FolderSummary, with_symbols: frozenset[str]) -> Iterator[Piece]:
         """Yield a folder: one piece for each of its most used modules, then the number of its other files."""
         modules, shown = self._modules(folder), self._shown_modules(folder)
         about = self._folder_sentence(folder.path)
@@ -257,7 +257,7 @@ class _Mapper:
         named = {row.label for row in rows if "." not in row.label}
         return [row for row in rows if row.label.partition(".")[0] not in named or "." not in row.label]
 
-    def _most_used(self, folders: Sequence[_Folder]) -> list[str]:
+    def _most_used(self, folders: Sequence[_FolderSummary]) -> list[str]:
         """Return the modules that have key symbols, those without a sentence first, then by use."""
         every = [path for folder in folders for path in self._shown_modules(folder)]
         modules = [path for path in every if self._key[path]]
@@ -340,9 +340,9 @@ def _named(what: str, paths: Sequence[str]) -> str:
     return f"{what} {counted(len(every), 'file')}: {', '.join(every[:_MAX_NAMED_IMPORTERS])}{more}"
 
 
-def _tree(paths: Sequence[str], top: str) -> dict[str, _Folder]:
+def _tree(paths: Sequence[str], top: str) -> dict[str, _FolderSummary]:
     """Return the folders from `top` down; folders that contain only one folder are skipped."""
-    tree = {top: _Folder(top)}
+    tree = {top: _FolderSummary(top)}
     for path in paths:
         folder = path.rpartition("/")[0]
         _at(tree, folder, top).files.append(path)
@@ -356,16 +356,16 @@ def _tree(paths: Sequence[str], top: str) -> dict[str, _Folder]:
     return tree
 
 
-def _at(tree: dict[str, _Folder], path: str, top: str) -> _Folder:
+def _at(tree: dict[str, _FolderSummary], path: str, top: str) -> _FolderSummary:
     """Return a folder of the tree, created with its parents if needed."""
     if path not in tree:
-        tree[path] = _Folder(path)
+        tree[path] = _FolderSummary(path)
         parent = path.rpartition("/")[0]
         _at(tree, parent if parent != path else top, top).folders.append(path)
     return tree[path]
 
 
-def _skip_single_folders(tree: dict[str, _Folder], path: str) -> str:
+def _skip_single_folders(tree: dict[str, _FolderSummary], path: str) -> str:
     """Return the first folder at or below `path` with a file or several folders."""
     while not tree[path].files and len(tree[path].folders) == 1:
         path = tree[path].folders[0]

@@ -79,7 +79,7 @@ class SourceLines:
         return found
 
     def files_with(self, name: str, paths: Iterable[str]) -> list[str]:
-        """Return the files that contain a name, and those that cannot be read to their end, changed or not."""
+        """Return the files that contain a name, and files that cannot be read completely, changed or not."""
         wanted = name.encode("utf-8")
         with source_tree(self._root, self._files) as tree:
             contents = {path: read_source(tree, path) for path in paths}

@@ -52,7 +52,7 @@ def find_authors(question: str, known: Iterable[str]) -> AuthorMention:
     """Find the authors among `known` whose commits a query asks for."""
     tokens = list(_WORD.finditer(question))
     words = [_folded(token[0]) for token in tokens]
-    names = _Names(known)
+    names = _AuthorNames(known)
     for size in range(min(_MAX_NAME_WORDS, len(words)), 0, -1):
         for place in range(len(words) - size + 1):
             found = names.names_with(words[place : place + size])
@@ -82,7 +82,7 @@ def _is_author_position(words: Sequence[str], place: int, size: int, *, is_whole
     )
 
 
-class _Names:
+class _AuthorNames:
     """Known author names, indexed by word."""
 
     def __init__(self, known: Iterable[str]) -> None:

@@ -477,7 +477,7 @@ def _features(
     missing_share: float,
     has_words: bool,
 ) -> ObservationFeatures:
-    """Return the second-stage features of an observation, except those that need its neighbours."""
+    """Return the second-stage features of an observation that do not need its neighbours."""
     written = summary.created_at
     similarity = max(0.0, similarity_by_place.get(summary.place, 0.0))
     before, after = (

@@ -110,7 +110,7 @@ _NO_DEPENDENCIES = encoded_dependencies(())
 _FACT_WITH_PATH = "fact JOIN place ON place.project = fact.project AND place.id = place_id"
 
 
-class _FileFacts(NamedTuple):
+class _FactRow(NamedTuple):
     symbols: Sequence[Symbol]
     facts: FactRecord
     parts: bytes
@@ -138,7 +138,7 @@ class GraphChanges:
         self._connection = connection
         self._new_ids = ids
         self._known = _GraphIds()
-        self._facts: dict[str, _FileFacts] = {}
+        self._facts: dict[str, _FactRow] = {}
         self._removed: dict[str, None] = {}
         self._resolved: dict[str, ResolutionRecord] = {}
         self._buffered_edges = 0
@@ -152,7 +152,7 @@ class GraphChanges:
             check_text(s.key, s.name, s.kind, s.signature, s.doc)
         if self._removed or self._resolved or path in self._facts or len(self._facts) >= _MAX_BUFFERED_FILES:
             self.flush()
-        self._facts[path] = _FileFacts(symbols, facts, encoded_parts(facts.parts))
+        self._facts[path] = _FactRow(symbols, facts, encoded_parts(facts.parts))
 
     def remove_file(self, path: str) -> None:
         """Buffer the removal of a file."""

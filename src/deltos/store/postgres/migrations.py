@@ -1,4 +1,4 @@
-"""The schema as an ordered list of migrations. A new one may stand anywhere after those whose tables it uses."""
+"""The schema as an ordered list of migrations; a new one must follow those of the tables it uses."""
 
 from __future__ import annotations
 

@@ -519,7 +519,7 @@ class _Postings:
         starts = np.flatnonzero((np.diff(terms, prepend=-1) != 0) | (np.diff(blocks, prepend=blocks[0] - 1) != 0))
         ends = [*starts[1:].tolist(), len(ids)]
         places = (ids & _BLOCK_MASK).astype("<u2").tobytes()
-        columns = [_Column.of(values[order], starts) for values in (self.lengths, *self.counts)]
+        columns = [_WidthColumn.of(values[order], starts) for values in (self.lengths, *self.counts)]
         for start, end, term, block in zip(
             starts.tolist(), ends, terms[starts].tolist(), blocks[starts].tolist(), strict=True
         ):
@@ -530,14 +530,14 @@ class _Postings:
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class _WidthColumn:
     """Numbers encoded with each byte width, and the width code that each group of rows needs."""
 
     data: dict[int, bytes]
     codes: dict[int, int]
 
     @classmethod
-    def of(cls, values: Numbers, starts: Numbers) -> _Column:
+    def of(cls, values: Numbers, starts: Numbers) -> _WidthColumn:
         most = np.maximum.reduceat(values, starts)
         codes = np.searchsorted(np.array([0, 0xFF, 0xFFFF]), most)
         data = {width: values.astype(kind).tobytes() for width, kind in _TYPES.items()}

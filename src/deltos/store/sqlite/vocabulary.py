@@ -36,7 +36,7 @@ class Vocabulary:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stamp:
+class _WriteStamp:
     """Values that change with every write to the word indexes; the same in all threads."""
 
     chunk_count: int
@@ -51,8 +51,8 @@ class VocabularyCache:
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
         self._guard = threading.Lock()
-        self._last_stamp: _Stamp | None = None
-        self._cached: tuple[_Stamp, Vocabulary] | None = None
+        self._last_stamp: _WriteStamp | None = None
+        self._cached: tuple[_WriteStamp, Vocabulary] | None = None
 
     def for_query(self) -> Vocabulary | None:
         """Return the current vocabulary; None for the first query of a state, which does not wait for loading."""
@@ -74,13 +74,13 @@ class VocabularyCache:
         """Return the current vocabulary if it is already loaded."""
         return self._cached_at(self._database.cached("word stamp", _stamp))
 
-    def _cached_at(self, stamp: _Stamp) -> Vocabulary | None:
+    def _cached_at(self, stamp: _WriteStamp) -> Vocabulary | None:
         known = self._cached
         return known[1] if known is not None and known[0] == stamp else None
 
 
-def _stamp(connection: sqlite3.Connection) -> _Stamp:
-    return _Stamp(*connection.execute(_STAMP).fetchone())
+def _stamp(connection: sqlite3.Connection) -> _WriteStamp:
+    return _WriteStamp(*connection.execute(_STAMP).fetchone())
 
 
 def _read(connection: sqlite3.Connection) -> Vocabulary:

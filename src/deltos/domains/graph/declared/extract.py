@@ -88,7 +88,7 @@ class _BindNames(NamedTuple):
     bindings: list[Binding]
 
 
-class _OpenScope(NamedTuple):
+class _OpenScopeStep(NamedTuple):
     """Step: open a scope that has no node of its own."""
 
 
@@ -96,7 +96,7 @@ class _CloseScope(NamedTuple):
     """Step: close a scope."""
 
 
-_Step: TypeAlias = _VisitNode | _BindNames | _OpenScope | _CloseScope
+_Step: TypeAlias = _VisitNode | _BindNames | _OpenScopeStep | _CloseScope
 
 
 def extract(file: ParsedFile) -> FileFacts:
@@ -107,14 +107,14 @@ def extract(file: ParsedFile) -> FileFacts:
         return FileFacts((), None, None)
     definitions = outline(file.language, file.tree, file.data)
     symbols = tuple(as_symbols(definitions))
-    reader = _SourceReader(file.data, GRAMMARS[file.language.name], file.language.name, definitions, symbols)
+    reader = _FactCollector(file.data, GRAMMARS[file.language.name], file.language.name, definitions, symbols)
     reader.read(file.tree.root_node)
     if file.tree.root_node.has_error:
         reader.read_conflicts(file.data)
     return reader.facts()
 
 
-class _SourceReader:
+class _FactCollector:
     """One pass over the syntax tree of a file that collects its facts."""
 
     def __init__(
@@ -180,7 +180,7 @@ class _SourceReader:
                 pending.extend(reversed(self._visit(step.node, step.role)))
             elif isinstance(step, _BindNames):
                 self._bind(step.bindings)
-            elif isinstance(step, _OpenScope):
+            elif isinstance(step, _OpenScopeStep):
                 self._environment.enter()
             else:
                 self._environment.leave()
@@ -305,7 +305,7 @@ class _SourceReader:
         narrowed: list[_Step] = []
         for step in steps:
             if inside and isinstance(step, _VisitNode) and step.node == guarded:
-                narrowed += [_OpenScope(), _BindNames(inside), step, _CloseScope()]
+                narrowed += [_OpenScopeStep(), _BindNames(inside), step, _CloseScope()]
             else:
                 narrowed.append(step)
         return [*narrowed, _BindNames(after)] if after else narrowed

@@ -144,7 +144,7 @@ def read_comment(text: str, templates: Mapping[str, str]) -> DocComment:
     for at, end in pairwise([*tags, len(cleaned)]):
         tag = _TAG.match(cleaned, at)
         if tag is not None:
-            _Tag(cleaned, tag.end(), end, known, found, starts).read(tag[1].lower())
+            _TagParser(cleaned, tag.end(), end, known, found, starts).read(tag[1].lower())
     return found
 
 
@@ -168,7 +168,7 @@ class _Unreadable(Exception):
     """The text after a tag is not a type."""
 
 
-class _Tag:
+class _TagParser:
     """Parser of the text between one tag and the next."""
 
     def __init__(

@@ -79,7 +79,7 @@ class DeclaredTypesResolver:
                 yield Resolution(path, (), (), frozenset())
 
 
-class _Reference(NamedTuple):
+class _EdgeTarget(NamedTuple):
     """An edge without its certainty; its fields are in the sort order of edges."""
 
     line: int
@@ -94,11 +94,11 @@ class _Reference(NamedTuple):
         return Edge(*self, origin, certain=is_certain)
 
 
-def _unparsed_references(names: Iterable[Occurrence], edges: Iterable[_Reference]) -> list[_Reference]:
+def _unparsed_references(names: Iterable[Occurrence], edges: Iterable[_EdgeTarget]) -> list[_EdgeTarget]:
     """Return possible references for the names on lines without an edge to a symbol of that name."""
     known = {(each.line, bare_key(each.key).rpartition(".")[2]) for each in edges} if names else set()
     return [
-        _Reference(use.line, use.source, "", use.name, UNPARSED) for use in names if (use.line, use.name) not in known
+        _EdgeTarget(use.line, use.source, "", use.name, UNPARSED) for use in names if (use.line, use.name) not in known
     ]
 
 
@@ -115,8 +115,8 @@ class FileResolver:
 
     def resolve(self, body: SourceBody) -> Resolution:
         """Return all edges and imports of the file."""
-        edges: dict[_Reference, bool] = {}
-        named: set[_Reference] = set()  # references that use the target's own name
+        edges: dict[_EdgeTarget, bool] = {}
+        named: set[_EdgeTarget] = set()  # references that use the target's own name
         for use in dict.fromkeys(body.uses):  # a line may repeat a use a thousand times
             kind = _ROLES.get(use.role, "read")
             found = self._members.use_targets(use.source, use.name, use.role, use.receiver)
@@ -128,24 +128,24 @@ class FileResolver:
                 if not type_members:
                     continue
             if len(found.targets) > MAX_TARGETS:
-                edges.setdefault(_Reference(use.line, use.source, "", use.name, kind), False)
+                edges.setdefault(_EdgeTarget(use.line, use.source, "", use.name, kind), False)
                 continue
             for path, key in found.targets:
-                reference = _Reference(use.line, use.source, path, key, kind)
+                reference = _EdgeTarget(use.line, use.source, path, key, kind)
                 edges[reference] = edges.get(reference, False) or found.is_certain
                 if use.role == "construct" or bare_key(key).rpartition(".")[2] == use.name:
                     named.add(reference)
             if found.is_certain and use.source not in self._file.macros:  # expand macros where they are used
                 for target, expanded in self._expanded(use.source, found.targets):
-                    edges[_Reference(use.line, use.source, *target, expanded)] = True
+                    edges[_EdgeTarget(use.line, use.source, *target, expanded)] = True
             if not found.targets and use.receiver is None and use.role == UNPARSED_MACRO:
-                edges.setdefault(_Reference(use.line, use.source, "", use.name, UNPARSED_MACRO), False)
+                edges.setdefault(_EdgeTarget(use.line, use.source, "", use.name, UNPARSED_MACRO), False)
             elif not found.targets and self._may_be_member(use):
-                edges.setdefault(_Reference(use.line, use.source, "", use.name, kind), False)
+                edges.setdefault(_EdgeTarget(use.line, use.source, "", use.name, kind), False)
         edges |= dict.fromkeys(_unparsed_references(body.unparsed, edges), False)
         imports, external, unresolved = self._resolve_imports(body.import_lines)
         for item, key in imports:
-            edges[reference := _Reference(item.line, "", item.target_path, key, "import")] = True
+            edges[reference := _EdgeTarget(item.line, "", item.target_path, key, "import")] = True
             named.add(reference)
         return Resolution(
             self._file.path,

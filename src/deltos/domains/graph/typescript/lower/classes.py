@@ -40,7 +40,7 @@ _MAX_OVERLOADS = 200
 _COMPONENT_BASES = frozenset(("Component", "PureComponent"))
 
 
-class _Members:
+class _ClassMembers:
     """Members of a class while its body is read: one table for instance members, one for static members."""
 
     def __init__(self, key: str, implemented: set[tuple[str, bool]]) -> None:
@@ -81,7 +81,7 @@ def class_declaration(walk: Walk, node: Node, binding: Binding, key: str) -> nod
     """Read a class and return its declaration."""
     parameters: tuple[nodes.TypeParameter, ...] = ()
     heritage: tuple[Term, tuple[Term, ...], tuple[Term, ...]] = (None, (), ())
-    members = _Members(key, set())
+    members = _ClassMembers(key, set())
     with walk.scopes.opened, walk.scopes.inside(key), walk.scopes.framed(walk.scopes.enclosing), walk.scopes.branched:
         for child in node.children:
             kind = child.type
@@ -90,7 +90,7 @@ def class_declaration(walk: Walk, node: Node, binding: Binding, key: str) -> nod
             elif kind == "class_heritage":
                 heritage = _heritage(walk, child)
             elif kind == "class_body":
-                members = _Members(key, _implemented_methods(walk, child))
+                members = _ClassMembers(key, _implemented_methods(walk, child))
                 _class_body(walk, child, ClassFrame(binding, key), members)
             elif kind == "decorator":
                 walk.expression(child)
@@ -135,7 +135,7 @@ def _implemented_methods(walk: Walk, body: Node) -> set[tuple[str, bool]]:
     return found
 
 
-def _class_body(walk: Walk, node: Node, frame: ClassFrame, members: _Members) -> None:
+def _class_body(walk: Walk, node: Node, frame: ClassFrame, members: _ClassMembers) -> None:
     """Read the members of a class."""
     statics = ClassFrame(frame.binding, frame.key, static=True)
     frame.assigned = {} if walk.source.is_javascript else None
@@ -162,7 +162,7 @@ def _class_body(walk: Walk, node: Node, frame: ClassFrame, members: _Members) ->
             members.add(name, nodes.ClassMember(key, nodes.FIELD, term), static=False)
 
 
-def _method(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], members: _Members) -> None:
+def _method(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], members: _ClassMembers) -> None:
     words = {child.type for child in node.children}
     static = "static" in words
     place = next((child for child in node.children if child.type in NAME_KINDS), None)
@@ -190,14 +190,14 @@ def _walk_method(walk: Walk, node: Node, frame: ClassFrame, documented: Term = N
     return function_type(walk, node)
 
 
-def _parameter_properties(walk: Walk, members: _Members) -> None:
+def _parameter_properties(walk: Walk, members: _ClassMembers) -> None:
     """Declare the constructor parameters that are also members."""
     for name, term, place in walk.properties:
         key = walk.add_symbol(name, "variable", place, owner=members.key)
         members.add(name, nodes.ClassMember(key, nodes.FIELD, term), static=False)
 
 
-def _field(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], members: _Members) -> None:
+def _field(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], members: _ClassMembers) -> None:
     children = node.children
     static = any(child.type == "static" for child in children)
     place = next((child for child in children if child.type in NAME_KINDS), None)

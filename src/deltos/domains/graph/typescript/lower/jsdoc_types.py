@@ -24,10 +24,10 @@ def parse_type(walk: Walk, text: str) -> Term:
     """Return the term of a JSDoc type expression."""
     if text.startswith("..."):
         return nodes.ArrayType(parse_type(walk, text.lstrip(".")))
-    return _Parser(walk, list(_TOKEN.finditer(text.replace("\n", " ").replace(" * ", " ")))).union(0)
+    return _TypeParser(walk, list(_TOKEN.finditer(text.replace("\n", " ").replace(" * ", " ")))).union(0)
 
 
-class _Parser:
+class _TypeParser:
     """Recursive-descent parser of one type expression."""
 
     def __init__(self, walk: Walk, tokens: list[re.Match[str]]) -> None:

@@ -508,9 +508,9 @@ class Walk:
         qualified = qualified_name(self.scopes.symbol if owner is None else owner, name)
         return self.found.add_symbol(qualified, name, kind, node, at or node, signature, self._doc())
 
-    def component(self, key: str, name: str) -> _Component:
+    def component(self, key: str, name: str) -> _ComponentScope:
         """Return a context in which a symbol with a capitalised name becomes a component if it creates JSX elements."""
-        return _Component(self, key, is_possible=name[:1].isupper())
+        return _ComponentScope(self, key, is_possible=name[:1].isupper())
 
     def _doc(self) -> str:
         """Return the words of the comment above the current declaration, and detach the comment."""
@@ -523,7 +523,7 @@ class Walk:
         return self._cached_doc[1]
 
 
-class _Component:
+class _ComponentScope:
     """Context manager that marks a symbol as a component if JSX elements are created inside it."""
 
     __slots__ = ("_had_jsx", "_is_possible", "_key", "_routine", "_walk")
