@@ -1,4 +1,4 @@
-"""Files written to make a reader slow, read in a process of its own that is ended when it takes too long."""
+"""Parse files that are designed to be slow in a separate process, which is killed after a time limit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def unread(files: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     """Let every indexer extract each (path, text); return the failures and timeouts with their messages."""
     receiver, sender = multiprocessing.get_context("spawn").Pipe(duplex=False)
     process = multiprocessing.get_context("spawn").Process(target=_extract, args=(dict(files), sender), daemon=True)
-    with pytest.MonkeyPatch.context() as untraced:  # tracing takes three times as long, and shows nothing here
+    with pytest.MonkeyPatch.context() as untraced:  # tracing takes three times as long and is useless here
         for name in [name for name in os.environ if name.startswith("COVERAGE_")]:
             untraced.delenv(name)
         process.start()

@@ -1,6 +1,6 @@
-"""Gives hostile input to our real functions, in a process that is ended after 20 seconds of CPU time.
+"""Run our functions on hostile input in a process that is killed after 20 seconds of CPU time.
 
-The sizes are such that reading takes a second or two where it is linear, and minutes or hours where it is not.
+The sizes are such that parsing takes a second or two if it is linear, and minutes or hours if it is not.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ LIMITS = TaskLimits(cpu_seconds=20.0, wall_seconds=600.0, memory_bytes=3 << 30)
 
 
 class Attacked:
-    """Functions under attack. One process serves many attacks, so that each costs little."""
+    """Functions under attack. One process serves many attacks, because starting one is slow."""
 
     def __init__(self) -> None:
         self._workers = ProcessPool(importable_from=(str(Path(__file__).parents[1]),))
 
     def survives(self, function: Callable[..., object], *arguments: Any, **named: Any) -> None:
-        """Fail unless the function returns, or refuses with an error of ours, within the limits."""
+        """Fail unless the function returns, or raises a DeltosError, within the limits."""
         self._workers.run(_call, function, named, arguments, limits=LIMITS)
 
     def close(self) -> None:
@@ -36,7 +36,7 @@ class Attacked:
 
 
 def run_target(name: str, data: bytes) -> None:
-    """Give an input to a target of the fuzzer; runs in a child."""
+    """Run a fuzz target on an input; runs in a child."""
     from fuzz.targets import all_targets  # deferred: only that child needs it
 
     with TemporaryDirectory() as scratch, all_targets()[name].open(Path(scratch)) as target:

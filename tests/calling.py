@@ -1,4 +1,4 @@
-"""Call tools as a surface does, without one."""
+"""Call tools without a server."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Desk:
         return self.root
 
     def set_project_root(self, root: Path) -> None:
-        """Choose another project."""
+        """Choose a different project."""
         self.root, self.roots = root, ()
 
     def project_roots(self) -> tuple[Path, ...]:
@@ -44,22 +44,22 @@ class Desk:
         self.root, self.roots = roots[0], tuple(roots)
 
     def granted_roots(self) -> tuple[Path, ...]:
-        """Where the session began."""
+        """Folders that the session may read: the folder in which it began."""
         return (self.start,)
 
     def call(self, name: str, /, *, progress: Progress | None = None, **arguments: Any) -> Answer:
-        """What a tool answers."""
+        """Call a tool and return its answer."""
         return self.tools[name].answer(arguments, self, progress or Silent(), repeat=self._repeat)
 
     def data(self, name: str, /, **arguments: Any) -> JsonObject:
-        """The structured part of what a tool answers."""
+        """Call a tool and return the structured part of its answer."""
         structured = self.call(name, **arguments).structured
         assert structured is not None
         return structured
 
 
 def complete_listings() -> list[JsonObject]:
-    """All tools as they are listed, with the parameters that their descriptions only name."""
+    """Listings of all tools, including parameters that descriptions only name."""
     with TemporaryDirectory() as home:
         toolbox = open_toolbox(Config(Path(home)))
         toolbox.close()

@@ -20,7 +20,7 @@ from tests.poison import TESTS_ROOT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-settings.register_profile("patient", deadline=None)  # a busy machine is no failure
+settings.register_profile("patient", deadline=None)  # a busy machine is not a failure
 settings.load_profile("patient")
 
 
@@ -29,7 +29,7 @@ _guard = WriteGuard()
 
 
 def pytest_configure() -> None:
-    """Lead the defaults of this process and its children to a temporary home folder, before tests are collected."""
+    """Set the default folders of this process and its children to a temporary home, before tests are collected."""
     _home.enter_context(isolated_home())
     _guard.install()
 
@@ -53,35 +53,35 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip on Windows what uses signals, pipes with a name and the like; nowhere else."""
+    """Skip tests on Windows that use signals, named pipes and the like; skip none elsewhere."""
     for item in items if sys.platform == "win32" else ():
         if isinstance(item, pytest.Function) and (names := posix_names(item.function)):
             item.add_marker(pytest.mark.skip(reason=f"Windows has no {', '.join(names)}"))
 
 
 def pytest_collection_finish() -> None:
-    """Spare the garbage collector thousands of collected tests: they stay to the end."""
+    """Exclude the collected tests from garbage collection: there are thousands, and they live to the end."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def workers() -> Iterator[ProcessPool]:
-    """Child processes that can also run functions of the tests; shared, as each takes a while to start."""
+    """Child processes that can also run functions of the tests; shared, because starting one is slow."""
     with closing(ProcessPool(importable_from=(TESTS_ROOT,))) as running:
         yield running
 
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    """A web server on loopback without any page yet."""
+    """A web server on loopback, without pages."""
     with serving() as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def attacked() -> Iterator[Attacked]:
-    """Runs functions on hostile input within limits."""
+    """Runner of functions on hostile input within limits."""
     attacked = Attacked()
     yield attacked
     attacked.close()

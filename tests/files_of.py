@@ -1,4 +1,4 @@
-"""The SQLite files behind stores, for tests that look at bytes."""
+"""Access to the SQLite files of stores, for tests that check their bytes."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
 
 def memory_database(memory: Memory) -> SqliteDatabase:
-    """The file that memory is kept in, opened."""
+    """Open the memory database."""
     assert isinstance(memory.store, SqliteObservations)
     return memory.store.database
 
 
 def memory_file(memory: Memory) -> Path:
-    """The file that memory is kept in."""
+    """Path of the memory database."""
     return memory_database(memory).path
 
 
 def project_database(index: ProjectIndex) -> SqliteDatabase:
-    """The file that a project is kept in, opened."""
+    """Open the database of a project's index."""
     assert isinstance(index.store, SqliteProject)
     return index.store.database
 
 
 def connection_of(writer: ProjectWriter) -> sqlite3.Connection:
-    """The connection behind a transaction."""
+    """Connection of a write transaction."""
     assert isinstance(writer, SqliteProjectWriter)
     return writer.connection

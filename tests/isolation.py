@@ -1,4 +1,4 @@
-"""Keeps tests inside temporary folders: no test writes into the user's data folder, home folder or the checkout."""
+"""Restrict tests to temporary folders: no test writes into the user's data folder, home folder or the checkout."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# The home folder decides where each platform keeps data, configuration and caches.
+# Every platform derives its folders for data, configuration and caches from the home folder.
 _HOME_VARIABLES = ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA")
 _XDG_VARIABLES = ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
 _WRITING_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -25,17 +25,17 @@ _CHANGED_PATHS: dict[str, tuple[int, ...]] = {
     "os.link": (1,),
     "os.symlink": (1,),
 }
-# Caches that Python and the test tools themselves write.
+# Caches written by Python and the test tools.
 _CACHES = ("__pycache__", ".pytest_cache", ".hypothesis", ".coverage", ".mypy_cache", ".ruff_cache")
 
 
 class WroteOutsideTemporaryFolder(AssertionError):
-    """A test wrote to a path that does not belong to it."""
+    """A test changed a file outside temporary folders."""
 
 
 @contextmanager
 def isolated_home() -> Iterator[Path]:
-    """Give the tests and every process that they start an empty home folder, so that defaults lead there."""
+    """Set an empty home folder for the tests and all processes that they start."""
     with tempfile.TemporaryDirectory(prefix="deltos-tests-home-", ignore_cleanup_errors=True) as folder:
         before = {name: os.environ.get(name) for name in (*_HOME_VARIABLES, *_XDG_VARIABLES, "DELTOS_HOME")}
         for name in _HOME_VARIABLES:
@@ -64,7 +64,7 @@ class WriteGuard:
         self.is_on = False
 
     def install(self) -> None:
-        """Add the hook; an interpreter cannot remove hooks, so `is_on` switches it."""
+        """Add the hook; an interpreter cannot remove hooks, so `is_on` disables it."""
         sys.addaudithook(self._check)
 
     def _check(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -79,7 +79,7 @@ class WriteGuard:
             positions = _CHANGED_PATHS[event]
             descriptors = [value for value in arguments[positions[-1] + 1 :] if isinstance(value, int)]
             if event == "os.mkdir":
-                descriptors = descriptors[1:]  # the mode comes first
+                descriptors = descriptors[1:]  # the mode is an argument before the path
             if all(descriptor < 0 for descriptor in descriptors):
                 for position in positions:
                     self._refuse_outside(arguments[position])

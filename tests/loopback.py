@@ -1,4 +1,4 @@
-"""A real web server on loopback whose pages a test writes as it goes."""
+"""A real web server on loopback whose pages can change during a test."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOOPBACK = PrivateHosts.parse("127.0.0.1,localhost")
 
 @dataclass(slots=True)
 class Page:
-    """What one address answers."""
+    """Response for one address."""
 
     body: bytes = b""
     status: int = 200
@@ -69,7 +69,7 @@ def _revalidated(body: bytes, headers: dict[str, str]) -> Callable[[dict[str, st
 
 @contextmanager
 def serving() -> Iterator[Site]:
-    """A running server; it ends with the block."""
+    """Context manager of a running server."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -94,13 +94,13 @@ def serving() -> Iterator[Site]:
                 self.close_connection = True
 
         def log_message(self, *_: object) -> None:
-            """Tests print nothing."""
+            """Suppress the log."""
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True
 
         def handle_error(self, *_: object) -> None:
-            """Clients that hang up are what some tests are about."""
+            """Ignore disconnected clients, which some tests produce."""
 
     server = Server(("127.0.0.1", 0), Handler)
     site = Site(f"http://127.0.0.1:{server.server_port}")

@@ -1,10 +1,10 @@
-"""PDF files made by hand."""
+"""Generated PDF files."""
 
 from __future__ import annotations
 
 
 def repeated_pdf(pages: int, lines: int) -> bytes:
-    """Many pages that all show the same lines: small as a file, and slow to read in earnest."""
+    """Make a PDF with many pages that share the same lines: a small file that is slow to parse."""
     content = b"BT /F1 12 Tf " + b"(quokka) Tj 0 -14 Td " * lines + b"ET"
     kids = b" ".join(b"%d 0 R" % (5 + number) for number in range(pages))
     page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 3 0 R >> >> >>"

@@ -1,4 +1,4 @@
-"""What systems other than Linux lack. On Linux no test is skipped for it: `make test` installs what tests need."""
+"""Features that systems other than Linux lack. On Linux nothing is skipped: `make test` installs all programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# Signals, pipes with a name, pseudo-terminals and users by number: what Windows has no counterpart of.
+# Signals, named pipes, pseudo-terminals and numeric users: Windows has no equivalent.
 _POSIX_NAMES = frozenset(
     {
         "SIGKILL",
@@ -30,12 +30,12 @@ _POSIX_NAMES = frozenset(
 
 
 def lacks(program: str) -> bool:
-    """Whether a program is not here, and need not be."""
+    """Whether a program is missing on a system where it is optional."""
     return sys.platform != "linux" and shutil.which(program) is None
 
 
 def posix_names(test: Callable[..., object]) -> list[str]:
-    """What a test, or a function inside it, uses that only POSIX systems have."""
+    """Names in a test, or in a function inside it, that exist only on POSIX systems."""
     return sorted(_POSIX_NAMES.intersection(_names(inspect.unwrap(test).__code__)))
 
 

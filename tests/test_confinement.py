@@ -1,4 +1,4 @@
-"""What a confined call can reach: folders, indexes, memories."""
+"""Folders, indexes and memories that a confined call can reach."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def test_links_and_dots_lead_nowhere(tmp_path: Path) -> None:
         assert may_read(inside / "new" / "folder")
         for path in (tmp_path, inside / "..", inside / "out", inside / "out" / "inside" / "..", inside / "loop" / "x"):
             assert not may_read(path)
-    check_folder(tmp_path)  # nobody is confined any more
+    check_folder(tmp_path)  # no confinement any more
 
 
-def test_folders_outside_are_refused_alike_whether_they_exist_or_not(desk: Desk) -> None:
+def test_the_error_for_outside_folders_does_not_reveal_whether_they_exist(desk: Desk) -> None:
     refusals = set()
     with confined(only(desk.root)):
         for name, argument in (
@@ -77,7 +77,7 @@ def test_documentation_outside_cannot_be_added(desk: Desk) -> None:
         desk.call("add_source", url="../secret.md", name="s")
 
 
-def test_memories_of_other_projects_are_neither_seen_nor_changed(desk: Desk) -> None:
+def test_memories_of_other_projects_are_neither_shown_nor_changed(desk: Desk) -> None:
     mine, theirs = desk.root, identify(desk.root.with_name("theirs")).project_id
     desk.set_project_root(desk.root.with_name("theirs"))
     hidden = desk.data("remember", text="They chose PostgreSQL for billing")["id"]

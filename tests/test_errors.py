@@ -1,4 +1,4 @@
-"""Errors: a message for a person and what to do next."""
+"""Errors have a message and a hint."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_an_error_reads_as_message_and_hint(message: str, hint: str, text: str) 
     assert str(DeltosError(message, hint)) == text
 
 
-def test_the_tree_in_the_docstring_is_the_tree_of_classes() -> None:
+def test_the_docstring_shows_the_actual_class_tree() -> None:
     drawn = re.findall(r"^([│├└─ ]*)(\w+)", errors.__doc__ or "", re.MULTILINE)[1:]
     parents: list[str] = []
     tree = {}

@@ -1,4 +1,4 @@
-"""What a conversation was shown."""
+"""Excerpts that a conversation was already shown."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_an_excerpt_counts_as_shown_for_some_answers_only() -> None:
     assert excerpts.answering("and one more").has("doc:1", "text")
 
 
-def test_a_question_that_is_asked_again_is_answered_in_full() -> None:
+def test_a_repeated_question_is_answered_in_full() -> None:
     excerpts = ShownExcerpts()
     assert not excerpts.answering("How is  it done?").has("doc:1", "text")
     excerpts.note([("doc:1", "text")])

@@ -1,4 +1,4 @@
-"""One way to read files that others wrote."""
+"""Safe reading of files that others wrote."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(params=[True, False] if HAS_DESCRIPTOR_WALK else [False], ids=lambda on: "walk" if on else "look")
 def by_descriptor(request: pytest.FixtureRequest) -> bool:
-    """Both ways: by descriptors of folders, and by looking at each step as on Windows."""
+    """Both implementations: folder descriptors, and a check of each path component as on Windows."""
     return bool(request.param)
 
 
@@ -59,7 +59,7 @@ def test_files_at_any_depth_are_read(tree: FileTree) -> None:
         assert [tree.read(path, 5) for path in ("a.txt", "deep/er/b.txt", "deep/c.txt")] == [b"12345", b"b", b"c"]
 
 
-def test_a_file_of_more_than_was_asked_for_is_refused_or_cut(tree: FileTree) -> None:
+def test_a_file_above_the_size_limit_is_refused_or_truncated(tree: FileTree) -> None:
     with tree:
         assert tree.read_head("a.txt", 4) == b"1234"
         with pytest.raises(FileRefused, match=TOO_LARGE):
@@ -72,7 +72,7 @@ def test_a_sparse_file_of_terabytes_costs_nothing(tree: FileTree, tmp_path: Path
     assert refusal(tree, "sparse") == TOO_LARGE
 
 
-def test_no_link_is_followed_at_the_end_of_a_path_or_on_the_way(tree: FileTree, tmp_path: Path) -> None:
+def test_no_link_in_a_path_is_followed(tree: FileTree, tmp_path: Path) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
     (root / "file").symlink_to(outside / "secret.txt")
     (root / "inside").symlink_to("a.txt")
@@ -81,16 +81,14 @@ def test_no_link_is_followed_at_the_end_of_a_path_or_on_the_way(tree: FileTree, 
     (root / "loop").symlink_to("loop")
     for path in ("file", "inside", "folder/secret.txt", "zero", "loop", "loop/x"):
         assert refusal(tree, path) == LINK
-    assert tree.status("file").st_size == len(str(outside / "secret.txt"))  # the link itself
+    assert tree.status("file").st_size == len(str(outside / "secret.txt"))  # of the link itself
     with pytest.raises(FileRefused, match=LINK):
         tree.entries("folder")
     assert not tree.is_file("folder/secret.txt")
     assert not tree.is_folder("folder")
 
 
-def test_a_folder_that_becomes_a_link_while_its_neighbours_are_read_is_not_followed(
-    tree: FileTree, tmp_path: Path
-) -> None:
+def test_a_folder_replaced_by_a_link_during_the_walk_is_not_followed(tree: FileTree, tmp_path: Path) -> None:
     root = tmp_path / "root"
     assert tree.read("deep/c.txt", 5) == b"c"
     tree.close()
@@ -106,7 +104,7 @@ def test_what_could_leave_the_root_is_no_path(tree: FileTree, path: str) -> None
     assert refusal(tree, path) == NOT_A_PATH
 
 
-def test_pipes_sockets_devices_and_folders_are_refused_at_once(tree: FileTree, tmp_path: Path) -> None:
+def test_pipes_sockets_devices_and_folders_are_refused_immediately(tree: FileTree, tmp_path: Path) -> None:
     root = tmp_path / "root"
     os.mkfifo(root / "pipe")
     with closing(socket.socket(socket.AF_UNIX)) as listening:
@@ -126,7 +124,7 @@ def test_folders_are_left_unread_below_a_certain_depth(tree: FileTree) -> None:
     assert refusal(tree, "/".join(["d"] * MAX_DEPTH) + "/x") == TOO_DEEP
 
 
-def test_a_folder_is_listed_by_name_with_what_each_entry_is(tree: FileTree, tmp_path: Path) -> None:
+def test_a_folder_listing_is_sorted_by_name_and_has_types(tree: FileTree, tmp_path: Path) -> None:
     root = tmp_path / "root"
     (root / "link").symlink_to("deep")
     os.mkfifo(root / "pipe")

@@ -1,4 +1,4 @@
-"""Globs that callers write."""
+"""Globs of callers."""
 
 from __future__ import annotations
 
@@ -30,6 +30,6 @@ def test_a_glob_that_is_too_long_is_refused_in_words() -> None:
         matches_glob("a", "[" * 40_000)
 
 
-def test_names_that_are_not_unicode_match_nothing_but_wildcards() -> None:
+def test_names_that_are_not_unicode_match_only_wildcards() -> None:
     assert matches_glob("caf\udce9.md", "*.md")
     assert not matches_glob("caf\udce9.md", "café.md")

@@ -1,4 +1,4 @@
-"""Which folders an agent may add documentation from: choosing a folder lifts no limit."""
+"""Folders from which an agent may add documentation: choosing a project grants nothing."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def choose(desk: Desk, folder: Path) -> None:
     assert desk.project_root() == folder
 
 
-def test_a_folder_that_an_agent_chose_may_not_be_added_for_that(desk: Desk, home: Path) -> None:
+def test_choosing_a_folder_as_project_does_not_allow_adding_it_as_a_source(desk: Desk, home: Path) -> None:
     keys = write_files(home / "keys", PAGES)
     with pytest.raises(AddressRefused, match="outside the folders"):
         desk.call("add_source", url=str(keys))
     choose(desk, keys)
-    desk.call("index_repository")  # to be indexed is no grant, either: an agent can ask for that
+    desk.call("index_repository")  # indexing grants nothing either, because an agent can request it
     for url in (str(keys), ".", "notes.md", "deep", f"file://{keys}"):
         with pytest.raises(AddressRefused, match="outside the folders"):
             desk.call("add_source", url=url)
@@ -74,7 +74,7 @@ def test_a_home_folder_that_is_a_repository_makes_nothing_below_it_a_project(des
         desk.call("add_source", url="readme.md")
 
 
-def test_a_folder_that_is_only_shaped_like_a_repository_is_none(desk: Desk, home: Path) -> None:
+def test_a_folder_that_only_looks_like_a_repository_is_not_one(desk: Desk, home: Path) -> None:
     choose(desk, write_files(home / "shaped", {**PAGES, ".git": "gitdir: /nowhere\n"}))
     with pytest.raises(AddressRefused):
         desk.call("add_source", url="notes.md")
@@ -96,7 +96,7 @@ def test_a_server_that_was_started_in_the_home_folder_or_above_grants_no_folder(
         desk.call("add_source", url=str(home / ".keys"))
 
 
-def test_a_conversation_is_given_its_start_and_the_roots_of_its_client(tmp_path: Path) -> None:
+def test_a_conversation_may_read_its_start_folder_and_its_clients_roots(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     conversation = Conversation(tmp_path / "start")

@@ -81,7 +81,7 @@ def test_texts_without_a_vector_are_not_found_and_cause_no_error(
     assert similarities.of([1, 2, 3]) == pytest.approx([1, -1, 0])
 
 
-def test_a_thing_that_goes_takes_its_vector_along(database: SqliteDatabase, semantic_index: SemanticIndex) -> None:
+def test_deleting_a_text_deletes_its_vector(database: SqliteDatabase, semantic_index: SemanticIndex) -> None:
     add(database, "a", "b", "c")
     semantic_index.catch_up()
     assert len(nearest(semantic_index, "abc")) == 3
@@ -92,7 +92,7 @@ def test_a_thing_that_goes_takes_its_vector_along(database: SqliteDatabase, sema
     assert sorted(nearest(semantic_index, "abc")) == [1, 3, 4]
 
 
-def test_another_model_makes_all_vectors_anew(database: SqliteDatabase, semantic_index: SemanticIndex) -> None:
+def test_a_different_model_recomputes_all_vectors(database: SqliteDatabase, semantic_index: SemanticIndex) -> None:
     add(database, "a", "b")
     semantic_index.catch_up()
     other = SemanticIndex(Letters("other"), SqliteVectors(database, NOTES))
@@ -131,7 +131,7 @@ def test_values_that_do_not_differ_say_nothing() -> None:
 
 
 class Slow(Letters):
-    """The same vectors, made while somebody waits."""
+    """The same vectors, computed slowly."""
 
     def __init__(self) -> None:
         super().__init__("slow")
@@ -152,7 +152,7 @@ def models(database: SqliteDatabase) -> Counter[str]:
     return Counter(row[0] for row in rows)
 
 
-def test_what_waits_for_a_slow_model_is_compared_by_a_faster_one(
+def test_texts_not_yet_embedded_are_compared_by_a_faster_model(
     database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("deltos.semantic_index._SLOW_SECONDS", -1.0)
@@ -166,7 +166,7 @@ def test_what_waits_for_a_slow_model_is_compared_by_a_faster_one(
     semantic_index.stop()
 
 
-def test_the_rest_is_made_in_the_background_and_each_text_once(database: SqliteDatabase) -> None:
+def test_remaining_texts_are_embedded_once_in_the_background(database: SqliteDatabase) -> None:
     slow = Slow()
     slow.may_go_on.set()
     semantic_index = SemanticIndex(slow, SqliteVectors(database, NOTES), at_once=Letters("fast"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "deltos"
 READERS = frozenset("open read_text read_bytes scandir iterdir glob rglob listdir fdopen".split())
-# Everything here is our own: data that came with us, the data folder, or a path that a person typed.
+# Paths that others do not control: packaged data, the data folder, or a path that the user typed.
 OWN = {
     "browser/process.py": "what the kernel says of the browser",
     "cli/api.py": "a file that the user names",
@@ -72,7 +72,7 @@ STARTERS = {
 
 
 def calls(path: Path) -> set[str]:
-    """The names of all that a module calls."""
+    """Names of all functions that a module calls."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Call):

@@ -1,4 +1,4 @@
-"""Which tests need what only some systems have, and that none is skipped on Linux for it."""
+"""Tests that need POSIX are marked, and none is skipped on Linux."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.platforms import lacks, posix_names
 
 
-def test_what_only_posix_has_is_seen_wherever_a_test_uses_it() -> None:
+def test_posix_names_are_detected_anywhere_in_a_test() -> None:
     def plain() -> None:
         assert os.environ
 

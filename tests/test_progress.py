@@ -1,11 +1,11 @@
-"""Progress that nobody listens to."""
+"""Progress reports without a listener."""
 
 from __future__ import annotations
 
 from deltos.progress import Silent
 
 
-def test_silence_takes_every_report_and_never_asks_to_stop() -> None:
+def test_silence_ignores_reports_and_never_requests_a_stop() -> None:
     silent = Silent()
     silent.report(1, 2, "files")
     assert not silent.cancelled()

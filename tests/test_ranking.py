@@ -1,4 +1,4 @@
-"""Ordering candidates by learned weights."""
+"""Ranking of candidates by learned weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_weights_are_read_by_name_and_unknown_features_count_for_nothing(tmp_path: Path) -> None:
+def test_weights_are_read_by_name_and_unknown_features_are_ignored(tmp_path: Path) -> None:
     path = tmp_path / "weights.json"
     path.write_text(json.dumps({"weights": {"b": 2.0, "a": 1.0, "gone": 9.0}, "midpoint": 3.0}))
     ranker = load_ranker(path, ("a", "b", "new"))
@@ -21,7 +21,7 @@ def test_weights_are_read_by_name_and_unknown_features_count_for_nothing(tmp_pat
     assert ranker.scores([[1.0, 1.0, 5.0], [2.0, 0.0, 0.0]]) == [3.0, 2.0]
 
 
-def test_confidence_keeps_the_order_and_lies_between_none_and_full() -> None:
+def test_confidence_preserves_the_order_and_is_between_zero_and_one() -> None:
     ranker = LinearRanker((1.0,), midpoint=2.0)
     confidences = [ranker.confidence(score) for score in (-1e9, 0.0, 2.0, 5.0, 1e9)]
     assert confidences == sorted(confidences)
@@ -29,7 +29,7 @@ def test_confidence_keeps_the_order_and_lies_between_none_and_full() -> None:
     assert all(0.0 <= confidence <= 1.0 for confidence in confidences)
 
 
-def test_a_ranker_between_two_has_some_of_the_weights_of_both(tmp_path: Path) -> None:
+def test_an_interpolated_ranker_mixes_the_weights_of_both(tmp_path: Path) -> None:
     path = tmp_path / "weights.json"
     path.write_text(json.dumps({"few": {"a": 1.0, "b": 0.0}, "many": {"a": 3.0, "b": 4.0}, "slope": 2.0}))
     few, many = (load_ranker(path, ("a", "b"), which) for which in ("few", "many"))

@@ -1,4 +1,4 @@
-"""What SECURITY.md names as shown by a test is there."""
+"""Every test that SECURITY.md refers to exists."""
 
 from __future__ import annotations
 

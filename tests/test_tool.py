@@ -1,4 +1,4 @@
-"""Tools: how they are listed and how their arguments are understood."""
+"""Tools: their listing and the parsing of their arguments."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_a_tool_is_listed_with_its_schema_and_honest_annotations() -> None:
     }
 
 
-def test_a_tool_that_needs_nothing_lists_no_requirements() -> None:
+def test_a_tool_without_required_parameters_lists_none() -> None:
     listing = Tool("get_stats", "graph", "Stats", "Count.", (), lambda call: Answer("")).listing()
     assert listing["inputSchema"] == {"type": "object", "properties": {}}
     assert "outputSchema" not in listing

@@ -1,4 +1,4 @@
-"""Renaming a project: consistently, without moving a line, and so that it still parses."""
+"""Renaming a project is consistent, keeps line numbers, and leaves it parseable."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_plain_words_of_comments_and_messages_stay(project: Path) -> None:
     assert "a queue is a queue" in (target / "README.md").read_text()
 
 
-def test_the_projects_own_name_is_gone_from_paths_code_and_prose(project: Path) -> None:
+def test_the_projects_name_is_removed_from_paths_code_and_prose(project: Path) -> None:
     target, _ = renamed(project)
     for path in target.rglob("*"):
         assert "acme" not in path.relative_to(target).as_posix().lower()
@@ -129,7 +129,7 @@ def test_no_two_names_become_one(project: Path) -> None:
     assert not set(names.values()) & set(names)
 
 
-def test_a_renaming_that_breaks_a_file_is_noticed() -> None:
+def test_a_renaming_that_breaks_a_file_is_detected() -> None:
     assert parses_as_well("python", b"job = 1\n", b"task = 1\n")
     assert not parses_as_well("python", b"job = 1\n", b"class = 1\n")
     assert not parses_as_well("python", b"job = 1\n", b"job = \\\n1\n")

@@ -1,4 +1,4 @@
-"""The trials with agents: what a look shows and costs, which answers are right, and that the tasks are sound."""
+"""Trials with agents: output and cost of looks, grading of answers, and consistency of the tasks."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_pipes_go_into_one_argument_and_wildcards_are_expanded(place: Place) -> 
         ["deltos", "search_code", "{}"],
     ],
 )
-def test_what_does_not_only_read_or_leads_outside_is_refused_and_costs_nothing(place: Place, words: list[str]) -> None:
+def test_commands_that_write_or_leave_the_folder_are_refused_without_cost(place: Place, words: list[str]) -> None:
     assert look(place, words).startswith("look: ")
     assert look_log.read(place.log) == []
     assert (place.tree / "src" / "a.py").read_text().startswith("def first")
@@ -78,7 +78,7 @@ def test_a_pattern_that_looks_like_a_path_is_a_pattern(place: Place) -> None:
     assert look(place, ["grep", "-c", "/-/check", "src/a.py"]) == "0\n"
 
 
-def test_a_tools_answer_is_what_a_client_would_show_and_the_list_of_tools_is_logged_once(place: Place) -> None:
+def test_a_tools_answer_equals_that_of_a_client_and_the_list_of_tools_is_logged_once(place: Place) -> None:
     command = (sys.executable, "-P", "-m", "deltos", "mcp")
     with_tools = replace(place, setup="deltos", server=command, home=place.tree.parent / "home")
     try:

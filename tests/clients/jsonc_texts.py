@@ -16,7 +16,7 @@ _scalars = st.one_of(
 
 @st.composite
 def jsonc(draw: st.DrawFn, depth: int = 3) -> str:
-    """One value as text."""
+    """Text of one value."""
     kind = draw(st.sampled_from(["scalar", "object", "list"])) if depth else "scalar"
     if kind == "scalar":
         return json.dumps(draw(_scalars), ensure_ascii=draw(st.booleans()))
@@ -33,7 +33,7 @@ def jsonc(draw: st.DrawFn, depth: int = 3) -> str:
 
 @st.composite
 def jsonc_objects(draw: st.DrawFn) -> str:
-    """A whole file whose value is an object."""
+    """Text of a whole file whose value is an object."""
     inner = draw(st.lists(st.tuples(_keys, jsonc()), max_size=4))
     members = ",".join(f"{_gap(draw)}{json.dumps(key)}:{_gap(draw)}{text}{_gap(draw)}" for key, text in inner)
     trailing = "," if members and draw(st.booleans()) else ""
@@ -41,7 +41,7 @@ def jsonc_objects(draw: st.DrawFn) -> str:
 
 
 def comments(text: str) -> list[str]:
-    """All comments of a text, in their order."""
+    """All comments of a text, in order."""
     found = re.finditer(r'"(?:[^"\\]|\\.)*"|(//[^\n]*|/\*.*?\*/)', text, re.DOTALL)
     return [match[1].rstrip() for match in found if match[1]]
 

@@ -1,4 +1,4 @@
-"""A configuration file is replaced as a whole or not at all, and its old content is kept."""
+"""A configuration file is replaced atomically, and its old content is kept."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_mode_and_symbolic_links_stay(tmp_path: Path) -> None:
     assert stat.S_IMODE(backup.stat().st_mode) == 0o640
 
 
-def test_what_another_program_wrote_meanwhile_is_not_undone(tmp_path: Path) -> None:
+def test_concurrent_changes_of_other_programs_are_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text("1")
     original = config_files.read(path)
@@ -72,7 +72,7 @@ def test_other_encodings_and_folders_are_refused(tmp_path: Path) -> None:
         config_files.read(tmp_path)
 
 
-def test_a_place_that_cannot_be_written_is_an_error_with_advice(tmp_path: Path) -> None:
+def test_an_unwritable_file_is_an_error_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreUnwritable, match="could not be written"):
         config_files.replace(config_files.Original(tmp_path / "file" / "settings.json", None), b"{}")

@@ -1,4 +1,4 @@
-"""Deltos goes into every client's configuration and out of it again, and nothing else in there changes."""
+"""Deltos is added to every client's configuration and removed again, and nothing else in it changes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def load(path: Path) -> Any:
     return tomllib.loads(text) if path.suffix == ".toml" else data(parse(text))
 
 
-def test_each_client_gets_the_entry_that_its_documentation_asks_for(machine: Machine) -> None:
+def test_each_client_gets_the_entry_that_its_documentation_specifies(machine: Machine) -> None:
     plain = {"command": LAUNCH.program, "args": ["mcp"]}
     entries = {}
     for client in CLIENTS:
@@ -204,7 +204,7 @@ def test_installing_twice_changes_nothing_the_second_time(client: Client, machin
 
 
 @every_client
-def test_a_moved_program_is_put_right_and_what_the_user_added_stays(client: Client, machine: Machine) -> None:
+def test_a_moved_program_is_updated_and_additions_of_the_user_are_kept(client: Client, machine: Machine) -> None:
     write(install(client, machine, Launch("/old/deltos")))
     path = client.path(machine)
     if path.suffix == ".toml":
@@ -230,7 +230,7 @@ def test_uninstalling_leaves_no_trace(client: Client, machine: Machine) -> None:
 
 
 @every_client
-def test_a_file_that_was_there_before_stays_and_its_backups_go(client: Client, machine: Machine) -> None:
+def test_uninstalling_keeps_an_earlier_file_and_deletes_its_backups(client: Client, machine: Machine) -> None:
     path = client.path(machine)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("" if path.suffix in (".toml", ".yaml") else json.dumps({client.servers: {}}))
@@ -253,7 +253,7 @@ def test_a_backup_with_settings_that_the_file_no_longer_has_stays(machine: Machi
     assert "mine" in backup.read_text()
 
 
-def test_a_link_in_the_place_of_a_backup_is_neither_read_nor_removed(machine: Machine) -> None:
+def test_a_link_with_the_name_of_a_backup_is_neither_read_nor_removed(machine: Machine) -> None:
     client = client_named("cursor")
     write(install(client, machine, LAUNCH, with_hooks=False))
     other = machine.home / "other.json"
@@ -293,7 +293,7 @@ def test_hooks_of_others_stay_also_in_the_same_entry(client: Client, machine: Ma
     path.write_text(json.dumps(before, indent=1))
     write(install(client, machine, LAUNCH))
     assert load(path)["hooks"][event][0] == mine
-    if client.hooks.grouped:  # a user may well add to our group
+    if client.hooks.grouped:  # users add entries to our group
         held = load(path)
         held["hooks"][event][1]["hooks"].insert(0, {"type": "command", "command": "also mine"})
         path.write_text(json.dumps(held, indent=1))
@@ -349,7 +349,7 @@ def test_values_of_an_unexpected_kind_are_not_overwritten(text: str, machine: Ma
     assert path.read_text() == text
 
 
-def test_an_entry_for_a_server_elsewhere_gives_way_to_the_command(machine: Machine) -> None:
+def test_an_entry_for_a_remote_server_is_replaced_by_the_command(machine: Machine) -> None:
     client = client_named("cursor")
     client.path(machine).parent.mkdir()
     client.path(machine).write_text('{"mcpServers": {"deltos": {"url": "http://127.0.0.1:8000/mcp"}}}')
@@ -376,7 +376,7 @@ def test_the_diff_shows_what_would_change(machine: Machine) -> None:
     assert edit.diff().endswith(" }\n\\ No newline at end of file\n")
 
 
-def test_clients_are_known_by_any_spelling_and_others_are_refused() -> None:
+def test_clients_are_found_by_any_spelling_and_unknown_ones_are_errors() -> None:
     assert client_named("VS Code") is client_named("vscode") is client_named("VS-CODE")
     with pytest.raises(BadArgument, match=r"Unknown client: emacs\. Choose from claude-code"):
         client_named("emacs")
@@ -403,7 +403,7 @@ def test_own_hooks_are_recognised_however_deltos_is_started(tmp_path: Path, prog
 
 @given(jsonc_objects(), st.sampled_from(["claude-code", "gemini-cli", "zed", "opencode"]))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_file_keeps_its_keys_and_comments_and_comes_back_as_it_was(
+def test_installing_and_uninstalling_restores_any_file_with_its_comments(
     tmp_path_factory: pytest.TempPathFactory, text: str, name: str
 ) -> None:
     machine = Machine(tmp_path_factory.mktemp("home"))
@@ -422,7 +422,7 @@ def test_any_file_keeps_its_keys_and_comments_and_comes_back_as_it_was(
         assert comments(installed) == comments(text)
     assert _others(data(parse(installed)), client) == _others(before, client)
     write(uninstall(client, machine))
-    if not path.exists():  # it held an entry for Deltos alone
+    if not path.exists():  # it held only an entry for Deltos
         assert ("deltos" in text, _others(before, client)) == (True, {})
         return
     after = path.read_bytes().decode()

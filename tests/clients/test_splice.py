@@ -1,4 +1,4 @@
-"""Changing one value in JSON text leaves every other character alone."""
+"""Changing one value in JSON text keeps every other character."""
 
 from __future__ import annotations
 

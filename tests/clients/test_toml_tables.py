@@ -1,4 +1,4 @@
-"""Changing one table in TOML text leaves comments and everything else where they are."""
+"""Changing one table in TOML text keeps comments and everything else."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ args = ["mcp"]
 """
 
 
-def test_a_new_server_goes_to_the_end_and_leaves_all_else_as_it_is() -> None:
+def test_a_new_server_is_added_at_the_end_and_nothing_else_changes() -> None:
     assert change_text(TOML, CONFIG, [Put(PATH, ENTRY)]) == CONFIG + BLOCK
 
 
@@ -40,7 +40,7 @@ def test_removing_an_added_value_restores_the_same_text() -> None:
     assert change_text(TOML, "", [Put(PATH, ENTRY), Remove(PATH)]) == ""
 
 
-def test_comments_that_lead_to_the_next_table_stay_when_ours_leaves() -> None:
+def test_comments_before_the_next_table_are_kept_when_ours_is_removed() -> None:
     text = CONFIG + BLOCK + '[mcp_servers.deltos.env]\nA = "b"\n# mine\n\n# next\n[mcp_servers.later]\ncommand = "y"\n'
     after = change_text(TOML, text, [Remove(PATH)])
     assert after == CONFIG + '\n# mine\n\n# next\n[mcp_servers.later]\ncommand = "y"\n'
@@ -67,7 +67,7 @@ def test_a_changed_command_is_replaced_in_its_place() -> None:
         'windows = 1\r\n[mcp_servers.other]\r\ncommand = "x"\r\n',
     ],
 )
-def test_every_way_to_write_servers_takes_one_more_and_gives_it_back(text: str) -> None:
+def test_every_notation_of_servers_supports_adding_and_removing_one(text: str) -> None:
     added = change_text(TOML, text, [Put(PATH, ENTRY)])
     assert tomllib.loads(added)["mcp_servers"]["deltos"] == ENTRY
     assert ("\r\n" in text) == ("\r\n" in added)

@@ -1,4 +1,4 @@
-"""Entries of a YAML mapping are put in and taken out by lines; the rest of the text stays as it is."""
+"""Entries of a YAML mapping are added and removed by lines; the rest of the text is unchanged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_an_entry_comes_and_goes_without_a_trace(text: str) -> None:
+def test_adding_and_removing_an_entry_restores_the_text(text: str) -> None:
     there = change_text(YAML, text, [Put(PATH, ENTRY)])
     assert YAML.read(there)["extensions"]["deltos"] == ENTRY  # type: ignore[index, call-overload]
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""Questions about this very repository, answered by the real thing: `pytest -m evaluation`."""
+"""Questions about this repository, answered by the real tools: `pytest -m evaluation`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ QUESTIONS = [
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[Desk]:
-    """A session in this repository, indexed for the search of code."""
+    """A session in this repository with a code index."""
     config = Config(tmp_path_factory.mktemp("home"), toolsets=("code",))
     with closing(App(config, workers=workers)) as app:
         desk = Desk(app.tools(), REPOSITORY)
@@ -82,7 +82,7 @@ def test_only_files_of_the_type_asked_for_are_shown(desk: Desk, file_type: str, 
 
 
 @pytest.mark.parametrize("directory", ["src/deltos/store", "tests", "src/deltos/domains/code"])
-def test_only_files_below_the_directory_asked_for_are_shown(desk: Desk, directory: str) -> None:
+def test_only_files_below_the_requested_directory_are_shown(desk: Desk, directory: str) -> None:
     _, results = ask(desk, "search the database for chunks", directory=directory, limit=20)
     assert all(result["file_path"].startswith(f"{directory}/") for result in results)
 
@@ -105,12 +105,12 @@ def test_context_is_the_text_around_the_result(desk: Desk, query: str) -> None:
 @pytest.mark.parametrize("query", QUESTIONS)
 def test_concise_answers_are_much_shorter(desk: Desk, query: str) -> None:
     full, concise = (ask(desk, query, concise=flag, limit=8)[0] for flag in (False, True))
-    # Where the code shown in full is long they are less than half as long (tests/domains/code); places take the rest.
+    # If full code is long, answers are less than half as long (tests/domains/code); locations fill the rest.
     assert len(concise.text) <= len(full.text) * 0.75
     assert len(json.dumps(concise.structured)) <= len(json.dumps(full.structured)) * 0.75
 
 
-def test_a_cut_answer_says_so_in_its_first_line_and_in_its_data(desk: Desk) -> None:
+def test_a_truncated_answer_says_so_in_its_first_line_and_in_its_data(desk: Desk) -> None:
     answer, results = ask(desk, "which tests check what is shown to whom", limit=50)
     assert answer.structured is not None
     assert len(answer.text) + len(json.dumps(answer.structured, ensure_ascii=False)) <= 20_000

@@ -1,1 +1,1 @@
-"""The fuzzing harness itself, and a short pass of it over every target."""
+"""The fuzzing harness, and a short run of it on every target."""

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
     from tests.fuzz.runner import Runner
 
-# The harness limits its children's memory, which Windows has no call for.
+# The harness limits its children's memory, which Windows does not support.
 collect_ignore_glob = [] if find_spec("resource") else ["test_*.py"]
 
 
 @pytest.fixture(scope="module")
 def runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
-    """A child, replaced when it hangs or dies."""
-    from tests.fuzz.runner import Runner  # here: it cannot be imported where nothing is collected
+    """A child that is replaced when it hangs or dies."""
+    from tests.fuzz.runner import Runner  # deferred: cannot be imported where no tests are collected
 
     shared = Runner(tmp_path_factory.mktemp("fuzz"))
     yield shared

@@ -1,4 +1,4 @@
-"""Runs inputs in a child that may hang or die, and says what broke."""
+"""Run inputs in a child that may hang or die, and report the findings."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from fuzz.campaign import ChildProcess, Stopped
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Far more than any machine needs for an input that is not stuck: `make fuzz` measures, tests do not.
+# Far more than any machine needs for a normal input: `make fuzz` measures time, tests do not.
 HANG_CPU_SECONDS = 20.0
 
 
 class Runner:
-    """One child for all targets; a new one after each that hung or died."""
+    """One child for all targets, replaced whenever it hangs or dies."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -22,7 +22,7 @@ class Runner:
         self._child: ChildProcess | None = None
 
     def findings(self, **request: object) -> list[str]:
-        """What a request found, as lines for a person."""
+        """Findings of a request, as lines of text."""
         if self._child is None:
             self._children += 1
             scratch = self._folder / str(self._children)

@@ -1,4 +1,4 @@
-"""The harness finds faults that are known to be there, and none where there are none."""
+"""The harness finds the faults of the toy targets, and none in the others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def fuzzed(name: str, folder: Path, *, seconds: float = 1.0) -> Result:
-    """What a short campaign finds in a toy."""
+    """Findings of a short campaign on a toy target."""
     campaign = Campaign(
         target_named(name),
         folder / "scratch",
@@ -36,7 +36,7 @@ def fuzzed(name: str, folder: Path, *, seconds: float = 1.0) -> Result:
     return campaign.run(seconds)
 
 
-def test_a_crash_is_found_and_made_as_small_as_its_cause(tmp_path: Path) -> None:
+def test_a_crash_is_found_and_minimised(tmp_path: Path) -> None:
     result = fuzzed("toy-crash", tmp_path)
     [finding] = result.findings
     assert (finding.kind, finding.data) == ("crash", b"BUG")
@@ -66,7 +66,7 @@ def test_an_error_that_is_an_answer_is_no_finding(tmp_path: Path) -> None:
     assert result.findings == []
 
 
-def test_a_child_that_cannot_begin_is_a_failure_and_not_a_clean_result(tmp_path: Path) -> None:
+def test_a_child_that_cannot_start_is_a_failure(tmp_path: Path) -> None:
     target = target_named("toy-fine")
     campaign = Campaign(target, tmp_path, seed=1)
     for path in (tmp_path / "queue").iterdir():
@@ -160,7 +160,7 @@ def test_every_target_has_inputs_to_begin_with() -> None:
     assert bare == []
 
 
-def test_changing_json_again_and_again_stays_within_bounds() -> None:
+def test_repeated_mutation_of_json_respects_the_size_limit() -> None:
     rng = Random(5)
     data = json.dumps({"a": ["x" * 100] * 20, "b": {"c": ["y"]}}).encode()
     for _ in range(300):

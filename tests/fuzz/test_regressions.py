@@ -1,4 +1,4 @@
-"""Inputs that once broke a parser: they break it no more."""
+"""Inputs that once broke a parser are parsed without failure."""
 
 from __future__ import annotations
 

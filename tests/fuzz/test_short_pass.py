@@ -1,6 +1,6 @@
-"""Every target over some mutated inputs, always the same ones, in a child that may hang or die.
+"""Every target on some fixed mutated inputs, in a child that may hang or die.
 
-Only exceptions count, and inputs that hold the child for far longer than any machine needs: `make fuzz` measures.
+Only exceptions and hanging inputs fail: `make fuzz` measures time and memory.
 """
 
 from __future__ import annotations

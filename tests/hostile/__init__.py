@@ -1,1 +1,1 @@
-"""Repositories, packages and folders that were made to do harm."""
+"""Malicious repositories, packages and folders."""

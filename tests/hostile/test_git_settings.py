@@ -49,7 +49,7 @@ CALLS = {
 
 @dataclass(frozen=True, slots=True)
 class Trap:
-    """A program that leaves a mark when it is run."""
+    """A program that records that it was run."""
 
     program: Path
     mark: Path
@@ -69,7 +69,7 @@ def trap(tmp_path: Path) -> Trap:
 
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file that gets a line with the arguments of each git that is started from now on."""
+    """Log file of the arguments of every git process from now on."""
     noted, real = tmp_path / "noted" / "calls", shutil.which("git")
     write_files(tmp_path, {"noted/calls": "", "noted/git": f'#!/bin/sh\necho "$*" >> {noted}\nexec {real} "$@"\n'})
     (tmp_path / "noted" / "git").chmod(0o755)
@@ -79,7 +79,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A repository with two commits, the second one signed, and a change that was not committed."""
+    """A repository with two commits, the second one signed, and an uncommitted change."""
     mailmap = "Trap <trap@example.org> A <a@example.org>\n"
     files = {**CODE, ".gitattributes": ATTRIBUTES, "a.txt": "a\n", ".mailmap": mailmap}
     root = make_repository(tmp_path / "served" / "shop", files)
@@ -89,12 +89,12 @@ def root(tmp_path: Path) -> Path:
     git(root, "-c", f"gpg.program={tmp_path / 'signer'}", "commit", "--quiet", "-S", "-am", PAST)
     assert "gpgsig" in git(root, "cat-file", "commit", "HEAD")
     write_files(root, {"shop.py": CODE["shop.py"].replace("sum(items)", "max(items)"), "new.py": "def fresh(): ...\n"})
-    (root / ".git" / "logs" / "HEAD").unlink()  # so that git has to be asked for the first commit
+    (root / ".git" / "logs" / "HEAD").unlink()  # so that git is needed to find the first commit
     return root
 
 
 def every_setting(value: str) -> str:
-    """All settings that git knows, each with the same value; git's own documentation is the list."""
+    """All settings in git's own documentation, each with the same value."""
     listed = subprocess.run(["git", "help", "--config"], capture_output=True, text=True, check=True).stdout.split()
     keys = [key for key in listed if "." in key]
     assert len(keys) > 500
@@ -137,7 +137,7 @@ def review(root: Path, home: Path, *, past: str = "", **environ: str) -> str:
 
 
 def run_commands(root: Path, home: Path, **environ: str) -> None:
-    """What people and agents run in the project's folder."""
+    """Run the commands that users and agents run in the project's folder."""
     event = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(root)}
     for arguments in (["index", "."], ["status"], ["hook", "SessionStart"]):
         subprocess.run(
@@ -163,7 +163,7 @@ def read_the_past(root: Path, home: Path, later: str) -> None:
 
 
 def read_as_documentation(root: Path) -> None:
-    """Read a file of a branch, as a local repository that was added is read."""
+    """Read a file of a branch, as for an added local repository."""
     repository = find_local(root)
     assert repository
     files = CommitFiles(repository, local_reference(repository, "main").name)
@@ -202,7 +202,7 @@ def test_all_git_calls_are_listed_above() -> None:
             if words.endswith(("git.run", "git.stream")) or (words, ast.unparse(node.args[0])) == ("_head", "git"):
                 name = path.relative_to(source).as_posix()
                 asked[name] = asked.get(name, 0) + 1
-    asked["domains/history/commit_text.py"] -= 1  # what `_head` passes on
+    asked["domains/history/commit_text.py"] -= 1  # arguments that `_head` passes on
     assert asked == {name: len(words) for name, words in CALLS.items()}
 
 
@@ -237,7 +237,7 @@ def test_no_filter_runs_when_a_change_is_reviewed(root: Path, trap: Trap, kind: 
     assert not trap.is_sprung
 
 
-def test_a_committed_folder_that_is_shaped_like_a_repository_is_a_folder(tmp_path: Path, trap: Trap) -> None:
+def test_a_committed_folder_that_looks_like_a_repository_is_an_ordinary_folder(tmp_path: Path, trap: Trap) -> None:
     settings = f'[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = ..\n\tfsmonitor = "{trap.program}"\n[filter "trap"]\n\tclean = "{trap.program}"\n'
     origin = make_repository(
         tmp_path / "origin",
@@ -266,7 +266,7 @@ def test_a_committed_folder_that_is_shaped_like_a_repository_is_a_folder(tmp_pat
     assert not trap.is_sprung
 
 
-def test_nothing_of_the_environment_or_of_the_users_settings_runs(tmp_path: Path, root: Path, trap: Trap) -> None:
+def test_no_program_of_the_environment_or_the_users_settings_runs(tmp_path: Path, root: Path, trap: Trap) -> None:
     home = tmp_path / "user"
     write_files(
         home, {".gitconfig": every_setting(str(trap.program)) + "[core]\n\texcludesFile = ~/mine\n", "mine": "new.py\n"}
@@ -297,13 +297,13 @@ def test_nothing_of_the_environment_or_of_the_users_settings_runs(tmp_path: Path
 
 @pytest.fixture
 def other(tmp_path: Path) -> Path:
-    """Another repository that the hostile one must not get at."""
+    """Another repository, which the hostile one must not be able to read."""
     other = make_repository(tmp_path / "other", {"private.py": "SECRET = 1\n"})
     git(other, "remote", "add", "origin", "https://example.org/private/tool.git")
     return other
 
 
-def test_a_link_to_the_git_folder_of_another_repository_is_not_believed(tmp_path: Path, other: Path) -> None:
+def test_a_link_to_the_git_folder_of_another_repository_is_not_followed(tmp_path: Path, other: Path) -> None:
     folder = write_files(tmp_path / "hostile", {"a.py": "x = 1\n", ".git": f"gitdir: {other}/.git\n"})
     link = write_files(tmp_path / "linked", {"a.py": "x = 1\n"})
     (link / ".git").symlink_to(other / ".git")
@@ -314,7 +314,7 @@ def test_a_link_to_the_git_folder_of_another_repository_is_not_believed(tmp_path
         assert identify(root).project_id != identify(other).project_id
 
 
-def test_objects_are_not_borrowed_from_where_the_caller_may_not_read(tmp_path: Path, root: Path, other: Path) -> None:
+def test_git_alternates_outside_the_allowed_folders_are_not_read(tmp_path: Path, root: Path, other: Path) -> None:
     commit = git(other, "rev-parse", "HEAD")
     write_files(root, {".git/objects/info/alternates": f"{other}/.git/objects\n", ".git/HEAD": f"{commit}\n"})
     answer = review(root, tmp_path / "home")
@@ -322,7 +322,7 @@ def test_objects_are_not_borrowed_from_where_the_caller_may_not_read(tmp_path: P
     assert "private" not in answer
 
 
-def test_work_trees_submodules_and_moved_git_folders_are_known(tmp_path: Path, root: Path) -> None:
+def test_work_trees_submodules_and_moved_git_folders_are_supported(tmp_path: Path, root: Path) -> None:
     git(root, "worktree", "add", "--quiet", str(tmp_path / "tree"))
     assert identify(tmp_path / "tree").project_id == identify(root).project_id
     git(tmp_path, "init", "--quiet", "--separate-git-dir", str(tmp_path / "apart"), str(tmp_path / "work"))

@@ -1,4 +1,4 @@
-"""Installed packages and requirements that point out of the project show nothing from outside."""
+"""Installed packages and requirements that point outside the project reveal nothing from outside."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def app(tmp_path: Path, workers: ProcessPool) -> Iterator[App]:
 
 
 def add(app: App, root: Path, url: str) -> str:
-    """Add a source and read all of it; all that is known about it afterwards."""
+    """Add a source and crawl it; return all answers about it."""
     library = app.domains.docs.library
     try:
         added = library.add(NewSource(url, "", root, (root,)))
@@ -114,7 +114,7 @@ def test_a_record_leads_nowhere_else(root: Path, app: App, path: str) -> None:
     assert SECRET not in shown
 
 
-def test_an_environment_that_is_a_link_to_elsewhere_is_not_the_projects(root: Path, tmp_path: Path) -> None:
+def test_an_environment_that_is_a_link_to_another_folder_is_ignored(root: Path, tmp_path: Path) -> None:
     elsewhere = write_files(tmp_path / "elsewhere", {})
     install(elsewhere, "", {})
     (root / ".venv").symlink_to(elsewhere / ".venv")
@@ -209,7 +209,7 @@ def test_links_of_package_managers_inside_the_workspace_are_followed(root: Path,
         find_node("zod", project)
 
 
-def test_node_modules_above_are_read_only_by_who_may_read_there(root: Path) -> None:
+def test_node_modules_of_parent_folders_need_read_permission(root: Path) -> None:
     write_files(root.parent, {"node_modules/kit/package.json": '{"version": "1.0.0"}'})
     assert find_node("kit", root).version == "1.0.0"
     with confined(Confinement((root,))), pytest.raises(NotFound):
@@ -239,7 +239,7 @@ def test_requirements_of_the_workspace_may_be_shared(root: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["package.json", "pyproject.toml", "requirements.txt"])
-def test_a_project_file_that_is_a_pipe_or_a_link_is_refused_in_words(root: Path, app: App, name: str) -> None:
+def test_a_project_file_that_is_a_pipe_or_a_link_is_refused_with_a_message(root: Path, app: App, name: str) -> None:
     os.mkfifo(root / name)
     assert "not a regular file" in add(app, root, "deps:")
     (root / name).unlink()
@@ -250,7 +250,7 @@ def test_a_project_file_that_is_a_pipe_or_a_link_is_refused_in_words(root: Path,
 
 
 def test_requirements_that_never_end_are_stopped_or_counted(root: Path, tmp_path: Path) -> None:
-    write_files(root, {"pyproject.toml": "-." * 200_000 + "a = 1\n"})  # a dotted key takes tomllib its square
+    write_files(root, {"pyproject.toml": "-." * 200_000 + "a = 1\n"})  # tomllib needs quadratic time for a dotted key
     with pytest.raises(SourceError, match="a key of more than 64 parts"):
         direct_dependencies(root, Here())
     many = "".join(f"a{number} = 1\n" for number in range(200_000))
@@ -267,7 +267,7 @@ def test_requirements_that_never_end_are_stopped_or_counted(root: Path, tmp_path
     assert found.skipped == ("7 dependencies beyond the limit of 2,000",)
 
 
-def test_deep_nesting_and_odd_types_are_refused_in_words(root: Path) -> None:
+def test_deep_nesting_and_odd_types_are_refused_with_a_message(root: Path) -> None:
     deep = 100_000
     for name, text in {
         "package.json": '{"exports":' * deep + "1" + "}" * deep,

@@ -1,5 +1,4 @@
-"""Pipes, devices, sockets and links where files are expected: nothing waits, nothing from outside is shown, and other
-callers are answered meanwhile."""
+"""Pipes, devices, sockets and links in place of files never block a call and reveal nothing from outside."""
 
 from __future__ import annotations
 
@@ -51,7 +50,7 @@ NAMES = ".gitignore .deltosignore README.md package.json pyproject.toml requirem
 
 
 def serve(tmp_path: Path, root: Path) -> tuple[Served, dict[str, str], dict[str, str]]:
-    """A real server and two sessions with tokens of their own."""
+    """A real server and two sessions with different tokens."""
     store = SqliteTokens(tmp_path / "home")
     tokens = [Tokens(store, time.time).create(name, Level.WRITE, [str(root)], 3_600)[1] for name in ("one", "other")]
     store.close()
@@ -62,7 +61,7 @@ def serve(tmp_path: Path, root: Path) -> tuple[Served, dict[str, str], dict[str,
 
 
 def plant_pipes(root: Path) -> None:
-    """A pipe for every name that is read somewhere, at the top and in a folder."""
+    """Create a pipe for every file name that Deltos reads, at the top and in a folder."""
     for name in NAMES.split():
         for path in (root / name, root / "app" / name, root / "docs" / name):
             path.parent.mkdir(exist_ok=True)
@@ -70,7 +69,7 @@ def plant_pipes(root: Path) -> None:
 
 
 @pytest.mark.parametrize("is_repository", [True, False])
-def test_nobody_waits_for_a_pipe(tmp_path: Path, is_repository: bool) -> None:
+def test_no_call_waits_for_a_pipe(tmp_path: Path, is_repository: bool) -> None:
     make = make_repository if is_repository else write_files
     root = make(tmp_path / "root", CODE)
     plant_pipes(root)
@@ -127,7 +126,7 @@ def test_a_pipe_anywhere_in_a_git_folder_stops_nothing(tmp_path: Path, name: str
     assert identify(root).root == root
 
 
-def test_what_an_ignore_file_would_have_said_is_missed_aloud(tmp_path: Path, workers: ProcessPool) -> None:
+def test_an_unreadable_ignore_file_is_reported(tmp_path: Path, workers: ProcessPool) -> None:
     root = make_repository(tmp_path / "root", CODE)
     os.mkfifo(root / ".gitignore")
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
@@ -157,7 +156,7 @@ def test_a_folder_that_takes_too_long_to_list_is_reported(tmp_path: Path) -> Non
 
 @pytest.fixture
 def replaced(tmp_path: Path, workers: ProcessPool) -> Iterator[tuple[Desk, Path]]:
-    """A project that was indexed before its tracked folder was replaced by a link to a folder outside."""
+    """An indexed project whose tracked folder was then replaced by a link to a folder outside."""
     root = make_repository(tmp_path / "root", CODE)
     write_files(tmp_path / "outside", OUTSIDE)
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
@@ -167,7 +166,7 @@ def replaced(tmp_path: Path, workers: ProcessPool) -> Iterator[tuple[Desk, Path]
         stamps = {path: path.stat() for path in (root, root / "app", root / "app" / "shop.py")}
         shutil.rmtree(root / "app")
         (root / "app").symlink_to(tmp_path / "outside")
-        # As if nothing had happened: what looks unchanged is read without looking twice.
+        # Restore the time stamps: files that look unchanged are not checked again.
         for path, status in stamps.items():
             os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
         yield desk, root
@@ -229,7 +228,7 @@ def test_a_documentation_folder_leaves_links_out_and_counts_them(tmp_path: Path,
         assert source is not None
 
 
-def test_references_of_an_api_lead_to_regular_files_of_its_folder_alone(tmp_path: Path) -> None:
+def test_references_of_an_api_resolve_only_to_regular_files_of_its_folder(tmp_path: Path) -> None:
     outside = write_files(tmp_path / "outside", {"s.yaml": f"A: {{description: {SECRET}}}\n"})
     root = write_files(tmp_path / "api", {"openapi.yaml": "openapi: 3.0.0\n", "schemas/own.yaml": "A: {}\n"})
     (root / "linked.yaml").symlink_to(outside / "s.yaml")
@@ -254,7 +253,7 @@ def test_references_of_an_api_lead_to_regular_files_of_its_folder_alone(tmp_path
     ]
 
 
-def test_memories_are_tied_to_regular_files_of_the_project_alone(tmp_path: Path) -> None:
+def test_memories_are_anchored_only_to_regular_files_of_the_project(tmp_path: Path) -> None:
     root = write_files(tmp_path / "root", {"a.py": "x = 1\n", "deep/b.py": "y = 1\n"})
     write_files(tmp_path / "outside", OUTSIDE)
     (root / "link.py").symlink_to(tmp_path / "outside" / "shop.py")

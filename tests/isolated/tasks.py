@@ -1,4 +1,4 @@
-"""What the children of the tests run: well-behaved, endless, greedy and deadly functions."""
+"""Functions that children of the tests run: well-behaved, endless, greedy and deadly ones."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class Unsendable(Exception):
 
 
 def double(number: int) -> int:
-    """Something that works."""
+    """Return a result normally."""
     return number * 2
 
 
 def double_loudly(number: int) -> int:
-    """Something that works and prints where replies go."""
+    """Return a result normally, but print to the stream of replies."""
     print("not a reply")
     subprocess.run([sys.executable, "-c", "print('not a reply either')"], check=True)
     return number * 2
 
 
 def surroundings(_: object) -> tuple[list[str], str, list[str], int]:
-    """What the child has of its environment."""
+    """Return the child's environment."""
     return sys.path, str(Path.cwd()), sorted(os.environ), os.getpid()
 
 
@@ -48,37 +48,37 @@ def loop(_: object) -> None:
 
 
 def loop_in_c(_: object) -> None:
-    """Never end, in C code that never lets go of the interpreter."""
+    """Never end, in C code that never releases the interpreter lock."""
     re.match(r"(a*)*b", "a" * 60)
 
 
 def sleep(_: object) -> None:
-    """Never end, without using the processor."""
+    """Never end, without using the CPU."""
     time.sleep(3600)
 
 
 def devour(_: object) -> int:
-    """Take all the memory there is."""
+    """Allocate memory until none is left."""
     return len([bytearray(1 << 26) for _ in range(10_000)])
 
 
 def reserve(_: object) -> None:
-    """Reserve much address space for as long as the process lives, as allocators do for threads."""
+    """Reserve address space for the life of the process, as allocators do for threads."""
     _RESERVED.append(mmap.mmap(-1, 800 << 20, prot=0))
 
 
 def take(size: int) -> int:
-    """Take some memory."""
+    """Allocate some memory."""
     return len(bytearray(size))
 
 
 def inflate(_: object) -> bytes:
-    """Return more than anybody wants."""
+    """Return a result above the size limit."""
     return bytes(100 << 20)
 
 
 def die(_: object) -> None:
-    """End the process in the midst of it."""
+    """Exit the process during the task."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -93,7 +93,7 @@ def fail_unsendably(what: str) -> None:
 
 
 def one_of_many(base: int, number: int) -> int:
-    """Something that works, but for a few numbers."""
+    """Return a result, except for a few numbers."""
     if number == 7:
         die(None)
     if number == 13:
@@ -106,7 +106,7 @@ def one_of_many(base: int, number: int) -> int:
 
 
 def die_after_others(marker: str) -> int:
-    """Die unless this is the first thing that this process does: as a process does whose memory others have used up."""
+    """Die unless this is the first task of the process, like a process whose memory earlier tasks have used up."""
     is_first = not os.environ.get("DELTOS_TEST_USED")
     os.environ["DELTOS_TEST_USED"] = marker
     if not is_first:
@@ -115,7 +115,7 @@ def die_after_others(marker: str) -> int:
 
 
 def parsed_to(name: str, source: bytes) -> int:
-    """Where the tree of a source in some language ends."""
+    """Position at which the tree of a source ends."""
     known = language(name)
     tree = parse(known, source) if known is not None else None
     return tree.root_node.end_byte if tree is not None else 0

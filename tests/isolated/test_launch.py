@@ -1,4 +1,4 @@
-"""How Python processes of ours are started, for every way in which Deltos can be installed."""
+"""Start of our Python processes, for every way in which Deltos can be installed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from deltos.isolated.launch import find_module_command
 SOURCES = Path(deltos.__file__).parents[1]
 PACKAGES = [folder for folder in sys.path if Path(folder).name == "site-packages"]
 BASE = Path(sys.base_prefix, "python.exe") if sys.platform == "win32" else Path(sys.base_prefix, "bin", "python3")
-# What an installation must be able to do: run a task in a child, and say how it is started by others.
+# What an installation must be able to do: run a task in a child, and print the flags with which to start it.
 PROBE = """
 import json
 from deltos.isolated.launch import find_module_command
@@ -31,7 +31,7 @@ print(json.dumps([language.name, find_module_command()]))
 
 
 def probe(python: Path, folder: Path, **variables: str) -> list[str]:
-    """The flags with which `-m deltos` starts, once a child has worked."""
+    """Flags with which `-m deltos` starts, after a child has worked."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE"))}
     done = subprocess.run(
         [python, "-c", PROBE], cwd=folder, env=kept | variables, capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""Children that run our functions: what limits hold, what a death is called, and that nobody else notices."""
+"""Child processes: their limits, the errors for their deaths, and isolation of other tasks."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def workers() -> Iterator[ProcessPool]:
 
 
 def pid_of(workers: ProcessPool) -> int:
-    """The child that the next task would get."""
+    """Process id of the child that runs the next task."""
     return workers.run(tasks.surroundings, None, limits=PLENTY)[3]
 
 
 def await_end(pid: int) -> None:
-    """Wait until a process that is not ours has ended."""
+    """Wait until a process that is not our child has ended."""
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         try:
@@ -69,7 +69,7 @@ def test_what_a_function_prints_does_not_disturb_its_reply(workers: ProcessPool)
     assert workers.run(tasks.double, 4, limits=PLENTY) == 8
 
 
-def test_a_child_has_nothing_of_the_working_directory_and_no_variables_that_steer_python(
+def test_a_child_ignores_the_working_directory_and_pythons_variables(
     workers: ProcessPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packages = tmp_path / "site-packages"  # looks like an installation, and is the working directory
@@ -114,7 +114,7 @@ def test_what_takes_too_much_memory_is_ended(workers: ProcessPool) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits address space")
-def test_what_an_earlier_task_reserved_without_using_it_does_not_count(workers: ProcessPool) -> None:
+def test_address_space_reserved_by_earlier_tasks_does_not_count(workers: ProcessPool) -> None:
     workers.run(tasks.reserve, None, limits=PLENTY)
     before = pid_of(workers)
     limits = TaskLimits(memory_bytes=512 << 20)
@@ -136,7 +136,7 @@ def test_a_death_is_named(workers: ProcessPool) -> None:
     assert workers.run(tasks.double, 1, limits=PLENTY) == 2
 
 
-def test_an_ordinary_error_arrives_as_it_was_raised_and_the_child_is_kept(workers: ProcessPool) -> None:
+def test_an_ordinary_error_is_raised_in_the_parent_and_the_child_is_kept(workers: ProcessPool) -> None:
     before = pid_of(workers)
     with pytest.raises(KeyError, match="missing") as caught:
         workers.run(tasks.fail, "missing", limits=PLENTY)
@@ -166,7 +166,7 @@ def test_items_that_kill_their_child_are_reported_and_the_others_return_results(
     assert all(reply.value == 100 + number for number, reply in replies.items() if number not in failed)
 
 
-def test_an_item_over_which_a_used_child_died_is_tried_again_in_a_fresh_one(workers: ProcessPool) -> None:
+def test_an_item_that_killed_a_used_child_is_retried_in_a_fresh_one(workers: ProcessPool) -> None:
     batches = [["one", "two", "three"]]
     ((first, second, third),) = workers.run_batches(tasks.die_after_others, (), batches, lambda _: PLENTY)
     assert [reply[1].error for reply in (first, second, third)] == [None, None, None]
@@ -220,7 +220,7 @@ def test_of_several_idle_children_one_stays() -> None:
         assert pid_of(workers) == kept
 
 
-def test_a_child_that_did_long_work_ends_with_it_and_none_idles_meanwhile() -> None:
+def test_a_child_of_bulk_work_ends_with_it_and_none_is_idle_during_it() -> None:
     with closing(ProcessPool(importable_from=(REPOSITORY,))) as workers:
         idle = pid_of(workers)
         replies = workers.stream(tasks.surroundings, (), range(LONG_ITEMS + 1), lambda _: PLENTY)
@@ -238,7 +238,7 @@ def test_closing_ends_all_children_and_refuses_further_work(workers: ProcessPool
         workers.run(tasks.double, 1, limits=PLENTY)
 
 
-def test_leaving_bulk_work_ends_the_children_that_are_at_it(workers: ProcessPool) -> None:
+def test_leaving_bulk_work_ends_its_children(workers: ProcessPool) -> None:
     limits = TaskLimits(cpu_seconds=3600, wall_seconds=3600)
     replies = workers.run_batches(tasks.one_of_many, (0,), [[1], [13], [2]], lambda _: limits)
     next(replies)

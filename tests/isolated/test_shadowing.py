@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     JsonObject = dict[str, Any]
 
 SCRIPT = Path(sys.executable).with_name("deltos.exe" if sys.platform == "win32" else "deltos")
-# So much source that it is read by several children.
+# Enough source for several children.
 LINES = ("much to read " * 8 + "\n") * 2_650
 BULK = {f"bulk/f{n}.py": f"def function_{n}():\n    call_{n}(1)\n\n\nTEXT = '''\n{LINES}'''\n" for n in range(6)}
 
 
 @pytest.fixture(scope="module")
 def marker(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a module of the repository writes its name when it runs."""
+    """File to which a module of the repository writes its name when it runs."""
     return tmp_path_factory.mktemp("marker") / "ran"
 
 
@@ -75,7 +75,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, home: Path, command: list[str | Path], stdin: str = "") -> str:
-    """What a command prints, run in a folder as a person does; it must succeed."""
+    """Run a command in a folder as a user does; return its output. It must succeed."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     variables = kept | {"DELTOS_HOME": str(home), "HOME": str(home)}
     done = subprocess.run(command, cwd=folder, env=variables, input=stdin, capture_output=True, text=True)
@@ -83,13 +83,13 @@ def run(folder: Path, home: Path, command: list[str | Path], stdin: str = "") ->
     return done.stdout
 
 
-def test_the_modules_do_run_where_python_is_started_carelessly(repository: Path, marker: Path) -> None:
+def test_the_modules_run_if_python_is_started_without_protection(repository: Path, marker: Path) -> None:
     subprocess.run([sys.executable, "-c", "import argparse"], cwd=repository, check=False, capture_output=True)
     assert marker.read_text()
     marker.unlink()
 
 
-def test_no_command_runs_anything_of_the_project_that_it_reads(repository: Path, home: Path) -> None:
+def test_no_command_runs_code_of_the_project(repository: Path, home: Path) -> None:
     event = json.dumps({"session_id": "s", "cwd": str(repository), "prompt": "We decided to use SQLite."})
     for words in (
         ["index"],
@@ -109,7 +109,7 @@ def test_no_command_runs_anything_of_the_project_that_it_reads(repository: Path,
     run(repository, home, [sys.executable, SCRIPT, "--version"])
 
 
-def test_a_crawl_that_goes_on_in_the_background_runs_nothing_of_the_folder_either(repository: Path, home: Path) -> None:
+def test_a_background_crawl_runs_no_code_of_the_folder(repository: Path, home: Path) -> None:
     run(repository, home, [SCRIPT, "docs", "add", "./docs", "--name", "guide"])
     deadline = time.monotonic() + 60
     state = ""
@@ -118,13 +118,13 @@ def test_a_crawl_that_goes_on_in_the_background_runs_nothing_of_the_folder_eithe
     assert state == "READY"
 
 
-def test_what_the_installer_writes_without_a_script_runs_nothing_of_the_project(repository: Path, home: Path) -> None:
+def test_the_installed_command_without_a_script_runs_no_code_of_the_project(repository: Path, home: Path) -> None:
     run(repository, home, [*find_module_command(), "index", "--force"])
     shown = run(repository, home, [*find_module_command(), "mcp", "--help"])
     assert shown.startswith("usage: deltos mcp")
 
 
-def test_the_server_over_stdio_runs_nothing_of_the_project(repository: Path, tmp_path: Path) -> None:
+def test_the_server_over_stdio_runs_no_code_of_the_project(repository: Path, tmp_path: Path) -> None:
     client = RawClient([str(SCRIPT), "mcp"], home=tmp_path / "home", cwd=repository)
     try:
         client.initialize()
@@ -137,7 +137,7 @@ def test_the_server_over_stdio_runs_nothing_of_the_project(repository: Path, tmp
         client.dismiss()
 
 
-def test_the_server_over_http_runs_nothing_of_the_project(
+def test_the_server_over_http_runs_no_code_of_the_project(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(repository)

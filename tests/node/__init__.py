@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 
 def program(name: str) -> str:
-    """The path of an installed package's program. A missing one fails, it is not skipped."""
+    """Path of an installed package's program. A missing program fails the test."""
     path = HERE / "node_modules" / ".bin" / (f"{name}.cmd" if sys.platform == "win32" else name)
     if not path.exists():
         raise FileNotFoundError(f"{path} is missing: `make test` installs it, and so does `make node`")
@@ -18,6 +18,6 @@ def program(name: str) -> str:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Ours, with the Node that came with our Python packages before any other."""
+    """Environment variables, with the Node of our Python packages first on the PATH."""
     bin_folder = str(Path(sys.executable).parent)
     return {**os.environ, "PATH": os.pathsep.join([bin_folder, os.environ.get("PATH", "")]), **more}

@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Golden:
-    """A question, the kind that should come first, and a part of the id, title or text that answers."""
+    """A question, the kind of hit that should come first, and a part of its id, title or text."""
 
     kind: str
     answer: str
@@ -58,13 +58,13 @@ def build_parcels(app: App, root: Path) -> Path:
 
 
 def add_documentation(app: App, root: Path, folder: str, name: str) -> None:
-    """Add a folder of the project as a source and read all of it."""
+    """Add a folder of the project as a documentation source and crawl it."""
     library = app.domains.docs.library
     for source in library.add(NewSource(str(root / folder), name, root, (root,))).sources:
         library.crawls.run(source.id)
 
 
 def first_hits(app: App, root: Path, question: str, limit: int = 10) -> list[Hit]:
-    """What the search over everything finds."""
+    """Return the first hits of the federated search."""
     found = app.federation.search(SearchRequest(question, root, Silent(), limit=limit))
     return [ranked.hit for ranked in found.ranked]

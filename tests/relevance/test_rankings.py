@@ -42,12 +42,12 @@ def search(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> It
     with closing(App(Config(folder / "home"), workers=workers)) as app:
         index = app.domains.projects.at(unpack(HERE / "bookshop.txtar", folder / "bookshop"))
         index.index()
-        project_vectors(index.store.code).embed(index.store.code, Silent())  # as it is soon after the first question
+        project_vectors(index.store.code).embed(index.store.code, Silent())  # the state soon after the first question
         yield app.code_search(index)
 
 
 def ranking(search: CodeSearch, query: str) -> str:
-    """The first results of a query, as text."""
+    """Format the first results of a query."""
     answer = search.search(query, limit=SHOWN)
     lines = [f"{hit.path}:{hit.start_line}-{hit.end_line} {hit.symbol}".rstrip() for hit in answer.hits]
     return "\n".join([query, *(f"    {line}" for line in lines)])

@@ -1,4 +1,4 @@
-"""A backtracking matcher of its own that counts its steps: what the proof about `re` is tested against."""
+"""A simple backtracking matcher that counts its steps, to test the proofs about `re`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TooManySteps(Exception):
 
 
 class Backtracker:
-    """Tries alternatives in the order of `re`, one character at a time."""
+    """Matcher that tries alternatives in the order of `re`, one character at a time."""
 
     def __init__(self, pattern: str, text: str, most_steps: int) -> None:
         tree = _parser.parse(pattern)
@@ -31,29 +31,29 @@ class Backtracker:
         self.steps = 0
 
     def apply(self, use: str) -> None:
-        """Run the pattern over the text, as the method of that name would."""
+        """Run the pattern on the text with the method of that name."""
         methods = {"scan": self.scan, "search": self.search, "fullmatch": self.fullmatch}
         methods.get(use, self.match)()
 
     def match(self, start: int = 0) -> int | None:
-        """The end of the match that begins here."""
+        """End of the match at `start`."""
         return self._items(self._tree, start, lambda end: end)
 
     def fullmatch(self) -> int | None:
-        """The end of the text, if all of it matches."""
+        """End of the text if all of it matches."""
         return self._items(self._tree, 0, lambda end: end if end == len(self._text) else None)
 
     def search(self) -> int | None:
-        """The end of the first match."""
+        """End of the first match."""
         ends = (self.match(at) for at in range(len(self._text) + 1))
         return next((end for end in ends if end is not None), None)
 
     def scan(self) -> list[tuple[int, int]]:
-        """The spans of all matches that are not empty, as `finditer` finds them."""
+        """Spans of all non-empty matches, in the order of `finditer`."""
         found, at = [], 0
         while at <= len(self._text):
             end = self.match(at)
-            if end == at:  # after an empty match, one that is not empty may begin at the same place
+            if end == at:  # after an empty match, a non-empty one may begin at the same position
                 end = self._longer(at)
             if end is not None and end > at:
                 found.append((at, end))
@@ -102,7 +102,7 @@ class Backtracker:
 
         def once_more() -> int | None:
             def after(end: int) -> int | None:
-                if end == at and least <= 0:  # an empty turn ends the loop
+                if end == at and least <= 0:  # an empty repetition ends the loop
                     return then(end)
                 return self._repeat(op, (least - 1, _c.MAXREPEAT if left is None else left, items), end, then)
 
@@ -141,6 +141,6 @@ class Backtracker:
 
 
 def agrees_with_re(pattern: str, text: str, most_steps: int) -> bool:
-    """Whether both find the same (empty matches aside)."""
+    """Whether both find the same matches, ignoring empty ones."""
     ours = Backtracker(pattern, text, most_steps).scan()
     return ours == [match.span() for match in re.finditer(pattern, text) if match.group()]

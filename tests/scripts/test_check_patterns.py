@@ -1,4 +1,4 @@
-"""The check of `make check`: patterns that backtrack too much are found, with a text that shows it; others pass."""
+"""Patterns that backtrack too much are found, with a text that proves it; other patterns pass."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ LINEAR = [
 
 @pytest.fixture(autouse=True, scope="module")
 def deep_calls() -> Iterator[None]:
-    """The counting matcher calls itself for every character."""
+    """The counting matcher recurses for every character."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(20_000)
     yield
@@ -71,7 +71,7 @@ def deep_calls() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(("pattern", "use"), NOT_LINEAR)
-def test_a_pattern_that_backtracks_too_much_is_found_with_a_text_that_shows_it(pattern: str, use: Use) -> None:
+def test_a_pattern_that_backtracks_too_much_is_found_with_an_example(pattern: str, use: Use) -> None:
     verdict = prove(pattern, 0, use)
     assert not verdict.linear
     assert verdict.attack is not None
@@ -83,12 +83,12 @@ def test_a_linear_pattern_is_proven(pattern: str, use: Use) -> None:
     assert prove(pattern, 0, use).linear
 
 
-def test_a_bounded_repeat_with_very_many_ways_is_not_called_linear() -> None:
+def test_a_bounded_repeat_with_very_many_paths_is_not_proven_linear() -> None:
     assert not prove(r"(a?){30}a{30}", 0, Use.MATCH).linear
 
 
 def growth(pattern: str, use: Use, text: Callable[[int], str]) -> float:
-    """How much the steps grow when the text doubles; a great number when there are too many to count."""
+    """Factor by which the steps grow when the text doubles; a large number if there are too many to count."""
     counts = []
     for characters in (40, 80):
         matcher = Backtracker(pattern, text(characters), 40_000)
@@ -214,7 +214,7 @@ def test_an_entry_of_the_list_needs_its_pattern(sources: Path) -> None:
     assert problems(inventory(sources), listed) == [f"linear_patterns.toml: unused entry for _GONE of {file}"]
 
 
-def test_patterns_put_together_at_run_time_are_proven_from_what_holds_them(sources: Path) -> None:
+def test_patterns_built_at_run_time_are_proven_from_the_values_that_contain_them(sources: Path) -> None:
     file = "src/deltos_sample/module.py"
     listed = [Exemption(file, "shown", "built", proven_by="deltos_sample.module:_AT_END")]
     found = problems([use for use in inventory(sources) if use.where == "shown"], listed)

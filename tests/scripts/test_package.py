@@ -1,4 +1,4 @@
-"""What `make package` builds is what Claude Code, the MCP registry and bundle hosts accept."""
+"""The results of `make package` are valid for Claude Code, the MCP registry and bundle hosts."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_the_registry_entry_keeps_to_the_published_schema(dist: Path) -> None:
     assert all(set(variable) == {"name", "description"} for variable in package["environmentVariables"])
 
 
-def test_every_link_of_the_long_description_works_away_from_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
-    # without hatchling, which need not be there to read the text
+def test_links_of_the_long_description_work_outside_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    # without hatchling, which is not required to read the text
     backend = SimpleNamespace(MetadataHookInterface=object)
     monkeypatch.setitem(sys.modules, "hatchling.metadata.plugin.interface", cast("ModuleType", backend))
     monkeypatch.syspath_prepend(ROOT)
@@ -68,7 +68,7 @@ def test_every_link_of_the_long_description_works_away_from_the_repository(monke
     assert missing == []
 
 
-def test_the_source_package_has_the_sources_and_nothing_of_benchmarks_tests_and_the_page() -> None:
+def test_the_source_package_has_no_benchmarks_tests_or_sources_of_the_page() -> None:
     paths = {Path(file.path).relative_to(ROOT).as_posix() for file in SdistBuilder(str(ROOT)).recurse_included_files()}
     alone = {path for path in paths if not path.startswith("src/deltos/")}
     assert alone == {"README.md", "LICENSE", "NOTICE", "CHANGELOG.md", "hatch_build.py"}

@@ -1,4 +1,4 @@
-"""What the README claims: each command, option, tool, variable, link and figure is one that is there."""
+"""Every command, option, tool, variable, link and figure in the README exists."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "README.md").read_text("utf-8")
 RESULTS = (ROOT / "benchmarks" / "RESULTS.md").read_text("utf-8")
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")] + sorted((ROOT / "docs").glob("*.md"))
-# What the transcript shows is made by `make pictures`, and its figures with it.
+# The transcript and its figures are made by `make pictures`.
 CLAIMS = TEXT.partition("<!-- transcript: begin -->")[0] + TEXT.partition("<!-- transcript: end -->")[2]
 
 
 def _anchor(heading: str) -> str:
-    """The anchor that a heading has on a page of the forge."""
+    """Anchor of a heading on GitHub."""
     kept = re.sub(r"[^\w\- ]", "", heading.strip().lower().replace("`", ""))
     return kept.replace(" ", "-")
 
@@ -50,7 +50,7 @@ def test_every_command_and_option_is_known() -> None:
     for quoted, typed in commands:
         words = (quoted or typed).split()
         if words[0] == "mcp":
-            continue  # has a parser of its own, which its tests ask
+            continue  # has its own parser, with its own tests
         named = tuple(word for word in words[:2] if re.fullmatch(r"[a-z-]+", word))
         place = places.get(named) or places.get(named[:1])
         assert place is not None, words
@@ -84,7 +84,7 @@ def test_every_measured_figure_is_in_the_results() -> None:
         assert re.search(rf"(?<![\d.,]){re.escape(figure)}", RESULTS), figure
 
 
-def test_languages_clients_and_targets_that_are_named_are_there() -> None:
+def test_named_languages_clients_and_targets_exist() -> None:
     assert f"{sum(language.sample != '' for language in LANGUAGES)} languages by their syntax" in TEXT
     named = re.search(r"\*\*Clients\*\*: ([^(]+) and others", TEXT)
     assert named
@@ -94,13 +94,13 @@ def test_languages_clients_and_targets_that_are_named_are_there() -> None:
         assert f"\n{target}:" in makefile
 
 
-def test_the_answer_that_is_shown_is_code_that_is_there() -> None:
+def test_the_answer_in_the_readme_is_existing_code() -> None:
     shown = re.search(r"^(src/\S+):\d+-\d+ move_aside\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
     assert shown
     assert shown[2] in (ROOT / shown[1]).read_text("utf-8")
 
 
-def test_every_way_to_ask_has_an_example_that_finds_something_here() -> None:
+def test_every_kind_of_query_has_an_example_with_results() -> None:
     asked = re.search(
         r"by name \(`(\w+)\.(\w+)`\), for an exact text \(`\"(.+?)\"`\) or with .*?\(`/(.+?)/`\)", TEXT, re.DOTALL
     )

@@ -1,4 +1,4 @@
-"""What clients say of a server is understood as they mean it."""
+"""The output of clients about a server is interpreted correctly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real archives, as package managers leave them, with the files that a test names."""
+"""Archives as package managers create them, with given files."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ OPERATIONS = """{"openapi": "3.0.0", "paths": {"/users/{id}": {
 
 
 def wheel(path: Path, files: Mapping[str, str]) -> Path:
-    """A wheel with some text files."""
+    """Write a wheel with some text files."""
     with zipfile.ZipFile(path, "w") as bundle:
         for name, text in files.items():
             bundle.writestr(name, text)
@@ -64,7 +64,7 @@ def wheel(path: Path, files: Mapping[str, str]) -> Path:
 
 
 def tarball(path: Path, files: Mapping[str, str]) -> Path:
-    """A tarball with some text files, packed as its name says."""
+    """Write a tarball with some text files, compressed according to its name."""
     with tarfile.open(path, "w:xz" if path.suffix == ".xz" else "w:gz") as bundle:
         for name, text in files.items():
             info = tarfile.TarInfo(name)

@@ -22,7 +22,7 @@ def vectors(words: int, dimensions: int, scale: float = 1.0) -> np.ndarray[tuple
     return (RANDOM.normal(size=(words, dimensions)) * scale).astype(np.float32)
 
 
-def test_a_table_keeps_vectors_within_half_a_step_and_rows_of_zeros(tmp_path: Path) -> None:
+def test_quantised_vectors_differ_by_at_most_half_a_step(tmp_path: Path) -> None:
     exact = vectors(20, 8, 0.01)
     exact[3] = 0
     Table.of(exact).write(tmp_path / "new" / "table.npz")

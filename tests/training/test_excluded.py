@@ -22,7 +22,7 @@ def test_any_other_project_is_not(project: str) -> None:
     assert not is_excluded(project)
 
 
-def test_no_site_that_passages_are_learned_from_is_one_that_measures() -> None:
+def test_training_sites_are_not_evaluation_sites() -> None:
     learned, measured = (
         json.loads((QUESTIONS / name).read_text("utf-8")) for name in ("docs_passage_sites.json", "docs_sites.json")
     )

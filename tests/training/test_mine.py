@@ -56,7 +56,7 @@ def test_descriptions_of_apis_give_operations(tmp_path: Path) -> None:
     }
 
 
-def test_the_description_of_an_excluded_service_is_passed_over_in_any_package(tmp_path: Path) -> None:
+def test_descriptions_of_excluded_services_are_skipped_in_any_package(tmp_path: Path) -> None:
     files = {f"documents/{service}.v1.json": OPERATIONS + " " * 2000 for service in ("pubsub", "firestore")}
     assert not mine_package(wheel(tmp_path / "api-1.0-py3-none-any.whl", files))
 
@@ -104,7 +104,9 @@ def test_the_formats_of_aws_and_google_give_operations_too(tmp_path: Path, descr
         assert part in operation[1]
 
 
-def test_a_broken_archive_is_named_and_the_others_are_mined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_archive_is_reported_and_the_others_are_mined(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     broken = tmp_path / "broken-1.0.tgz"
     broken.write_bytes(b"no tarball")
     sound = tarball(tmp_path / "shapes_1.0.orig.tar.xz", {"shapes-1.0/circle.py": SHAPES})
@@ -129,7 +131,7 @@ def test_excluded_projects_are_never_mined_and_no_text_comes_twice(
     assert {row["package"] for row in rows} in ({"shapes"}, {"forms"})
 
 
-def test_files_that_are_too_large_are_passed_over_and_packed_ones_unpacked(tmp_path: Path) -> None:
+def test_too_large_files_are_skipped_and_compressed_ones_decompressed(tmp_path: Path) -> None:
     archive = tmp_path / "data-1.0-py3-none-any.whl"
     wheel(archive, {"large.py": "x" * 400_000, "large.json": "1" * 400_000, "empty.py": "", "broken.md.gz": "no"})
     assert {file.path: len(file.data) for file in members(archive)} == {"large.json": 400_000, "broken.md.gz": 0}

@@ -19,7 +19,7 @@ def test_a_question_is_the_first_sentence_without_markup(raw: str, query: str) -
 @pytest.mark.parametrize(
     "raw", ["", "x", "Notes", "Copyright 2020 by somebody else", "TODO make this fast", "a 1 2 3 4 5 = + - 6 7 8 9 10"]
 )
-def test_what_says_too_little_or_belongs_to_a_licence_is_no_question(raw: str) -> None:
+def test_texts_that_are_too_short_or_part_of_a_licence_are_no_questions(raw: str) -> None:
     assert as_query(raw) is None
 
 

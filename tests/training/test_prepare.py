@@ -22,7 +22,7 @@ FOLDOC = "circle area\n\n   What a shape covers: compute it\n   from the radius.
 
 
 def mined(folder: Path) -> Path:
-    """Each text in several packages, as mine.py writes them: often enough to be counted, some of them held out."""
+    """Mined pairs, each text in several packages: often enough for the vocabulary, some of them held out."""
     folder.mkdir()
     with gzip.open(folder / "part-000.jsonl.gz", "wt", encoding="utf-8") as sink:
         for number in range(len(REAL_TEXTS) * COUNTED_EVERY):
@@ -32,7 +32,7 @@ def mined(folder: Path) -> Path:
 
 
 def dictionary(folder: Path) -> Path:
-    """The two dictionaries as their packages lay them out."""
+    """The two dictionaries in the layout of their packages."""
     (folder / "usr/share/wordnet").mkdir(parents=True)
     (folder / "usr/share/wordnet/data.noun").write_text("  1 a licence\n" + WORDNET, "utf-8")
     (folder / "usr/share/dictd").mkdir()
@@ -91,7 +91,7 @@ def test_a_text_keeps_repeated_words_and_a_question_does_not(data: Path) -> None
     assert len(listed.distinct("circle circle radius", 10)) == 2
 
 
-def test_half_of_the_texts_can_have_their_question_in_front(loaded: tuple[Pairs, Pairs]) -> None:
+def test_half_of_the_texts_can_start_with_their_question(loaded: tuple[Pairs, Pairs]) -> None:
     plain, _ = loaded
     joined = plain.with_questions(np.random.default_rng(0))
     assert 0.3 < joined.joined.mean() < 0.7

@@ -1,1 +1,1 @@
-"""Workers as real processes over a real database."""
+"""Workers as real processes with a real database."""

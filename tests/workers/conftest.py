@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def url() -> str:
-    """The address that servers and workers are given: of a role that row-level security holds."""
+    """Address for servers and workers, with a role that is subject to row-level security."""
     empty_database()
     return role_url()
 

@@ -25,12 +25,12 @@ PATIENCE_SECONDS = 60.0
 
 
 class WorkerProcess:
-    """A running `deltos worker`; its lines are read as they come."""
+    """A running `deltos worker` and its output lines."""
 
     def __init__(
         self, url: str, home: Path, *options: str, max_file_bytes: int | None = None, **variables: str
     ) -> None:
-        """With `max_file_bytes`, no file can be written beyond it: what a full disk is like."""
+        """With `max_file_bytes`, no file can grow beyond it, as on a full disk."""
         settings = {"DELTOS_DATABASE": url, "DELTOS_HOME": str(home), "DELTOS_EMBED": "off", **variables}
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "deltos", "worker", "--heartbeat=1", "--backoff=1", *options],
@@ -52,7 +52,7 @@ class WorkerProcess:
         return any(words in line for line in list(self.lines))
 
     def end(self) -> int:
-        """Wait until it has ended by itself; its exit code."""
+        """Wait until the worker ends; return its exit code."""
         code = self.process.wait(PATIENCE_SECONDS)
         self._reader.join(PATIENCE_SECONDS)
         return code
@@ -63,13 +63,13 @@ class WorkerProcess:
 
 
 def _limit_files(max_bytes: int) -> None:
-    import resource  # here: Windows has none
+    import resource  # deferred: does not exist on Windows
 
     resource.setrlimit(resource.RLIMIT_FSIZE, (max_bytes, max_bytes))
 
 
 def until(condition: Callable[[], object], what: Callable[[], object] = lambda: "") -> None:
-    """Wait for something that has to happen."""
+    """Wait until a condition holds; fail after a timeout."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not condition():
         assert time.monotonic() < deadline, what()
@@ -88,7 +88,7 @@ def opened(url: str) -> Iterator[tuple[PostgresDatabase, PostgresJobs]]:
 
 @contextmanager
 def held_back(database: PostgresDatabase, root: Path) -> Iterator[None]:
-    """While it lasts, nobody can index the project: a worker that has its job waits in the middle of it."""
+    """During the block, nothing can index the project: its worker waits for a lock."""
     with database.try_lock(index_lock_key(project_name(root))) as is_held:
         assert is_held
         yield

@@ -89,7 +89,7 @@ def test_a_server_without_the_checkout_shows_the_same_lines(served: Callable[[],
     without = Desk(served().tools(), tmp_path / "empty")
     after = [without.call(name, **arguments, **_in_shop(name)).text for name, arguments in questions]
     assert [_timeless(text) for text in after] == [_timeless(text) for text in before]
-    without.set_project_root(root)  # as a session that was begun when the files were there
+    without.set_project_root(root)  # a session that began while the files existed
     assert "total = price_of(basket)" in without.call("search_code", query="place_order").text
     (found, *_) = without.data("search", query="place_order")["results"]
     assert "total = price_of(basket)" in without.call("fetch", id=found["id"]).text
@@ -106,12 +106,12 @@ def _timeless(text: str) -> list[str]:
     return [line for line in text.splitlines() if "ms" not in line]
 
 
-def test_a_folder_that_is_neither_here_nor_indexed_is_still_refused(served: Callable[[], App], tmp_path: Path) -> None:
+def test_a_folder_that_neither_exists_nor_is_indexed_is_an_error(served: Callable[[], App], tmp_path: Path) -> None:
     with pytest.raises(NoSuchFolder):
         served().domains.projects.at(tmp_path / "nowhere")
 
 
-def test_equal_contents_are_kept_once_and_go_with_the_last_who_has_them(
+def test_equal_contents_are_stored_once_and_deleted_with_their_last_file(
     served: Callable[[], App], database: PostgresDatabase, tmp_path: Path
 ) -> None:
     app = served()
@@ -145,7 +145,7 @@ def test_contents_follow_their_files_and_skipped_files_are_not_stored(
     assert kept(database) - {ignores} == {digest_of("pass\n")}
 
 
-def test_a_project_whose_contents_are_missing_is_read_again(
+def test_a_project_with_missing_contents_is_reindexed(
     served: Callable[[], App], database: PostgresDatabase, tmp_path: Path
 ) -> None:
     index = served().domains.projects.at(shop(tmp_path))
@@ -165,7 +165,7 @@ def test_contents_being_written_are_not_deleted(database: PostgresDatabase, tmp_
     with store.writing() as writer:
         writer.add_file(FileRecord("a.py", "python", 1, digest, SeenStamp(1, 1, 1), pack(data)))
         writer.flush()
-        assert kept(database.with_own_transactions()) == {digest}  # others see it before the file that refers to it
+        assert kept(database.with_own_transactions()) == {digest}  # it is visible before the file that refers to it
         swept: list[int] = []
         sweeping = threading.Thread(target=lambda: swept.append(sweep_blobs(database.with_own_transactions())))
         sweeping.start()
@@ -174,7 +174,7 @@ def test_contents_being_written_are_not_deleted(database: PostgresDatabase, tmp_
     assert store.contents(["a.py", "b.py"]) == {"a.py": data}
 
 
-def test_what_a_writer_left_that_failed_is_swept_away(database: PostgresDatabase, tmp_path: Path) -> None:
+def test_contents_of_a_failed_writer_are_deleted(database: PostgresDatabase, tmp_path: Path) -> None:
     data = b"never = 'kept'\n"
     store = PostgresProjects(lambda: database).store_of(tmp_path)
 

@@ -45,7 +45,7 @@ def app(url: str, tmp_path: Path, workers: ProcessPool) -> Iterator[App]:
     app.close()
 
 
-def test_without_a_worker_a_server_queues_says_so_and_indexes_nothing(
+def test_without_a_worker_a_server_only_queues_and_says_so(
     app: App, root: Path, queue: tuple[PostgresDatabase, PostgresJobs]
 ) -> None:
     _, jobs = queue
@@ -53,7 +53,7 @@ def test_without_a_worker_a_server_queues_says_so_and_indexes_nothing(
     jobs.add(JobRequest(INDEX, str(root)))
     desk = Desk(app.tools(), root)
     answer = desk.call("search_code", query="place_order").text
-    job, other = jobs.all()  # what somebody waits for comes first now
+    job, other = jobs.all()  # a job with a waiting caller has priority
     assert other.subject == "/other"
     assert (job.kind, job.subject, job.state) == (INDEX, str(root), WAITING)
     assert (
@@ -70,7 +70,7 @@ def job_id_of(app: App, root: Path) -> str:
     return app.domains.projects.at(root).project.project_id
 
 
-def test_what_a_worker_has_indexed_a_server_answers_and_edits_follow(
+def test_a_server_answers_from_the_index_of_a_worker_and_follows_edits(
     app: App, root: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     running = worker()
@@ -147,7 +147,7 @@ def test_the_crawl_of_a_killed_worker_is_taken_over(
     until(lambda: queue[1].all() == [], lambda: second.lines)
 
 
-def test_a_worker_ends_soon_even_where_its_crawl_does_not_notice(
+def test_a_worker_ends_soon_even_if_its_crawl_does_not_react(
     app: App, root: Path, site: Site, queue: tuple[PostgresDatabase, PostgresJobs], worker: Callable[..., WorkerProcess]
 ) -> None:
     going_on = threading.Event()
@@ -168,7 +168,7 @@ def test_a_worker_ends_soon_even_where_its_crawl_does_not_notice(
     going_on.set()
 
 
-def test_indexing_needs_no_room_on_the_disk_of_the_worker(
+def test_indexing_needs_no_disk_space_of_the_worker(
     app: App, root: Path, queue: tuple[PostgresDatabase, PostgresJobs], worker: Callable[..., WorkerProcess]
 ) -> None:
     queue[1].add(JobRequest(INDEX, str(root)))

@@ -85,7 +85,7 @@ def test_a_worker_embeds_the_chunks_that_it_indexed_so_that_servers_need_not(
     assert not code.embedding_cache().exists()
 
 
-def test_an_order_waits_once_and_at_the_highest_urgency_it_was_given_with(
+def test_repeated_requests_queue_one_job_with_the_highest_urgency(
     queue: tuple[PostgresDatabase, PostgresJobs],
 ) -> None:
     _, jobs = queue
@@ -116,7 +116,7 @@ def test_the_job_of_a_killed_worker_is_taken_over_and_done(
     until(lambda: jobs.all() == [])
 
 
-def test_a_worker_whose_heartbeat_is_late_is_dead_to_others_and_not_to_itself(
+def test_a_worker_with_a_late_heartbeat_is_listed_as_dead_but_continues(
     queue: tuple[PostgresDatabase, PostgresJobs],
 ) -> None:
     database, jobs = queue
@@ -146,7 +146,7 @@ def test_a_worker_that_is_terminated_releases_its_job_immediately(
         assert (given_back.state, given_back.failures) == (WAITING, 0)
 
 
-def test_a_job_that_is_given_back_while_the_same_order_waits_is_no_failure(
+def test_releasing_a_job_that_is_queued_again_is_not_a_failure(
     queue: tuple[PostgresDatabase, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root = project(tmp_path)
@@ -165,24 +165,24 @@ def test_a_job_that_is_given_back_while_the_same_order_waits_is_no_failure(
         assert (waiting.id, waiting.state, waiting.failures) == (again.id, WAITING, 0)
         assert database.query("SELECT reason FROM job_failure") == []
         (arguments,) = database.query("SELECT args->'arguments' FROM procrastinate_jobs WHERE id = %s", (again.id,))
-        assert arguments == ({"force": True},)  # what the first one asked for is asked for still
+        assert arguments == ({"force": True},)  # the first request is still queued
     last = worker("--once")
     assert last.end() == 0
     assert not last.says("died"), last.lines
     assert indexed_files(url) == {root: 1}
 
 
-def test_a_long_job_goes_on_while_routine_jobs_are_due_that_wait_already(
+def test_a_long_job_continues_while_due_routine_jobs_are_queued(
     queue: tuple[PostgresDatabase, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root = project(tmp_path)
     database, jobs = queue
     job = jobs.add(JobRequest(INDEX, str(root)))
-    for kind in (CHECK_FRESHNESS, EMBED_DOCS):  # those of the minute before, which the job keeps waiting
+    for kind in (CHECK_FRESHNESS, EMBED_DOCS):  # jobs of the previous minute, which the running job delays
         jobs.add(JobRequest(kind))
     beats = "SELECT id, last_heartbeat FROM procrastinate_workers"
     with held_back(database, root):
-        running = worker()  # it queues those of this minute at once
+        running = worker()  # it immediately queues the jobs of this minute
         until(lambda: running.says(f"{job.describe()} is started"), lambda: running.lines)
         for _ in range(3):
             beat = database.query(beats)
@@ -192,7 +192,7 @@ def test_a_long_job_goes_on_while_routine_jobs_are_due_that_wait_already(
         assert [kind for kind in waiting if kind != SWEEP_BLOBS] == [
             EMBED_DOCS,
             CHECK_FRESHNESS,
-        ]  # that one is due once an hour
+        ]  # this one is due once an hour
     until(lambda: jobs.all() == [], lambda: running.lines)
     assert running.says(f"{job.describe()} is done"), running.lines
     assert not running.says("is returned to the queue"), running.lines
@@ -267,7 +267,7 @@ def test_two_workers_do_each_of_many_jobs_exactly_once(
     assert indexed_files(url) == dict.fromkeys(roots, 1)
 
 
-def test_workers_notice_themselves_that_a_checkout_has_changed(
+def test_workers_detect_a_changed_checkout_themselves(
     queue: tuple[PostgresDatabase, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root = project(tmp_path)
@@ -275,7 +275,7 @@ def test_workers_notice_themselves_that_a_checkout_has_changed(
     jobs.add(JobRequest(INDEX, str(root)))
     assert worker("--once").end() == 0
     (root / "more.py").write_text("MORE = 1\n")
-    for _ in range(2):  # the second finds files that were too young to be trusted, and no others
+    for _ in range(2):  # the second one indexes files that changed just before the first run, and no others
         jobs.add(JobRequest(CHECK_FRESHNESS))
         assert worker("--once").end() == 0
     assert indexed_files(url) == {root: 2}
@@ -285,7 +285,7 @@ def test_workers_notice_themselves_that_a_checkout_has_changed(
     assert not last.says("(index"), last.lines
 
 
-def test_a_job_that_keeps_failing_is_set_aside_named_and_can_be_tried_again(
+def test_a_job_that_fails_repeatedly_is_set_aside_listed_and_can_be_retried(
     queue: tuple[PostgresDatabase, PostgresJobs],
     url: str,
     tmp_path: Path,
@@ -298,7 +298,7 @@ def test_a_job_that_keeps_failing_is_set_aside_named_and_can_be_tried_again(
     job = jobs.add(JobRequest(INDEX, str(root)))
     running = worker("--attempts=2")
     until(lambda: (found := job_of(jobs, job.id)) and found.state == SET_ASIDE, lambda: running.lines)
-    assert jobs.add(JobRequest(INDEX, str(root))).state == SET_ASIDE  # it is not queued anew either
+    assert jobs.add(JobRequest(INDEX, str(root))).state == SET_ASIDE  # nor is it queued again
     monkeypatch.setenv("DELTOS_DATABASE", url)
     monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "home"))
     for command in (["jobs", "list"], ["db", "check"]):
@@ -333,14 +333,14 @@ def test_a_job_that_kills_its_workers_is_set_aside(
     assert (found.state, found.failures) == (SET_ASIDE, 2)
 
 
-def test_a_worker_that_is_cut_off_in_the_middle_loses_its_job_and_lives_on(
+def test_a_disconnected_worker_loses_its_job_and_continues(
     queue: tuple[PostgresDatabase, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root, other = project(tmp_path), project(tmp_path, "other")
     database, jobs = queue
     store = PostgresProjects(lambda: database).store_of(root)
     job = jobs.add(JobRequest(INDEX, str(root)))
-    with store.writing():  # the worker waits for that, and holds the claim to the project meanwhile
+    with store.writing():  # the worker waits for it and still holds the lease of the project
         first = worker()
         until(partial(first.says, "is started"))
         until(lambda: _a_worker_waits(url))
@@ -354,13 +354,13 @@ def test_a_worker_that_is_cut_off_in_the_middle_loses_its_job_and_lives_on(
     first.process.send_signal(signal.SIGCONT)
     jobs.add(JobRequest(INDEX, str(other)))
     until(partial(first.says, f"(index {other}) is done"), lambda: first.lines)
-    assert not first.says(f"{job.describe()} is done"), first.lines  # its connections were cut
+    assert not first.says(f"{job.describe()} is done"), first.lines  # its connections were closed
     until(lambda: jobs.all() == [], lambda: (first.lines, jobs.all()))
 
 
 def _a_worker_waits(url: str) -> bool:
-    """Whether a worker has come to where it writes, and waits for another who does."""
-    # It may wait for a moment elsewhere, for another connection of its own.
+    """Whether a worker waits for the lock of another one before it writes."""
+    # It may also wait for a moment for another connection of its own.
     sql = """SELECT 1 FROM pg_stat_activity AS waiting
              WHERE waiting.application_name LIKE 'deltos worker%%' AND waiting.wait_event_type = 'Lock'
              AND EXISTS (SELECT FROM pg_stat_activity AS held WHERE held.application_name = 'deltos'
@@ -393,7 +393,7 @@ def test_a_worker_outlives_a_restart_of_the_database(
     assert running.process.poll() is None
 
 
-def test_a_repository_that_vanishes_while_it_is_indexed_leaves_its_index_as_it_was(
+def test_a_repository_deleted_during_indexing_keeps_its_index(
     queue: tuple[PostgresDatabase, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root = project(tmp_path)

@@ -119,7 +119,9 @@ def test_a_new_commit_is_used_after_the_next_history_update(
         assert "part_w.py" not in paths(search(desk, "orchids"))[:1]
 
 
-def test_a_shallow_clone_is_searched_by_its_words(tmp_path: Path, repository: Path, workers: ProcessPool) -> None:
+def test_a_shallow_clone_is_searched_by_the_terms_of_its_files(
+    tmp_path: Path, repository: Path, workers: ProcessPool
+) -> None:
     write_files(repository, {"gateway.py": "def throttle(client):\n    return client.calls > LIMIT\n"})
     commit(repository, "One more", day=30)
     shallow = tmp_path / "shallow"
