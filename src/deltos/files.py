@@ -115,7 +115,7 @@ class HeldFiles:
         return name if name in self._names else ""
 
     def holds(self, status: os.stat_result) -> bool:
-        """Whether a file with this status is held."""
+        """Whether a file with this status may not be closed, because this process holds locks on it."""
         return (status.st_dev, status.st_ino) in self._held
 
 

@@ -141,7 +141,7 @@ def test_a_crawl_without_process_is_resumed_by_crawl_and_only_shown_by_status(
     run(capsys, "add", "manual", "--name", "m")
     assert run_json(capsys, "status", "m")[0]["status"] == "WAITING"
     code, out, err = run(capsys, "status", "m", "--follow")
-    assert (code, "WAITING" in out, "`deltos docs crawl m` goes on with it" in err) == (1, True, True)
+    assert (code, "WAITING" in out, "`deltos docs crawl m` resumes it" in err) == (1, True, True)
     assert run_json(capsys, "crawl", "m")[0]["status"] == "READY"
     assert run_json(capsys, "crawl", "m")[0]["pages"] == 2, "nothing is left to do"
     run(capsys, "recrawl", "m", "--full")

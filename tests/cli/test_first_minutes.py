@@ -445,12 +445,12 @@ def test_tool_names_are_replaced_only_in_notes() -> None:
         "async function show(id) {\n  return loadUser(fetch(id));\n  timeline(around=id) // forget with restore=true\n}"
     )
     cut, last = (
-        "showing 3/9 definitions (find_symbol with path finds the rest)",
+        "showing 3/9 definitions (find_symbol with path lists the others)",
         "Next: get_observations(ids) shows full text.",
     )
     message = replace_tool_names_in_answer(f"{cut}\n{code}\n{last}")
     assert message == (
-        "showing 3/9 definitions (`deltos graph find --path` finds the rest)\n"
+        "showing 3/9 definitions (`deltos graph find --path` lists the others)\n"
         f"{code}\nNext: `deltos memory show ID` shows full text."
     )
     for hint in (

@@ -65,7 +65,7 @@ def test_map_fits_its_budget_and_reports_omissions(tmp_path: Path, workers: Proc
 
 def test_counts_files_beyond_the_central_ones(tmp_path: Path, workers: ProcessPool) -> None:
     text = overview(workers, tmp_path, {f"m{n}.py": "x = 1\n" for n in range(70)})
-    assert text.startswith("showing 60/70 files (find_symbol and search_code find the rest)\n")
+    assert text.startswith("showing 60/70 files (find_symbol and search_code list the others)\n")
 
 
 def test_project_without_code_has_a_map(tmp_path: Path, workers: ProcessPool) -> None:

@@ -113,7 +113,9 @@ def test_package_is_searched_where_installed_required_or_named(place: Place) -> 
     assert place.kinds("empty") == []
     assert "doc" in place.kinds("empty", project_id="*")
     nothing = shop.call("search_docs", query="rate limit").text
-    assert nothing.endswith("Note: not searched, as of other projects: gadget (source=NAME asks one).")
+    assert nothing.endswith(
+        "Note: not searched because they belong to other projects: gadget (search one with source=NAME)."
+    )
     assert "The rate limit of the gadget" in shop.call("search_docs", query="rate limit", source="gadget").text
     assert "gadget" not in shop.call("get_context", symbol="too_many").text
     with pytest.raises(NotFound):

@@ -6,14 +6,14 @@ import re
 
 # Phrases of messages in `src/` that need more than the replacement of a tool name.
 _PHRASES = {
-    "forgotten ones need forget with restore=true": "`deltos memory restore` brings forgotten ones back",
-    "forget(ids, restore=true) brings": "`deltos memory restore ID` brings",
+    "forgotten ones need forget with restore=true": "`deltos memory restore` restores forgotten ones",
+    "forget(ids, restore=true) restores": "`deltos memory restore ID` restores",
     "forget with restore=true": "`deltos memory restore`",
     "timeline(around=obs id)": "`deltos memory timeline ID`",
     "timeline(around=id)": "`deltos memory timeline ID`",
     "get_observations(ids)": "`deltos memory show ID`",
     "fetch(id)": "`deltos fetch ID`",
-    "(source=NAME asks one)": "(--source NAME asks one)",
+    "source=NAME": "--source NAME",
     "Pass project_path=": "Pass --project ",
     "Omit project_path": "Omit --project",
     "(project_id=* does)": "(--project '*' does)",
@@ -23,15 +23,16 @@ _PHRASES = {
     "search_docs with types=['schema'] shows": "`deltos api search --type schema` shows",
     "raise limit for more": "raise --limit for more",
     "narrow the query, directory or file_type": "narrow the query, --directory or --type",
-    "are far less likely: limit=": "are far less likely: --limit ",
+    "much less probable: limit=": "much less probable: --limit ",
     "narrow the query or set concise": "narrow the query or give --concise",
-    "find_symbol with path finds": "`deltos graph find --path` finds",
-    "find_symbol and search_code find the rest": "`deltos graph find` and `deltos code search` find the rest",
-    "find_symbol finds the rest": "`deltos graph find` finds the rest",
+    "find_symbol with path lists": "`deltos graph find --path` lists",
+    "find_symbol and search_code list": "`deltos graph find` and `deltos code search` list",
+    "find_symbol lists": "`deltos graph find` lists",
     "find_references lists them": "`deltos graph refs` lists them",
-    "recrawl_source goes on with it": "`deltos docs recrawl` goes on with it",
+    "recrawl_source continues it": "`deltos docs recrawl` continues it",
+    "recrawl_source updates": "`deltos docs recrawl` updates",
     "recrawl_source (deltos docs recrawl": "(deltos docs recrawl",
-    "crawl_status tells how far it is": "`deltos docs status` tells how far it is",
+    "crawl_status shows": "`deltos docs status` shows",
     "Use add_source to add one": "Add one with `deltos docs add`",
     "add_source or `deltos api add`": "`deltos api add`",
     "Call set_working_directory with the folder": "Give the folder",
@@ -67,15 +68,14 @@ _NOTE_PREFIXES = (
     "showing ",
     "Showing ",
     "Not followed: ",
-    "Not complete: ",
-    "The crawl goes on ",
-    "crawl_status tells ",
+    "The crawl runs ",
+    "crawl_status shows ",
     "No documentation sources ",
     "No API descriptions ",
 )
-_NOTE_PHRASES = ("shortened to fit (search_docs with types=['schema'] shows a schema whole)", "its process died ")
+_NOTE_PHRASES = ("shortened to fit (search_docs with types=['schema'] shows a schema in full)", "its process died ")
 # Beginnings of hints that list the user's own names.
-_NAME_LIST_PREFIXES = ("Did you mean", "Nearest: ", "Known", "Such as ", "Say which: ")
+_NAME_LIST_PREFIXES = ("Did you mean", "Nearest: ", "Known", "Such as ")
 
 
 def replace_tool_names(text: str) -> str:

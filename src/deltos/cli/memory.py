@@ -147,8 +147,12 @@ def _add_reading_verbs(verbs: Subparsers) -> None:
         "around", nargs="?", default="", help="id, day (today, yesterday, 2025-05-07) or ISO time; default: now"
     )
     timeline.add_argument("--session-id", default="", help="list all observations of this session")
-    timeline.add_argument("--before", type=integer_range(0, 50), default=5, help="number before, 0 to 50; default: 5")
-    timeline.add_argument("--after", type=integer_range(0, 50), default=5, help="number after, 0 to 50; default: 5")
+    timeline.add_argument(
+        "--before", type=integer_range(0, 50), default=5, help="number of earlier observations, 0 to 50; default: 5"
+    )
+    timeline.add_argument(
+        "--after", type=integer_range(0, 50), default=5, help="number of later observations, 0 to 50; default: 5"
+    )
 
 
 def _add_keeping_verbs(verbs: Subparsers) -> None:

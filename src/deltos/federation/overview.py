@@ -55,7 +55,7 @@ def render_overview(index: ProjectIndex, reader: Graph, *, token_budget: int) ->
     room = characters_for(min(token_budget, OVERVIEW_TOKENS)) - sum(map(len, head)) - 200
     fitted = fit([_block(file) for file in files], characters=room)
     if len(fitted.pieces) < (total := len(paths) - tests):
-        head.insert(0, truncated(len(fitted.pieces), total, "files", "find_symbol and search_code find the rest"))
+        head.insert(0, truncated(len(fitted.pieces), total, "files", "find_symbol and search_code list the others"))
     return "\n".join([*head, *fitted.pieces])
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 _OPENING = "Answers from a local index; excerpts shown once are later only named."
 _BY_TOOLSET = {
     "code": "Where is …? `search_code`.",
-    "graph": "Uses of a common name: `find_references`; all around a symbol: `get_context`.",
+    "graph": "All uses of a name: `find_references`; a symbol with its callers: `get_context`.",
     "memory": "Why, when, or not sure where: `search`, then `fetch`. `remember` what later sessions need.",
     "docs": "A library's use: `search_docs`.",
     "apis": "Endpoints: `get_api_endpoints`.",

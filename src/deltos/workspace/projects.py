@@ -39,7 +39,7 @@ class Projects:
         workspaces: WorkspaceRecords | None = None,
         jobs: Jobs | None = None,
     ) -> None:
-        """Indexes made by the `kept` indexers are not rebuilt: these indexers continue with them.
+        """Indexes that the `kept` indexers made are updated, not rebuilt.
 
         With `jobs`, indexing is queued for workers.
         """

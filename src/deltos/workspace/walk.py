@@ -124,7 +124,7 @@ def folder_mtime_ns(path: str) -> int:
 
 
 class _TrackedTree:
-    """A work tree met by the walk, with its tracked files, which are listed even if ignored."""
+    """A work tree found by the walk, with its tracked files, which are listed even if ignored."""
 
     def __init__(self, repository: Repository, *, folder: str = "", above: str = "") -> None:
         self.repository = repository

@@ -170,7 +170,7 @@ def test_a_crawl_ended_by_a_termination_signal_is_resumed(
     status = library.status("site")
     assert status.state == "WAITING"
     messages = home.with_name("messages.txt").read_text()
-    assert ("`deltos docs crawl site` goes on with it." in messages) is (number == signal.SIGINT)
+    assert ("`deltos docs crawl site` resumes it." in messages) is (number == signal.SIGINT)
     assert library.crawls.resume() == [status.source.id]
     library.crawls.wait(status.source.id)
     assert (library.status("site").state, library.status("site").pages) == ("READY", 5)

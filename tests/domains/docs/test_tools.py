@@ -245,7 +245,7 @@ def add_two_versions(agent: Agent) -> None:
 def test_versions_of_one_name_are_searched_together_or_separately(agent: Agent) -> None:
     add_two_versions(agent)
     both = agent.text("search_docs", query="quokka", source="Flask")
-    assert both.startswith("flask has versions 3.2, 2.2: version=3.2 (or latest) asks one.\n")
+    assert both.startswith("Searched flask in versions 3.2, 2.2; use version=3.2 or latest for one.\n")
     assert all(f"Section: flask {version} > Guide" in both for version in ("2.2", "3.2"))
     for version, expected in (("2.2", "old"), ("v3", "new"), ("latest", "new")):
         found = agent.text("search_docs", query="quokka", source="flask", version=version)

@@ -158,7 +158,7 @@ class _UnitWords:
             parts.append(index_words(parameter.name))
             if parameter.description not in self.shared_descriptions:
                 parts.append(parameter.description[:MAX_PARAMETER_CHARACTERS])
-            if parameter.location == "argument":  # GraphQL: what other formats have in a body
+            if parameter.location == "argument":  # GraphQL arguments correspond to the body of other formats
                 parts.append(self._fields(parameter.schema, 0))
         parts.extend(map(self._content, operation.bodies[:3]))
         for response in operation.responses[:MAX_RESPONSES]:

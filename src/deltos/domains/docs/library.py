@@ -494,7 +494,7 @@ class Library:
     # ------------------------------------------------------------------ installed packages
 
     def add_installed_package(self, named: str, project_root: Path, version: str = "") -> str:
-        """Add and read an installed package that is named by its address, and return the name to search for.
+        """Add and crawl an installed package, given by its address; return the name of the source.
 
         Reading local packages needs no network, so every caller who may search may do this.
         """

@@ -196,11 +196,11 @@ class NoApis:
         return {}
 
     def refresh(self, _name: str) -> str:
-        """Never called, because there is no API to name."""
+        """Do nothing: there is no API."""
         return ""
 
     def remove(self, _name: str) -> str:
-        """Never called, because there is no API to name."""
+        """Do nothing: there is no API."""
         return ""
 
     def named_in(self, _question: str) -> tuple[str, ...]:

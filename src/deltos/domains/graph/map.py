@@ -162,7 +162,7 @@ class _Mapper:
             for folder in order
             if folder.path != self._top and len(self._modules(folder)) > _MAX_MODULES_PER_FOLDER
         ]
-        return f"ask for a folder, such as {inside[0].path}" if inside else "find_symbol finds the rest"
+        return f"ask for a folder, such as {inside[0].path}" if inside else "find_symbol lists the others"
 
     def _breadth_first(self) -> Iterator[_FolderSummary]:
         """Yield folders level by level, most used first, tests and the like last."""
@@ -285,7 +285,7 @@ def render_file_map(search: GraphSearch, path: str, extras: Sequence[str], *, pa
 
     def header(shown: int) -> str:
         cut = (
-            [truncated(shown, len(rows), "definitions", "find_symbol with path finds the rest")]
+            [truncated(shown, len(rows), "definitions", "find_symbol with path lists the others")]
             if shown < len(rows)
             else []
         )

@@ -85,7 +85,7 @@ def forget_summary(lookup: ObservationLookup, *, restored: bool) -> str:
     verb = "Restored" if restored else "Forgot"
     text = f"{verb} {len(lookup.found)}: {', '.join(format_id(row.id) for row in lookup.found)}."
     if not restored:
-        text += " forget(ids, restore=true) brings them back."
+        text += " forget(ids, restore=true) restores them."
     return text + (f" Unknown: {', '.join(lookup.unknown)}." if lookup.unknown else "")
 
 

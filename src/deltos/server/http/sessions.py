@@ -296,7 +296,7 @@ def _has_handshake(headers: Headers) -> bool:
 
 
 def _without_last_event(scope: Scope) -> Scope:
-    """Return the scope without `Last-Event-ID`: a resumed stream starts anew, because past events are not stored."""
+    """Return the scope without `Last-Event-ID`: past events are not stored, so a stream cannot be resumed."""
     if scope["method"] != "GET":
         return scope
     stored = [(name, value) for name, value in scope["headers"] if name.lower() != b"last-event-id"]

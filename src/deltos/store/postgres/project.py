@@ -238,7 +238,8 @@ class PostgresProjectWriter:
         row = self.connection.execute(counted, (self._tables.key,)).fetchone()
         if row is None:
             raise StoreError(
-                f"{self._tables.name} was deleted from the database meanwhile", hint="Try again to index it anew."
+                f"{self._tables.name} was deleted from the database meanwhile",
+                hint="Repeat the call to index it again.",
             )
         protect_blobs(self._tables.database, self.connection)
         self._ids.forget()

@@ -100,7 +100,7 @@ class EmbeddingCacheFile:
     def save(self, data: bytes) -> None:
         temporary = self.path.with_name(
             f"{self.path.name}.part"
-        )  # two that write at once damage it, and it is read anew
+        )  # concurrent writers would damage it, and it would be rebuilt
         try:
             with os.fdopen(open_private(temporary, os.O_WRONLY | os.O_TRUNC), "wb") as file:
                 file.write(data)

@@ -95,7 +95,7 @@ class ByteLocks(Protocol):
 
 
 def acquire_by_bytes(system: ByteLocks, descriptor: int, *, wait: bool) -> bool:
-    """Lock the first byte of a file; with `wait`, retry for as long as Windows gives up."""
+    """Lock the first byte of a file; with `wait`, retry after each timeout of Windows."""
     while True:
         os.lseek(descriptor, 0, os.SEEK_SET)  # the lock starts at the current position of the file
         try:

@@ -306,7 +306,7 @@ class Evaluator:
         return self._in_turn(node.operands, holds=True)
 
     def _in_turn(self, operands: Expressions, *, holds: bool) -> Types:
-        """Evaluate operands of `and` or `or`: each is reached only if the earlier ones held, or did not hold."""
+        """Evaluate operands of `and` or `or`; each narrows types by the results of the ones before it."""
         narrowing = self.narrowing
         if narrowing is None:
             return union([self.evaluate(operand) for operand in operands])
