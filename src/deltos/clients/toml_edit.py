@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from deltos.clients.jsonc import Json
 
 
-MAX_KEY_PARTS = 64
+_MAX_KEY_PARTS = 64
 
 
 def read(text: str) -> Json:
     """Parse TOML text to plain data; raises BadConfiguration if it is invalid."""
-    if any(line.partition("=")[0].count(".") >= MAX_KEY_PARTS for line in text.splitlines()):
+    if any(line.partition("=")[0].count(".") >= _MAX_KEY_PARTS for line in text.splitlines()):
         # tomllib's time grows with the square of the number of parts
-        raise BadConfiguration(f"it has a key of more than {MAX_KEY_PARTS} parts")
+        raise BadConfiguration(f"it has a key of more than {_MAX_KEY_PARTS} parts")
     try:
         return cast("Json", tomllib.loads(text))
     except (tomllib.TOMLDecodeError, RecursionError) as exc:
