@@ -19,7 +19,7 @@ from tree_sitter import Language, Parser
 
 from deltos.cli import style
 from deltos.cli.command import open_app
-from deltos.cli.command_names import replace_tool_names, replace_tool_names_in_answer
+from deltos.cli.command_names import PHRASES, replace_tool_names, replace_tool_names_in_answer
 from deltos.cli.completion import completion_contexts
 from deltos.cli.main import main, parser
 from deltos.cli.terminal import SanitizedStream
@@ -301,6 +301,12 @@ def test_every_text_that_names_a_tool_names_a_command_at_a_shell() -> None:
                 message = replace_tool_names(text)
                 assert not any(tool in message for tool in tools), (path.name, message)
     assert seen > 10
+
+
+def test_every_translated_phrase_occurs_in_a_message() -> None:
+    """Otherwise a message was reworded, and the command line would name tools in place of commands."""
+    sources = "".join(path.read_text("utf-8") for path in SOURCE.rglob("*.py") if path.name != "command_names.py")
+    assert [phrase for phrase in PHRASES if phrase not in sources] == []
 
 
 def test_completion_knows_every_command_and_option(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # Phrases of messages in `src/` that need more than the replacement of a tool name.
-_PHRASES = {
+PHRASES = {
     "forgotten ones need forget with restore=true": "`deltos memory restore` restores forgotten ones",
     "forget(ids, restore=true) restores": "`deltos memory restore ID` restores",
     "forget with restore=true": "`deltos memory restore`",
@@ -88,7 +88,7 @@ def replace_tool_names(text: str) -> str:
 
 def replace_tool_names_in_note(note: str) -> str:
     """Replace tool names in a note that quotes nothing."""
-    for phrase, replacement in _PHRASES.items():
+    for phrase, replacement in PHRASES.items():
         note = note.replace(phrase, replacement)
     return note
 
