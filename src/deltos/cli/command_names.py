@@ -6,7 +6,6 @@ import re
 
 # Phrases of messages in `src/` that need more than the replacement of a tool name.
 PHRASES = {
-    "forgotten ones need forget with restore=true": "`deltos memory restore` restores forgotten ones",
     "forget(ids, restore=true) restores": "`deltos memory restore ID` restores",
     "forget with restore=true": "`deltos memory restore`",
     "timeline(around=obs id)": "`deltos memory timeline ID`",

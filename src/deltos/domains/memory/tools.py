@@ -221,5 +221,5 @@ def _unknown(ids: Sequence[str]) -> NotFound:
     shown += f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
     return NotFound(
         f"No observation with id {shown}",
-        hint="Ids come from search; forgotten ones need forget with restore=true.",
+        hint="Ids come from search; forget with restore=true restores forgotten observations.",
     )

@@ -70,7 +70,7 @@ class MemoryProvider:
         if not lookup.found:
             raise NotFound(
                 f"No observation with id {identifier[:200]}",
-                hint="Ids come from search; forgotten ones need forget with restore=true.",
+                hint="Ids come from search; forget with restore=true restores forgotten observations.",
             )
         observation = lookup.found[0]
         changed = bool(self._changed(memory, project, lookup.found))
