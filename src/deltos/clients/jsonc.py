@@ -115,7 +115,7 @@ class _JsoncReader:
         here = self.skip(position + 1)
         while self._text[here : here + 1] != close:
             if items and items[-1].comma < 0:
-                self.fail(here, f"a comma or {close} is missing")
+                self.fail(here, f"expected a comma or {close}")
             item = self._item(here, is_object, depth)
             items.append(item)
             here = self.skip(item.comma + 1 if item.comma >= 0 else item.value.end)
