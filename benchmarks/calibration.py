@@ -26,7 +26,7 @@ from tests.relevance.parcels import build_parcels, goldens
 from benchmarks.semantic_questions import near_questions
 from deltos.app import App
 from deltos.config import Config
-from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from deltos.federation.model import SearchRequest
 from deltos.progress import Silent
 

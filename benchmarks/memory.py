@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import memory_durability
 from benchmarks.paths import REPOSITORY, SHARED
 from benchmarks.startup import PEER, install_peer
-from deltos.domains.memory.memory import Memory, local_now
-from deltos.domains.memory.model import Draft, ObservationOrigin
-from deltos.domains.memory.transfer import import_lines
+from deltos.domains.memory.core.memory import Memory, local_now
+from deltos.domains.memory.core.model import Draft, ObservationOrigin
+from deltos.domains.memory.core.transfer import import_lines
 from deltos.embed.embedders import memory_embedder
 from deltos.semantic_index import SemanticIndex
 from deltos.store.sqlite.database import check_file
@@ -38,7 +38,7 @@ from deltos.text.stop_words import PROSE_STOP_WORDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from deltos.domains.memory.model import Clock
+    from deltos.domains.memory.core.model import Clock
 
 
 def main() -> None:

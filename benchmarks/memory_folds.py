@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.memory import asked, locomo, opened, recall_of, table, turn_line
-from deltos.domains.memory import search
-from deltos.domains.memory.transfer import import_lines
+from deltos.domains.memory.core.transfer import import_lines
+from deltos.domains.memory.search import search
 from deltos.ranking import LinearRanker
 from deltos.store.sqlite.memory.reader import SqliteObservations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
 
 # Groups of features that are changed together.
 WEIGHTS = {

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.kinds import DECISION, PREFERENCE, judge
+from deltos.domains.memory.capture.kinds import DECISION, PREFERENCE, judge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deltos.domains.memory.kinds import Judgement
+    from deltos.domains.memory.capture.kinds import Judgement
 
 QUESTIONS = Path(__file__).with_name("questions") / "memory_kinds.jsonl"
 TRAINING = QUESTIONS.with_name("memory_kinds_training.jsonl")

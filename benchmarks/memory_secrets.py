@@ -25,9 +25,9 @@ import numpy as np
 from benchmarks.paths import CORPORA
 from benchmarks.secret_channels import Channel, all_channels
 from benchmarks.secret_kinds import all_kinds, unseen_names, written
-from deltos.domains.memory.memory import Memory
-from deltos.domains.memory.payload import MAX_CHARACTERS_PER_TEXT
-from deltos.domains.memory.secrets import find_secrets
+from deltos.domains.memory.capture.payload import MAX_CHARACTERS_PER_TEXT
+from deltos.domains.memory.core.memory import Memory
+from deltos.redaction.secrets import find_secrets
 from deltos.store.sqlite.memory.reader import SqliteObservations
 
 if TYPE_CHECKING:

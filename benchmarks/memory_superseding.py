@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.memory import table
-from deltos.domains.memory.memory import Memory
-from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.domains.memory.core.memory import Memory
+from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from deltos.store.sqlite.memory.reader import SqliteObservations
 
 if TYPE_CHECKING:

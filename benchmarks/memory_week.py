@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.memory import opened, table
-from deltos.domains.memory.capture import capture
+from deltos.domains.memory.capture.hooks import capture
 from deltos.hook_settings import HookSettings
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.workspace.identity import identify
@@ -33,7 +33,7 @@ from deltos.workspace.identity import identify
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
 
 QUESTIONS = Path(__file__).with_name("questions")
 WEEKS = QUESTIONS / "memory_weeks"

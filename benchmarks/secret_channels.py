@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from fuzz.targets.desk import Desk
 
 from deltos.call_log import CallLog
-from deltos.domains.memory.capture import capture
-from deltos.domains.memory.imports import import_path
+from deltos.domains.memory.capture.hooks import capture
+from deltos.domains.memory.core.model import Draft, ObservationOrigin
+from deltos.domains.memory.core.transfer import ImportReport, import_lines
+from deltos.domains.memory.importers.detect import import_path
 from deltos.domains.memory.mine import Miner, find_transcripts
-from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.tools import memory_tools
-from deltos.domains.memory.transfer import ImportReport, import_lines
 from deltos.hook_settings import HookSettings
 from deltos.model import Project
 from deltos.open_stores import open_calls, open_foreign_tables
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
 
 Payload = dict[str, Any]
 

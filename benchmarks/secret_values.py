@@ -13,7 +13,7 @@ import string
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import deltos.domains.memory.secrets
+import deltos.redaction.secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,7 @@ _ALPHABETS = {
 }
 # Alphabet of WordPress salts, without the characters that end a PHP string.
 PRINTABLE = string.ascii_letters + string.digits + "!@#$%^&*()-_ []{}<>~`+=,.;:/?|"
-_BIP39 = Path(deltos.domains.memory.secrets.__file__).with_name("seed_words.txt")
+_BIP39 = Path(deltos.redaction.secrets.__file__).with_name("seed_words.txt")
 _FIELD = re.compile(r"\{(uuid|[AlU2hHdbuwBk])(\d*)\}")
 
 

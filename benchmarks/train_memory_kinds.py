@@ -33,7 +33,7 @@ from benchmarks.memory_kinds import (
     is_right,
     read_labelled,
 )
-from deltos.domains.memory import kinds
+from deltos.domains.memory.capture import kinds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,14 +21,14 @@ from unittest.mock import patch
 import numpy as np
 
 from benchmarks.memory_week import AGENTS, FIRST, WEEKS, first_texts, play, read_week
-from deltos.domains.memory import search as memory_search
-from deltos.domains.memory.search import WEIGHTS_FILE, ObservationFeatures
+from deltos.domains.memory.search import search as memory_search
+from deltos.domains.memory.search.search import WEIGHTS_FILE, ObservationFeatures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from benchmarks.memory_week import Question
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
 
 DEVELOPMENT_WEEKS = (1, 2, 3, 4, 5, 6, 7, 8, 13, 14)
 LEARNED = ("similarity_before", "similarity_after", "answers_similar")

@@ -13,7 +13,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-TARGET = Path(__file__).parent.parent / "src/deltos/domains/memory/secrets/gitleaks.py"
+TARGET = Path(__file__).parent.parent / "src/deltos/redaction/gitleaks.py"
 _OPERATOR = r"""(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}"""
 _ENDS = (r"""(?:[\x60'"\s;]|\\[nr]|$)""", r"""(?:[\x60'"\s;]|\\[nr]|$|\b)""", r"(?:[^\w-]|\z)", r"\b")
 _PIECE = re.compile(r"(?:\[[^\]]+\]|\\[wd.]|[\w~=+/-])(?:\{(\d+)[^}]*\}|([*+?]))?")

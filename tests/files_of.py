@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import sqlite3
     from pathlib import Path
 
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
     from deltos.store.project import ProjectWriter
     from deltos.store.sqlite.database import SqliteDatabase
     from deltos.workspace.project_index import ProjectIndex

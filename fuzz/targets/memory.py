@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
 
 _RUNS_PER_STORE = 300
 _HOOKS = (
@@ -86,7 +86,7 @@ def targets() -> Iterator[Target]:
 def _with_memory(make: Callable[[Memory, Path], Run]) -> Callable[[Path], AbstractContextManager[Opened]]:
     @contextmanager
     def open_target(scratch: Path) -> Iterator[Opened]:
-        from deltos.domains.memory.memory import Memory
+        from deltos.domains.memory.core.memory import Memory
         from deltos.store.sqlite.memory.reader import SqliteObservations
 
         root = scratch / "project"
@@ -115,7 +115,7 @@ def _with_memory(make: Callable[[Memory, Path], Run]) -> Callable[[Path], Abstra
 
 
 def _hook(memory: Memory, root: Path) -> Run:
-    from deltos.domains.memory.capture import capture
+    from deltos.domains.memory.capture.hooks import capture
 
     def run(data: bytes) -> None:
         """The first line may name the event, as on the command line; the rest is the agent's payload."""
@@ -137,7 +137,7 @@ def _suggest(scratch: Path) -> Run:
 
 
 def _redact(_scratch: Path) -> Run:
-    from deltos.domains.memory.redact import is_secret_file, redact
+    from deltos.redaction.redact import is_secret_file, redact
 
     def run(data: bytes) -> None:
         text = data.decode("utf-8", "replace")
@@ -148,7 +148,7 @@ def _redact(_scratch: Path) -> Run:
 
 
 def _import(memory: Memory, _root: Path) -> Run:
-    from deltos.domains.memory.transfer import export, import_lines
+    from deltos.domains.memory.core.transfer import export, import_lines
 
     def run(data: bytes) -> None:
         import_lines(memory, data.decode("utf-8", "replace").splitlines(), project_id="p")
@@ -173,8 +173,8 @@ def _mine(memory: Memory, root: Path) -> Run:
 
 
 def _foreign(memory: Memory, root: Path) -> Run:
-    from deltos.domains.memory.imports import import_path
-    from deltos.domains.memory.transfer import ImportReport
+    from deltos.domains.memory.core.transfer import ImportReport
+    from deltos.domains.memory.importers.detect import import_path
     from deltos.open_stores import open_foreign_tables
 
     def run(data: bytes) -> None:
@@ -199,7 +199,7 @@ def _foreign(memory: Memory, root: Path) -> Run:
 
 
 def _remember(memory: Memory, root: Path) -> Run:
-    from deltos.domains.memory.model import Draft, ObservationOrigin
+    from deltos.domains.memory.core.model import Draft, ObservationOrigin
 
     def run(data: bytes) -> None:
         text = data.decode("utf-8", "replace")
@@ -210,9 +210,9 @@ def _remember(memory: Memory, root: Path) -> Run:
 
 
 def _command(_scratch: Path) -> Run:
-    from deltos.domains.memory.extract import error_excerpt
-    from deltos.domains.memory.query import parse_query
-    from deltos.domains.memory.shell_commands import effect_of
+    from deltos.domains.memory.capture.extract import error_excerpt
+    from deltos.domains.memory.capture.shell_commands import effect_of
+    from deltos.domains.memory.search.query import parse_query
     from deltos.text.identifiers import names_in_prose
 
     def run(data: bytes) -> None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from deltos.domains.code.search import CodeSearch
     from deltos.domains.docs.domain import Docs
     from deltos.domains.graph.search import GraphSearch
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
     from deltos.embed.protocol import Embedder
     from deltos.embed.remote import Kind
     from deltos.federation.links import DomainLinks
@@ -90,7 +90,7 @@ class OpenedDomains:
     @cached_property
     def memory(self) -> Memory:
         """The domain of memory."""
-        from deltos.domains.memory.memory import Memory
+        from deltos.domains.memory.core.memory import Memory
 
         store = open_observations(self.config.home, self.config.database, self.config.standbys)
         self._closing.callback(store.close)

@@ -123,7 +123,7 @@ class CallLog:
 
 
 def _record(noted_at: float, call: CallNote) -> CallRecord:
-    from deltos.domains.memory.redact import redact_name  # deferred: slow to import
+    from deltos.redaction.redact import redact_name  # deferred: slow to import
 
     return CallRecord(
         at=noted_at,
@@ -143,7 +143,7 @@ def _without_secrets(arguments: Mapping[str, Any]) -> str:
     Each text is redacted before JSON escapes it, then the whole JSON again, because an argument's name can mark its
     value as a secret.
     """
-    from deltos.domains.memory.redact import KnownSecrets, redact_long  # deferred, as above
+    from deltos.redaction.redact import KnownSecrets, redact_long  # deferred, as above
 
     known = KnownSecrets()
 

@@ -17,8 +17,8 @@ from deltos.clients.install import hook_command, install, presence, uninstall, w
 from deltos.clients.jsonc import data, parse
 from deltos.clients.opencode_plugin import plugin_text
 from deltos.clients.table import CLIENTS, Client, Launch, Machine, client_named
-from deltos.domains.memory.hook_events import read_event
-from deltos.domains.memory.payload import Payload
+from deltos.domains.memory.capture.hook_events import read_event
+from deltos.domains.memory.capture.payload import Payload
 from deltos.errors import BadArgument, BadConfiguration
 from tests.clients.jsonc_texts import comments, jsonc_objects
 from tests.node import environment

@@ -18,7 +18,7 @@ from fuzz.here import Here
 from deltos.app import App
 from deltos.config import Config
 from deltos.domains.apis.source import find_documents
-from deltos.domains.memory.anchors import anchor, files_in
+from deltos.domains.memory.core.anchors import anchor, files_in
 from deltos.errors import SourceError
 from deltos.server.access import Level, Tokens
 from deltos.store.observations import Clean

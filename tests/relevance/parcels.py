@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.domains.docs.library import NewSource
-from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from deltos.federation.model import SearchRequest
 from deltos.progress import Silent
 from deltos.workspace.identity import identify

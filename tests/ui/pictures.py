@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deltos.app import App
 from deltos.config import Config
-from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from deltos.workspace.identity import identify
 from tests.ui.opened import a_part_of_this_repository, chromium, serve_page
 

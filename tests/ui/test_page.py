@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from deltos.app import App
 from deltos.config import Config
-from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from deltos.workspace.identity import identify
 from tests.server.over_http.served import Served
 from tests.ui.hostile import EVERY, FILE_NAMES

@@ -10,7 +10,7 @@ import pytest
 
 from deltos.app import App
 from deltos.config import TOOLSETS, Config, Embedding
-from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from deltos.errors import BadArgument, NotFound
 from deltos.hook_settings import OFF_FILE
 from deltos.open_stores import open_projects

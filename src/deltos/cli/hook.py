@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import BinaryIO, NoReturn, TextIO
 
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
     from deltos.hook_settings import HookSettings
 
 _USAGE = """\
@@ -66,7 +66,7 @@ def main(
 def _safe_message(exc: Exception) -> str:
     """Return the message of an error without secrets, because agents store the output of hooks."""
     try:
-        from deltos.domains.memory.redact import redact_long
+        from deltos.redaction.redact import redact_long
 
         return redact_long(str(exc), max_characters=MAX_MESSAGE_CHARACTERS)
     except Exception:  # noqa: BLE001 - fall back to the error's type
@@ -84,8 +84,8 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
         from deltos.cli.suggest import suggestion
 
         return suggestion(stdin.read(MAX_REQUEST_BYTES + 1), settings, Path.cwd())
-    from deltos.domains.memory.capture import capture_into
-    from deltos.domains.memory.payload import MAX_INPUT_BYTES
+    from deltos.domains.memory.capture.hooks import capture_into
+    from deltos.domains.memory.capture.payload import MAX_INPUT_BYTES
     from deltos.workspace.identity import identify
 
     raw = stdin.read(MAX_INPUT_BYTES + 1)
@@ -102,7 +102,7 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
 
 @contextmanager
 def _memory(settings: HookSettings, *, reads_only: bool) -> Iterator[Memory]:
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
     from deltos.open_stores import open_observations
 
     store = open_observations(

@@ -25,12 +25,10 @@ from deltos.cli.progress_bar import ProgressBar
 from deltos.cli.terminal import escape_json
 from deltos.data_folder import data_folder
 from deltos.digest import sha256
-from deltos.domains.memory.capture import project_root
-from deltos.domains.memory.check import check
-from deltos.domains.memory.imports import import_path
-from deltos.domains.memory.memory import ObservationFilter, local_now
-from deltos.domains.memory.mine import AGENTS, Miner, find_transcripts, mining_report_json, session_folders
-from deltos.domains.memory.model import (
+from deltos.domains.memory.capture.hooks import project_root
+from deltos.domains.memory.core.check import check
+from deltos.domains.memory.core.memory import ObservationFilter, local_now
+from deltos.domains.memory.core.model import (
     CAPTURED_KINDS,
     KINDS,
     Draft,
@@ -39,6 +37,9 @@ from deltos.domains.memory.model import (
     possible_ids,
     title_of,
 )
+from deltos.domains.memory.core.transfer import ImportReport, as_json, export, export_changes, import_lines
+from deltos.domains.memory.importers.detect import import_path
+from deltos.domains.memory.mine import AGENTS, Miner, find_transcripts, mining_report_json, session_folders
 from deltos.domains.memory.render import (
     checked_text,
     forget_summary,
@@ -49,7 +50,6 @@ from deltos.domains.memory.render import (
     set_aside_text,
     timeline_answer,
 )
-from deltos.domains.memory.transfer import ImportReport, as_json, export, export_changes, import_lines
 from deltos.errors import BadArgument, NotFound, SourceError
 from deltos.federation.filters import parse_filters
 from deltos.files import given_path
@@ -69,8 +69,8 @@ if TYPE_CHECKING:
 
     from deltos.app import App
     from deltos.cli.command import Run, Subparsers
-    from deltos.domains.memory.memory import Memory, ObservationLookup
-    from deltos.domains.memory.search import MemoryHit, MemoryResults
+    from deltos.domains.memory.core.memory import Memory, ObservationLookup
+    from deltos.domains.memory.search.search import MemoryHit, MemoryResults
     from deltos.model import Project
     from deltos.store.observations import Observation
 

@@ -72,7 +72,7 @@ def _is_off(named: Any, settings: HookSettings, folder: Path) -> bool:
         return False
     from pathlib import Path  # deferred, as the rest: rarely needed
 
-    from deltos.domains.memory.capture import is_folder, project_root
+    from deltos.domains.memory.capture.hooks import is_folder, project_root
     from deltos.workspace.identity import identify
 
     if isinstance(named, str) and is_folder(Path(named)):

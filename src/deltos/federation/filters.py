@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.model import CAPTURED_KINDS, KINDS
+from deltos.domains.memory.core.model import CAPTURED_KINDS, KINDS
 from deltos.errors import BadArgument
 from deltos.model import LAST_MOMENT, Filters
 from deltos.text.dates import TimeSpan, mentioned_spans

@@ -17,9 +17,9 @@ from deltos.domains.graph.search import GraphSearch
 from deltos.domains.history.commit_text import SHORT_HASH, headline
 from deltos.domains.history.line_history import LineRange, commits_of_lines
 from deltos.domains.history.state import limits_of
-from deltos.domains.memory.model import format_id, title_of
+from deltos.domains.memory.core.model import format_id, title_of
 from deltos.domains.memory.render import CHANGED_MARK
-from deltos.domains.memory.search import snippet
+from deltos.domains.memory.search.search import snippet
 from deltos.errors import BadRequest, NotFound, StoreError
 from deltos.federation.project_scope import ProjectScope
 from deltos.federation.providers import docs as docs_provider

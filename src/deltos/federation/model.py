@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.apis.domain import Apis
     from deltos.domains.docs.domain import Docs
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
     from deltos.isolated_parser import Parser
     from deltos.model import Project
     from deltos.progress import Progress

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from deltos import wording
 from deltos.budget import characters_for, estimate_tokens, truncate
-from deltos.domains.memory.query import parse_query
-from deltos.domains.memory.search import SNIPPET_CHARACTERS, snippet
+from deltos.domains.memory.search.query import parse_query
+from deltos.domains.memory.search.search import SNIPPET_CHARACTERS, snippet
 from deltos.federation.search import MAX_RESULTS, WEAK_CONFIDENCE
 from deltos.tool import Answer, compact_json
 from deltos.wording import SEMANTIC_MATCH_MARK

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 POSITION_BITS = 24
 _LAST_POSITION = (1 << POSITION_BITS) - 1
 
-# A redacted text. Only domains/memory/redact.py creates one, and only redacted texts are stored.
+# A redacted text. Only redaction/redact.py creates one, and only redacted texts are stored.
 Clean = NewType("Clean", str)
 
 

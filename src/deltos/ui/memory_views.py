@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 from deltos.budget import estimate_tokens
 from deltos.confinement import may_recall
 from deltos.domains.memory.context import session_context
-from deltos.domains.memory.model import PERSONAL, format_id
-from deltos.domains.memory.redact import redacted_kinds
+from deltos.domains.memory.core.model import PERSONAL, format_id
 from deltos.errors import BadArgument, NotFound
 from deltos.hook_settings import HookSettings
+from deltos.redaction.redact import redacted_kinds
 from deltos.ui import structs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from deltos.domains.memory.memory import Memory, ObservationLookup
+    from deltos.domains.memory.core.memory import Memory, ObservationLookup
     from deltos.store.observations import Observation
     from deltos.ui.view_request import ViewRequest
 

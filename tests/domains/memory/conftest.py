@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.domains.memory.memory import Memory
-from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.domains.memory.core.memory import Memory
+from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from deltos.store.observations import Clean
 from deltos.store.sqlite.memory.reader import SqliteObservations
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from deltos.budget import estimate_tokens
-from deltos.domains.memory.capture import capture, project_root
-from deltos.domains.memory.extract import error_excerpt
-from deltos.domains.memory.model import PERSONAL, Draft, ObservationOrigin
-from deltos.domains.memory.payload import MAX_INPUT_BYTES
-from deltos.domains.memory.shell_commands import Effect, effect_of
+from deltos.domains.memory.capture.extract import error_excerpt
+from deltos.domains.memory.capture.hooks import capture, project_root
+from deltos.domains.memory.capture.payload import MAX_INPUT_BYTES
+from deltos.domains.memory.capture.shell_commands import Effect, effect_of
+from deltos.domains.memory.core.model import PERSONAL, Draft, ObservationOrigin
 from deltos.errors import BadArgument
 from deltos.hook_settings import CONTEXT_TOKENS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
     from tests.domains.memory.conftest import Clock, Notes
 
 

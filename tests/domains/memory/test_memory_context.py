@@ -10,14 +10,14 @@ import pytest
 
 from deltos.budget import estimate_tokens
 from deltos.cli import hook
-from deltos.domains.memory.capture import capture
+from deltos.domains.memory.capture.hooks import capture
 from deltos.errors import BadArgument, NotFound
 from deltos.hook_settings import CONTEXT_TOKENS, OFF_FILE, HookSettings, off_file_content, off_projects
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
     from tests.domains.memory.conftest import Clock, Notes
 
 

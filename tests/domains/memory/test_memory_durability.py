@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.domains.memory.check import CheckReport, check
-from deltos.domains.memory.memory import Memory
-from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.domains.memory.core.check import CheckReport, check
+from deltos.domains.memory.core.memory import Memory
+from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from deltos.domains.memory.render import checked_text
 from deltos.store.sqlite.database import check_file
 from deltos.store.sqlite.memory.reader import SqliteObservations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 WRITER = """
 import sys
 from pathlib import Path
-from deltos.domains.memory.memory import Memory
-from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.domains.memory.core.memory import Memory
+from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.database import check_file
 memory = Memory(SqliteObservations(Path(sys.argv[1])))
@@ -104,8 +104,8 @@ import resource, signal, sys
 from pathlib import Path
 from deltos.errors import StoreUnwritable
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-from deltos.domains.memory.memory import Memory
-from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.domains.memory.core.memory import Memory
+from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.database import check_file
 memory = Memory(SqliteObservations(Path({str(path)!r})))

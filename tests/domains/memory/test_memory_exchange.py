@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.domains.memory.memory import Memory
-from deltos.domains.memory.model import Draft, ObservationOrigin
-from deltos.domains.memory.transfer import export, export_changes, import_lines
+from deltos.domains.memory.core.memory import Memory
+from deltos.domains.memory.core.model import Draft, ObservationOrigin
+from deltos.domains.memory.core.transfer import export, export_changes, import_lines
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from tests.domains.memory.conftest import Clock
 

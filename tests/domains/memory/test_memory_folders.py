@@ -13,9 +13,9 @@ import pytest
 from deltos.app import App
 from deltos.config import Config
 from deltos.confinement import Confinement, confined, is_inside
-from deltos.domains.memory.capture import capture
-from deltos.domains.memory.memory import Memory
-from deltos.domains.memory.transfer import export, import_lines
+from deltos.domains.memory.capture.hooks import capture
+from deltos.domains.memory.core.memory import Memory
+from deltos.domains.memory.core.transfer import export, import_lines
 from deltos.errors import Forbidden, NotFound
 from deltos.progress import Silent
 from deltos.store.sqlite.database import split_statements

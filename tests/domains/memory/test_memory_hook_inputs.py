@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deltos.domains.memory.capture import capture
-from deltos.domains.memory.hook_events import EVENT_TYPES
-from deltos.domains.memory.tool_use import normalize_name
+from deltos.domains.memory.capture.hook_events import EVENT_TYPES
+from deltos.domains.memory.capture.hooks import capture
+from deltos.domains.memory.capture.tool_use import normalize_name
 
 if TYPE_CHECKING:
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
 
 FOLDER = Path(__file__).parent / "hook_inputs"
 EXAMPLES = [

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from deltos.domains.memory.core.transfer import ImportReport, export
+from deltos.domains.memory.importers.detect import import_path
 from deltos.domains.memory.importers.records import stable_id
-from deltos.domains.memory.imports import import_path
-from deltos.domains.memory.transfer import ImportReport, export
 from deltos.errors import SourceError
 from deltos.open_stores import open_foreign_tables
 
 if TYPE_CHECKING:
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
     from tests.domains.memory.conftest import Clock
 
 EXPORTS = Path(__file__).parent / "exports"

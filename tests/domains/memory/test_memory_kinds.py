@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from benchmarks.memory_kinds import QUESTIONS, REGISTERS, TRAINING, is_right, read_labelled
 
-from deltos.domains.memory.capture import capture
-from deltos.domains.memory.kinds import DECISION, NOTE, PREFERENCE, count_words, judge, language_of
-from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.domains.memory.capture.hooks import capture
+from deltos.domains.memory.capture.kinds import DECISION, NOTE, PREFERENCE, count_words, judge, language_of
+from deltos.domains.memory.core.model import Draft, ObservationOrigin
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
     from deltos.store.observations import Observation
 
 RULE = "We never use raw SQL in handlers, everything goes through the repository classes."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos import semantic_index
-from deltos.domains.memory.memory import Memory
+from deltos.domains.memory.core.memory import Memory
 from deltos.embed.embedders import memory_embedder
 from deltos.semantic_index import SemanticIndex
 from deltos.store.sqlite.memory.reader import SqliteObservations

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deltos.domains.memory.capture import capture
+from deltos.domains.memory.capture.hooks import capture
 from deltos.domains.memory.mine import Miner, MiningReport, find_transcripts
 from deltos.hook_settings import OFF_FILE, HookSettings
 from deltos.open_stores import open_foreign_tables
@@ -27,7 +27,7 @@ from deltos.workspace.identity import path_identity
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
     from tests.domains.memory.conftest import Clock
 
 SESSIONS = Path(__file__).parent / "sessions"
@@ -453,7 +453,7 @@ _KILLED = """
 import os, signal, sys
 from pathlib import Path
 from deltos.domains.memory import mine as module
-from deltos.domains.memory.memory import Memory
+from deltos.domains.memory.core.memory import Memory
 from deltos.hook_settings import HookSettings
 from deltos.open_stores import open_foreign_tables
 from deltos.progress import Silent

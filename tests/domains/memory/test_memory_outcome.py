@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from deltos.domains.memory.events import ToolOutcome
-from deltos.domains.memory.outcome import outcome_of, status_in
-from deltos.domains.memory.shell_commands import Effect, effect_of, hides_exit_status, programs_of
+from deltos.domains.memory.capture.events import ToolOutcome
+from deltos.domains.memory.capture.outcome import outcome_of, status_in
+from deltos.domains.memory.capture.shell_commands import Effect, effect_of, hides_exit_status, programs_of
 
 # Last lines of real outputs of failed commands.
 FAILURES = {

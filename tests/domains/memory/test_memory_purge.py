@@ -7,13 +7,13 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from tests.files_of import memory_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
 
     from .conftest import Notes
 

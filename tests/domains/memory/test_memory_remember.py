@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.domains.memory.memory import random_id
-from deltos.domains.memory.model import MAX_TEXT_CHARACTERS, Draft, ObservationOrigin, possible_ids, title_of
+from deltos.domains.memory.core.memory import random_id
+from deltos.domains.memory.core.model import MAX_TEXT_CHARACTERS, Draft, ObservationOrigin, possible_ids, title_of
 from deltos.errors import BadArgument
 from deltos.store.observations import Clean
 from deltos.store.sqlite.database import connect_read_only
@@ -20,7 +20,7 @@ from tests.files_of import memory_database, memory_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
     from tests.domains.memory.conftest import Clock, Notes
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deltos.domains.memory import glossary
-from deltos.domains.memory.memory import Memory
-from deltos.domains.memory.model import ALL_PROJECTS, PERSONAL, Draft, ObservationOrigin
-from deltos.domains.memory.search import SNIPPET_CHARACTERS, snippet
+from deltos.domains.memory.core.memory import Memory
+from deltos.domains.memory.core.model import ALL_PROJECTS, PERSONAL, Draft, ObservationOrigin
+from deltos.domains.memory.search import glossary
+from deltos.domains.memory.search.search import SNIPPET_CHARACTERS, snippet
 from deltos.errors import BadArgument
 from deltos.store.observations import POSITION_BITS
 from deltos.store.sqlite.database import SqliteDatabase

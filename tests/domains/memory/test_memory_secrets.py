@@ -15,11 +15,11 @@ from benchmarks.secret_kinds import unseen_names, written
 from benchmarks.secret_values import bip39_words, characters, jwt, mnemonic, saml
 
 from deltos.cli import hook
-from deltos.domains.memory.capture import capture
-from deltos.domains.memory.model import Draft, ObservationOrigin
-from deltos.domains.memory.payload import MAX_CHARACTERS_PER_TEXT
-from deltos.domains.memory.redact import redact, redact_long
-from deltos.domains.memory.transfer import import_lines
+from deltos.domains.memory.capture.hooks import capture
+from deltos.domains.memory.capture.payload import MAX_CHARACTERS_PER_TEXT
+from deltos.domains.memory.core.model import Draft, ObservationOrigin
+from deltos.domains.memory.core.transfer import import_lines
+from deltos.redaction.redact import redact, redact_long
 from tests.files_of import memory_file
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from benchmarks.secret_channels import Channel
 
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
 
 
 def random_characters(alphabet: str, count: int) -> str:

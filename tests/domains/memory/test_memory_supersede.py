@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltos.domains.memory.model import Draft, ObservationOrigin
-from deltos.domains.memory.supersede import find_superseded
+from deltos.domains.memory.core.model import Draft, ObservationOrigin
+from deltos.domains.memory.core.supersede import find_superseded
 from deltos.errors import BadArgument
 from deltos.store.observations import Clean, Observation
 
 if TYPE_CHECKING:
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
     from tests.domains.memory.conftest import Clock, Notes
 
 _PAIRS = Path(__file__).parents[3] / "benchmarks" / "questions" / "memory_superseding.jsonl"

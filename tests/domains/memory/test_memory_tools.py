@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from deltos.budget import estimate_tokens
-from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from deltos.domains.memory.tools import memory_tools
 from deltos.errors import BadArgument, NotFound
 from deltos.federation.providers.memory import MemoryProvider
@@ -22,7 +22,7 @@ from tests.files_of import memory_database
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
     from deltos.federation.model import Domains
     from deltos.tool import Answer
     from tests.domains.memory.conftest import Clock

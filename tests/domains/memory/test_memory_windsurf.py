@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from deltos.domains.memory.events import Action, Event, EventType
-from deltos.domains.memory.hook_events import read_event
-from deltos.domains.memory.payload import Payload
+from deltos.domains.memory.capture.events import Action, Event, EventType
+from deltos.domains.memory.capture.hook_events import read_event
+from deltos.domains.memory.capture.payload import Payload
 
 COMMON = {
     "trajectory_id": "t1",

@@ -15,8 +15,8 @@ from deltos.domains.apis.domain import open_apis
 from deltos.domains.docs.domain import open_docs
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.search import DocsRequest
-from deltos.domains.memory.memory import Memory
-from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.domains.memory.core.memory import Memory
+from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from deltos.isolated_parser import IsolatedParser
 from tests.store.engines import PostgresEngine, SqliteEngine
 

@@ -9,9 +9,9 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.budget import CHARACTERS_PER_TOKEN
-from deltos.domains.memory.extract import APPROVED_PLAN, MAX_FINDINGS_CHECKED, is_fixed, summarize_error
-from deltos.domains.memory.kinds import judge, shorten_statement
-from deltos.domains.memory.model import PERSONAL, format_id, format_kind, title_of
+from deltos.domains.memory.capture.extract import APPROVED_PLAN, MAX_FINDINGS_CHECKED, is_fixed, summarize_error
+from deltos.domains.memory.capture.kinds import judge, shorten_statement
+from deltos.domains.memory.core.model import PERSONAL, format_id, format_kind, title_of
 from deltos.hook_settings import CONTEXT_TOKENS
 from deltos.store.observations import session_of
 from deltos.text.counts import counted
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
     from deltos.store.observations import Observation
 
 _LINE_CHARACTERS = 150

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deltos.digest import sha256
-from deltos.domains.memory.capture import is_folder as is_folder_there
-from deltos.domains.memory.capture import prepare_draft, project_root, store_event, with_relative_files
-from deltos.domains.memory.extract import extract_draft, may_be_answer, may_be_fix
-from deltos.domains.memory.hook_events import read_event
-from deltos.domains.memory.memory import CLOCK_TOLERANCE, derive_id
-from deltos.domains.memory.model import ObservationOrigin
-from deltos.domains.memory.payload import MAX_INPUT_BYTES, Payload
+from deltos.domains.memory.capture.extract import extract_draft, may_be_answer, may_be_fix
+from deltos.domains.memory.capture.hook_events import read_event
+from deltos.domains.memory.capture.hooks import is_folder as is_folder_there
+from deltos.domains.memory.capture.hooks import prepare_draft, project_root, store_event, with_relative_files
+from deltos.domains.memory.capture.payload import MAX_INPUT_BYTES, Payload
+from deltos.domains.memory.core.memory import CLOCK_TOLERANCE, derive_id
+from deltos.domains.memory.core.model import ObservationOrigin
 from deltos.domains.memory.transcripts import claude, codex, copilot, gemini, opencode
 from deltos.errors import FileRefused, NotFound, SourceError
 from deltos.files import FileTree
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from deltos.domains.memory.events import Event
-    from deltos.domains.memory.memory import Memory, PreparedDraft
+    from deltos.domains.memory.capture.events import Event
+    from deltos.domains.memory.core.memory import Memory, PreparedDraft
     from deltos.domains.memory.transcripts.events import Record, TranscriptEvent, TranscriptReader
     from deltos.hook_settings import HookSettings
     from deltos.progress import Progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.budget import characters_for, fit, truncate
-from deltos.domains.memory.model import format_id, format_kind, title_of
+from deltos.domains.memory.core.model import format_id, format_kind, title_of
 from deltos.markup.text import fenced
 from deltos.text.counts import counted
 from deltos.text.times import iso
@@ -16,10 +16,10 @@ from deltos.workspace.project_names import shortest_names
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from deltos.domains.memory.check import CheckReport, RecoveredCopy
-    from deltos.domains.memory.memory import ObservationLookup, PurgeResult
+    from deltos.domains.memory.core.check import CheckReport, RecoveredCopy
+    from deltos.domains.memory.core.memory import ObservationLookup, PurgeResult
+    from deltos.domains.memory.core.model import RememberResult
     from deltos.domains.memory.mine import MiningReport
-    from deltos.domains.memory.model import RememberResult
     from deltos.store.observations import Observation
     from deltos.tool import JsonObject
 

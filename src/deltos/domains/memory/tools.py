@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from deltos.confinement import may_recall_all
-from deltos.domains.memory.memory import random_id
-from deltos.domains.memory.model import KINDS, Draft, ObservationOrigin, format_id
-from deltos.domains.memory.redact import redact_tags
+from deltos.domains.memory.core.memory import random_id
+from deltos.domains.memory.core.model import KINDS, Draft, ObservationOrigin, format_id
 from deltos.domains.memory.render import (
     forget_summary,
     observations_answer,
@@ -17,6 +16,7 @@ from deltos.domains.memory.render import (
     timeline_answer,
 )
 from deltos.errors import BadArgument, NotFound
+from deltos.redaction.redact import redact_tags
 from deltos.text.dates import parse_moment
 from deltos.text.tags import with_tags
 from deltos.tool import ANY_OBJECT, Answer, Parameter, Tool
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from deltos.domains.memory.memory import Memory, ObservationLookup
+    from deltos.domains.memory.core.memory import Memory, ObservationLookup
     from deltos.model import Project
     from deltos.store.observations import Observation
     from deltos.tool import Call, JsonObject, Session

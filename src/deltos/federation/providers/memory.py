@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.model import ALL_PROJECTS, format_id, title_of
+from deltos.domains.memory.core.model import ALL_PROJECTS, format_id, title_of
 from deltos.domains.memory.render import CHANGED_MARK, metadata_of, set_aside_text, url_of
 from deltos.errors import BadRequest, NotFound
 from deltos.federation.model import FullText, Hit, ProviderResults
@@ -17,8 +17,8 @@ from deltos.workspace.project_selection import EVERYTHING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deltos.domains.memory.memory import Memory
-    from deltos.domains.memory.search import MemoryHit
+    from deltos.domains.memory.core.memory import Memory
+    from deltos.domains.memory.search.search import MemoryHit
     from deltos.federation.model import Domains, SearchRequest
     from deltos.model import Project
     from deltos.store.observations import Observation

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Protocol
 
-from deltos.domains.memory.extract import extract_draft
-from deltos.domains.memory.hook_events import read_event
+from deltos.domains.memory.capture.extract import extract_draft
+from deltos.domains.memory.capture.hook_events import read_event
+from deltos.domains.memory.capture.payload import Payload
 from deltos.domains.memory.importers.records import (
     ImportedRecord,
     ImportItem,
@@ -21,7 +22,6 @@ from deltos.domains.memory.importers.records import (
     stable_id,
     text_field,
 )
-from deltos.domains.memory.payload import Payload
 from deltos.text.times import iso
 
 if TYPE_CHECKING:

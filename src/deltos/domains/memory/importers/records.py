@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
-from deltos.domains.memory.memory import derive_id
-from deltos.domains.memory.redact import redact, redact_tags
+from deltos.domains.memory.core.memory import derive_id
+from deltos.redaction.redact import redact, redact_tags
 
 Record: TypeAlias = dict[str, Any]
 

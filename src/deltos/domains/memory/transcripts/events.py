@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from deltos.domains.memory.redact import redact_long, storable
+from deltos.redaction.redact import redact_long, storable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.memory.secrets import MARK, find_secrets, find_secrets_in_answer
+from deltos.redaction.secrets import MARK, find_secrets, find_secrets_in_answer
 from deltos.store.observations import Clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deltos.domains.memory.secrets import SecretSpan
+    from deltos.redaction.secrets import SecretSpan
 
 MAX_NAME_CHARACTERS = 4_000
 MAX_KIND_CHARACTERS = 42  # of the kind in a redaction mark, including a digit and the closing bracket

@@ -7,7 +7,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from deltos.domains.memory.secrets.predicates import (
+from deltos.redaction.predicates import (
     has_digit_and_letter,
     is_code,
     is_human_password,
@@ -21,7 +21,7 @@ from deltos.domains.memory.secrets.predicates import (
     is_word_like,
     is_word_with_digits,
 )
-from deltos.domains.memory.secrets.spans import SecretSpan, line_around, offsets, past_blanks, run_end
+from deltos.redaction.spans import SecretSpan, line_around, offsets, past_blanks, run_end
 from deltos.text.identifiers import ASCII_PART
 
 

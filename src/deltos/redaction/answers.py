@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.secrets.named_values import Strength, strength_of
-from deltos.domains.memory.secrets.predicates import (
+from deltos.redaction.named_values import Strength, strength_of
+from deltos.redaction.predicates import (
     is_code,
     is_human_password,
     is_placeholder,
@@ -14,7 +14,7 @@ from deltos.domains.memory.secrets.predicates import (
     is_type_name,
     is_word_with_digits,
 )
-from deltos.domains.memory.secrets.spans import SecretSpan, lower
+from deltos.redaction.spans import SecretSpan, lower
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

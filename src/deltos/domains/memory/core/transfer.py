@@ -8,22 +8,22 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from deltos.domains.memory import anchors
+from deltos.domains.memory.core import anchors
+from deltos.domains.memory.core.memory import CLOCK_TOLERANCE, derive_id, words_of_names
+from deltos.domains.memory.core.merge import as_new, has_same_content, is_same, merge_states
+from deltos.domains.memory.core.model import MAX_TEXT_CHARACTERS
 from deltos.domains.memory.importers import server_memory
 from deltos.domains.memory.importers.records import RejectedRecord
-from deltos.domains.memory.memory import CLOCK_TOLERANCE, derive_id, words_of_names
-from deltos.domains.memory.merge import as_new, has_same_content, is_same, merge_states
-from deltos.domains.memory.model import MAX_TEXT_CHARACTERS
-from deltos.domains.memory.redact import redact, redact_name, storable
 from deltos.errors import SourceError
+from deltos.redaction.redact import redact, redact_name, storable
 from deltos.store.observations import Anchor, Clean, NewObservation, Observation, session_of
 from deltos.text.times import iso, micros, parse_iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from deltos.domains.memory.core.memory import Memory
     from deltos.domains.memory.importers.records import ImportItem
-    from deltos.domains.memory.memory import Memory
     from deltos.store.observations import ObservationsWriter, ProjectRow, SessionRow
 
 _BATCH = 200

@@ -6,9 +6,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.anchors import relative_files
-from deltos.domains.memory.events import Action, EventType
-from deltos.domains.memory.extract import (
+from deltos.domains.memory.capture.events import Action, EventType
+from deltos.domains.memory.capture.extract import (
     MAX_FINDINGS_CHECKED,
     describe_fix,
     extract_answer,
@@ -18,9 +17,10 @@ from deltos.domains.memory.extract import (
     may_be_answer,
     may_be_fix,
 )
-from deltos.domains.memory.hook_events import read_event
-from deltos.domains.memory.model import ObservationOrigin
-from deltos.domains.memory.payload import Payload
+from deltos.domains.memory.capture.hook_events import read_event
+from deltos.domains.memory.capture.payload import Payload
+from deltos.domains.memory.core.anchors import relative_files
+from deltos.domains.memory.core.model import ObservationOrigin
 from deltos.errors import BadArgument, StoreUnwritable
 from deltos.hook_settings import CONTEXT_TOKENS
 from deltos.text.times import micros
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from deltos.domains.memory.events import Event
-    from deltos.domains.memory.memory import Memory, PreparedDraft
-    from deltos.domains.memory.model import Draft, RememberResult
+    from deltos.domains.memory.capture.events import Event
+    from deltos.domains.memory.core.memory import Memory, PreparedDraft
+    from deltos.domains.memory.core.model import Draft, RememberResult
     from deltos.hook_settings import HookSettings
     from deltos.store.observations import ObservationsWriter
 

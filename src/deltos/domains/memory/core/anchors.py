@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.redact import is_secret_file
 from deltos.errors import FileRefused
 from deltos.files import FileTree, read_below
+from deltos.redaction.redact import is_secret_file
 from deltos.store.observations import Anchor, Clean
 from deltos.text.identifiers import names_in_prose
 

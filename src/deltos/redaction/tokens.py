@@ -6,9 +6,9 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.secrets.gitleaks import SERVICES, TOKENS
-from deltos.domains.memory.secrets.predicates import is_hexadecimal, is_random, is_weakly_random
-from deltos.domains.memory.secrets.spans import TOKEN_END, SecretSpan, line_around, offsets, run_end
+from deltos.redaction.gitleaks import SERVICES, TOKENS
+from deltos.redaction.predicates import is_hexadecimal, is_random, is_weakly_random
+from deltos.redaction.spans import TOKEN_END, SecretSpan, line_around, offsets, run_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deltos.domains.memory.redact import KnownSecrets, redact_answer, redact_long, redact_name, storable
 from deltos.errors import BadArgument
+from deltos.redaction.redact import KnownSecrets, redact_answer, redact_long, redact_name, storable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.events import Action, ToolOutcome, ToolUse
-from deltos.domains.memory.model import ALTERNATIVES_PREFIX
-from deltos.domains.memory.outcome import outcome_of, status_in
+from deltos.domains.memory.capture.events import Action, ToolOutcome, ToolUse
+from deltos.domains.memory.capture.outcome import outcome_of, status_in
+from deltos.domains.memory.core.model import ALTERNATIVES_PREFIX
 from deltos.store.observations import Clean
 
 if TYPE_CHECKING:
-    from deltos.domains.memory.payload import Payload
+    from deltos.domains.memory.capture.payload import Payload
 
 _ACTIONS = {
     "edit": Action.EDIT,

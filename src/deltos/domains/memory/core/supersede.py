@@ -14,7 +14,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.memory.model import ALTERNATIVES_PREFIX, DECISION_PREFIX
+from deltos.domains.memory.core.model import ALTERNATIVES_PREFIX, DECISION_PREFIX
 from deltos.text.stop_words import PROSE_STOP_WORDS
 from deltos.text.unspaced_scripts import unspaced_words
 from deltos.text.words import tokens

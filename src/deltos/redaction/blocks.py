@@ -8,8 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.secrets.predicates import is_random
-from deltos.domains.memory.secrets.spans import SecretSpan, offsets
+from deltos.redaction.predicates import is_random
+from deltos.redaction.spans import SecretSpan, offsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.transfer import import_lines, observation_line
+from deltos.domains.memory.core.transfer import import_lines, observation_line
 
 if TYPE_CHECKING:
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.core.memory import Memory
     from deltos.store.observations import MemoryCopy
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from deltos.domains.memory.events import ToolOutcome
-from deltos.domains.memory.shell_commands import hides_exit_status, programs_of
+from deltos.domains.memory.capture.events import ToolOutcome
+from deltos.domains.memory.capture.shell_commands import hides_exit_status, programs_of
 
 
 class FailureSigns(NamedTuple):

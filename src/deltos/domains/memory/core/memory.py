@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from deltos.confinement import is_inside, may_recall, may_recall_all, visible_location
-from deltos.domains.memory import anchors
-from deltos.domains.memory.duplicates import find_duplicate
-from deltos.domains.memory.model import (
+from deltos.domains.memory.core import anchors
+from deltos.domains.memory.core.duplicates import find_duplicate
+from deltos.domains.memory.core.model import (
     ALL_PROJECTS,
     MAX_TEXT_CHARACTERS,
     PERSONAL,
@@ -19,8 +19,7 @@ from deltos.domains.memory.model import (
     format_id,
     possible_ids,
 )
-from deltos.domains.memory.redact import redact, redact_name, storable
-from deltos.domains.memory.supersede import (
+from deltos.domains.memory.core.supersede import (
     amendment_text,
     find_amendments,
     find_reversal,
@@ -33,6 +32,7 @@ from deltos.domains.memory.supersede import (
 )
 from deltos.errors import BadArgument, Forbidden, NotFound
 from deltos.model import NO_FILTERS
+from deltos.redaction.redact import redact, redact_name, storable
 from deltos.store.observations import Clean, NewObservation
 from deltos.text.identifiers import names_in_prose, words_inside
 from deltos.text.times import micros, moment_of
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from deltos.domains.memory.model import Clock
-    from deltos.domains.memory.search import MemoryResults
+    from deltos.domains.memory.core.model import Clock
+    from deltos.domains.memory.search.search import MemoryResults
     from deltos.model import Filters, Project
     from deltos.semantic_index import SemanticIndex
     from deltos.store.observations import Observation, Observations, ObservationsWriter
@@ -380,7 +380,7 @@ class Memory:
         """Return the best observations for a query in the given projects and the personal one, or in all projects."""
         from dataclasses import replace  # deferred: hooks never search
 
-        from deltos.domains.memory.search import MemoryScope, search
+        from deltos.domains.memory.search.search import MemoryScope, search
 
         query = storable(query)[:MAX_QUERY_CHARACTERS].strip()
         if not query:
@@ -520,7 +520,7 @@ class Memory:
 
     def find_project(self, word: str) -> str | None:
         """Return the id of the project that `word` names by id, name or path; None if there is not exactly one."""
-        from deltos.domains.memory.project_names import matching_projects  # deferred: hooks never need it
+        from deltos.domains.memory.core.project_names import matching_projects  # deferred: hooks never need it
 
         if word in (PERSONAL, ALL_PROJECTS):
             return word
@@ -529,7 +529,7 @@ class Memory:
 
     def project_names(self) -> dict[str, str]:
         """Return the display names of the visible projects by id."""
-        from deltos.domains.memory.project_names import display_names  # deferred: hooks never need it
+        from deltos.domains.memory.core.project_names import display_names  # deferred: hooks never need it
 
         return display_names(self._projects())
 
@@ -593,7 +593,7 @@ def _kind_of(draft: Draft, kept: Clean) -> tuple[str, float | None]:
     """Return the kind of a draft and its confidence: the given kind, otherwise classified from the text."""
     if draft.kind:
         return draft.kind, draft.score
-    from deltos.domains.memory.kinds import judge  # deferred: loads its data files, and most drafts have a kind
+    from deltos.domains.memory.capture.kinds import judge  # deferred: loads its data files, and most drafts have a kind
 
     judgement = judge(kept)
     if judgement.kind in _LASTING_KINDS:

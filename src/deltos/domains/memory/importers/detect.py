@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, TypeAlias
 
+from deltos.domains.memory.core.transfer import import_lines, import_records
 from deltos.domains.memory.importers import basic_memory, claude_mem, mem0
 from deltos.domains.memory.importers.records import ImportedRecord
-from deltos.domains.memory.transfer import import_lines, import_records
 from deltos.files import FileTree, read_own
 
 if TYPE_CHECKING:
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from deltos.domains.memory.core.memory import Memory
+    from deltos.domains.memory.core.transfer import ImportReport
     from deltos.domains.memory.importers.records import ImportItem
-    from deltos.domains.memory.memory import Memory
-    from deltos.domains.memory.transfer import ImportReport
 
     OpenTables: TypeAlias = Callable[[Path], AbstractContextManager[claude_mem.ClaudeMemTables]]
 

@@ -15,12 +15,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.memory.extract import MEASURED
-from deltos.domains.memory.kinds import NOTE
-from deltos.domains.memory.query import AnswerForm, MemoryQuery, label_of, parse_query
-from deltos.domains.memory.secrets.spans import lower, offsets
+from deltos.domains.memory.capture.extract import MEASURED
+from deltos.domains.memory.capture.kinds import NOTE
+from deltos.domains.memory.search.query import AnswerForm, MemoryQuery, label_of, parse_query
 from deltos.model import NO_FILTERS
 from deltos.ranking import load_ranker
+from deltos.redaction.spans import lower, offsets
 from deltos.store.observations import POSITION_BITS, session_of
 from deltos.text.dates import TimeSpan, requested_spans
 from deltos.text.idf import idf

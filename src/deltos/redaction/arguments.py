@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from deltos.domains.memory.secrets.predicates import (
+from deltos.redaction.predicates import (
     has_digit_and_letter,
     is_human_password,
     is_number,
@@ -14,7 +14,7 @@ from deltos.domains.memory.secrets.predicates import (
     is_type_name,
     is_word_with_digits,
 )
-from deltos.domains.memory.secrets.spans import SecretSpan, offsets, past_blanks, run_end
+from deltos.redaction.spans import SecretSpan, offsets, past_blanks, run_end
 
 # Programs, and the options whose value is a password. `-p`: the next word. `-p*`: attached to the option. `-u:`: after
 # that sign, following a user. `@login`: the word after `login`. `@user+`: the second word after `user`. `@passwd#1`:

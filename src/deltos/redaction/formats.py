@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from deltos.domains.memory.secrets.predicates import (
+from deltos.redaction.predicates import (
     has_digit_and_letter,
     is_code,
     is_human_password,
@@ -19,7 +19,7 @@ from deltos.domains.memory.secrets.predicates import (
     is_weakly_random,
     is_word_like,
 )
-from deltos.domains.memory.secrets.spans import BLANK, TOKEN_END, SecretSpan, line_around, offsets, past_blanks, run_end
+from deltos.redaction.spans import BLANK, TOKEN_END, SecretSpan, line_around, offsets, past_blanks, run_end
 
 Finder = Callable[["FoldedText", int], Iterator[SecretSpan]]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.glossary import translations
+from deltos.domains.memory.search.glossary import translations
 from deltos.text.identifiers import names_in_prose
 from deltos.text.stop_words import PROSE_STOP_WORDS
 from deltos.text.unspaced_scripts import is_single_token, unspaced_words

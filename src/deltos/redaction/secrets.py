@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 
-from deltos.domains.memory.secrets.answers import find_answer_secrets
-from deltos.domains.memory.secrets.arguments import find_arguments
-from deltos.domains.memory.secrets.blocks import find_blocks, public_blocks
-from deltos.domains.memory.secrets.formats import find_formatted
-from deltos.domains.memory.secrets.named_values import find_named
-from deltos.domains.memory.secrets.spans import SecretSpan, lower, merge_spans
-from deltos.domains.memory.secrets.tokens import find_tokens, long_words
+from deltos.redaction.answers import find_answer_secrets
+from deltos.redaction.arguments import find_arguments
+from deltos.redaction.blocks import find_blocks, public_blocks
+from deltos.redaction.formats import find_formatted
+from deltos.redaction.named_values import find_named
+from deltos.redaction.spans import SecretSpan, lower, merge_spans
+from deltos.redaction.tokens import find_tokens, long_words
 
-__all__ = ["MARK", "SecretSpan", "find_answered", "find_secrets"]
+__all__ = ["MARK", "SecretSpan", "find_secrets_in_answer", "find_secrets"]
 
 MARK = "[redacted:"
 _REDACTION_MARK = r"\[redacted:[0-9]?[a-z-]{2,40}\]"

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.events import Event, EventType, ToolUse
-from deltos.domains.memory.tool_use import normalize_name, read_tool_use
+from deltos.domains.memory.capture.events import Event, EventType, ToolUse
+from deltos.domains.memory.capture.tool_use import normalize_name, read_tool_use
 from deltos.store.observations import Clean
 
 if TYPE_CHECKING:
-    from deltos.domains.memory.payload import Payload
+    from deltos.domains.memory.capture.payload import Payload
 
 # Event names of all agents, lower-cased and without punctuation.
 EVENT_TYPES = {
@@ -90,7 +90,7 @@ def read_event(event_name: str, payload: Payload) -> Event | None:
     payload = payload.flattened("tool_info")  # Windsurf puts into this field what other agents put at the top level
     agent = _detect_agent(key, payload)
     if agent == "copilot" and key in _TURN_END_EVENTS and not payload.is_set("text"):
-        from deltos.domains.memory.last_answer import last_answer  # deferred: only Copilot needs it
+        from deltos.domains.memory.capture.last_answer import last_answer  # deferred: only Copilot needs it
 
         payload = payload.with_text("text", last_answer(payload.name("transcriptPath", "transcript_path")))
     event = Event(

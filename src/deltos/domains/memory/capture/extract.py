@@ -9,17 +9,31 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.events import Action, Event, EventType, ToolOutcome, ToolUse
-from deltos.domains.memory.kinds import DECISION, NOTE, PREFERENCE, count_words, judge, prose_lines, split_sentences
-from deltos.domains.memory.model import DECISION_PREFIX, Draft
-from deltos.domains.memory.redact import is_secret_file
-from deltos.domains.memory.shell_commands import Effect, asks_for_version, command_key, effect_of, is_measurement
+from deltos.domains.memory.capture.events import Action, Event, EventType, ToolOutcome, ToolUse
+from deltos.domains.memory.capture.kinds import (
+    DECISION,
+    NOTE,
+    PREFERENCE,
+    count_words,
+    judge,
+    prose_lines,
+    split_sentences,
+)
+from deltos.domains.memory.capture.shell_commands import (
+    Effect,
+    asks_for_version,
+    command_key,
+    effect_of,
+    is_measurement,
+)
+from deltos.domains.memory.core.model import DECISION_PREFIX, Draft
+from deltos.redaction.redact import is_secret_file
 from deltos.text.unspaced_scripts import UNSPACED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from deltos.domains.memory.kinds import Judgement
+    from deltos.domains.memory.capture.kinds import Judgement
     from deltos.store.observations import Observation
 
 _COMMAND_CHARACTERS = 300

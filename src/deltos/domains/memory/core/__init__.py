@@ -1,0 +1,1 @@
+"""The memory service: observations, duplicates, anchors to code, export and import."""

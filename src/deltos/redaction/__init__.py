@@ -1,0 +1,1 @@
+"""Redaction: finds secrets in texts and replaces them before anything is written."""
