@@ -18,12 +18,9 @@ from deltos.domains.memory.capture.hooks import capture
 from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from deltos.domains.memory.core.transfer import ImportReport, import_lines
 from deltos.domains.memory.importers.detect import import_path
-from deltos.domains.memory.mine import Miner, find_transcripts
 from deltos.domains.memory.tools import memory_tools
-from deltos.hook_settings import HookSettings
 from deltos.model import Project
 from deltos.open_stores import open_calls, open_foreign_tables
-from deltos.progress import Silent
 from deltos.store.calls import MAX_CALLS
 from deltos.tool import CallNote
 
@@ -54,7 +51,7 @@ class Channel:
 
 def all_channels() -> tuple[Channel, ...]:
     """Return every channel, in the order of the table."""
-    return (*_own_channels(), *_hook_channels(), *_session_channels(), *_foreign_channels(), *_call_channels())
+    return (*_own_channels(), *_hook_channels(), *_foreign_channels(), *_call_channels())
 
 
 def _own_channels() -> tuple[Channel, ...]:
@@ -244,51 +241,6 @@ def _session_of_opencode(marker: str, text: str) -> Payload:
     return {"sessionID": text, "prompt": f"Always write {marker} first"}
 
 
-def _session_channels() -> tuple[Channel, ...]:
-    """Return channels for session files of agents, as read by `deltos memory mine`."""
-    time = {"timestamp": "2026-03-02T09:00:00.000Z"}
-
-    def claude(root: Path, marker: str, text: str) -> list[Payload]:
-        place = {"cwd": str(root), "sessionId": marker, "version": "2", "isSidechain": False, "userType": "external"}
-        asked = {"role": "user", "content": f"Note {marker} always\n{text}"}
-        return [{**place, **time, "type": "user", "uuid": marker, "parentUuid": None, "message": asked}]
-
-    def codex(root: Path, marker: str, text: str) -> list[Payload]:
-        meta = {"id": marker, "cwd": str(root), "originator": "codex_cli_rs", "timestamp": time["timestamp"]}
-        message = {"type": "user_message", "message": f"Note {marker} always\n{text}"}
-        asked = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": message["message"]}]}
-        return [
-            {**time, "type": "session_meta", "payload": meta},
-            {**time, "type": "response_item", "payload": asked},
-            {**time, "type": "event_msg", "payload": message},
-        ]
-
-    def copilot(root: Path, marker: str, text: str) -> list[Payload]:
-        begun = {"sessionId": marker, "context": {"cwd": str(root)}}
-        asked = {"content": f"Note {marker} always\n{text}"}
-        return [
-            {"id": f"{marker}-1", **time, "parentId": None, "type": "session.start", "data": begun},
-            {"id": f"{marker}-2", **time, "parentId": f"{marker}-1", "type": "user.message", "data": asked},
-        ]
-
-    def mined(records: Callable[[Path, str, str], list[Payload]]) -> Callable[[Memory, Path, str, str], None]:
-        def send(memory: Memory, root: Path, marker: str, text: str) -> None:
-            file = root.parent / "sessions" / f"{marker}.jsonl"
-            file.parent.mkdir(exist_ok=True)
-            file.write_text("".join(json.dumps(record) + "\n" for record in records(root, marker, text)), "utf-8")
-            miner = Miner(memory, identify=lambda _: "p", settings=HookSettings(root.parent / "home"))
-            miner.mine(find_transcripts(file, miner.report), Silent())
-
-        return send
-
-    cuts = (1_500, 16_000, -16_000)
-    return (
-        Channel("session of claude", mined(claude), cuts=cuts),
-        Channel("session of codex", mined(codex), cuts=cuts),
-        Channel("session of copilot", mined(copilot), cuts=cuts),
-    )
-
-
 def _foreign_channels() -> tuple[Channel, ...]:
     """Return channels for files of other memory servers, as read by `deltos memory import`."""
 
@@ -304,16 +256,10 @@ def _foreign_channels() -> tuple[Channel, ...]:
             report=ImportReport(),
         )
 
-    def mem0(memory: Memory, root: Path, marker: str, text: str) -> None:
-        row = {"id": marker, "memory": f"Note {marker}\n{text}", "user_id": text, "categories": [text]}
-        path = root / "mem0.json"
-        path.write_text(json.dumps({"results": [row]}), "utf-8")
-        taken(memory, path)
-
-    def server_memory(memory: Memory, root: Path, marker: str, text: str) -> None:
-        entity = {"type": "entity", "name": marker, "entityType": "note", "observations": [text]}
-        path = root / "memory.jsonl"
-        path.write_text(json.dumps(entity) + "\n", "utf-8")
+    def mcp_memory_service(memory: Memory, root: Path, marker: str, text: str) -> None:
+        row = {"content": f"Note {marker}\n{text}", "content_hash": marker, "tags": [text]}
+        path = root / "memories.json"
+        path.write_text(json.dumps({"export_metadata": {}, "memories": [row]}), "utf-8")
         taken(memory, path)
 
     def basic_memory(memory: Memory, root: Path, marker: str, text: str) -> None:
@@ -323,8 +269,7 @@ def _foreign_channels() -> tuple[Channel, ...]:
         taken(memory, folder)
 
     return (
-        Channel("import of mem0", mem0),
-        Channel("import of server-memory", server_memory),
+        Channel("import of mcp-memory-service", mcp_memory_service),
         Channel("import of basic-memory", basic_memory),
     )
 

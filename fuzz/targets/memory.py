@@ -47,7 +47,6 @@ def targets() -> Iterator[Target]:
         (b'"type"', b'"text"', b'"created_at"', b'"session"', b'"project_id"', b'"embedding"'),
         is_json=True,
     )
-    yield Target("transcript", _with_memory(_mine), ("transcript",), (".jsonl",), _HOOKS, is_json=True, is_exposed=True)
     yield Target("foreign-memory", _with_memory(_foreign), ("foreign-memory",), (".md", ".json"), _FOREIGN)
     yield Target(
         "remember",
@@ -154,20 +153,6 @@ def _import(memory: Memory, _root: Path) -> Run:
         import_lines(memory, data.decode("utf-8", "replace").splitlines(), project_id="p")
         for _ in export(memory):
             break
-
-    return run
-
-
-def _mine(memory: Memory, root: Path) -> Run:
-    from deltos.domains.memory.mine import Miner, find_transcripts
-    from deltos.hook_settings import HookSettings
-    from deltos.progress import Silent
-
-    def run(data: bytes) -> None:
-        file = root / "session.jsonl"
-        file.write_bytes(data.replace(b"ROOT", str(root).encode()))
-        miner = Miner(memory, identify=lambda folder: f"id:{folder.name}", settings=HookSettings(root / "home"))
-        miner.mine(find_transcripts(file, miner.report), Silent())
 
     return run
 

@@ -186,48 +186,14 @@ def test_two_data_folders_exchange_changes_through_a_folder(
     assert sorted(path.name for path in shared.iterdir()) == ["a1.jsonl", "b1.jsonl"]
 
 
-def test_sessions_are_mined_from_the_folders_of_agents(
-    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "user"))
-    with pytest.raises(NotFound, match=r"No agent's sessions in .*\.claude.*\.codex.*\.gemini"):
-        shell.run("mine")
-    folder = tmp_path / "user" / ".claude" / "projects" / "-app"
-    folder.mkdir(parents=True)
-    with pytest.raises(SourceError, match="No session was found"):
-        shell.run("mine")
-    prompt = {"role": "user", "content": "We decided to use SQLite because it needs no server."}
-    record = {
-        "type": "user",
-        "sessionId": "s1",
-        "uuid": "u1",
-        "parentUuid": None,
-        "cwd": str(tmp_path / "app"),
-        "message": prompt,
-    }
-    (folder / "s1.jsonl").write_text(json.dumps({**record, "timestamp": "2026-01-05T10:00:00Z"}) + "\nnonsense\n")
-    capsys.readouterr()
-    assert "Would add 1 observation: 1 decision." in shell.run("mine", "--dry-run")
-    [done] = shell.json("mine")
-    assert (done["added"], done["unread"], done["places"]) == (1, 1, {str(folder.parent): 1})
-    assert done["problems"] == [f"{folder}/s1.jsonl:2: not JSON"]
-    [found] = shell.json("search", "which database")
-    assert found["created_at"] == "2026-01-05T10:00:00Z"
-    assert "1 file unchanged since the last run." in shell.run("mine", str(folder), "--agent", "claude")
-    with pytest.raises(NotFound, match="No such file"):
-        shell.run("mine", str(tmp_path / "nowhere"))
-
-
 def test_data_of_other_memory_tools_is_imported_and_an_empty_import_is_an_error(
     shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    graph = tmp_path / "memory.jsonl"
-    entity = {"type": "entity", "name": "shop-api", "entityType": "service", "observations": ["Listens on port 8080"]}
-    graph.write_text(json.dumps(entity) + "\n" + json.dumps({"type": "relation", "from": "shop-api"}) + "\n")
-    assert shell.run("import", str(graph)) == "1 added, 0 updated, 0 unchanged, 1 failed\n"
-    assert shell.json("search", "which port")[0]["source"] == "server-memory"
+    exported = tmp_path / "memories.json"
+    memories = [{"content": "shop-api listens on port 8080"}, {"content": ""}]
+    exported.write_text(json.dumps({"export_metadata": {}, "memories": memories}))
+    assert shell.run("import", str(exported)) == "1 added, 0 updated, 0 unchanged, 1 failed\n"
+    assert shell.json("search", "which port")[0]["source"] == "mcp-memory-service"
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "empty.md").write_text("")

@@ -21,7 +21,6 @@ from deltos.cli.command import (
     print_json,
 )
 from deltos.cli.command_names import replace_tool_names_in_answer, replace_tool_names_in_note
-from deltos.cli.progress_bar import ProgressBar
 from deltos.cli.terminal import escape_json
 from deltos.data_folder import data_folder
 from deltos.digest import sha256
@@ -39,11 +38,9 @@ from deltos.domains.memory.core.model import (
 )
 from deltos.domains.memory.core.transfer import ImportReport, as_json, export, export_changes, import_lines
 from deltos.domains.memory.importers.detect import import_path
-from deltos.domains.memory.mine import AGENTS, Miner, find_transcripts, mining_report_json, session_folders
 from deltos.domains.memory.render import (
     checked_text,
     forget_summary,
-    mined_text,
     observations_answer,
     purged_text,
     remembered_text,
@@ -53,7 +50,7 @@ from deltos.domains.memory.render import (
 from deltos.errors import BadArgument, NotFound, SourceError
 from deltos.federation.filters import parse_filters
 from deltos.files import given_path
-from deltos.hook_settings import OFF_FILE, HookSettings, off_file_content, off_projects
+from deltos.hook_settings import OFF_FILE, off_file_content, off_projects
 from deltos.model import NO_FILTERS
 from deltos.open_stores import open_foreign_tables
 from deltos.store.private_files import make_private_folder, write_private
@@ -169,16 +166,9 @@ def _add_keeping_verbs(verbs: Subparsers) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="JSON Lines, claude-mem's database or export, server-memory's file, mem0's export, basic-memory's folder;"
-        " - reads standard input",
+        help="JSON Lines, database or export of claude-mem or mcp-memory-service, folder of basic-memory; - reads"
+        " standard input",
     )
-    mine = add_verb(verbs, "mine", _mine, "import earlier sessions of agents from their transcripts")
-    mine.add_argument(
-        "paths", nargs="*", metavar="PATH", help="session files or folders; default: the agents' own folders"
-    )
-    mine.add_argument("--agent", action="append", choices=AGENTS, help="only sessions of this agent; may be repeated")
-    mine.add_argument("--since", default="", metavar="DATE", help="only events at or after this ISO date or time")
-    mine.add_argument("--dry-run", action="store_true", help="only report what would be imported")
     add_verb(verbs, "stats", _stats, "show the number and size of observations")
     add_verb(verbs, "check", _check, "check the memory file and repair damage")
     _verb(verbs, "off", _off, "disable the memory hooks in a project")
@@ -574,52 +564,6 @@ def _import(args: argparse.Namespace) -> int:
             hint='Give JSON Lines with a "text" in each object, or a supported format: see docs/memory.md.',
         )
     return 0
-
-
-def _mine(args: argparse.Namespace) -> int:
-    since = _parse_moment(args.since, "--since") or 0
-    agents = tuple(args.agent or AGENTS)
-    bar = ProgressBar()
-    with _open_memory() as memory:
-        miner = Miner(
-            memory,
-            identify=lambda root: identify(root).project_id,
-            settings=HookSettings.from_environment(os.environ),
-            since=since,
-            agents=agents,
-            dry_run=args.dry_run,
-            open_tables=open_foreign_tables,
-        )
-        places = [given_path(path) for path in args.paths] or _find_agent_folders(agents)
-        looked = {place: find_transcripts(place, miner.report) for place in places}
-        found = {
-            one.name: one for some in looked.values() for one in some
-        }  # a folder may contain another one of the list
-        try:
-            miner.mine(list(found.values()), bar)
-        finally:
-            bar.clear()
-    seen = {str(place): len(files) for place, files in looked.items()}
-    _report(
-        args, {"places": seen, **mining_report_json(miner.report)}, mined_text(miner.report, seen, dry_run=args.dry_run)
-    )
-    if not args.json:
-        for problem in miner.report.problems:
-            print(problem, file=sys.stderr)
-    if not (miner.report.sessions or miner.report.unchanged):
-        raise SourceError(
-            f"No session was found in {', '.join(seen)}", hint=f"Give a session file or folder of {', '.join(agents)}."
-        )
-    return 0
-
-
-def _find_agent_folders(agents: Sequence[str]) -> list[Path]:
-    """Return the existing folders in which agents store their sessions."""
-    places = session_folders(os.environ, Path.home())
-    looked = [place for agent in agents for place in places[agent]]
-    if not (there := [place for place in looked if place.is_dir()]):
-        raise NotFound(f"No agent's sessions in {', '.join(map(str, looked))}", hint="Give the folder of the sessions.")
-    return there
 
 
 def _stats(args: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from deltos.redaction.named_values import find_named
 from deltos.redaction.spans import SecretSpan, lower, merge_spans
 from deltos.redaction.tokens import find_tokens, long_words
 
-__all__ = ["MARK", "SecretSpan", "find_secrets_in_answer", "find_secrets"]
+__all__ = ["MARK", "SecretSpan", "find_secrets", "find_secrets_in_answer"]
 
 MARK = "[redacted:"
 _REDACTION_MARK = r"\[redacted:[0-9]?[a-z-]{2,40}\]"

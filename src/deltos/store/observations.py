@@ -79,15 +79,6 @@ class NewObservation(NamedTuple):
     superseded_at: int | None = None
 
 
-class MinedFile(NamedTuple):
-    """A transcript file that was imported completely, except for events before `since`. `key` is a digest."""
-
-    key: bytes
-    size_bytes: int
-    mtime_ns: int
-    since: int = 0
-
-
 class ProjectRow(NamedTuple):
     """A folder of a project in memory: identity of the project, folder in its repository, and where the folder was last
     seen.
@@ -259,11 +250,8 @@ class ObservationsWriter(Protocol):
     def note_exported(self, target: bytes, number: int) -> None:
         """Record the number of the last change that was exported to a target."""
 
-    def note_mined(self, keys: Iterable[bytes]) -> None:
-        """Record which events of transcripts were imported."""
-
-    def note_mined_file(self, file: MinedFile) -> None:
-        """Record that a transcript was imported up to its present end."""
+    def note_distilled(self, keys: Iterable[bytes]) -> None:
+        """Record which records of the journal were distilled."""
 
 
 class Observations(Protocol):
@@ -400,11 +388,8 @@ class Observations(Protocol):
     def exported(self, target: bytes) -> int:
         """Return the number of the last change that was exported to a target; 0 for a new target."""
 
-    def mined(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Return the keys of transcript events that were imported before."""
-
-    def mined_file(self, key: bytes) -> MinedFile | None:
-        """Return the import record of a transcript, if there is one."""
+    def distilled(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Return the keys of the journal records that were distilled before."""
 
     def counts(self) -> MemoryCounts:
         """Return the totals of everything stored."""

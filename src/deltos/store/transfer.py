@@ -104,9 +104,8 @@ class TransferredObservation(NamedTuple):
 
 
 class TransferredNotes(NamedTuple):
-    """Other records of memory: exports, purged ids, and imported transcript events and files."""
+    """Other records of memory: exports, purged ids, and keys of distilled journal records."""
 
     exported: tuple[tuple[bytes, int], ...]
     purged: tuple[bytes, ...]
-    mined_events: tuple[bytes, ...]
-    mined_files: tuple[tuple[bytes, int, int, int], ...]
+    distilled: tuple[bytes, ...]

@@ -1,8 +1,8 @@
 """Import of other memory programs' data.
 
-The database and the graph in `exports/` were written by claude-mem 13.25.3 (with changed times and one prompt added by
-hand) and @modelcontextprotocol/server-memory 2026.8.31. The JSON export has the same rows in the format of claude-mem's
-sources; the notes are from basic-memory's documentation.
+The database in `exports/` was written by claude-mem 13.25.3 (with changed times and one prompt added by
+hand). The JSON export has the same rows in the format of claude-mem's sources; the notes are from basic-memory's
+documentation, and the memories from the sources of mcp-memory-service 12.4.0.
 """
 
 from __future__ import annotations
@@ -160,49 +160,48 @@ def test_a_damaged_database_is_an_error(memory: Memory, database: Path) -> None:
         import_file(memory, database)
 
 
-def test_server_memory_entities_and_relations_are_imported_once(memory: Memory) -> None:
-    report = import_file(memory, EXPORTS / "server-memory.jsonl")
-    assert stored(memory) == [
-        ("finding", "Ada Weber (person): Prefers tabs in Makefiles"),
-        ("finding", "Ada Weber (person): Deploys on Tuesdays"),
-        ("finding", "shop-api (service): Listens on port 8080"),
-        ("finding", "shop-api (service): Its token is [redacted:github-pat]"),
-        ("finding", "shop-api (service): Runs on Python 3.12"),
-        ("finding", "Ada Weber maintains shop-api"),
-    ]
-    assert report.problems == ["line 3: the entity 'Empty' has no observations"]
-    again = import_file(memory, EXPORTS / "server-memory.jsonl")
-    assert (again.added, again.updated, again.unchanged) == (0, 0, 6)
-
-
 def test_imported_tags_are_redacted_before_they_become_words(memory: Memory, tmp_path: Path) -> None:
-    row = {"memory": "We cache here", "categories": ["Cache", "the db_password = 'marigold-4711' of staging"]}
-    (tmp_path / "mem0.json").write_text(json.dumps({"results": [row]}))
-    import_file(memory, tmp_path / "mem0.json")
+    row = {"content": "We cache here", "tags": ["Cache", "the db_password = 'marigold-4711' of staging"]}
+    (tmp_path / "memories.json").write_text(json.dumps({"export_metadata": {}, "memories": [row]}))
+    import_file(memory, tmp_path / "memories.json")
     ((_, text),) = stored(memory)
     assert "#Cache" in text
     assert "marigold" not in text
 
 
-def test_mem0_memories_are_imported_once(memory: Memory) -> None:
-    report = import_file(memory, EXPORTS / "mem0.json")
-    assert stored(memory) == [
-        ("finding", "Prefers tabs in Makefiles"),
-        ("finding", "Deploys on Tuesdays\n#work-habits"),
+def test_memories_of_mcp_memory_service_are_imported_once(memory: Memory, tmp_path: Path) -> None:
+    file = tmp_path / "memories.json"
+    rows = [
+        {"content": "Deploys on Tuesdays", "content_hash": "a", "tags": ["work habits"], "created_at": 1_767_607_200.5},
+        {"content": "Password: marigold-4711", "content_hash": "b", "tags": [], "memory_type": "decision"},
+        {"content": "", "content_hash": "c"},
     ]
-    rows = list(memory.store.all())
-    assert [(row.source, row.session_id) for row in rows] == [("mem0, ada", None), ("mem0, ada", "chat-3")]
+    file.write_text(json.dumps({"export_metadata": {"exporter_version": "5.0.1"}, "memories": rows}), "utf-8")
+    report = import_file(memory, file)
+    assert stored(memory) == [
+        ("finding", "Deploys on Tuesdays\n#work-habits"),
+        ("decision", "Password: [redacted:password]"),
+    ]
     assert report.problems == ["memory 3: no text"]
-    again = import_file(memory, EXPORTS / "mem0.json")
+    assert next(iter(memory.store.all())).created_at == 1_767_607_200_500_000
+    again = import_file(memory, file)
     assert (again.added, again.updated, again.unchanged) == (0, 0, 2)
 
 
-def test_secrets_are_redacted_in_every_field_of_mem0(memory: Memory, tmp_path: Path) -> None:
-    secret = "Password: marigold"
-    row = {"memory": f"To log in\n{secret}", "user_id": secret, "categories": [secret]}
-    (tmp_path / "mem0.json").write_text(json.dumps({"results": [row]}), "utf-8")
-    import_file(memory, tmp_path / "mem0.json")
-    assert "marigold" not in repr(list(memory.store.all()))
+def test_the_database_of_mcp_memory_service_is_imported_without_deleted_memories(
+    memory: Memory, tmp_path: Path
+) -> None:
+    with sqlite3.connect(tmp_path / "sqlite_vec.db") as connection:
+        connection.execute(
+            "CREATE TABLE memories (id INTEGER PRIMARY KEY, content_hash TEXT, content TEXT, tags TEXT,"
+            " memory_type TEXT, metadata TEXT, created_at REAL, updated_at REAL, deleted_at REAL)"
+        )
+        row = "INSERT INTO memories (content_hash, content, tags, created_at, deleted_at) VALUES (?, ?, ?, ?, ?)"
+        connection.execute(row, ("a", "Prefers tabs in Makefiles", "style,make", 1_767_607_200.0, None))
+        connection.execute(row, ("b", "Deleted since", "", 1_767_607_200.0, 1_767_607_300.0))
+    connection.close()
+    import_file(memory, tmp_path / "sqlite_vec.db")
+    assert stored(memory) == [("finding", "Prefers tabs in Makefiles\n#style #make")]
 
 
 def test_basic_memory_notes_are_imported_once(memory: Memory, tmp_path: Path) -> None:
@@ -281,7 +280,7 @@ def test_folders_nested_too_deeply_are_reported(memory: Memory, tmp_path: Path) 
     (tmp_path / "notes" / "top.md").write_text("- [decision] we keep this")
     report = import_file(memory, tmp_path / "notes")
     assert report.added == 1
-    assert any("below 20 others is not looked at" in problem for problem in report.problems)
+    assert any("below 20 levels are not read" in problem for problem in report.problems)
 
 
 def test_ids_of_imported_records_are_derived_from_redacted_text() -> None:

@@ -10,7 +10,7 @@ from deltos.move_stores import Moved, move
 from deltos.open_stores import open_library, open_observations, open_tokens, open_workspaces
 from deltos.store.apis import ApiRow, NewUnit, UnitRow, WordsRow
 from deltos.store.documents import Batch, CrawlAddress, DocsChunkRow, DocsChunkWords, PageRow, PageWords, SourceRow
-from deltos.store.observations import Anchor, Clean, MinedFile, NewObservation
+from deltos.store.observations import Anchor, Clean, NewObservation
 from deltos.store.tokens import StoredToken
 from tests.postgres_server import empty_database
 
@@ -37,8 +37,7 @@ def fill_memory(observations: Observations) -> None:
                     writer.mark_deleted(place, 9)
         writer.mark_pinned(place, 9)
         writer.note_exported(b"target", 3)
-        writer.note_mined([b"event"])
-        writer.note_mined_file(MinedFile(b"file", 1, 2, 3))
+        writer.note_distilled([b"event"])
     first = observations.vectors.unembedded(MODEL, after=0, limit=1)
     observations.vectors.write(MODEL, [(each.key, b"vector") for each in first])
 
@@ -74,7 +73,7 @@ def memory_contents(observations: Observations) -> list[object]:
         observations.projects(), observations.sessions(), list(observations.all()), observations.counts(),
         observations.anchors(places), [observations.change_of(place) for place in places],
         observations.places_with(["quokkas"], at_most=9), observations.pinned(keys, limit=9), vectors,
-        observations.exported(b"target"), observations.mined([b"event", b"x"]), observations.mined_file(b"file"),
+        observations.exported(b"target"), observations.distilled([b"event", b"x"]),
     ]  # fmt: skip
 
 

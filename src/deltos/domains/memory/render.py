@@ -11,21 +11,18 @@ from deltos.text.counts import counted
 from deltos.text.times import iso
 from deltos.tool import Answer
 from deltos.wording import truncated
-from deltos.workspace.project_names import shortest_names
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from deltos.domains.memory.core.check import CheckReport, RecoveredCopy
     from deltos.domains.memory.core.memory import ObservationLookup, PurgeResult
     from deltos.domains.memory.core.model import RememberResult
-    from deltos.domains.memory.mine import MiningReport
     from deltos.store.observations import Observation
     from deltos.tool import JsonObject
 
 CHANGED_MARK = "(code changed since)"
 _LINE_CHARACTERS = 140
-_PROJECTS_SHOWN = 10
 
 
 def url_of(observation: Observation) -> str:
@@ -171,32 +168,3 @@ def _fit_answer(pieces: Sequence[str], head: str, tail: str, noun: str, how: str
     first = f"{truncated(len(fitted.pieces), len(pieces), noun, how)}\n" if fitted.truncated else ""
     text = first + "\n".join((head, *fitted.pieces)) + tail
     return Answer(text, truncated=fitted.truncated, original_characters=fitted.original_characters)
-
-
-def mined_text(report: MiningReport, places: Mapping[str, int], *, dry_run: bool) -> str:
-    """Return a summary of a run of `deltos memory mine`."""
-    kinds = ", ".join(f"{count} {kind}" for kind, count in report.kinds.most_common())
-    sessions = ", ".join(f"{count} of {agent}" for agent, count in sorted(report.sessions.items()))
-    lines = [f"Searched {place}: {counted(count, 'file')}" for place, count in places.items()]
-    lines.append(
-        f"{'Would add' if dry_run else 'Added'} {counted(report.added, 'observation')}{f': {kinds}' if kinds else ''}."
-    )
-    names = shortest_names(report.roots.values())
-    shown = report.projects.most_common(_PROJECTS_SHOWN)
-    lines += [f"  {names[report.roots[one]] if one in report.roots else one}: {count}" for one, count in shown]
-    rest = len(report.projects) - len(shown)
-    notes = (
-        (rest, f"  and {counted(rest, 'more project')}"),
-        (sessions, f"Read {counted(report.sessions.total(), 'session file')}: {sessions}."),
-        (report.unchanged, f"{counted(report.unchanged, 'file')} unchanged since the last run."),
-        (report.known, f"{counted(report.known, 'event')} already imported by an earlier run."),
-        (report.merged, f"{counted(report.merged, 'event')} merged into existing observations."),
-        (report.older, f"{counted(report.older, 'event')} older than --since."),
-        (report.switched_off, f"Left out {counted(report.switched_off, 'event')} of projects for which memory is off."),
-        (
-            report.without_folder,
-            f"Left out {counted(report.without_folder, 'event')} of sessions without a folder.",
-        ),
-        (report.unread, f"Could not read {counted(report.unread, 'file or line', 'files or lines')}."),
-    )
-    return "\n".join((*lines, *(note for count, note in notes if count)))

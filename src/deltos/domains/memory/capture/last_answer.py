@@ -1,7 +1,8 @@
 """Reads the last message of an agent from the session file: Copilot CLI's hook at the end of a turn does not include
 it.
 
-Reads only the end of the file, because a hook runs it.
+Reads only the end of the file, because a hook runs it. The format of `~/.copilot/session-state/SESSION/events.jsonl`
+was learned from @github/copilot 1.0.40: schemas/session-events.schema.json.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from deltos.domains.memory.transcripts.copilot import answer_in
 from deltos.errors import FileRefused
 from deltos.files import FileTree
 
@@ -36,8 +36,14 @@ def last_answer(path: str) -> str:
 
 
 def _answer(line: bytes) -> str:
+    """Return the message of the main agent in a line; empty if there is none."""
     try:
         record = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return ""
-    return answer_in(record) if isinstance(record, dict) else ""
+    data = record.get("data") if isinstance(record, dict) else None
+    if not isinstance(data, dict) or record.get("type") != "assistant.message":
+        return ""
+    content = data.get("content")
+    is_of_sub_agent = record.get("agentId") or data.get("parentToolCallId")
+    return content.strip() if isinstance(content, str) and not is_of_sub_agent else ""

@@ -12,7 +12,6 @@ from deltos.domains.memory.core import anchors
 from deltos.domains.memory.core.memory import CLOCK_TOLERANCE, derive_id, words_of_names
 from deltos.domains.memory.core.merge import as_new, has_same_content, is_same, merge_states
 from deltos.domains.memory.core.model import MAX_TEXT_CHARACTERS
-from deltos.domains.memory.importers import server_memory
 from deltos.domains.memory.importers.records import RejectedRecord
 from deltos.errors import SourceError
 from deltos.redaction.redact import redact, redact_name, storable
@@ -191,10 +190,6 @@ class _Importer:
         name = f"line {number}"
         try:
             record = _object(json.loads(line))
-            if server_memory.is_line(record):
-                for one in server_memory.read_items(name, record):
-                    self.import_item(one)
-                return
             match record.get("type", "observation"):
                 case "project":
                     created_at = self._time(record, "created_at")

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, TypeAlias
 
 from deltos.domains.memory.core.transfer import import_lines, import_records
-from deltos.domains.memory.importers import basic_memory, claude_mem, mem0
+from deltos.domains.memory.importers import basic_memory, claude_mem, mcp_memory_service
 from deltos.domains.memory.importers.records import ImportedRecord
 from deltos.files import FileTree, read_own
 
@@ -53,14 +53,15 @@ def import_path(
         with open_tables(path.resolve()) as tables:
             found = _in_known_projects(memory, claude_mem.read_items(tables), project_id if overrides_project else "")
             import_records(memory, found, project_id=project_id, report=report)
+            import_records(memory, mcp_memory_service.read_tables(tables), project_id=project_id, report=report)
         return
     document = _document(path, head)
     if claude_mem.is_export(document):
         exported = claude_mem.ExportedTables(document)
         found = _in_known_projects(memory, claude_mem.read_items(exported), project_id if overrides_project else "")
         import_records(memory, found, project_id=project_id, report=report)
-    elif mem0.is_export(document):
-        import_records(memory, mem0.read_items(document), project_id=project_id, report=report)
+    elif mcp_memory_service.is_export(document):
+        import_records(memory, mcp_memory_service.read_export(document), project_id=project_id, report=report)
     else:
         import_lines(memory, lines, project_id=project_id, report=report)
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from deltos.store.observations import (
     Anchor,
     MemoryCounts,
-    MinedFile,
     Observation,
     ObservationSummary,
     ProjectRow,
@@ -317,13 +316,9 @@ class PostgresObservations:
         rows = self._query("SELECT change FROM memory_exported WHERE target = %s", (target,))
         return int(rows[0][0]) if rows else 0
 
-    def mined(self, keys: Sequence[bytes]) -> set[bytes]:
+    def distilled(self, keys: Sequence[bytes]) -> set[bytes]:
         rows = self._query("SELECT key FROM memory_mined_event WHERE key = ANY(%s)", (list(keys),))
         return {row[0] for row in rows}
-
-    def mined_file(self, key: bytes) -> MinedFile | None:
-        rows = self._query("SELECT key, size_bytes, mtime_ns, since FROM memory_mined_file WHERE key = %s", (key,))
-        return MinedFile(*rows[0]) if rows else None
 
 
 def _terms(words: Sequence[str]) -> list[str]:

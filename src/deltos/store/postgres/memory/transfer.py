@@ -57,18 +57,12 @@ class PostgresMemoryTransfer:
             last = rows[-1][20]
 
     def notes(self) -> TransferredNotes:
-        """Return the records of exports, purges and imported transcripts."""
+        """Return the records of exports, purges and distilled journal records."""
         query = self._database.query
         return TransferredNotes(
             tuple((target, change) for target, change in query("SELECT target, change FROM memory_exported")),
             tuple(key for (key,) in query("SELECT key FROM memory_purged")),
             tuple(key for (key,) in query("SELECT key FROM memory_mined_event")),
-            tuple(
-                (key, size_bytes, mtime_ns, since)
-                for key, size_bytes, mtime_ns, since in query(
-                    "SELECT key, size_bytes, mtime_ns, since FROM memory_mined_file"
-                )
-            ),
         )
 
     def add(
@@ -89,8 +83,7 @@ class PostgresMemoryTransfer:
                 count += len(some)
             _copy(connection, "memory_exported (target, change)", notes.exported)
             _copy(connection, "memory_purged (key)", [(key,) for key in notes.purged])
-            _copy(connection, "memory_mined_event (key)", [(key,) for key in notes.mined_events])
-            _copy(connection, "memory_mined_file (key, size_bytes, mtime_ns, since)", notes.mined_files)
+            _copy(connection, "memory_mined_event (key)", [(key,) for key in notes.distilled])
             for table, column, sequence in (
                 ("memory_project", "key", "pg_get_serial_sequence('memory_project', 'key')"),
                 ("memory_session", "key", "pg_get_serial_sequence('memory_session', 'key')"),

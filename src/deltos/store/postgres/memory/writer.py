@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from deltos.store.observations import Anchor, MinedFile, NewObservation, Observation, session_range
+from deltos.store.observations import Anchor, NewObservation, Observation, session_range
 from deltos.store.postgres.memory.rows import projects_of, select, select_ids, select_session
 from deltos.store.postgres.posting_index import stemmed_terms, stored_term
 
@@ -286,16 +286,9 @@ class PostgresObservationsWriter:
             (target, number),
         )
 
-    def note_mined(self, keys: Iterable[bytes]) -> None:
+    def note_distilled(self, keys: Iterable[bytes]) -> None:
         self._run(
             "INSERT INTO memory_mined_event SELECT DISTINCT unnest(%s::bytea[]) ON CONFLICT DO NOTHING", (list(keys),)
-        )
-
-    def note_mined_file(self, file: MinedFile) -> None:
-        self._run(
-            """INSERT INTO memory_mined_file VALUES (%s, %s, %s, %s) ON CONFLICT (key) DO UPDATE
-               SET size_bytes = excluded.size_bytes, mtime_ns = excluded.mtime_ns, since = excluded.since""",
-            file,
         )
 
     # ------------------------------------------------------------------ words

@@ -11,7 +11,6 @@ from deltos.store.observations import (
     Anchor,
     MemoryCopy,
     MemoryCounts,
-    MinedFile,
     Observation,
     ObservationSummary,
     ProjectRow,
@@ -358,15 +357,10 @@ class SqliteObservations:
             row = connection.execute("SELECT number FROM exported WHERE target = ?", (target,)).fetchone()
         return 0 if row is None else int(row[0])
 
-    def mined(self, keys: Sequence[bytes]) -> set[bytes]:
+    def distilled(self, keys: Sequence[bytes]) -> set[bytes]:
         with self.database.snapshot() as connection:
             sql = f"SELECT key FROM mined_event WHERE key IN ({marks(keys)})"
             return {row[0] for row in connection.execute(sql, tuple(keys))}
-
-    def mined_file(self, key: bytes) -> MinedFile | None:
-        with self.database.snapshot() as connection:
-            row = connection.execute("SELECT * FROM mined_file WHERE key = ?", (key,)).fetchone()
-        return None if row is None else MinedFile(*row)
 
     def counts(self) -> MemoryCounts:
         with self.database.snapshot() as connection:

@@ -56,13 +56,12 @@ class SqliteMemoryTransfer:
             yield TransferredObservation._make((*cells, change, anchors, vector))
 
     def notes(self) -> TransferredNotes:
-        """Return the records of exports, purges and imported transcripts."""
+        """Return the records of exports, purges and distilled journal records."""
         connection = self._database.read()
         return TransferredNotes(
             tuple(connection.execute("SELECT target, number FROM exported")),
             tuple(key for (key,) in connection.execute("SELECT key FROM purged")),
             tuple(key for (key,) in connection.execute("SELECT key FROM mined_event")),
-            tuple(connection.execute("SELECT key, size_bytes, mtime_ns, since FROM mined_file")),
         )
 
     def add(
@@ -102,6 +101,5 @@ class SqliteMemoryTransfer:
                 count += len(some)
             connection.executemany("INSERT INTO exported VALUES (?, ?)", notes.exported)
             connection.executemany("INSERT INTO purged VALUES (?)", [(key,) for key in notes.purged])
-            connection.executemany("INSERT INTO mined_event VALUES (?)", [(key,) for key in notes.mined_events])
-            connection.executemany("INSERT INTO mined_file VALUES (?, ?, ?, ?)", notes.mined_files)
+            connection.executemany("INSERT INTO mined_event VALUES (?)", [(key,) for key in notes.distilled])
         return count

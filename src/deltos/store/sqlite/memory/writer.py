@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from deltos.store.observations import Anchor, MinedFile, NewObservation, Observation, session_range
+from deltos.store.observations import Anchor, NewObservation, Observation, session_range
 from deltos.store.sqlite.memory.rows import marks, select, select_session
 
 if TYPE_CHECKING:
@@ -230,11 +230,8 @@ class SqliteObservationsWriter:
     def note_exported(self, target: bytes, number: int) -> None:
         self._connection.execute("INSERT OR REPLACE INTO exported VALUES (?, ?)", (target, number))
 
-    def note_mined(self, keys: Iterable[bytes]) -> None:
+    def note_distilled(self, keys: Iterable[bytes]) -> None:
         self._connection.executemany("INSERT OR IGNORE INTO mined_event VALUES (?)", [(key,) for key in keys])
-
-    def note_mined_file(self, file: MinedFile) -> None:
-        self._connection.execute("INSERT OR REPLACE INTO mined_file VALUES (?, ?, ?, ?)", file)
 
     def rebuild_words(self) -> None:
         """Rebuild the word index from the rows."""
