@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fuzz.targets.desk import Desk
 
-from deltos.call_log import CallLog
+from deltos.call_log import CallRecorder
 from deltos.domains.memory.capture.hooks import capture
 from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from deltos.domains.memory.core.transfer import ImportReport, import_lines
@@ -278,8 +278,8 @@ def _call_channels() -> tuple[Channel, ...]:
     """Return channels for the log of recent calls, which records every tool call with its arguments."""
 
     @lru_cache
-    def log(ring: Path) -> CallLog:
-        return CallLog(lambda: open_calls(ring))
+    def log(ring: Path) -> CallRecorder:
+        return CallRecorder(lambda: open_calls(ring))
 
     def call(root: Path, marker: str, arguments: Payload, client: str = "client") -> None:
         number = int(marker.removeprefix("marker").removesuffix("x"))

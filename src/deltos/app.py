@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from deltos.call_log import CallLog
+    from deltos.call_log import CallRecorder
     from deltos.config import Config
     from deltos.domains.apis.domain import Apis
     from deltos.domains.code.search import CodeSearch
@@ -331,13 +331,13 @@ class App:
         return Comparison(shared_model())(question, texts)
 
     @cached_property
-    def calls(self) -> CallLog | None:
+    def calls(self) -> CallRecorder | None:
         """The log of the last calls; None if the user disabled it."""
         if not self.config.keeps_calls:
             return None
-        from deltos.call_log import CallLog
+        from deltos.call_log import CallRecorder
 
-        log = CallLog(lambda: open_calls(self.config.home, self.config.database))
+        log = CallRecorder(lambda: open_calls(self.config.home, self.config.database))
         self._closing.callback(log.close)
         return log
 

@@ -30,7 +30,7 @@ MAX_WAITING_NOTES = 64
 WRITE_SECONDS = 5.0  # to wait for pending notes when the log is read or closed
 
 
-class CallLog:
+class CallRecorder:
     """Ring of the last calls; if it cannot be opened or written, calls are not logged."""
 
     def __init__(self, open_records: Callable[[], CallRecords]) -> None:
