@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from deltos.call_log import MAX_WAITING_NOTES, CallLog
+from deltos.call_log import MAX_WAITING_NOTES, CallRecorder
 from deltos.open_stores import open_calls
 from deltos.tool import CallNote
 
@@ -25,7 +25,7 @@ def test_a_call_does_not_wait_for_its_log_entry_and_readers_see_it(tmp_path: Pat
         was_released.append(released.wait(10))
         return open_calls(tmp_path)
 
-    log = CallLog(slowly)
+    log = CallRecorder(slowly)
     for note in NOTES[:3]:
         log.note(note)
     released.set()
@@ -37,7 +37,7 @@ def test_a_call_does_not_wait_for_its_log_entry_and_readers_see_it(tmp_path: Pat
 
 
 def test_pending_entries_are_written_at_exit_and_when_the_queue_is_full(tmp_path: Path) -> None:
-    log = CallLog(lambda: open_calls(tmp_path))
+    log = CallRecorder(lambda: open_calls(tmp_path))
     for note in 2 * NOTES:
         log.note(note)
     log.close()
@@ -49,7 +49,7 @@ def test_pending_entries_are_written_at_exit_and_when_the_queue_is_full(tmp_path
 
 def test_a_log_that_cannot_be_opened_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    log = CallLog(lambda: open_calls(tmp_path / "file"))
+    log = CallRecorder(lambda: open_calls(tmp_path / "file"))
     log.note(NOTES[0])
     assert log.newest(10) is None
     log.close()
