@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from urllib.request import urlopen
 
+from benchmarks.no_apis import NoApis
 from benchmarks.paths import SCRATCH, SHARED
 from benchmarks.processes import cpu_seconds_with_children
 from deltos.budget import estimate_tokens
@@ -72,7 +73,8 @@ def opened(home: Path) -> Docs:
     if name != "off":
         semantic_index = SemanticIndex(shared_model() if name == "static" else docs_embedder(), library.vectors)
         semantic_index.catch_up()
-    return open_docs(library, private_hosts=PrivateHosts.parse("127.0.0.1"), semantic_index=lambda: semantic_index)
+    hosts = PrivateHosts.parse("127.0.0.1")
+    return open_docs(library, apis=NoApis(), private_hosts=hosts, semantic_index=lambda: semantic_index)
 
 
 # ---------------------------------------------------------------------- crawling

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from benchmarks.docs_questions import QUESTIONS, Question, questions_about, squashed
+from benchmarks.no_apis import NoApis
 from deltos.domains.docs.domain import Docs, open_docs
 from deltos.domains.docs.rank import ANSWER_FEATURES, describe_candidates, known_share, order, ranker_for
 from deltos.domains.docs.search import WEAK_CHANCE
@@ -92,7 +93,7 @@ def main() -> None:
     given = parser.parse_args()
     library = open_library(given.home)
     semantic_index = SemanticIndex(docs_embedder(), library.vectors)
-    docs = open_docs(library, semantic_index=lambda: semantic_index)
+    docs = open_docs(library, apis=NoApis(), semantic_index=lambda: semantic_index)
     ids = {source.name: source.id for source in docs.library.sources()}
     every = json.loads((QUESTIONS / "docs_sites.json").read_text("utf-8"))
     names = [name for name, site in every.items() if site["held_out"] == given.held_out]

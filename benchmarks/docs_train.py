@@ -30,6 +30,7 @@ from benchmarks.docs_dataset import (
 )
 from benchmarks.docs_questions import QUESTIONS
 from benchmarks.docs_questions import lay_out as lay_out_open
+from benchmarks.no_apis import NoApis
 from deltos.domains.docs.domain import Docs, open_docs
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.rank import WEIGHTS, WEIGHTS_FILE, DocsFeatures, describe_candidates
@@ -184,7 +185,7 @@ def opened(home: Path, sites: dict[str, Path]) -> Docs:
     """Open a library of the sites with all passages embedded."""
     library = open_library(home)
     semantic_index = SemanticIndex(docs_embedder(), library.vectors)
-    docs = open_docs(library, semantic_index=lambda: semantic_index)
+    docs = open_docs(library, apis=NoApis(), semantic_index=lambda: semantic_index)
     for name, folder in sites.items():
         if name not in {source.name for source in docs.library.sources()}:
             added = docs.library.add(NewSource(folder.as_posix(), name, folder, (folder,), max_pages=10_000))

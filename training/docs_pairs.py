@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from benchmarks.docs_questions import QUESTIONS, questions_about, squashed
 from benchmarks.docs_questions import lay_out as lay_out_open
+from benchmarks.no_apis import NoApis
 from benchmarks.paths import MIRRORS
 
 from deltos.domains.docs.domain import open_docs
@@ -234,7 +235,7 @@ def _is_page(path: Path, source: Path) -> bool:
 def passages_of(name: str, folder: Path, home: Path) -> list[Text]:
     """All passages of a folder, as the product stores them."""
     library = open_library(home)
-    docs = open_docs(library)
+    docs = open_docs(library, apis=NoApis())
     if not docs.library.sources():
         added = docs.library.add(NewSource(folder.as_posix(), name, folder, (folder,), max_pages=10_000))
         docs.library.crawls.run(added.sources[0].id)

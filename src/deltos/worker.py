@@ -92,7 +92,6 @@ class _Handlers:
         crawls = self._app.domains.docs.library.crawls
         held = request.arguments.get("confinement")
         with confined(Confinement.from_data(held) if held else None):
-            crawls.resume_crashed(request.subject)
             if not crawls.run(request.subject):
                 raise StoreBusy("Another process is crawling this source", hint="The job is retried later.")
         _check(progress)

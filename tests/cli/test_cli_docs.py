@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -42,17 +43,16 @@ def run_json(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, 
 
 
 def test_versions_and_single_pages_on_the_command_line(manual: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, read, _ = run(capsys, "add", "manual/use.md", "--name", "m", "--version", "1", "--max-pages", "1")
+    code, read, _ = run(capsys, "add", "manual/use.md", "--name", "m", "--version", "1", "--wait")
     assert code == 0
-    assert "(manual/use.md), id m-" in read
-    assert "first headings, quoted from the page:\n~~~quoted\nUse\n" in read, "one page is read before the command ends"
+    assert "m (manual/use.md): READY" in read
     run(capsys, "add", "manual/install.md", "--name", "m", "--version", "2", "--wait")
     assert [row["version"] for row in run_json(capsys, "status", "m")] == ["2", "1"]
     assert [row["version"] for row in run_json(capsys, "recrawl", "m", "--version", "latest", "--wait")] == ["2"]
-    assert run(capsys, "search", "quokka timeout", "--source", "m")[1].startswith("m has versions 2, 1: version=2")
+    assert run(capsys, "search", "quokka timeout", "--source", "m")[1].startswith("Searched m in versions 2, 1")
     assert {row["version"] for row in run_json(capsys, "search", "timeout", "--source", "m@1")} == {"1"}
     assert run(capsys, "remove", "m")[0] != 0
-    assert run(capsys, "remove", "m", "--version", "1")[1].endswith("Still there: m 2.\n")
+    assert run(capsys, "remove", "m", "--version", "1")[1].endswith("Remaining versions: m 2.\n")
 
 
 def test_a_folder_is_added_searched_listed_and_removed(manual: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,7 +128,7 @@ def test_a_source_is_recrawled_and_its_status_shown(manual: Path, capsys: pytest
 
 def test_a_crawl_outlives_the_command_that_started_it(manual: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "add", "manual", "--name", "m")
-    assert (code, "goes on in the background" in out) == (0, True)
+    assert (code, "runs in the background" in out) == (0, True)
     (followed,) = run_json(capsys, "status", "m", "--follow")
     assert (followed["status"], followed["pages"]) == ("READY", 2)
 
@@ -175,6 +175,19 @@ def test_following_waits_for_a_crawl_of_another_process(
     assert (status["status"], len(waits)) == ("READY", 1)
 
 
+def test_waiting_ends_with_the_crawl_and_reports_progress_without_a_terminal(
+    project: Path, site: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(docs_cli, "_LOG_SECONDS", -1.0)
+    pages = [f"<a href='/{number}.html'>{number}</a>" for number in range(40)]
+    site.html("/", f"<h1>Start</h1><p>Text.</p>{' '.join(pages)}")
+    for number in range(40):
+        site.html(f"/{number}.html", f"<h1>Page {number}</h1><p>Text number {number}.</p>")
+    code, out, err = run(capsys, "add", site.url, "--name", "w", "--wait", "--allow-private-hosts", "127.0.0.1")
+    assert (code, "pages: 41 done, 0 queued" in out) == (0, True)
+    assert re.search(r"w: \d+ pages done, \d+ queued, 0 failed, [\d.]+/s \| about 0 min \d+ s left", err)
+
+
 def test_progress_is_drawn_only_on_a_terminal(
     manual: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,7 +226,7 @@ def test_skipped_files_are_reported_and_a_folder_of_only_descriptions_is_ready(
         "openapi: 3.0.0\ninfo: {title: Shop, version: '1'}\npaths: {/refunds: {get: {summary: List refunds}}}\n"
     )
     (status,) = run_json(capsys, "add", "apis", "--wait")
-    assert (status["status"], status["reason"]) == ("READY", "no pages; it brought shop")
+    assert (status["status"], status["reason"]) == ("READY", "no pages; it contains the APIs shop")
 
 
 def test_listed_apis_support_status_recrawl_and_remove(manual: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -83,7 +83,7 @@ def test_query_that_mentions_an_api_searches_only_it_and_says_so(tmp_path: Path,
     app = App(Config(tmp_path / "home"), workers=workers)
     desk = Desk(app.tools(), tmp_path)
     paths = {"/messages": {"post": {"summary": "Send a message"}, "get": {"summary": "List messages"}}}
-    note = "Of APIs only gotify was asked, as the question names it (api_name=NAME asks another)."
+    note = "Only the API gotify was searched, because the query names it (search another with api_name=NAME)."
     for name in ("gotify", "zulip"):
         described = {**SPEC, "info": {"title": name.title(), "version": "1"}, "paths": paths}
         (tmp_path / f"{name}.json").write_text(json.dumps(described))
@@ -276,7 +276,7 @@ def test_graphiql_page_leads_to_the_schema_or_an_error(site: Site, tmp_path: Pat
     added = library.add(NewSource(f"{site.url}/file/graphiql", "file", tmp_path, (tmp_path,)))
     assert (added.sources, "file" in added.api_line) == ((), True)
     site.html("/closed/graphiql", page % "closed")
-    with pytest.raises(SourceError, match="/closed/graphql, which offers its schema neither as a file nor to introsp"):
+    with pytest.raises(SourceError, match="/closed/graphql of this page provides no schema file and no introsp"):
         library.add(NewSource(f"{site.url}/closed/graphiql", "closed", tmp_path, (tmp_path,)))
     app.close()
 
@@ -295,8 +295,8 @@ def test_total_does_not_depend_on_the_limit(tmp_path: Path, workers: ProcessPool
     app.domains.docs.library.add(NewSource(str(tmp_path / "shop.json"), "shop", tmp_path, (tmp_path,)))
     desk = Desk(app.tools(), tmp_path)
     first, second = (desk.call("search_docs", query="create a refund", max_results=limit).text for limit in (1, 2))
-    [total] = {text.splitlines()[0].partition("/")[2] for text in (first, second)}
-    assert total.endswith(" results (raise max_results for more)")
+    [total] = {text.splitlines()[0].partition(" of ")[2] for text in (first, second)}
+    assert total.endswith(" results (raise max_results for more).")
     assert "at least" not in first.splitlines()[0]
     app.close()
 

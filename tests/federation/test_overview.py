@@ -58,14 +58,14 @@ def test_most_used_file_comes_first_with_signatures(tmp_path: Path, workers: Pro
 
 def test_map_fits_its_budget_and_reports_omissions(tmp_path: Path, workers: ProcessPool) -> None:
     text = overview(workers, tmp_path, {f"m{n}.py": f"def function_{n}(): ...\n" for n in range(90)}, token_budget=300)
-    assert text.startswith("showing ")
+    assert text.startswith("Showing ")
     assert "/90 files (" in text.splitlines()[0]
     assert estimate_tokens(text) <= 300
 
 
 def test_counts_files_beyond_the_central_ones(tmp_path: Path, workers: ProcessPool) -> None:
     text = overview(workers, tmp_path, {f"m{n}.py": "x = 1\n" for n in range(70)})
-    assert text.startswith("showing 60/70 files (find_symbol and search_code list the others)\n")
+    assert text.startswith("Showing 60 of 70 files (find_symbol and search_code list the others).\n")
 
 
 def test_project_without_code_has_a_map(tmp_path: Path, workers: ProcessPool) -> None:

@@ -36,10 +36,10 @@ class Place(NamedTuple):
     app: App
     folder: Path
 
-    def add(self, path: str, added_in: str) -> None:
+    def add(self, path: str, added_in: str, *, shared: bool = False) -> None:
         """Add documentation or an API from within a project."""
         root, library = self.folder / added_in, self.app.domains.docs.library
-        new = NewSource(str(self.folder / path), "", root, (self.folder,))
+        new = NewSource(str(self.folder / path), "", root, (self.folder,), shared=shared)
         for source in library.add(new).sources:
             library.crawls.start(source.id)
             library.crawls.wait(source.id)
@@ -92,7 +92,11 @@ def test_sources_of_another_project_are_skipped_and_named(place: Place) -> None:
     assert "Not searched" not in place.notes("till")
     desk = Desk(place.app.tools(), place.folder / "shop")
     assert "The rate limit of the till" not in desk.call("get_context", symbol="too_many").text
-    assert "The rate limit of the till" in desk.call("search_docs", query="rate limit").text
+    assert "The rate limit of the till" not in desk.call("search_docs", query="rate limit").text
+    assert "The rate limit of the till" in desk.call("search_docs", query="rate limit", source="docs").text
+    assert "GET /limit" not in desk.call("search_docs", query="rate limit").text
+    assert "Only in other projects: docs" in desk.call("list_sources").text
+    assert "Only in other projects: openapi.yaml" in desk.call("list_apis").text
 
 
 def test_sources_are_searched_where_added_or_with_all_projects(place: Place) -> None:
@@ -113,9 +117,7 @@ def test_package_is_searched_where_installed_required_or_named(place: Place) -> 
     assert place.kinds("empty") == []
     assert "doc" in place.kinds("empty", project_id="*")
     nothing = shop.call("search_docs", query="rate limit").text
-    assert nothing.endswith(
-        "Note: not searched because they belong to other projects: gadget (search one with source=NAME)."
-    )
+    assert "Note: not searched because they belong to other projects: gadget (search one with source=NAME)." in nothing
     assert "The rate limit of the gadget" in shop.call("search_docs", query="rate limit", source="gadget").text
     assert "gadget" not in shop.call("get_context", symbol="too_many").text
     with pytest.raises(NotFound):
@@ -127,11 +129,12 @@ def test_package_is_searched_where_installed_required_or_named(place: Place) -> 
     assert place.kinds("shop") == ["code"]
 
 
-def test_folder_outside_projects_is_searched_everywhere(place: Place) -> None:
+def test_folder_outside_projects_is_searched_where_it_was_added_or_shared(place: Place) -> None:
     place.add("handbook", "till")
+    assert place.kinds("till") == ["code", "doc"]
+    assert place.kinds("shop") == ["code"]
+    place.add("handbook", "till", shared=True)
     assert place.kinds("shop") == ["code", "doc"]
-    Desk(place.app.tools(), place.folder / "handbook").call("index_repository")
-    assert place.kinds("shop") == ["code"]  # the folder has become a project
 
 
 def test_subfolder_project_sees_documentation_of_its_repository(place: Place) -> None:

@@ -183,7 +183,7 @@ def test_long_prompt_reports_omitted_sections(tmp_path: Path, workers: ProcessPo
                 "remember", text=f"decision {number} is about {'xyz'[number % 3] * (number + 3)}", kind="decision"
             )
         text = written(prompt_named(app, "onboard"), desk)
-    assert text.startswith("showing ")
+    assert text.startswith("Showing ")
     assert estimate_tokens(text) <= 400
 
 

@@ -21,7 +21,7 @@ FILES = {
 
 
 def expand(text: str, form: str, path: str = "docs/more/page.md") -> str:
-    return Includer(FILES.get).expand(text, form, path)  # type: ignore[arg-type]
+    return Includer(FILES.get).expand(text, form, path)
 
 
 @pytest.mark.parametrize(

@@ -131,20 +131,14 @@ def test_skipped_addresses_are_counted_by_reason(library: LibraryStore) -> None:
     assert len(library.sources.skip_reasons(SOURCE.id, 1)) == 1
 
 
-def test_only_one_process_locks_a_source_and_its_note_survives(engine: Engine, library: LibraryStore) -> None:
-    with closing(engine.library()) as other:
-        with (
-            library.sources.try_lock("s1") as lock,
-            other.sources.try_lock("s1") as second,
-            other.sources.try_lock("s2") as third,
-        ):
-            assert lock is not None
-            assert second is None
-            assert third is not None
-            lock.write_note("reading a")
-        with other.sources.try_lock("s1") as again:
-            assert again is not None
-            assert again.read_note() == "reading a"
+def test_only_one_process_locks_a_source(engine: Engine, library: LibraryStore) -> None:
+    with (
+        closing(engine.library()) as other,
+        library.sources.try_lock("s1") as lock,
+        other.sources.try_lock("s1") as second,
+        other.sources.try_lock("s2") as third,
+    ):
+        assert (lock, second, third) == (True, False, True)
 
 
 def test_words_cannot_become_query_syntax(library: LibraryStore) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,13 @@ from deltos.cli.command import (
     Subparsers,
     add_group,
     add_limit,
+    add_project,
     add_query,
     add_verb,
     integer_range,
     open_app,
     print_json,
+    project_roots,
 )
 from deltos.cli.command_names import replace_tool_names_in_answer
 from deltos.cli.progress_bar import ProgressBar
@@ -28,6 +31,7 @@ from deltos.errors import BadArgument, SourceError
 from deltos.federation.api_adapters import check_refreshable
 from deltos.model import MIN_API_CONFIDENCE
 from deltos.wording import SEMANTIC_MATCH_MARK, weak_match
+from deltos.workspace.source_projects import SHARED, project_of
 
 if TYPE_CHECKING:
     import argparse
@@ -54,7 +58,9 @@ def add_commands(subparsers: Subparsers) -> None:
     add.add_argument(
         "--root", default="", help="folder that $ref references may not leave; default: that of the location"
     )
-    _verb(verbs, "list", _list, "list the indexed APIs")
+    add.add_argument("--shared", action="store_true", help="let all projects see it")
+    add_project(add)
+    add_project(_verb(verbs, "list", _list, "list the indexed APIs"), takes_all=True)
     show = _verb(verbs, "show", _show, "show an API's operations")
     show.add_argument("name", help="name of the API")
     show.add_argument("--tag", default="", help="only operations with this tag")
@@ -64,6 +70,7 @@ def add_commands(subparsers: Subparsers) -> None:
     search = _verb(verbs, "search", _search, "find operations and schemas")
     add_query(search)
     search.add_argument("--api", default="", help="search only this API")
+    add_project(search, takes_all=True)
     search.add_argument(
         "--type",
         action="append",
@@ -98,7 +105,8 @@ def _add(apis: Apis, args: argparse.Namespace) -> int:
     bar = ProgressBar()
     root = Path(args.root) if args.root else None
     try:
-        report = apis.indexer.add(args.location, args.name, root=root, progress=bar)
+        projects = (SHARED,) if args.shared else (project_of(Path(args.project)),)
+        report = apis.indexer.add(args.location, args.name, root=root, projects=projects, progress=bar)
         apis.searcher.read(bar)
     finally:
         bar.clear()
@@ -131,7 +139,8 @@ def _list(apis: Apis, args: argparse.Namespace) -> int:
             unread = [{"document": row.document, "error": row.reason} for row in apis.library.unread(api.source)]
             print_json(_api_json(api) | {"not_read": unread})
     else:
-        print(replace_tool_names_in_answer(render_list(apis.library, MAX_TOKENS).text))
+        listed = render_list(apis.library, MAX_TOKENS, roots=project_roots(args.project))
+        print(replace_tool_names_in_answer(listed.text))
     return 0
 
 
@@ -149,21 +158,22 @@ def _show(apis: Apis, args: argparse.Namespace) -> int:
 
 
 def _search(apis: Apis, args: argparse.Namespace) -> int:
+    without = () if args.api else tuple(apis.library.elsewhere(project_roots(args.project)))
+    search = partial(apis.searcher.search, api_name=args.api, types=args.types, limit=args.limit, without=without)
     if args.batch:
         apis.freshen(args.api)
         for question_id, query in _read_batch(args.batch):
-            found = apis.searcher.search(query, api_name=args.api, types=args.types, limit=args.limit)
-            print_json({"id": question_id, "results": [_hit_json(hit) for hit in found]})
+            print_json({"id": question_id, "results": [_hit_json(hit) for hit in search(query)]})
         return 0
     if not args.query:
         raise BadArgument("There is no query", hint="Try: deltos api search 'create a refund' --api stripe")
     _update_index(apis, args, args.api)
-    found = apis.searcher.search(args.query, api_name=args.api, types=args.types, limit=args.limit)
+    found = search(args.query)
     if found and found[0].confidence < MIN_API_CONFIDENCE and not args.json:
         print(weak_match(found[0].confidence))
     for hit in found:
         print_json(_hit_json(hit)) if args.json else print(_hit_line(hit))
-    if named := () if args.api else apis.searcher.named_in(args.query).names:
+    if named := () if args.api else apis.searcher.named_in(args.query, without).names:
         print(
             f"Searched only {', '.join(named)}, which the query names. Use --api NAME for another API.", file=sys.stderr
         )
@@ -238,6 +248,7 @@ def _api_json(api: Api) -> dict[str, Any]:
         "webhooks": api.webhook_count,
         "warnings": list(api.warnings),
         "source": api.source,
+        "projects": list(api.projects),
     }
 
 

@@ -215,12 +215,18 @@ def integer_range(minimum: int, maximum: int | None = None) -> Callable[[str], i
     return read
 
 
-def add_project(verb: argparse.ArgumentParser, *, takes_several: bool = False) -> None:
+def add_project(verb: argparse.ArgumentParser, *, takes_several: bool = False, takes_all: bool = False) -> None:
     """Add `--project`."""
     several = "; for several: a comma-separated list, a workspace or *" if takes_several else ""
+    several = "; *: all projects" if takes_all else several
     verb.add_argument(
         "--project", metavar="PATH", default=".", help=f"folder of the project; default: the current folder{several}"
     )
+
+
+def project_roots(project: str) -> tuple[Path, ...]:
+    """Return the folder that `--project` names; none for `*`, which selects all projects."""
+    return () if project == "*" else (Path(project).absolute(),)
 
 
 @contextmanager

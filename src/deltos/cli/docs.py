@@ -22,6 +22,7 @@ from deltos.cli.command import (
     integer_range,
     open_app,
     print_json,
+    project_roots,
 )
 from deltos.cli.command_names import replace_tool_names_in_answer
 from deltos.cli.progress_bar import ProgressBar
@@ -30,7 +31,9 @@ from deltos.cli.terminal import redraw_line
 from deltos.config import Config
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import (
+    format_time_left,
     render_added,
+    render_elsewhere,
     render_nothing,
     render_passage,
     render_removed,
@@ -55,8 +58,9 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 25_000  # the hard limit of an answer, because users of a terminal can scroll
 MAX_RESULTS = 50
-_FAILED_STATES = ("FAILED", "INTERRUPTED")
+_FAILED_STATES = ("FAILED",)
 _POLL_SECONDS = 0.5
+_LOG_SECONDS = 10.0
 # A crawl that waits longer than this for its process has none.
 _START_TIMEOUT_SECONDS = 20.0
 _EMBEDDING_SECONDS = 20.0  # time limit for waiting users; a server or `crawl --read` embeds the rest
@@ -66,7 +70,7 @@ def add_commands(subparsers: Subparsers) -> None:
     """Add `docs` and its verbs."""
     verbs = add_group(subparsers, "docs", "manage documentation of websites, folders and installed packages")
     _add_add_command(verbs)
-    add_verb(verbs, "list", _with_app(_list), "list the documentation sources")
+    add_project(add_verb(verbs, "list", _with_app(_list), "list the documentation sources"), takes_all=True)
     search = add_verb(verbs, "search", _with_app(_search), "search the documentation")
     add_query(search)
     search.add_argument("--source", default="", help="search only this source (name or id)")
@@ -75,7 +79,7 @@ def add_commands(subparsers: Subparsers) -> None:
     search.add_argument(
         "--batch", metavar="FILE", help='read {"id", "query"} JSON lines from FILE; - for standard input'
     )
-    add_project(search)
+    add_project(search, takes_all=True)
     status = add_verb(verbs, "status", _with_app(_status), "show the progress of crawls")
     status.add_argument("source", nargs="?", default="", help="name or id of a source; default: all sources")
     _add_version(status)
@@ -92,6 +96,15 @@ def add_commands(subparsers: Subparsers) -> None:
     _add_version(recrawl)
     recrawl.add_argument("--full", action="store_true", help="fetch unchanged pages again too")
     _add_wait_options(recrawl)
+    exported = add_verb(verbs, "export", _with_app(_export), "write an indexed source to a file for others to import")
+    exported.add_argument("source", help="name or id of the source")
+    exported.add_argument("file", type=Path, help="file to write, for example guide.deltos-docs")
+    _add_version(exported)
+    imported = add_verb(verbs, "import", _with_app(_import), "add a source from an exported file, without crawling it")
+    imported.add_argument("file", type=Path, help="file written by deltos docs export")
+    imported.add_argument("--name", default="", help="name of the source; default: its name in the file")
+    imported.add_argument("--shared", action="store_true", help="let all projects see it")
+    add_project(imported)
     for name, run, what in (
         ("cancel", _cancel, "stop the crawl of a source; indexed pages stay"),
         ("remove", _remove, "remove a source and its index"),
@@ -123,6 +136,7 @@ def _add_add_command(verbs: Subparsers) -> None:
         help="maximum number of links from the start page; 0: unlimited",
     )
     add.add_argument("--auth", default="", metavar="NAME", help="DELTOS_AUTH_… variable with the login, or netrc")
+    add.add_argument("--shared", action="store_true", help="let all projects see it, also if it is a source already")
     add.add_argument("--browser", action="store_true", help="render pages in a browser of this machine")
     add_project(add)
     _add_wait_options(add)
@@ -133,7 +147,7 @@ def _add_version(verb: argparse.ArgumentParser) -> None:
 
 
 def _add_wait_options(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--wait", action="store_true", help="wait until the crawl is done")
+    verb.add_argument("--wait", action="store_true", help="wait until the crawl and embedding are done")
     _add_private(verb)
 
 
@@ -159,7 +173,6 @@ def _with_app(run: Callable[[App, argparse.Namespace], int]) -> Callable[[argpar
 
 def _add(app: App, arguments: argparse.Namespace) -> int:
     root = Path(arguments.project).absolute()
-    arguments.wait |= arguments.max_pages == 1  # a single page takes no longer than starting a process
     local = _find_local_path(arguments.url)
     added = app.domains.docs.library.add(
         NewSource(
@@ -174,25 +187,24 @@ def _add(app: App, arguments: argparse.Namespace) -> int:
             max_depth=arguments.max_depth,
             auth=arguments.auth,
             browser=arguments.browser,
+            shared=arguments.shared,
         )
     )
     code = _crawl(app, [source.id for source in added.sources], arguments)
     statuses = [app.domains.docs.library.status(source.id) for source in added.sources]
     if arguments.json:
-        for status in statuses:
+        for status in (*statuses, *(app.domains.docs.library.status(source.id) for source in added.known)):
             print_json(_status_json(status))
         for failure in added.failures:
             print_json({"error": failure})
-    elif arguments.wait and arguments.max_pages != 1:
+    elif arguments.wait and not added.known:
         print(
             "\n".join(
                 (*filter(None, [added.api_line]), *(_status_text(status) for status in statuses), *added.failures)
             )
         )
     else:
-        ids = [source.id for source in added.sources] if arguments.max_pages == 1 else []
-        read = app.domains.docs.library.first_page(ids[0]) if len(ids) == 1 else None
-        print(replace_tool_names_in_answer(render_added(added, statuses, project_root=Path.cwd(), read=read)))
+        print(replace_tool_names_in_answer(render_added(added, statuses, project_root=Path.cwd())))
     return code
 
 
@@ -218,7 +230,7 @@ def _crawl(app: App, source_ids: list[str], arguments: argparse.Namespace) -> in
             _crawl_detached(app.config.home, source_id, allow_private_hosts=arguments.allow_private_hosts)
         return 0
     code = _exit_code([_crawl_here(app.domains.docs, source_id).state for source_id in source_ids])
-    _embed_passages(app.domains.docs, _EMBEDDING_SECONDS)
+    _embed_passages(app.domains.docs, math.inf)
     return code
 
 
@@ -307,53 +319,59 @@ def _terminable() -> Iterator[None]:
 
 
 class _ProgressLine:
-    """A progress line on an interactive terminal; prints nothing elsewhere."""
+    """A progress line on an interactive terminal; elsewhere, a line on standard error every ten seconds."""
 
     def __init__(self) -> None:
-        self._visible = is_interactive(sys.stderr)
-        self._shown_at = 0.0
+        self._is_terminal = is_interactive(sys.stderr)
+        self._interval = _POLL_SECONDS if self._is_terminal else _LOG_SECONDS
+        self._shown_at = 0.0 if self._is_terminal else time.monotonic()
 
     def show(self, status: SourceStatus) -> None:
         now = time.monotonic()
-        if self._visible and now - self._shown_at > _POLL_SECONDS:
-            self._shown_at = now
-            done = status.pages_done + status.pages_unchanged
-            text = (
-                f"{status.source.name}: {counted(done, 'page')} done, {status.pages_queued} queued,"
-                f" {len(status.failures)} failed, {status.rate:.1f}/s"
-            )
+        if now - self._shown_at < self._interval:
+            return
+        self._shown_at = now
+        done = status.pages_done + status.pages_unchanged
+        text = (
+            f"{status.source.name}: {counted(done, 'page')} done, {status.pages_queued} queued,"
+            f" {len(status.failures)} failed, {status.rate:.1f}/s{format_time_left(status.seconds_left)}"
+        )
+        if self._is_terminal:
             redraw_line(progress_line(done, done + status.pages_queued, text))
+        else:
+            print(text, file=sys.stderr)
 
     def clear(self) -> None:
-        if self._visible:
+        if self._is_terminal:
             redraw_line("")
 
 
 def _list(app: App, arguments: argparse.Namespace) -> int:
-    statuses = app.domains.docs.library.statuses()
+    library, roots = app.domains.docs.library, project_roots(arguments.project)
     if arguments.json:
-        for status in statuses:
+        for status in library.statuses():
             print_json(_status_json(status))
     else:
-        apis = [f"- {line}" for line in app.domains.docs.apis.names().values()]
-        notes = filter(None, [app.domains.docs.library.embedding_note()])
+        elsewhere = library.elsewhere(roots)
+        statuses = library.statuses({source.id for source in elsewhere})
+        apis = [f"- {line}" for line in app.domains.docs.apis.names(roots).values()]
+        notes = filter(None, [render_elsewhere(elsewhere), library.embedding_note()])
         text = render_sources(statuses, [*apis, *notes], project_root=Path.cwd(), token_budget=MAX_TOKENS).text
         print(replace_tool_names_in_answer(text))
     return 0
 
 
 def _search(app: App, arguments: argparse.Namespace) -> int:
-    library, root = app.domains.docs.library, Path(arguments.project).absolute()
+    library, root = app.domains.docs.library, next(iter(project_roots(arguments.project)), Path.cwd())
     source = library.add_installed_package(arguments.source, root, arguments.version)
-    excluded = frozenset(foreign.id for foreign in library.foreign_packages([root]))
     if arguments.batch:
         for row in batch_queries(arguments.batch):
-            found = app.domains.docs.search.search(_question(arguments, source, row.query, excluded))
+            found = app.domains.docs.search.search(_question(arguments, source, row.query))
             print_json({"id": row.id, "results": [_passage_json(passage) for passage in found.passages]})
         return 0
     if not arguments.query.strip():
         raise BadArgument("There is no query", hint="Try: deltos docs search 'how to set a timeout'")
-    question = _question(arguments, source, arguments.query, excluded)
+    question = _question(arguments, source, arguments.query)
     found = app.domains.docs.search.search(question)
     if found.passages and not arguments.json:
         for note in found.full_note.splitlines():
@@ -362,16 +380,14 @@ def _search(app: App, arguments: argparse.Namespace) -> int:
         print_json(_passage_json(passage)) if arguments.json else print(render_passage(number, passage, Path.cwd()))
     if found.searched is not None and not arguments.json:
         apis = app.domains.docs.search.apis_of(question)
-        statuses, note = library.statuses(), found.full_note
-        text = render_nothing(
-            arguments.query, found.searched, statuses, apis, note=note, without=excluded, asked=found.asked
-        )
+        statuses, note = library.statuses(found.elsewhere), found.full_note
+        text = render_nothing(arguments.query, found.searched, statuses, apis, note=note, asked=found.asked)
         print(replace_tool_names_in_answer(text))
     return 0 if found.passages else 1
 
 
-def _question(arguments: argparse.Namespace, source: str, query: str, excluded: frozenset[str]) -> DocsRequest:
-    return DocsRequest(query, arguments.limit, source, arguments.version, without=excluded)
+def _question(arguments: argparse.Namespace, source: str, query: str) -> DocsRequest:
+    return DocsRequest(query, arguments.limit, source, arguments.version, roots=project_roots(arguments.project))
 
 
 def _status(app: App, arguments: argparse.Namespace) -> int:
@@ -433,6 +449,25 @@ def _cancel(app: App, arguments: argparse.Namespace) -> int:
     return 0 if any(cancelled) else 1
 
 
+def _export(app: App, arguments: argparse.Namespace) -> int:
+    data = app.domains.docs.library.export(arguments.source, arguments.version)
+    arguments.file.write_bytes(data)
+    if arguments.json:
+        print_json({"exported": arguments.source, "file": str(arguments.file), "bytes": len(data)})
+    else:
+        print(f"Exported {arguments.source} to {arguments.file} ({len(data):,} bytes).")
+    return 0
+
+
+def _import(app: App, arguments: argparse.Namespace) -> int:
+    library, root = app.domains.docs.library, Path(arguments.project).absolute()
+    file = str(arguments.file.absolute())
+    request = NewSource(file, arguments.name, root, (Path(root.anchor),), shared=arguments.shared)
+    source = library.import_file(request)
+    _embed_passages(app.domains.docs, math.inf)
+    return _show([library.status(source.id)], arguments)
+
+
 def _remove(app: App, arguments: argparse.Namespace) -> int:
     library = app.domains.docs.library
     if api := app.domains.docs.api_named(arguments.source):
@@ -476,9 +511,9 @@ def _status_json(status: SourceStatus) -> dict[str, Any]:
         "url": status.source.url,
         "kind": status.source.kind,
         "version": status.source.version,
+        "projects": list(status.source.projects),
         "status": status.state,
         "reason": status.reason,
-        "reading_when_died": list(status.reading_when_died),
         "pages": status.pages,
         "chunks": status.chunks,
         "done": status.pages_done,

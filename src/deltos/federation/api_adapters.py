@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from deltos.domains.apis.index import UnreadDocument
     from deltos.domains.apis.model import Api, ApiHit
@@ -44,23 +46,29 @@ class SharedApis:
         indexer = self.domains.apis.indexer
         source_id = description.brought_by
         owner = OwningSource(source_id, description.source_name) if source_id else None
+        projects = description.projects
         if description.data:
             report = indexer.add_found(
                 description.data,
                 description.url,
                 description.name,
                 owner=owner,
+                projects=projects,
                 read=description.read,
             )
         else:
-            report = indexer.add(description.url, description.name, owner=owner)
+            report = indexer.add(description.url, description.name, owner=owner, projects=projects)
         names = ", ".join(api.name for api in report.apis)
         added = (render_api(api, ()) for api in report.apis)
         return _quoted(f"API description added: {names}.", (*added, *_not_read(report.failures)))
 
-    def search(self, query: str, *, api_name: str, types: Sequence[str], limit: int) -> list[Passage]:
-        """Return matching operations and schemas, best first."""
-        hits = self.domains.apis.searcher.search(query, api_name=api_name, types=types, limit=limit, brief=True)
+    def search(
+        self, query: str, *, api_name: str, types: Sequence[str], limit: int, roots: Sequence[Path] = ()
+    ) -> list[Passage]:
+        """Return matching operations and schemas that the projects at `roots` see, best first."""
+        apis = self.domains.apis
+        without = tuple(apis.library.elsewhere(roots))
+        hits = apis.searcher.search(query, api_name=api_name, types=types, limit=limit, brief=True, without=without)
         return [_passage(hit) for hit in hits]
 
     @property
@@ -72,13 +80,18 @@ class SharedApis:
         """Re-read changed descriptions of one API, or of all if `api_name` is empty; return notes."""
         return self.domains.apis.freshen(api_name)
 
-    def names(self) -> dict[str, str]:
-        """Return a one-line description of each API by name."""
+    def names(self, roots: Sequence[Path] = ()) -> dict[str, str]:
+        """Return a one-line description of each API that the projects at `roots` see, by name."""
         library = self.domains.apis.library
+        others = library.elsewhere(roots).values()
         unread: dict[str, list[UnreadRow]] = {}
         for row in library.unread():
             unread.setdefault(row.source, []).append(row)
-        return {api.name: _line(api, unread.get(api.source, [])) for api in library.apis()}
+        return {api.name: _line(api, unread.get(api.source, [])) for api in library.apis() if api.name not in others}
+
+    def share(self, source_id: str, projects: Sequence[str]) -> None:
+        """Record which projects see the APIs of a documentation source."""
+        self.domains.apis.library.store.set_projects(source_id, json.dumps(projects))
 
     def versions(self) -> dict[str, str]:
         """Return the version of each API by name."""
@@ -95,9 +108,10 @@ class SharedApis:
         """Remove an API; return a message."""
         return f"Removed {', '.join(self.domains.apis.indexer.remove(name))}."
 
-    def named_in(self, question: str) -> tuple[str, ...]:
-        """Return the names of the APIs that a query mentions."""
-        return self.domains.apis.searcher.named_in(question).names
+    def named_in(self, question: str, roots: Sequence[Path]) -> tuple[str, ...]:
+        """Return the names of the APIs that a query mentions and that the projects at `roots` see."""
+        apis = self.domains.apis
+        return apis.searcher.named_in(question, tuple(apis.library.elsewhere(roots))).names
 
     def brought_by(self, source_id: str) -> tuple[str, ...]:
         """Return the names of the APIs that a documentation source owns."""

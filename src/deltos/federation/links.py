@@ -21,7 +21,6 @@ from deltos.domains.memory.core.model import format_id, title_of
 from deltos.domains.memory.render import CHANGED_MARK
 from deltos.domains.memory.search.search import snippet
 from deltos.errors import BadRequest, NotFound, StoreError
-from deltos.federation.project_scope import ProjectScope
 from deltos.federation.providers import docs as docs_provider
 from deltos.markup.text import fenced
 from deltos.store.code import FileScope
@@ -122,8 +121,7 @@ class DomainLinks:
         """Return documentation passages that mention a symbol, best first, excluding those of other projects."""
         if "docs" not in self.toolsets:
             return []
-        without = frozenset(source.id for source in ProjectScope(self.domains, (root,)).sources_elsewhere())
-        asked = DocsRequest(name, limit=_MAX_CANDIDATES, with_apis=False, without=without)
+        asked = DocsRequest(name, limit=_MAX_CANDIDATES, with_apis=False, roots=(root,))
         found = self.domains.docs.search.search(asked)
         return [each for each in found.passages if mentions(each.text, name)][:_MAX_SHOWN]
 
@@ -185,9 +183,8 @@ class DomainLinks:
         """Return passages about a name from packages of the project."""
         if "docs" not in self.toolsets:
             return []
-        without = frozenset(source.id for source in ProjectScope(self.domains, (root,)).sources_elsewhere())
         found = self.domains.docs.search.search(
-            DocsRequest(name, limit=_MAX_CANDIDATES, with_apis=False, without=without)
+            DocsRequest(name, limit=_MAX_CANDIDATES, with_apis=False, roots=(root,))
         )
         return [each for each in found.passages if each.url.startswith(PACKAGE_ADDRESSES)]
 

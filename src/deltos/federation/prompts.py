@@ -79,7 +79,7 @@ class Prompts:
             lambda _: render_overview(index, index.store.graph, token_budget=self.token_budget // 2),
             progress=call.progress,
         )
-        return self._fitted([_ONBOARD_TEXT, overview, *self._memory_sections(root), *self._source_lines()])
+        return self._fitted([_ONBOARD_TEXT, overview, *self._memory_sections(root), *self._source_lines((root,))])
 
     def review_impact(self, call: Call) -> str:
         """Return a request to review a change, with everything it affects."""
@@ -104,7 +104,9 @@ class Prompts:
         question = call.text("question").strip()
         if not question or "docs" not in self.toolsets:
             raise BadArgument("The question is empty", hint="Ask what you want to know.")
-        found = self.domains.docs.search.search(DocsRequest(question, limit=8))
+        found = self.domains.docs.search.search(
+            DocsRequest(question, limit=8, roots=tuple(call.session.project_roots()))
+        )
         if not found.passages:
             return (
                 f"{_ANSWER_TEXT}\n\nQuestion: {question}\n\nNo passage matches. Add the documentation with add_source."
@@ -121,12 +123,13 @@ class Prompts:
         if context := session_context(memory, memory.project_keys(project.project_id), root):
             yield context
 
-    def _source_lines(self) -> Iterable[str]:
-        if "docs" in self.toolsets and (
-            names := list(dict.fromkeys(each.name for each in self.domains.docs.library.sources()))
-        ):
+    def _source_lines(self, roots: Sequence[Path]) -> Iterable[str]:
+        library = self.domains.docs.library if "docs" in self.toolsets else None
+        others = library.elsewhere(roots) if library else []
+        visible = [each for each in library.sources() if each not in others] if library else []
+        if names := list(dict.fromkeys(each.name for each in visible)):
             yield f"Documentation available to search_docs: {', '.join(names[:_MAX_LINES])}."
-        if "apis" in self.toolsets and (apis := [api.name for api in self.domains.apis.library.apis()]):
+        if "apis" in self.toolsets and (apis := list(self.domains.docs.apis.names(roots))):
             yield f"APIs available to get_api_endpoints: {', '.join(apis[:_MAX_LINES])}."
 
     def _knowledge(self, names: Sequence[str], root: Path) -> Iterable[str]:

@@ -1,9 +1,10 @@
-"""Detect the format of a page by media type or file name, and parse it."""
+"""The table of page formats: how each is recognised and parsed. A new format is one module and one row."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from deltos.markup.asciidoc import parse_asciidoc
@@ -14,36 +15,88 @@ from deltos.markup.notebook import parse_notebook
 from deltos.markup.pdf import parse_pdf
 from deltos.markup.plain import parse_plain
 from deltos.markup.rst import parse_rst
+from deltos.markup.texinfo import parse_texinfo
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from deltos.markup.model import Document
 
-Format = Literal["html", "markdown", "rst", "asciidoc", "notebook", "pdf", "text", "man"]
+Format = str
+"""The name of a row of the table."""
 
-_BY_SUFFIX: dict[str, Format] = {
-    **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
-    **dict.fromkeys((".md", ".markdown", ".mdx"), "markdown"),
-    **dict.fromkeys((".rst", ".rest"), "rst"),
-    **dict.fromkeys((".adoc", ".asciidoc", ".asc"), "asciidoc"),
-    **dict.fromkeys((".txt", ".text"), "text"),
-    ".ipynb": "notebook",
-    ".pdf": "pdf",
-}
-_BY_MEDIA_TYPE: dict[str, Format] = {
-    **dict.fromkeys(("text/html", "application/xhtml+xml"), "html"),
-    **dict.fromkeys(("text/markdown", "text/x-markdown"), "markdown"),
-    **dict.fromkeys(("text/x-rst", "text/prs.fallenstein.rst"), "rst"),
-    "application/x-ipynb+json": "notebook",
-    "application/pdf": "pdf",
-    **dict.fromkeys(("text/troff", "application/x-troff-man", "application/x-troff"), "man"),
-    "text/plain": "text",
-}
-SUFFIXES = frozenset(_BY_SUFFIX)
 # Sections of the Unix manual. Other files have such suffixes too, so the contents are checked with `is_man_page`.
-MAN_SUFFIXES = frozenset(
+MAN_SUFFIXES = tuple(
     f".{section}{part}" for section in range(1, 9) for part in ("", "p", "pm", "ssl", "x", "posix", "perl", "g")
 )
 GZIP_SUFFIX = ".gz"
+
+
+@dataclass(frozen=True, slots=True)
+class _UnparsedPage:
+    """A page to parse: its content, address, character set and title."""
+
+    data: bytes
+    url: str
+    charset: str
+    title: str
+
+    @property
+    def text(self) -> str:
+        """The decoded content."""
+        return decode(self.data, self.charset)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A format. `is_untitled`: pages contain no title, so that the name of their file is used."""
+
+    parse: Callable[[_UnparsedPage], Document]
+    suffixes: tuple[str, ...]
+    media_types: tuple[str, ...] = ()
+    is_untitled: bool = False
+
+
+_FORMATS: dict[Format, _Row] = {
+    "html": _Row(
+        lambda page: parse_html(page.data, url=page.url, charset=page.charset),
+        (".html", ".htm", ".xhtml"),
+        ("text/html", "application/xhtml+xml"),
+    ),
+    "markdown": _Row(
+        lambda page: parse_markdown(page.text, url=page.url, title=page.title),
+        (".md", ".markdown", ".mdx"),
+        ("text/markdown", "text/x-markdown"),
+    ),
+    "rst": _Row(
+        lambda page: parse_rst(page.text, url=page.url, title=page.title),
+        (".rst", ".rest"),
+        ("text/x-rst", "text/prs.fallenstein.rst"),
+    ),
+    "asciidoc": _Row(lambda page: parse_asciidoc(page.text, title=page.title), (".adoc", ".asciidoc", ".asc")),
+    "notebook": _Row(
+        lambda page: parse_notebook(page.text, url=page.url, title=page.title),
+        (".ipynb",),
+        ("application/x-ipynb+json",),
+    ),
+    "pdf": _Row(lambda page: parse_pdf(page.data, title=page.title), (".pdf",), ("application/pdf",), is_untitled=True),
+    "man": _Row(
+        lambda page: parse_man(page.text, title=page.title),
+        MAN_SUFFIXES,
+        ("text/troff", "application/x-troff-man", "application/x-troff"),
+    ),
+    "texinfo": _Row(
+        lambda page: parse_texinfo(page.text, title=page.title),
+        (".texi", ".texinfo", ".txi"),
+        ("application/x-texinfo",),
+    ),
+    "text": _Row(
+        lambda page: parse_plain(page.text, title=page.title), (".txt", ".text"), ("text/plain",), is_untitled=True
+    ),
+}
+_BY_SUFFIX = {suffix: name for name, row in _FORMATS.items() for suffix in row.suffixes}
+_BY_MEDIA_TYPE = {media_type: name for name, row in _FORMATS.items() for media_type in row.media_types}
+SUFFIXES = frozenset(_BY_SUFFIX)
 
 
 def format_of(location: str, media_type: str = "") -> Format | None:
@@ -52,34 +105,21 @@ def format_of(location: str, media_type: str = "") -> Format | None:
     suffix = path.suffix.lower()
     if not media_type:
         suffix = path.with_suffix("").suffix.lower() if suffix == GZIP_SUFFIX else suffix
-        if suffix in MAN_SUFFIXES:
-            return "man"
+        return _BY_SUFFIX.get(suffix)
     named = _BY_MEDIA_TYPE.get(media_type.split(";")[0].strip().lower())
     if named in (None, "text"):  # servers send Markdown and similar formats as plain text
-        by_suffix = _BY_SUFFIX.get(suffix)
+        by_suffix = None if suffix in MAN_SUFFIXES else _BY_SUFFIX.get(suffix)
         if by_suffix == "html" and named == "text":
             return "text"
         return by_suffix or named
     return named
 
 
+def title_of_file(form: Format, path: str) -> str:
+    """Return the title of a file whose format has none; empty for other formats."""
+    return PurePosixPath(path).stem if _FORMATS[form].is_untitled else ""
+
+
 def parse(data: bytes, format: Format, *, url: str, charset: str = "", title: str = "") -> Document:  # noqa: A002
     """Parse `data` as `format`; raise SourceError if it does not have that format."""
-    if format == "html":
-        return parse_html(data, url=url, charset=charset)
-    if format == "pdf":
-        return parse_pdf(data, title=title)
-    text = decode(data, charset)
-    match format:
-        case "markdown":
-            return parse_markdown(text, url=url, title=title)
-        case "rst":
-            return parse_rst(text, url=url, title=title)
-        case "asciidoc":
-            return parse_asciidoc(text, title=title)
-        case "notebook":
-            return parse_notebook(text, url=url, title=title)
-        case "man":
-            return parse_man(text, title=title)
-        case "text":
-            return parse_plain(text, title=title)
+    return _FORMATS[format].parse(_UnparsedPage(data, url, charset, title))

@@ -65,10 +65,10 @@ class Includer:
 
     def expand(self, text: str, form: Format, path: str, depth: int = 0) -> str:
         """Return the text of the file `path` with the files that it includes."""
-        if form not in ("markdown", "rst", "asciidoc") or depth > MAX_INCLUDE_DEPTH or len(text) > MAX_PAGE_CHARACTERS:
+        find = {"markdown": _markdown_includes, "rst": _rst_includes, "asciidoc": _asciidoc_includes}.get(form)
+        if find is None or depth > MAX_INCLUDE_DEPTH or len(text) > MAX_PAGE_CHARACTERS:
             return text
         lines = text.split("\n")
-        find = {"markdown": _markdown_includes, "rst": _rst_includes, "asciidoc": _asciidoc_includes}[form]
         pieces: list[str] = []
         at = 0
         for start, end, include in find(lines):

@@ -24,6 +24,7 @@ class ApiRow:
     webhooks: int
     warnings: bytes
     indexed_at: float
+    projects: str = '["*"]'  # JSON list of the projects that see it; `*` means all projects
     id: int = 0
 
 
@@ -105,6 +106,9 @@ class ApiDescriptions(Protocol):
 
     def of_source(self, source_name: str) -> list[ApiRow]:
         """Return the APIs of one source."""
+
+    def set_projects(self, source_name: str, projects: str) -> None:
+        """Record which projects see the APIs of a source, as a JSON list."""
 
     def units(self, api_id: int, kinds: Sequence[str]) -> list[UnitRow]:
         """Return the units of some kinds in document order."""

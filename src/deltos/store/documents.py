@@ -36,6 +36,7 @@ class SourceRow:
     browser: bool = False
     folder: str = ""  # folder of a repository, literally; empty means all of it
     reference: str = ""  # full name of the branch or tag of a repository; `version` is the short name
+    projects: tuple[str, ...] = ()  # root folders of the projects that see it; `*` means all projects
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,16 +217,6 @@ class ShownChunk:
     text: str
 
 
-class CrawlLock(Protocol):
-    """Exclusive right to crawl a source, with a note that outlives its holder."""
-
-    def read_note(self) -> str:
-        """Return the last note of this or an earlier holder; empty if there is none."""
-
-    def write_note(self, line: str) -> None:
-        """Replace the note atomically: if the holder dies meanwhile, the old or the new note remains."""
-
-
 class Sources(Protocol):
     """Documentation sources and their crawls."""
 
@@ -241,8 +232,11 @@ class Sources(Protocol):
     def set_version(self, source_id: str, version: str) -> None:
         """Record the version that the crawl found out."""
 
-    def try_lock(self, source_id: str) -> AbstractContextManager[CrawlLock | None]:
-        """Return a context with the lock for crawling a source, or None while another process holds it.
+    def set_projects(self, source_id: str, projects: Sequence[str]) -> None:
+        """Record which projects see a source."""
+
+    def try_lock(self, source_id: str) -> AbstractContextManager[bool]:
+        """Return a context that says whether it holds the lock for crawling a source, or another process does.
 
         The lock ends with the block or the process.
         """
@@ -268,9 +262,6 @@ class Sources(Protocol):
 
     def forget(self, source_id: str, urls: Iterable[str]) -> None:
         """Delete addresses that need not be crawled."""
-
-    def fail_address(self, source_id: str, url: str, reason: str) -> None:
-        """Record that an address failed in this crawl, whether it was known or not."""
 
     def queued(self, source_id: str) -> list[CrawlAddress]:
         """Return the queued addresses, nearest to the start first."""
@@ -366,6 +357,9 @@ class Passages(Protocol):
 
     def visible(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> set[int]:
         """Return the visible subset of the given chunk ids; fast for thousands."""
+
+    def chunk_ids(self, source_ids: Collection[str]) -> list[int]:
+        """Return the ids of all visible chunks of some sources."""
 
     def page_scores(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> dict[int, float]:
         """Return the best-matching pages by id with their scores; none if there are no words."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +15,7 @@ from deltos.domains.docs.model import FoundDescription, Passage
 from deltos.domains.docs.search import DocsRequest
 from deltos.logins import Logins
 from deltos.store.sqlite.library import SqliteLibrary
+from deltos.workspace.source_projects import is_visible_to, project_of
 from tests.loopback import LOOPBACK
 from tests.poison import PoisonedParser, short_limits
 
@@ -56,21 +57,29 @@ class Descriptions:
         self.added[description.name] = description
         return f"added the API {description.name}"
 
-    def search(self, query: str, *, api_name: str, types: Sequence[str], limit: int) -> list[Passage]:
-        found = [name for name in self.added if api_name in ("", name)]
+    def search(
+        self, query: str, *, api_name: str, types: Sequence[str], limit: int, roots: Sequence[Path] = ()
+    ) -> list[Passage]:
+        found = [name for name in self.names(roots) if api_name in ("", name)]
         return [
             Passage(f"api:{name}", f"{name}.json#/paths", (), query, "Endpoints", name, "1", f"GET /{name}", 1.0)
             for name in found
         ][:limit]
 
-    def named_in(self, question: str) -> tuple[str, ...]:
+    def named_in(self, question: str, roots: Sequence[Path]) -> tuple[str, ...]:
         return ()
 
     def freshen(self, api_name: str) -> tuple[str, ...]:
         return ()
 
-    def names(self) -> dict[str, str]:
-        return {name: f"{name}: API description" for name in self.added}
+    def names(self, roots: Sequence[Path] = ()) -> dict[str, str]:
+        places = [project_of(root) for root in roots]
+        visible = [name for name, each in self.added.items() if is_visible_to(each.projects, places)]
+        return {name: f"{name}: API description" for name in visible}
+
+    def share(self, source_id: str, projects: Sequence[str]) -> None:
+        for name in self.brought_by(source_id):
+            self.added[name] = replace(self.added[name], projects=tuple(projects))
 
     def versions(self) -> dict[str, str]:
         return dict.fromkeys(self.added, "1")

@@ -72,15 +72,15 @@ def test_a_missing_folder_has_a_note(desk: Desk) -> None:
     desk.add(str(folder), "guide")
     (folder / "a.md").unlink()
     assert "30 seconds" in texts(desk)
-    assert "guide has no readable file any more; it answers as it was" in note(desk)
+    assert "guide has no readable files any more; results are from its old index" in note(desk)
     folder.rmdir()
-    assert "guide has no readable file any more" in note(desk)
+    assert "guide has no readable files any more" in note(desk)
 
 
 def test_a_comparison_that_takes_too_long_has_a_note(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.add(str(guide(desk, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide")
     monkeypatch.setattr(library, "_COMPARE_SECONDS", -1.0)
-    assert "guide is too large to be compared with the disk; recrawl_source reads what changed" in note(desk)
+    assert "guide is too large to check for changes; recrawl_source updates it" in note(desk)
 
 
 def test_a_newly_added_folder_is_read_before_the_answer(desk: Desk) -> None:
@@ -93,7 +93,7 @@ def test_a_source_that_is_still_being_read_has_a_note(desk: Desk) -> None:
     with desk.store.sources.try_lock(source_id) as lock:
         assert lock
         desk.docs.library._changes_seconds = 0.1
-        assert "Note: guide is still being read: this answer may lack its pages." in note(desk)
+        assert "Note: guide is still being crawled; this answer may miss its pages." in note(desk)
     desk.docs.library._changes_seconds = 60.0
     desk.docs.library.crawls.wait(source_id)
     assert note(desk) == ""

@@ -1,4 +1,4 @@
-"""A crawl whose process was killed is reported with the pages it was reading, and continues only on request."""
+"""A crawl whose process ended continues where it stopped."""
 
 from __future__ import annotations
 
@@ -32,24 +32,15 @@ ALLOWED = {"DELTOS_ALLOW_PRIVATE_HOSTS": "127.0.0.1", "DELTOS_EMBED": "off"}
 
 
 class Gate:
-    """Pages that are answered once the gate opens. Records the order of requests and how many were concurrent."""
+    """Pages that are answered once the gate opens."""
 
     def __init__(self) -> None:
         self.requested = threading.Event()
         self.open = threading.Event()
-        self.order: list[str] = []
-        self.watched: set[str] = set()
-        self.max_concurrent_watched = 0
-        self._in_progress: list[str] = []
 
     def page(self, title: str) -> Page:
-        self._in_progress.append(title)
-        if title in self.watched:
-            self.max_concurrent_watched = max(self.max_concurrent_watched, len(self._in_progress))
-        self.order.append(title)
         self.requested.set()
         self.open.wait(60)
-        self._in_progress.remove(title)
         return Page(page(title, f"{title} has a text.").encode(), headers={"Content-Type": "text/html"})
 
 
@@ -92,57 +83,16 @@ def gated_site(site: Site, gate: Gate) -> None:
     site.pages["/slow.html"] = lambda _: gate.page("Slow")
 
 
-def test_a_killed_crawl_is_reported_and_continues_only_on_request(site: Site, home: Path, library: Library) -> None:
+def test_a_killed_crawl_continues_where_it_stopped(site: Site, home: Path, library: Library) -> None:
     gate = Gate()
     gated_site(site, gate)
     assert (
         kill_while_reading(gate, home, signal.SIGKILL, "add", site.url, "--name", "site", "--wait") == -signal.SIGKILL
     )
-    status = library.status("site")
-    assert status.state == "INTERRUPTED"
-    assert f"{site.url}/slow.html" in status.reading_when_died
-    assert f"while it read {site.url}/" in status.reason
-    assert "recrawl_source (deltos docs recrawl site) goes on" in status.reason
-    assert library.crawls.resume() == []
-    assert not library.crawls.run(status.source.id)
-    recrawl = library.recrawl("site", full=False)
-    assert recrawl.is_continued
+    source = library.status("site").source
     assert library.status("site").state == "WAITING"
-    assert library.crawls.run(recrawl.source.id)
-    assert (library.status("site").state, library.status("site").pages) == ("READY", 5)
-
-
-def test_pages_that_were_being_read_at_a_crash_are_read_last_and_one_at_a_time(
-    site: Site, home: Path, library: Library
-) -> None:
-    gate = Gate()
-    names = [f"page{number}" for number in range(9)]
-    site.html("/", page("Start", "Welcome.", *(f"{name}.html" for name in names)))
-    for name in names:
-        site.pages[f"/{name}.html"] = lambda _, name=name: gate.page(name)  # type: ignore[misc]
-    kill_while_reading(gate, home, signal.SIGKILL, "add", site.url, "--name", "site", "--wait")
-    suspects = {url.rpartition("/")[2].removesuffix(".html") for url in library.status("site").reading_when_died}
-    assert suspects < set(names)
-    gate.order.clear()
-    gate.watched = suspects
-    library.crawls.run(library.recrawl("site", full=False).source.id)
-    assert set(gate.order[-len(suspects) :]) == suspects
-    assert gate.max_concurrent_watched == 1
-    assert library.status("site").pages == 10
-
-
-def test_a_page_that_was_being_read_at_two_crashes_is_skipped(site: Site, home: Path, library: Library) -> None:
-    gate = Gate()
-    gated_site(site, gate)
-    kill_while_reading(gate, home, signal.SIGKILL, "add", site.url, "--name", "site", "--wait")
-    kill_while_reading(gate, home, signal.SIGKILL, "recrawl", "site", "--wait")
-    assert library.status("site").reading_when_died == (f"{site.url}/slow.html",)
-    library.crawls.run(library.recrawl("site", full=False).source.id)
-    status = library.status("site")
-    assert (status.state, status.pages) == ("READY with failures", 4)
-    assert [place.url for place in status.failures] == [f"{site.url}/slow.html"]
-    assert "died twice" in status.failures[0].reason
-    library.crawls.run(library.recrawl("site", full=False).source.id)
+    assert library.crawls.resume() == [source.id]
+    library.crawls.wait(source.id)
     assert (library.status("site").state, library.status("site").pages) == ("READY", 5)
 
 
@@ -183,27 +133,19 @@ def test_a_crawl_can_be_stopped_while_it_waits_for_robots_txt(site: Site, home: 
     assert library.status("site").state == "WAITING"
 
 
-def test_a_server_reports_a_killed_crawl_and_continues_it_on_request(site: Site, home: Path) -> None:
+def test_a_server_continues_a_killed_crawl(site: Site, home: Path) -> None:
     gate = Gate()
     gated_site(site, gate)
     kill_while_reading(gate, home, signal.SIGKILL, "add", site.url, "--name", "site", "--wait")
-    requested = site.asked.total()
     client = RawClient(SERVE, home=home, DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1", DELTOS_EMBED="off")
     client.initialize()
-    for tool, arguments in (("list_sources", {}), ("crawl_status", {"source_id": "site"})):
-        text = client.text(tool, **arguments)
-        assert "INTERRUPTED" in text
-        assert f"{site.url}/slow.html" in text
-        assert "recrawl_source" in text
-    assert "site was not read to its end; recrawl_source goes on" in client.text("search_docs", query="alpha")
-    assert site.asked.total() == requested
-    assert "Going on with the crawl of site" in client.text("recrawl_source", source_id="site")
+    client.text("list_sources")
     follow = subprocess.run(
         [*COMMAND, "docs", "status", "site", "--follow"],
         env=environment(home, **ALLOWED), capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert "READY" in follow.stdout
-    assert "Alpha text" in client.text("search_docs", query="alpha")
+    assert "Alpha text" in client.text("search_docs", query="alpha", source="site")
     client.dismiss()
 
 

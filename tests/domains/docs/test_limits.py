@@ -60,7 +60,7 @@ def test_one_failing_file_of_a_batch_does_not_affect_the_others(desk: Desk) -> N
     assert status.pages == 10
     assert {place.url.rpartition("/")[2]: place.reason for place in status.failures} == {
         "5.md": REASONS["poison-die"],
-        "7.md": "The page could not be understood (RecursionError: too deep)",
+        "7.md": "The page could not be parsed (RecursionError: too deep)",
     }
 
 
@@ -120,7 +120,7 @@ def test_a_source_with_many_pages_over_limits_is_abandoned(desk: Desk, site: Sit
     for name in names:
         site.html(f"/{name}", page(name, f"poison-die {name}"))
     status = desk.add(site.url)
-    assert (status.state, status.reason) == ("FAILED", "20 of its pages could not be read within their limits")
+    assert (status.state, status.reason) == ("FAILED", "20 pages exceeded the limits on parsing time or memory")
     assert len(status.failures) == MAX_STOPPED_PAGES
 
 

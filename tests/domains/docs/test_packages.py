@@ -169,7 +169,7 @@ def test_a_source_is_not_updated_if_another_source_has_the_installed_version(des
     added = desk.docs.library.add(NewSource("pypi:web_kit", "second", elsewhere, (elsewhere,)))
     desk.crawl(added.sources[0].id)
     found = desk.docs.search.search(DocsRequest("ancient words"))
-    assert "Note: first 2.1.0 answers as it was added; 3.0.0 is installed now." in found.note
+    assert "Note: first 2.1.0 is indexed, but version 3.0.0 is installed now." in found.note
 
 
 def test_a_recrawl_reads_a_newly_installed_version(desk: Desk) -> None:
@@ -308,9 +308,9 @@ def test_all_direct_dependencies_are_added_and_missing_ones_reported(desk: Desk)
     ("address", "message"),
     [
         ("pypi:web-kitt", "not installed in the project's environment (looked in .venv/lib/"),
-        ("pypi:web-kitt", "; near names there: web-kit"),
-        ("npm:@scope/kitt", "; near names there: @scope/kit"),
-        ("npm:zood", "; near names there: zod"),
+        ("pypi:web-kitt", "; similar names there: web-kit"),
+        ("npm:@scope/kitt", "; similar names there: @scope/kit"),
+        ("npm:zood", "; similar names there: zod"),
     ],
 )
 def test_an_unknown_package_is_an_error_with_searched_folders_and_similar_names(
@@ -580,7 +580,7 @@ def test_export_patterns_beyond_the_limit_are_reported(desk: Desk) -> None:
     files = {"d0/a.d.ts": "export declare function first(): void;", "README.md": "# Kit\n\nText."}
     npm_install(desk.root, "wild", {"version": "1.0.0", "exports": exports}, files)
     status = desk.add("npm:wild", name="wild")
-    assert [place.reason for place in status.failures] == ["of its 205 patterns of exports only 200 are followed"]
+    assert [place.reason for place in status.failures] == ["only the first 200 of its 205 export patterns are read"]
     assert names_with_definition(desk, "first") == ["first"]
 
 
@@ -588,7 +588,7 @@ def test_an_empty_module_has_no_passage(desk: Desk) -> None:
     run = "def run():\n    'Runs a wombat.'\n"
     install(desk.root, {"web_kit/__init__.py": "", "web_kit/results.py": "", "web_kit/jobs.py": run})
     status = desk.add("pypi:web-kit", name="kit")
-    assert [(each.reason, each.count) for each in status.skipped] == [("nothing documented in it", 2)]
+    assert [(each.reason, each.count) for each in status.skipped] == [("it contains no documentation", 2)]
     assert all(passage.text.strip() for passage in desk.search("web kit results jobs"))
     (first, *_) = desk.search("web_kit.jobs")
     assert {"web_kit.jobs", "web_kit.jobs.run"} <= set(first.anchors)

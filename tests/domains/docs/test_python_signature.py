@@ -144,7 +144,7 @@ def test_undocumented_definitions_are_marked_and_form_feeds_move_no_lines() -> N
         section.anchors[0]: (section.traits, section.blocks[0].text) for section in sections if section.is_definition
     }
     assert found == {
-        "m.told": (Trait(0), "```python\ndef descriptions():\n```"),
+        "m.told": (Trait(0), "```python\ndef told():\n```"),
         "m.untold": (Trait.UNDOCUMENTED, "```python\ndef untold(a):\n```"),
         "m.told_last": (Trait(0), "```python\n@overload\ndef told_last(a: int):\ndef told_last(a):\n```"),
     }

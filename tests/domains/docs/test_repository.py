@@ -68,7 +68,7 @@ def test_documentation_of_a_branch_or_tag_is_read_and_updated_incrementally(
         f"{url}@main/docs/guide.md#guide"
     ]  # but not from the notes next to the code
     assert desk.cited("install shop")[0] == f"{url}@main/README.md#shop"
-    assert [(each.reason, each.count) for each in status.skipped] == [("in a folder of templates", 1)]
+    assert [(each.reason, each.count) for each in status.skipped] == [("in a template folder", 1)]
     write_files(shop, {"docs/guide.md": "# Guide\n\nThe zebra setting dreams.\n"})
     git(shop, "commit", "-qam", "latest")
     again = desk.recrawl()
@@ -127,7 +127,7 @@ def test_git_does_not_follow_redirects_to_other_hosts(served: GitSite, tmp_path:
         assert not elsewhere.asked
         dumb = (200, {"Content-Type": "text/plain"}, b"")
         served.intercept = lambda _path, _headers: dumb
-        with pytest.raises(SourceError, match="No git repository answers"):
+        with pytest.raises(SourceError, match="is not a git repository"):
             clones.fetch_commit("a", f"{served.url}/shop", "", None)
     with pytest.raises(AddressRefused, match="private network"):
         open_clones(tmp_path / "clones", private_hosts=NO_PRIVATE_HOSTS).fetch_commit(
@@ -164,8 +164,8 @@ def test_a_repository_over_the_limits_is_reported_and_removed(
     monkeypatch.setattr(deltos.clones.commit_files, "MAX_LISTED_BYTES", 1_000_000)
     status = desk.add(f"git+{served.url}/bomb")
     assert status.state == "FAILED"
-    assert "too many (git printed more than 1 MB" in status.reason
-    assert "Add a folder of it" in status.reason
+    assert "too many files to list (git printed more than 1 MB" in status.reason
+    assert "Add one of its folders" in status.reason
     repository = find_local(bomb)
     assert repository
     files = CommitFiles(repository, "refs/heads/main", "docs")
@@ -318,7 +318,7 @@ def test_a_local_repository_is_read_in_place(desk: Desk, tmp_path: Path) -> None
     outside = make_repository(tmp_path / "outside", FILES)
     with pytest.raises(AddressRefused, match="outside"):
         desk.begin(f"file://{outside}", "outside")
-    with pytest.raises(BadArgument, match="no git repository"):
+    with pytest.raises(BadArgument, match="is not a git repository"):
         desk.begin(f"file://{desk.root}/shop/docs", "docs")
 
 
@@ -348,7 +348,7 @@ def test_repository_addresses_are_recognised(text: str, address: RepositoryAddre
 
 def test_other_transports_are_refused_and_files_are_cited_as_their_host_shows_them() -> None:
     for text in ("git@github.com:pallets/flask.git", "ssh://git@host/a.git", "git://host/a.git"):
-        with pytest.raises(BadArgument, match="https alone"):
+        with pytest.raises(BadArgument, match="only fetched over https"):
             parse_repository(text)
     assert (
         file_address("https://github.com/a/b", "main", "docs/a b.md")

@@ -158,7 +158,7 @@ def test_a_name_that_occurs_in_no_passage_has_a_note(desk: Desk, question: str, 
     assert found.passages
     assert found.absent_names == absent
     names = ", ".join(f"`{name}`" for name in absent)
-    assert (f"no passage has {names} as written; what follows are the nearest." in found.full_note) is bool(absent)
+    assert (f"no passage contains {names}; these are the best matches." in found.full_note) is bool(absent)
 
 
 def test_a_name_is_absent_only_if_no_passage_of_the_searched_sources_contains_it(desk: Desk) -> None:
@@ -231,7 +231,7 @@ def test_a_section_of_the_requested_type_is_found_despite_many_better_matches(
     assert [each.section for each in desk.search("quokka", types=("glossary",))] == ["Glossary"]
     monkeypatch.setattr("deltos.domains.docs.search.TYPED_CANDIDATES", 10)
     found = desk.docs.search.search(DocsRequest("quokka", types=("glossary",)))
-    assert (found.passages, "only what is among the 10 best matches" in found.note) == ((), True)
+    assert (found.passages, "Only the 10 best matches were checked" in found.note) == ((), True)
 
 
 def test_section_types_are_detected(desk: Desk) -> None:
@@ -331,7 +331,7 @@ def test_features_describe_why_a_candidate_matches() -> None:
     found = features(asked, CANDIDATE, 0.5)
     stored = json.loads(WEIGHTS_FILE.read_text())
     assert [tuple(stored[which]) for which in WEIGHTS] == [DocsFeatures._fields] * 2
-    assert (found.unique_project_name, found.source_named, found.page, found.secondary) == (1.0, 1.0, 0.5, 0.0)
+    assert (found.exact_name, found.source_named, found.page, found.secondary) == (1.0, 1.0, 0.5, 0.0)
     assert found.heading_answered == 0.5
     news = replace(CANDIDATE, page_id=2, url="https://x/whats-new/3.html", body_words="", heading_words="", position=0)
     assert features(asked, news, 0.0).secondary == 1.0
@@ -378,7 +378,7 @@ def test_a_query_for_a_name_ranks_the_part_with_its_signature_first() -> None:
 def test_a_single_word_query_has_no_phrase_features() -> None:
     asked = parse_query("file", ["file"], {"file": 1}, 10)
     found = features(asked, CANDIDATE, 0.0)
-    assert (found.phrases, found.unique_project_name) == (0.0, 0.0)
+    assert (found.phrases, found.exact_name) == (0.0, 0.0)
 
 
 def test_a_section_in_other_words_is_found_by_similarity(desk: Desk) -> None:
@@ -387,7 +387,7 @@ def test_a_section_in_other_words_is_found_by_similarity(desk: Desk) -> None:
         remove="# Accounts\n\n## Deleting a user\n\nDeletes the user and all memberships of it.",
         paint="# Paint\n\n## Colours\n\nHow to fill an account of shapes with colours.",
     )
-    docs = open_docs(desk.store, semantic_index=open_semantic_index(desk, shared_model()))
+    docs = open_docs(desk.store, apis=desk.descriptions, semantic_index=open_semantic_index(desk, shared_model()))
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
     (first, *_) = docs.search.search(DocsRequest("erase users and all memberships")).passages
@@ -407,7 +407,7 @@ def test_a_semantic_match_in_one_source_is_found_despite_better_ones_in_others(d
         (desk.root / "large" / f"{number}.md").write_text(text)
     desk.add("small", name="small")
     desk.add("large", name="large")
-    docs = open_docs(desk.store, semantic_index=open_semantic_index(desk, shared_model()))
+    docs = open_docs(desk.store, apis=desk.descriptions, semantic_index=open_semantic_index(desk, shared_model()))
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
     question = "removal of somebody's login"
@@ -458,7 +458,7 @@ Tell your lead two weeks ahead.
 )
 def test_a_semantic_match_in_a_short_section_is_found_and_marked(desk: Desk, question: str, anchor: str) -> None:
     write(desk, handbook=HANDBOOK)
-    docs = open_docs(desk.store, semantic_index=open_semantic_index(desk, shared_model()))
+    docs = open_docs(desk.store, apis=desk.descriptions, semantic_index=open_semantic_index(desk, shared_model()))
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
     found = docs.search.search(DocsRequest(question)).passages
@@ -480,7 +480,11 @@ def test_a_semantic_match_in_a_short_section_is_found_and_marked(desk: Desk, que
 )
 def test_passages_are_found_by_the_similarity_of_their_embeddings(desk: Desk, question: str, anchor: str) -> None:
     write(desk, handbook=HANDBOOK)
-    docs = open_docs(desk.store, semantic_index=open_semantic_index(desk, docs_embedder(), docs_embedder().words_only))
+    docs = open_docs(
+        desk.store,
+        apis=desk.descriptions,
+        semantic_index=open_semantic_index(desk, docs_embedder(), docs_embedder().words_only),
+    )
     docs.library.crawls.keep_up()
     assert docs.library.crawls.wait_for_meaning(60.0)
     assert docs.search.search(DocsRequest(question)).passages[0].citation.endswith(f"handbook.md#{anchor}")
@@ -488,7 +492,11 @@ def test_passages_are_found_by_the_similarity_of_their_embeddings(desk: Desk, qu
 
 def test_passages_without_embeddings_are_compared_by_word_vectors_with_a_note(desk: Desk) -> None:
     write(desk, handbook=HANDBOOK)
-    docs = open_docs(desk.store, semantic_index=open_semantic_index(desk, docs_embedder(), docs_embedder().words_only))
+    docs = open_docs(
+        desk.store,
+        apis=desk.descriptions,
+        semantic_index=open_semantic_index(desk, docs_embedder(), docs_embedder().words_only),
+    )
     with desk.store.vectors.try_lock() as is_held:  # another process is embedding
         assert is_held
         docs.library.crawls.keep_up()
@@ -497,9 +505,9 @@ def test_passages_without_embeddings_are_compared_by_word_vectors_with_a_note(de
         assert first.citation.endswith("handbook.md#holidays")
         assert first.is_near
         passages = docs.library.status("manual").chunks
-        assert docs.library.embedding_note().startswith(f"0 of {passages} passages are read so far")
+        assert docs.library.embedding_note().startswith(f"0 of {passages} passages are embedded")
         note = docs.search.search(DocsRequest("vacation")).full_note
-        assert note.count("Only 0% of the passages that were searched are read by meaning so far") == 1
+        assert note.count("Only 0% of the searched passages that were searched are read by meaning so far") == 1
     docs.library.crawls.keep_up()
     assert docs.library.crawls.wait_for_meaning(60.0)
     assert docs.library.embedded_counts() == (passages, passages)
@@ -511,7 +519,11 @@ def test_the_note_about_missing_embeddings_covers_the_searched_sources(desk: Des
     for name, text in (("manual", HANDBOOK), ("rota", "# Rota\n\nWho works on which day.\n")):
         (desk.root / name).mkdir()
         (desk.root / name / "page.md").write_text(text)
-    docs = open_docs(desk.store, semantic_index=open_semantic_index(desk, docs_embedder(), docs_embedder().words_only))
+    docs = open_docs(
+        desk.store,
+        apis=desk.descriptions,
+        semantic_index=open_semantic_index(desk, docs_embedder(), docs_embedder().words_only),
+    )
     desk.add("manual", name="manual")
     docs.library.crawls.keep_up()
     assert docs.library.crawls.wait_for_meaning(60.0)
@@ -520,7 +532,7 @@ def test_the_note_about_missing_embeddings_covers_the_searched_sources(desk: Des
         assert is_held
         for source, has_note in (("manual", False), ("rota", True), ("", False)):
             note = docs.search.search(DocsRequest("holidays", source=source)).full_note
-            assert ("Only 0% of the passages" in note) is has_note, source
+            assert ("Only 0% of the searched passages" in note) is has_note, source
         of_manual = docs.search.search(DocsRequest("holidays", limit=1))
         assert of_manual.passages[0].source == "manual"
         assert "of the passages that were searched" not in of_manual.full_note, "all shown passages are embedded"
@@ -536,7 +548,7 @@ def test_the_note_about_missing_embeddings_covers_the_searched_sources(desk: Des
 )
 def test_a_query_in_another_language_finds_an_english_section(desk: Desk, question: str, anchor: str) -> None:
     write(desk, handbook=HANDBOOK)
-    docs = open_docs(desk.store, semantic_index=open_semantic_index(desk, shared_model()))
+    docs = open_docs(desk.store, apis=desk.descriptions, semantic_index=open_semantic_index(desk, shared_model()))
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
     found = docs.search.search(DocsRequest(question)).passages
@@ -547,14 +559,14 @@ def test_pages_in_the_language_of_the_query_are_found_by_their_words(desk: Desk)
     write(
         desk, handbuch="# Handbuch\n\n## Sicherungen\n\nSchnappschüsse werden jede Nacht kopiert.\n", handbook=HANDBOOK
     )
-    docs = open_docs(desk.store)
+    docs = open_docs(desk.store, apis=desk.descriptions)
     found = docs.search.search(DocsRequest("wann werden Schnappschüsse kopiert")).passages
     assert found[0].citation.endswith("handbuch.md#sicherungen")
 
 
 def test_a_term_match_is_not_marked_as_semantic_match(desk: Desk) -> None:
     write(desk, handbook=HANDBOOK)
-    docs = open_docs(desk.store, semantic_index=open_semantic_index(desk, shared_model()))
+    docs = open_docs(desk.store, apis=desk.descriptions, semantic_index=open_semantic_index(desk, shared_model()))
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
     (first, *_) = docs.search.search(DocsRequest("how often are backups copied")).passages
@@ -565,19 +577,19 @@ def test_a_term_match_is_not_marked_as_semantic_match(desk: Desk) -> None:
 def test_an_unavailable_model_is_reported_and_terms_are_searched(desk: Desk) -> None:
     write(desk, use="# Use\n\nA quokka is fed twice.")
     down = RemoteModel(Endpoint("ollama", "http://127.0.0.1:1"), ask, sleep=lambda _: None)
-    docs = open_docs(desk.store, semantic_index=open_semantic_index(desk, down))
+    docs = open_docs(desk.store, apis=desk.descriptions, semantic_index=open_semantic_index(desk, down))
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
     found = docs.search.search(DocsRequest("quokka"))
     assert [passage.title for passage in found.passages] == ["Use"]
-    assert "words alone" in found.note
+    assert "terms only" in found.note
     rendered = render_passages(found.passages, project_root=desk.root, token_budget=500, note=found.note)
-    assert rendered.text.startswith("Searched by words alone")
+    assert rendered.text.startswith("Searched by terms only")
 
 
 def test_without_a_model_only_terms_are_searched(desk: Desk) -> None:
     write(desk, use="# Use\n\nA quokka is fed twice.")
-    docs = open_docs(desk.store)
+    docs = open_docs(desk.store, apis=desk.descriptions)
     assert docs.search.search(DocsRequest("quokka")).note == ""
     assert len(docs.search.search(DocsRequest("quokka")).passages) == 1
 
@@ -586,4 +598,4 @@ def test_an_unread_source_that_may_contain_apis_has_a_note(desk: Desk, site: Sit
     desk.begin(f"{site.url}/manual/", "handbook")
     found = desk.docs.search.search(DocsRequest("refunds", types=("endpoint",)))
     assert not found.passages
-    assert "handbook was not read to its end" in found.note
+    assert "the crawl of handbook was interrupted" in found.note

@@ -39,7 +39,7 @@ def test_a_page_that_fails_is_listed_with_its_reason(desk: Desk, site: Site) -> 
     assert status.state == "READY with failures"
     assert {place.url.rpartition("/")[2]: place.reason for place in status.failures} == {
         "gone.html": "HTTP 404: the server has no such page",
-        "broken.html": "HTTP 500: the server answers with an error",
+        "broken.html": "HTTP 500: the server reports an error",
     }
     assert (site.asked["/gone.html"], site.asked["/broken.html"]) == (1, 3)
 
@@ -57,7 +57,7 @@ def test_a_page_that_fails_once_is_retried(desk: Desk, site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "words"), [(404, "no such page"), (403, "refuses access"), (500, "answers with an error")]
+    ("status", "words"), [(404, "no such page"), (403, "refuses access"), (500, "reports an error")]
 )
 def test_an_unreadable_start_page_fails_the_source(desk: Desk, site: Site, status: int, words: str) -> None:
     site.pages["/"] = Page(status=status)
@@ -68,11 +68,11 @@ def test_an_unreadable_start_page_fails_the_source(desk: Desk, site: Site, statu
 
 def test_a_login_page_is_not_indexed(desk: Desk, site: Site) -> None:
     site.html("/", "<form><input type=password></form><p>Please sign in</p>")
-    assert "asks for a login" in desk.add(site.url).reason
+    assert "requires a login" in desk.add(site.url).reason
 
 
 def test_invalid_addresses_are_refused_at_once(desk: Desk) -> None:
-    with pytest.raises(FetchFailed, match="Cannot find the host"):
+    with pytest.raises(FetchFailed, match="Cannot resolve the host"):
         desk.add("https://no-such-host.invalid/")
     with pytest.raises(AddressRefused, match="Malformed"):
         desk.add("http://[half")
@@ -282,7 +282,7 @@ def test_an_api_description_is_found_through_a_page_that_displays_it(
         site.text(place, "openapi: 3.1.0", "text/plain")
     status = desk.add(f"{site.url}/ui/")
     assert list(desk.descriptions.added) == ["spec"]
-    assert (status.state, status.reason) == ("READY", "no pages; it brought spec")
+    assert (status.state, status.reason) == ("READY", "no pages; it contains the APIs spec")
     assert {each.reason for each in status.skipped} >= {"it shows an API description, which is read instead"}
 
 
@@ -311,7 +311,7 @@ def test_a_page_without_text_is_a_failure_with_a_reason(desk: Desk, site: Site) 
     site.html("/", "<html><head><script src='app.js'></script></head><body><div id='root'></div></body></html>")
     status = desk.add(f"{site.url}/")
     assert status.state == "FAILED"
-    assert "has no text" in status.reason
+    assert "no text without running scripts" in status.reason
 
 
 def test_the_failure_reason_names_a_start_page_that_is_not_text(desk: Desk, site: Site) -> None:
@@ -339,7 +339,7 @@ def test_a_page_that_reports_a_missing_page_is_a_failure(desk: Desk, site: Site)
     status = desk.add(site.url)
     reasons = {each.url.rpartition("/")[2]: each.reason for each in status.failures}
     assert set(reasons) == {"gone.html", "4.html", "5.html", "6.html"}
-    assert "says that there is no such page ('Page not found" in reasons["gone.html"]
+    assert "says that it does not exist ('Page not found" in reasons["gone.html"]
     assert set(desk.cited("server did not find")) == {f"{site.url}/codes.html"}
     site.html("/codes.html", "<h1>404</h1>")
     assert desk.recrawl().pages == status.pages - 1, "the old page is removed"

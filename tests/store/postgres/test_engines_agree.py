@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from benchmarks.no_apis import NoApis
 from fuzz.here import Here
 
 from deltos.domains.apis.domain import open_apis
@@ -69,7 +70,10 @@ def search_docs(docs: Docs, question: str) -> list[tuple[str, float]]:
 
 
 def test_documentation_search_is_the_same(libraries: list[LibraryStore], workers: ProcessPool) -> None:
-    opened = [open_docs(library, parser=IsolatedParser(workers, library.unreadable_content)) for library in libraries]
+    opened = [
+        open_docs(library, apis=NoApis(), parser=IsolatedParser(workers, library.unreadable_content))
+        for library in libraries
+    ]
     for docs in opened:
         for name, folder in (("guide", "docs"), ("sources", "training")):
             added = docs.library.add(NewSource(str(REPOSITORY / folder), name, REPOSITORY, (REPOSITORY,)))

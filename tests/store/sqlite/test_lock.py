@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.errors import StoreUnwritable
-from deltos.store.sqlite.lock import acquire_by_bytes, hold_lock, try_lock, try_noted_lock
+from deltos.store.sqlite.lock import acquire_by_bytes, hold_lock, try_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,21 +65,6 @@ def test_a_lock_in_an_impossible_folder_raises_store_unwritable(tmp_path: Path) 
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(StoreUnwritable, match="DELTOS_HOME"), try_lock(tmp_path / "file" / "l"):
         pass
-
-
-def test_the_note_of_a_lock_survives_a_killed_holder(tmp_path: Path) -> None:
-    with try_noted_lock(tmp_path / "l") as lock, try_noted_lock(tmp_path / "l") as other:
-        assert lock is not None
-        assert other is None
-        assert lock.read_note() == ""
-        lock.write_note("a long note")
-        lock.write_note("short")
-    holder = start_holder(tmp_path / "l")
-    holder.kill()
-    holder.communicate()
-    with try_noted_lock(tmp_path / "l") as lock:
-        assert lock is not None
-        assert lock.read_note() == "short"
 
 
 class WindowsByteLocks:

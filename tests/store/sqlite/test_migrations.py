@@ -31,7 +31,7 @@ def test_the_migrations_of_each_kind_of_file_keep_their_order() -> None:
     assert [step.name for step in LIBRARY] == [
         "docs-001-sources", "docs-002-index", "apis-1", "docs_chunk-vectors-001", "stopped-001", "apis-2",
             "api_unit-vectors-001", "docs-003-versions", "docs-004-access", "docs-005-repository", "docs-006-traits",
-            "docs-007-validators",
+            "docs-007-validators", "docs-008-projects", "apis-3",
     ]  # fmt: skip
     assert [step.name for step in MEMORY] == [
         "001-observations",
@@ -63,7 +63,20 @@ def test_a_library_from_an_old_schema_keeps_its_sources_crawls_and_pages(tmp_pat
         )
     library = SqliteLibrary(path)
     old = SourceRow(
-        "s1", "Flask", "website", "https://x/", "2.2", ("a/**",), (), 7, 1, "/p", 1, added_at=1.0, crawled_at=2.0
+        "s1",
+        "Flask",
+        "website",
+        "https://x/",
+        "2.2",
+        ("a/**",),
+        (),
+        7,
+        1,
+        "/p",
+        1,
+        added_at=1.0,
+        crawled_at=2.0,
+        projects=("*",),
     )
     assert library.sources.sources() == [old]
     assert library.passages.totals(["s1"]).chunks == 1

@@ -17,7 +17,7 @@ import msgspec
 
 from deltos.confinement import visible_location, whole_store
 from deltos.domains.apis.chunk import encode
-from deltos.domains.apis.library import ApiLibrary, api_of, is_visible
+from deltos.domains.apis.library import ApiLibrary, api_of, is_visible, projects_of
 from deltos.domains.apis.model import Api, ApiChanges
 from deltos.domains.apis.prepare import PreparedDocuments, RawDocument, StoredApi, changes_between, prepare
 from deltos.domains.apis.source import Fetched, fetched_document, find_documents, is_address, is_same_place
@@ -26,6 +26,7 @@ from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 from deltos.files import given_path
 from deltos.progress import Silent
 from deltos.store.apis import ApiRow, NewUnit, UnitRow, UnreadRow
+from deltos.workspace.source_projects import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -101,6 +102,15 @@ class OwningSource:
 
     id: str
     name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an API comes from, and the projects that see it as a JSON list."""
+
+    source_name: str
+    source: str
+    projects: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,19 +232,21 @@ class ApiIndexer:
         *,
         root: Path | None = None,
         owner: OwningSource | None = None,
+        projects: Sequence[str] = (SHARED,),
         progress: Progress | None = None,
     ) -> AddReport:
         """Index every description at `location`; raise an error if none can be read.
 
         A `name` given by the user is used as it is; for a description with an `owner`, `name` is only a candidate. APIs
-        that were added from the same place before are re-read and keep their names unless a new name is given.
+        that were added from the same place before are re-read and keep their names unless a new name is given, and
+        `projects` see them too.
         """
         location = location if is_address(location) else _absolute(location)
         source_name = name.strip()
         if owner is None:
             self._refuse_taken(source_name, location)
         documents = find_documents(location, network=self._network, parser=self._parser, root=root)
-        return self._add_documents(documents, location, source_name, owner, progress or Silent())
+        return self._add_documents(documents, location, source_name, owner, projects, progress or Silent())
 
     def add_found(
         self,
@@ -243,6 +255,7 @@ class ApiIndexer:
         name: str = "",
         *,
         owner: OwningSource | None = None,
+        projects: Sequence[str] = (SHARED,),
         read: ReadDocument | None = None,
     ) -> AddReport:
         """Index a description that the caller fetched from `url`, for example during a crawl.
@@ -250,7 +263,7 @@ class ApiIndexer:
         `read` reads the documents it refers to, if only the caller can, as in a commit of a repository.
         """
         if read is None and not is_address(url):
-            return self.add(url, name, owner=owner)
+            return self.add(url, name, owner=owner, projects=projects)
         source_name = name.strip()
         if owner is None:
             self._refuse_taken(source_name, url)
@@ -259,7 +272,7 @@ class ApiIndexer:
             citation = url if is_address(url) else Path(url).name
             document = replace(document, citation=citation, read=read)
         documents = [document]
-        return self._add_documents(documents, url, source_name, owner, Silent())
+        return self._add_documents(documents, url, source_name, owner, projects, Silent())
 
     def _add_documents(
         self,
@@ -267,6 +280,7 @@ class ApiIndexer:
         location: str,
         source_name: str,
         owner: OwningSource | None,
+        projects: Sequence[str],
         progress: Progress,
     ) -> AddReport:
         read_at = self._clock()  # taken first, so that changes made during the reading are detected later
@@ -291,7 +305,11 @@ class ApiIndexer:
                 belongs_to = owner.id
             # A crawl reports no changes; the next refresh does.
             reported_state = self._reported_state(row) if owner and (row := self._store.api(api_name)) else None
-            apis.append(self._store_reading(each, api_name, belongs_to, location, warnings, read_at, reported_state))
+            before_projects = projects_of(known) if known else ()
+            everyone = SHARED in (*before_projects, *projects)
+            seen_by = (SHARED,) if everyone else tuple(dict.fromkeys((*before_projects, *projects)))
+            place = _Place(belongs_to, location, encode(seen_by).decode())
+            apis.append(self._store_reading(each, api_name, place, warnings, read_at, reported_state))
             if known:
                 self._remove_replaced(known, api_name, location)
         return AddReport(tuple(apis), tuple(reading.failures))
@@ -340,7 +358,8 @@ class ApiIndexer:
         for each, known in zip(readings, _known_rows(readings, rows), strict=True):
             api_name = known.name if known else self._choose_name(each, source_name, source, is_only=False)[0]
             reported_state = reported_states.get(api_name)
-            apis.append(self._store_reading(each, api_name, source_name, source, (), read_at, reported_state))
+            place = _Place(source_name, source, rows[0].projects)
+            apis.append(self._store_reading(each, api_name, place, (), read_at, reported_state))
         return apis, tuple(reading.failures)
 
     def remove(self, name: str) -> tuple[str, ...]:
@@ -387,16 +406,16 @@ class ApiIndexer:
         self,
         reading: PreparedApi,
         name: str,
-        source_name: str,
-        source: str,
+        place: _Place,
         warnings: Iterable[str],
         read_at: float,
         reported_state: _ReportedState | None = None,
     ) -> Api:
         row = ApiRow(
             name=name,
-            source_name=source_name,
-            source=source,
+            source_name=place.source_name,
+            source=place.source,
+            projects=place.projects,
             citation=reading.citation,
             overview=encode(reading.overview),
             operations=reading.operations,

@@ -16,9 +16,10 @@ from deltos.domains.apis.model import Api, Json, Operation, Overview
 from deltos.domains.apis.query import stems_of
 from deltos.domains.apis.source import is_address
 from deltos.errors import NotFound
+from deltos.workspace.source_projects import is_visible_to, project_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from deltos.domains.apis.api_mentions import ApiMentions
     from deltos.domains.apis.outline import Resolve
@@ -47,6 +48,11 @@ class ApiLibrary:
     def rows(self) -> list[ApiRow]:
         """Return the rows of all visible APIs, sorted by name."""
         return [row for row in self.store.apis() if is_visible(row)]
+
+    def elsewhere(self, roots: Iterable[Path]) -> dict[int, str]:
+        """Return ids and names of the APIs that the projects at `roots` do not see; no roots select all projects."""
+        projects = [project_of(root) for root in roots]
+        return {row.id: row.name for row in self.rows() if not is_visible_to(projects_of(row), projects)}
 
     def unread(self, source: str = "") -> list[UnreadRow]:
         """Return the documents that could not be read, of one source or of all visible ones."""
@@ -172,12 +178,18 @@ def api_of(row: ApiRow) -> Api:
         webhook_count=row.webhooks,
         warnings=_decode_texts(row.warnings),
         indexed_at=row.indexed_at,
+        projects=projects_of(row),
     )
 
 
 def tags_of(unit: UnitRow) -> tuple[str, ...]:
     """Return the tags of an operation."""
     return _decode_texts(unit.tags)
+
+
+def projects_of(row: ApiRow) -> tuple[str, ...]:
+    """Return the projects that see an API."""
+    return _decode_texts(row.projects)
 
 
 def similar_names(name: str, names: list[str]) -> list[str]:

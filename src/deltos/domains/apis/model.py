@@ -141,6 +141,7 @@ class Api:
     webhook_count: int
     warnings: tuple[str, ...]
     indexed_at: float
+    projects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

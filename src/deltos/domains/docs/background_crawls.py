@@ -5,29 +5,26 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from deltos.confinement import current, with_confinement
 from deltos.domains.docs.crawl import Clock, Crawl
-from deltos.domains.docs.crawl_record import CrawlRecorder, read_run, write_run
 from deltos.errors import BadRequest, DeltosError, SourceError
 from deltos.store.jobs import CRAWL, EMBED_DOCS, SET_ASIDE, JobRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deltos.domains.docs.crawl_record import CrawlRun
     from deltos.domains.docs.source import SourceOpener
     from deltos.semantic_index import SemanticIndex
-    from deltos.store.documents import CrawlLock, CrawlRow, Pages, Sources
+    from deltos.store.documents import CrawlRow, Pages, Sources
     from deltos.store.jobs import Jobs
 
 _MAX_ATTEMPTS = 20
 _RETRY_SECONDS = 0.05
 _STOP_SECONDS = 3.0
 _QUEUE_POLL_SECONDS = 0.1
-_DIED_TWICE = "the crawling process died twice while reading this page; the next recrawl tries again"
 _log = logging.getLogger(__name__)
 
 
@@ -77,16 +74,14 @@ class BackgroundCrawls:
         )
 
     def resume(self) -> list[str]:
-        """Continue every crawl that was stopped cleanly and return the source ids; crawls whose process died need
-        `recrawl`."""
+        """Continue every unfinished crawl and return the source ids."""
         if self.jobs is not None:
             for source_id in (unfinished := self.store.open_crawls()):
                 self.jobs.add(JobRequest(CRAWL, source_id))
             self.jobs.add(JobRequest(EMBED_DOCS))
             return unfinished
         self.sweep_clones()
-        unfinished = [source_id for source_id in self.store.open_crawls() if not self.crashed_run(source_id)]
-        for source_id in unfinished:
+        for source_id in (unfinished := self.store.open_crawls()):
             self.start(source_id)
         thread = threading.Thread(target=self.keep_up, name="docs-meaning", daemon=True)
         with self._guard:
@@ -98,27 +93,18 @@ class BackgroundCrawls:
         """Delete the clones of removed sources."""
         self.opener.clones.sweep({source.id for source in self.store.sources()}, self.is_running)
 
-    def resume_crashed(self, source_id: str) -> None:
-        """Let a crawl whose process died continue; the pages it died on are read last, one at a time."""
-        if self.crashed_run(source_id) and (crawl := self.store.crawl(source_id)):
-            self.resume_after_crash(crawl, crawl)
-
     def run(self, source_id: str, report: Callable[[], None] = lambda: None) -> bool:
-        """Crawl in this thread until done; return False if another process crawls the source, or died while crawling
-        it."""
-        with self.store.try_lock(source_id) as claim:
-            if claim is None:
+        """Crawl in this thread until done; return False if another process crawls the source."""
+        with self.store.try_lock(source_id) as is_held:
+            if not is_held:
                 return False
             while (crawl := self.store.crawl(source_id)) and crawl.state == "open" and not self._stop.is_set():
-                run = read_run(claim, crawl)
-                if run.is_running:
-                    return False
-                if not self._run_one(crawl, claim, run, report):
+                if not self._run_one(crawl, report):
                     break
             self.keep_up()
             return True
 
-    def _run_one(self, crawl: CrawlRow, claim: CrawlLock, run: CrawlRun, report: Callable[[], None]) -> bool:
+    def _run_one(self, crawl: CrawlRow, report: Callable[[], None]) -> bool:
         """Run one crawl until it ends or is stopped; return False if its source was removed or the process is shutting
         down."""
         source = self.store.source(crawl.source_id)
@@ -130,44 +116,16 @@ class BackgroundCrawls:
         except (SourceError, BadRequest) as exc:  # for example, its login is no longer configured
             self.store.end_crawl(source.id, "failed", str(exc), self.clock.now())
             return True
-        recorder = CrawlRecorder(claim, run)
         try:
             return Crawl(
-                source, crawl, origin, parser=parser, store=self.store, index=self.index, recorder=recorder,
+                source, crawl, origin, parser=parser, store=self.store, index=self.index,
                 stopping=self._stop.is_set, clock=self.clock, report=report,
                 found_apis=lambda: self.opener.apis.brought_by(source.id),
             ).run()  # fmt: skip
         finally:
-            recorder.close()
             origin.close()
             if self.store.source(source.id) is None:  # removed during the crawl, possibly by another process
                 self.opener.clones.remove(source.id)
-
-    def crashed_run(self, source_id: str) -> CrawlRun | None:
-        """Return the last recorded state of an open crawl whose process died, or None if it did not die."""
-        crawl = self.store.crawl(source_id)
-        if crawl is None or crawl.state != "open":
-            return None
-        with self.store.try_lock(source_id) as claim:
-            run = read_run(claim, crawl) if claim else None
-        return run if run and run.is_running else None
-
-    def resume_after_crash(self, crawl: CrawlRow, successor: CrawlRow) -> bool:
-        """Allow a crawl whose process died to continue as `successor`; the pages it died on are read last, one at a
-        time.
-
-        A page on which it died twice is marked as failed. Returns False if another process crawls the source.
-        """
-        with self.store.try_lock(crawl.source_id) as claim:
-            if claim is None:
-                return False
-            run = read_run(claim, crawl)
-            if run.culprit:
-                self.store.fail_address(crawl.source_id, run.culprit, _DIED_TWICE)
-            write_run(
-                claim, replace(run.after_crash(), generation=successor.generation, started_at=successor.started_at)
-            )
-        return True
 
     def is_running(self, source_id: str) -> bool:
         """Whether any process crawls the source now, including a crawl that is about to start in this process."""
@@ -175,8 +133,8 @@ class BackgroundCrawls:
             own = self._threads.get(source_id)
         if own is not None and own.is_alive():
             return True
-        with self.store.try_lock(source_id) as claim:
-            return claim is None
+        with self.store.try_lock(source_id) as is_held:
+            return not is_held
 
     def wait(self, source_id: str, seconds: float | None = None) -> None:
         """Wait for a crawl of the source in this process or by a worker, at most `seconds`."""

@@ -19,7 +19,6 @@ from deltos.text.counts import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from deltos.domains.docs.crawl_record import CrawlRecorder
     from deltos.domains.docs.model import Origin
     from deltos.domains.docs.readers import Outcome
     from deltos.isolated_parser import Parser
@@ -70,23 +69,20 @@ class ExcludedAddresses:
 class Frontier:
     """The queue of addresses, and the set of all addresses seen so far.
 
-    Addresses can be ready, postponed, or suspects. Suspects are addresses on which an earlier process died; they are
-    read one at a time after all others. Addresses beyond the limits are counted.
+    Addresses are ready or postponed. Addresses beyond the limits are counted.
     """
 
     max_addresses: int
     max_depth: int
     seen: set[str]
-    suspects: tuple[str, ...] = ()
     beyond_page_limit: ExcludedAddresses = field(default_factory=ExcludedAddresses)
     beyond_depth_limit: ExcludedAddresses = field(default_factory=ExcludedAddresses)
     _ready: deque[CrawlAddress] = field(default_factory=deque)
     _later: list[tuple[float, str, CrawlAddress]] = field(default_factory=list)
-    _suspected: deque[CrawlAddress] = field(default_factory=deque)
 
     def add(self, address: CrawlAddress) -> None:
         """Queue an address that was seen before."""
-        (self._suspected if address.url in self.suspects else self._ready).append(address)
+        self._ready.append(address)
 
     def discover(self, urls: Iterable[str], depth: int) -> list[CrawlAddress]:
         """Queue addresses that were not seen before, within the limits; return the new ones."""
@@ -114,17 +110,13 @@ class Frontier:
             return heapq.heappop(self._later)[2]
         return self._ready.popleft() if self._ready else None
 
-    def take_suspect(self) -> CrawlAddress | None:
-        """Return the next suspect, or None while other addresses wait."""
-        return self._suspected.popleft() if self._suspected and not self._ready and not self._later else None
-
     def seconds_to_wait(self, now: float) -> float:
         """Return how long to wait until an address can be read."""
         return 0.0 if self._ready or not self._later else max(0.0, self._later[0][0] - now)
 
     def empty(self) -> bool:
         """Whether the queue is empty."""
-        return not self._ready and not self._later and not self._suspected
+        return not self._ready and not self._later
 
 
 class Crawl:
@@ -139,7 +131,6 @@ class Crawl:
         parser: Parser,
         store: Sources,
         index: Pages,
-        recorder: CrawlRecorder,
         stopping: Callable[[], bool],
         clock: Clock,
         report: Callable[[], None] = lambda: None,
@@ -152,11 +143,10 @@ class Crawl:
         self._parser = parser
         self._store = store
         self._index = index
-        self._recorder = recorder
         self._stopping = stopping
         self._clock = clock
         self._report = report
-        self._frontier = Frontier(source.max_pages, source.max_depth, set(), recorder.suspects)
+        self._frontier = Frontier(source.max_pages, source.max_depth, set())
         self._known: dict[str, KnownPage] = {}
         self._stopped = 0
         self._is_cancelled = False
@@ -241,7 +231,6 @@ class Crawl:
                     return False
                 self._start_readers(readers)
                 if readers.busy and (read := readers.next_outcome(_MAX_SLEEP_SECONDS)):
-                    self._recorder.end(read[0].url)
                     self._handle_outcome(*read)
         finally:
             readers.close()
@@ -250,14 +239,11 @@ class Crawl:
     def _start_readers(self, readers: Readers) -> None:
         while readers.free():
             address = self._frontier.take(self._clock.monotonic())
-            if address is None and not readers.busy:
-                address = self._frontier.take_suspect()  # alone, so that another crash identifies the cause
             if address is None:
                 break
             if pause := self._origin.take_turn(address):
                 self._frontier.postpone(address, self._clock.monotonic() + pause)
                 break
-            self._recorder.begin(address.url)  # recorded first, in case reading crashes the process
             readers.read(address, self._known.get(address.url))
         if not readers.busy:  # all queued addresses are postponed
             self._clock.sleep(min(_MAX_SLEEP_SECONDS, self._frontier.seconds_to_wait(self._clock.monotonic())))

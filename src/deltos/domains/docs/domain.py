@@ -10,7 +10,6 @@ from deltos.clones.storage import Clones
 from deltos.domains.docs.background_crawls import BackgroundCrawls
 from deltos.domains.docs.crawl import Clock
 from deltos.domains.docs.library import CHANGES_SECONDS, Library
-from deltos.domains.docs.model import NoApis
 from deltos.domains.docs.search import DocsSearch
 from deltos.domains.docs.source import SourceOpener
 from deltos.isolated.process_pool import ProcessPool
@@ -67,12 +66,12 @@ class _ParserTurn:
 def open_docs(
     store: LibraryStore,
     *,
+    apis: ApiCatalog,
     private_hosts: PrivateHosts = NO_PRIVATE_HOSTS,
     environments: tuple[Path, ...] = (),
     clones: Path | None = None,
     logins: Logins = NO_LOGINS,
     browser: str = "",
-    apis: ApiCatalog | None = None,
     parser: IsolatedParser | None = None,
     clock: Clock | None = None,
     semantic_index: Callable[[], SemanticIndex | None] = lambda: None,
@@ -83,7 +82,6 @@ def open_docs(
 
     With `jobs`, workers run the crawls. `changes_seconds` is how long a search waits for changed local folders.
     """
-    descriptions = apis or NoApis()
     clock = clock or Clock()
 
     def client(login: Login | None = None) -> HttpClient:
@@ -95,7 +93,7 @@ def open_docs(
     parsing = threading.BoundedSemaphore(MAX_PARSING_CRAWLS)
     opener = SourceOpener(
         client,
-        descriptions,
+        apis,
         lambda: guarded.taking_turns(_ParserTurn(parsing)),
         Clones(clones, private_hosts, client),
         environments,
@@ -112,8 +110,8 @@ def open_docs(
         store.passages,
         crawls,
         opener,
-        apis=descriptions,
+        apis=apis,
         now=clock.now,
         changes_seconds=changes_seconds,
     )
-    return Docs(library, DocsSearch(library, store.passages, descriptions, semantic_index), descriptions)
+    return Docs(library, DocsSearch(library, store.passages, apis, semantic_index), apis)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import zlib
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from deltos.domains.docs.model import IS_API, ApiCatalog, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
-from deltos.domains.docs.pages import RawPage, read_page
+from deltos.domains.docs.local_files import API_SUFFIXES, NO_DOCUMENT, LocalFiles, read_document
+from deltos.domains.docs.model import IS_API, ApiCatalog, FoundDescription, Skipped, Unchanged, Unparsed
 from deltos.errors import FileRefused, NotFound, SourceError
 from deltos.fetch.files import (
     MAX_DESCRIPTION_BYTES,
@@ -21,42 +19,21 @@ from deltos.fetch.files import (
 )
 from deltos.files import LINK, NOT_REGULAR, FileTree
 from deltos.globs import matches_glob
-from deltos.isolated_parser import Task
-from deltos.markup.formats import GZIP_SUFFIX, MAN_SUFFIXES, SUFFIXES, format_of
-from deltos.markup.includes import Includer
-from deltos.markup.man import is_man_page
+from deltos.markup.formats import GZIP_SUFFIX, SUFFIXES, format_of
 from deltos.store.documents import CrawlAddress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deltos.domains.docs.pages import PageText
-    from deltos.markup.formats import Format
     from deltos.store.documents import KnownPage, SourceRow
 
-SIGNATURE = b"-----BEGIN PGP"  # `.asc` is the suffix of signatures and of AsciiDoc
-NO_DOCUMENT = "not documentation"
-INCLUDES = "+"  # marks the stamp of a page with includes, whose own time and size do not show all changes
 _MAX_GZIP_MEMBERS = 10_000  # of a gzip file
 _GZIP_STEP_BYTES = 1 << 16  # per step, because the unused rest of a step is copied
-_MAX_INCLUDED_BYTES = 1_000_000
-API_SUFFIXES = frozenset((".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".proto"))
-_WALKED_SUFFIXES = SUFFIXES | API_SUFFIXES | MAN_SUFFIXES | {GZIP_SUFFIX}
+_WALKED_SUFFIXES = SUFFIXES | API_SUFFIXES | {GZIP_SUFFIX}
 
 
-class Readable(Protocol):
-    """A container of files that can be read by path."""
-
-    def read(self, path: str, max_bytes: int, /) -> bytes:
-        """Return the content of a regular file; raise FileRefused for anything else."""
-
-
-class Folder:
+class Folder(LocalFiles):
     """Reads the documentation files below one folder."""
-
-    parallel = 1
-    batch_size = 16
-    keeps_unlinked_pages = False
 
     def __init__(self, source: SourceRow, apis: ApiCatalog) -> None:
         self._root = Path(source.url)
@@ -100,32 +77,13 @@ class Folder:
                 data = tree.read(relative, MAX_FILE_BYTES if form else MAX_DESCRIPTION_BYTES)
                 if address.url.endswith(GZIP_SUFFIX):
                     data = _gunzip(data)
-                if form in ("markdown", "rst", "asciidoc"):
-                    data, includes = with_includes(tree, relative, form, data)
-                    stamp += INCLUDES * includes
+                if form is None:
+                    return self._not_a_page(path, data)
+                return read_document(address, relative, form, data, files=tree, stamp=stamp, known=known)
         except FileRefused as refused:
             if refused.reason in (LINK, NOT_REGULAR):
                 return Skipped(refused.reason)
             raise
-        digest = hashlib.blake2b(data, digest_size=16).digest()
-        if form is None:
-            return self._not_a_page(path, data)
-        if known and known.etag == stamp and known.hash == digest:
-            return Unchanged()
-        if data.startswith(SIGNATURE):
-            return Skipped("a PGP signature")
-        if form == "man" and (reason := manual_skip_reason(data)):
-            return Skipped(reason)
-        title = path.stem if form in ("text", "pdf") else ""
-        task = Task(read_page, (RawPage(data, form, address.url, title=title),), (data,))
-        return Unparsed(task, partial(_page_reading, address.url, stamp, digest))
-
-    def take_turn(self, _place: CrawlAddress) -> float:
-        """Return 0: local files have no rate limit."""
-        return 0.0
-
-    def close(self) -> None:
-        """Do nothing: no file stays open."""
 
     def _is_selected(self, relative: str) -> bool:
         source = self._source
@@ -135,20 +93,9 @@ class Folder:
 
     def _not_a_page(self, path: Path, data: bytes) -> Skipped:
         if self._apis.recognises(data):
-            self._apis.add(self._description(path, data))
+            self._apis.add(FoundDescription.of_source(self._source, path.stem, path.as_posix(), data))
             return Skipped(IS_API)
         return Skipped(NO_DOCUMENT)
-
-    def _description(self, path: Path, data: bytes) -> FoundDescription:
-        source = self._source
-        return FoundDescription(path.stem, path.as_posix(), source.version, data, source.id, source.name)
-
-
-def manual_skip_reason(data: bytes) -> str:
-    """Return why a file with the name of a manual page is not read; empty if it is a manual page."""
-    if is_man_page(data):
-        return ""
-    return "another name of a manual page" if data.startswith(b".so ") else NO_DOCUMENT
 
 
 def _gunzip(data: bytes) -> bytes:
@@ -176,32 +123,6 @@ def _gunzip_member(data: bytes, at: int, unpacked: bytearray) -> int:
             raise SourceError(f"The decompressed file is larger than {MAX_FILE_BYTES:,} bytes")
         at += len(piece) - len(member.unused_data)
     return at
-
-
-def with_includes(tree: Readable, path: str, form: Format, data: bytes) -> tuple[bytes, bool]:
-    """Return a page with its included files inserted, and whether it has any include directive."""
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        return data, False
-    includer = Includer(partial(_read_included, tree))
-    expand = includer.expand(text, form, path)
-    return expand.encode(), bool(includer.attempts)
-
-
-def _read_included(tree: Readable, path: str) -> str | None:
-    """Return the text of an included file, or None if it is hidden or cannot be read."""
-    if any(part.startswith(".") for part in path.split("/")):
-        return None
-    try:
-        return tree.read(path, _MAX_INCLUDED_BYTES).decode("utf-8", "replace")
-    except FileRefused:
-        return None
-
-
-def _page_reading(url: str, stamp: str, digest: bytes, text: PageText) -> PageReading:
-    """Return the outcome for a parsed page."""
-    return PageReading((text.row(url, url, etag=stamp, digest=digest),))
 
 
 def matches_any(relative: str, globs: tuple[str, ...]) -> bool:

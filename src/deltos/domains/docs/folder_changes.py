@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from deltos.disk_throttle import DiskThrottle
-from deltos.domains.docs.folder import INCLUDES, Folder
+from deltos.domains.docs.folder import Folder
+from deltos.domains.docs.local_files import INCLUDES
 from deltos.domains.docs.model import Unchanged
 from deltos.errors import BadRequest, SourceError
 from deltos.store.documents import CrawlAddress

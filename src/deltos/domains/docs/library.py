@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 from deltos.confinement import display_path, is_confined, may_recall_all, may_show, whole_store
 from deltos.domains.docs.api_page import description_addresses, graphql_endpoint, schema_addresses
 from deltos.domains.docs.dependencies import direct_dependencies
+from deltos.domains.docs.exchange import IMPORT_KIND, export_source, read_export, store_import
+from deltos.domains.docs.exchange import MAX_FILE_BYTES as MAX_EXPORT_BYTES
 from deltos.domains.docs.folder_changes import FolderWatch
 from deltos.domains.docs.model import PACKAGE_KINDS, FoundDescription, SourceStatus
-from deltos.domains.docs.pages import SECTION_SEPARATOR
 from deltos.domains.docs.project_packages import ProjectPackages, UpgradeDetector
 from deltos.domains.docs.source import package_address, parse_address
 from deltos.domains.docs.versions import (
@@ -32,17 +33,17 @@ from deltos.domains.docs.versions import (
     version_not_found,
 )
 from deltos.errors import BadArgument, DeltosError, Forbidden, NotFound, ReadingStopped, SourceError, StoreError
-from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, read_file
+from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, allowed_path, read_file
 from deltos.globs import check_globs
 from deltos.store.documents import SourceRow
 from deltos.text.counts import counted
 from deltos.wording import not_embedded
+from deltos.workspace.source_projects import SHARED, is_visible_to, project_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from deltos.domains.docs.background_crawls import BackgroundCrawls
-    from deltos.domains.docs.crawl_record import CrawlRun
     from deltos.domains.docs.folder_changes import FolderState
     from deltos.domains.docs.model import ApiCatalog
     from deltos.domains.docs.source import Address, Kind, SourceOpener
@@ -87,13 +88,23 @@ class NewSource:
     max_depth: int = 0
     auth: str = ""
     browser: bool = False
+    shared: bool = False  # whether all projects see it
+
+    @property
+    def projects(self) -> tuple[str, ...]:
+        """The projects that see the source."""
+        return (SHARED,) if self.shared else (project_of(self.project_root),)
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """The result of adding: the new sources, a line about an API description, and what could not be added."""
+    """The result of adding: the new sources, a line about an API description, and what could not be added.
+
+    `known` are sources of other projects that this project sees from now on.
+    """
 
     sources: tuple[SourceRow, ...] = ()
+    known: tuple[SourceRow, ...] = ()
     api_line: str = ""
     failures: tuple[str, ...] = ()
 
@@ -106,16 +117,6 @@ class Removed:
     pages: int
     chunks: int
     apis: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FirstPage:
-    """Title, size and headings of a single page that was read while the caller waited."""
-
-    title: str
-    characters: int
-    chunks: int
-    headings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +191,11 @@ class Library:
                 auth=request.auth.strip(),
                 browser=request.browser,
                 folder=address.folder,
+                projects=_projects(request, address),
             )
         )
-        self._refuse_same_address(source)
+        if known := self._known_elsewhere(source):
+            return Added(known=(known,))
         if given:
             self._refuse_taken_name(source)
         else:
@@ -200,6 +203,36 @@ class Library:
         if api_line := self._add_if_api(replace(request, name=name), address):
             return Added(api_line=api_line)
         return Added((self._record(source),))
+
+    def export(self, named: str, version: str = "") -> bytes:
+        """Return the content of a file from which others can import a source without crawling it."""
+        return export_source(self.find(named, version), self._index, self._search_store)
+
+    def import_file(self, request: NewSource) -> SourceRow:
+        """Add the source in an exported file, or replace an earlier import of it; embedding runs in the background."""
+        data = read_file(allowed_path(Path(request.url), request.roots), MAX_EXPORT_BYTES)
+        header, pages = self._opener.parser().run(read_export, data, content=(data,))
+        source = SourceRow(
+            id="",
+            name=request.name.strip() or header.name,
+            kind=IMPORT_KIND,
+            url=header.url,
+            version=header.version,
+            project_root=request.project_root.as_posix(),
+            added_at=self._now(),
+            reference=f"sha256:{header.digest}",
+            projects=request.projects,
+        )
+        key = (IMPORT_KIND, source.url, source.version)
+        known = next((each for each in self.sources() if (each.kind, each.url, each.version) == key), None)
+        if known is None:
+            source = replace(self._with_default_name(source), id=self._new_id(source))
+            self._store.add_source(source)
+        else:
+            source = known
+        store_import(source, pages, self._store, self._index, self._now())
+        self.crawls.keep_up()
+        return source
 
     def _with_actual_version(self, source: SourceRow) -> SourceRow:
         """Return the source with its actual version; raise BadArgument if another version of a package is installed."""
@@ -238,26 +271,27 @@ class Library:
                 hint="deps: reads pyproject.toml, requirements*.txt and package.json in the project folder.",
             )
         sources: list[SourceRow] = []
+        known: list[SourceRow] = []
         failures = list(wanted.skipped)
         for address in wanted.addresses:
             try:
                 name = address.partition(":")[2]
-                added = self.add(
-                    NewSource(address, name, request.project_root, request.roots, max_pages=request.max_pages)
-                )
+                added = self.add(replace(request, url=address, name=name))
                 sources += added.sources
+                known += added.known
             except DeltosError as exc:
                 failures.append(f"{address}: {exc.message}")
-        return Added(tuple(sources), failures=tuple(failures))
+        return Added(tuple(sources), tuple(known), failures=tuple(failures))
 
     def _add_if_api(self, request: NewSource, address: Address) -> str:
         """Add an API description to the API domain; return an empty text if it is none. Also checks a web address."""
         url = address.url
+        found = FoundDescription(request.name, url, request.version, projects=_projects(request, address))
         if address.kind == "folder":
             path = Path(url)
             max_bytes = MAX_DESCRIPTION_BYTES if _API_FILE.search(url) else MAX_FILE_BYTES
             if path.is_file() and self._apis.recognises(data := read_file(path, max_bytes)):
-                return self._apis.add(FoundDescription(request.name, url, request.version, data))
+                return self._apis.add(replace(found, data=data))
         elif address.kind == "website":
             from deltos.fetch.http import DESCRIPTION_LIMITS  # deferred: only websites use the network
 
@@ -273,9 +307,9 @@ class Library:
             finally:
                 client.close()
             if data and self._apis.recognises(data):
-                return self._apis.add(FoundDescription(request.name, url, request.version, data))
+                return self._apis.add(replace(found, url=url, data=data))
             if url.endswith("/graphql") or url != address.url:
-                line = self._add_if_endpoint(FoundDescription(request.name, url, request.version))
+                line = self._add_if_endpoint(replace(found, url=url))
                 if line or url == address.url:
                     return line
                 raise SourceError(
@@ -320,14 +354,24 @@ class Library:
         except SourceError:
             return ""
 
-    def _refuse_same_address(self, new: SourceRow) -> None:
-        """Raise BadArgument if the same documentation is a source already."""
-        if source := next((each for each in self.sources() if _is_same_documentation(each, new)), None):
+    def _known_elsewhere(self, new: SourceRow) -> SourceRow | None:
+        """Let the new source's projects see the same documentation if other projects added it; None if nobody did.
+
+        Raises BadArgument if these projects see it already.
+        """
+        known = next((each for each in self.sources() if _is_same_documentation(each, new)), None)
+        if known is None:
+            return None
+        if is_visible_to(known.projects, new.projects) and (SHARED in known.projects or SHARED not in new.projects):
             raise BadArgument(
-                f"'{label_source(source)}' ({display_path(source.url, Path(new.project_root))}) is already a source",
+                f"'{label_source(known)}' ({display_path(known.url, Path(new.project_root))}) is already a source",
                 hint="Use recrawl_source to refresh it, or remove_source first; another version needs its"
                 " own address and version.",
             )
+        projects = new.projects if SHARED in new.projects else (*known.projects, *new.projects)
+        self._store.set_projects(known.id, projects)
+        self._apis.share(known.id, projects)
+        return replace(known, projects=projects)
 
     def _refuse_taken_name(self, new: SourceRow) -> None:
         """Raise BadArgument if another source of the same version has the name."""
@@ -362,15 +406,12 @@ class Library:
         if unfinished and self.crawls.is_running(source.id):
             raise _already_crawled(source)
         if unfinished and not full:
-            if not self.crawls.resume_after_crash(unfinished, unfinished):
-                raise _already_crawled(source)
             return Recrawl(source, is_continued=True)
         source = replace(source, version=self._opener.version_of(source))
         self._store.set_version(source.id, source.version)
         self._store.begin_crawl(source.id, is_full=full, now=self._now())
-        if unfinished and (begun := self._store.crawl(source.id)):
+        if unfinished:
             self._index.discard(source.id)
-            self.crawls.resume_after_crash(unfinished, begun)
         return Recrawl(source)
 
     def cancel(self, named: str, version: str = "") -> bool:
@@ -396,12 +437,17 @@ class Library:
         self._opener.clones.remove(source.id)
         return Removed(source, totals.pages, totals.chunks, found_apis)
 
-    def foreign_packages(self, roots: Sequence[Path]) -> list[SourceRow]:
-        """Return the package sources that belong to none of the projects at `roots`; they are searched only by name."""
-        packages = [source for source in self.sources() if source.kind in PACKAGE_KINDS] if roots else []
+    def elsewhere(self, roots: Sequence[Path]) -> list[SourceRow]:
+        """Return the sources that the projects at `roots` do not see; they are searched only by name.
+
+        A project sees its own and shared sources, and the documentation of its dependencies in the versions that it
+        uses. No roots select all projects.
+        """
+        projects = [project_of(root) for root in roots]
+        others = [source for source in self.sources() if not is_visible_to(source.projects, projects)]
         environments, parser = self._opener.environments, self._opener.parser
-        owners = [ProjectPackages(root.resolve(), environments, parser) for root in roots] if packages else []
-        return [source for source in packages if not any(owner.has(source) for owner in owners)]
+        owners = [ProjectPackages(root.resolve(), environments, parser) for root in roots] if others else []
+        return [source for source in others if not any(owner.has(source) for owner in owners)]
 
     # ------------------------------------------------------------------ changes on disk
 
@@ -440,8 +486,6 @@ class Library:
                     except StoreError as error:  # full or read-only disk: the old index still answers
                         notes.append(f"Note: {label_source(source)} changed but cannot be indexed ({error.message}).")
                         continue
-                elif self.crawls.crashed_run(source.id):
-                    continue
                 self.crawls.start(source.id)
                 reading.append(source.id)
         for source_id in reading:  # the time limit covers all searches that wait for the same crawl
@@ -474,8 +518,7 @@ class Library:
         """Return notes about sources whose crawl is unfinished."""
         # Unfinished folders are continued by the next search, other sources only by their crawling process.
         stopped = [source for source in sources if source.kind != "folder" and not self.crawls.is_running(source.id)]
-        crashed_run = [source for source in sources if source in stopped or self.crawls.crashed_run(source.id)]
-        others = [source for source in sources if source not in crashed_run]
+        others = [source for source in sources if source not in stopped]
         notes = []
         if others:
             what = "its new pages" if len(others) == 1 else "their new pages"
@@ -485,10 +528,8 @@ class Library:
             notes.append(
                 f"Note: {_join_labels(others)} {is_are} still being crawled; this answer may miss {what}. Ask again."
             )
-        if crashed_run:
-            notes.append(
-                f"Note: the crawl of {_join_labels(crashed_run)} was interrupted; recrawl_source continues it."
-            )
+        if stopped:
+            notes.append(f"Note: the crawl of {_join_labels(stopped)} was interrupted; recrawl_source continues it.")
         return notes
 
     # ------------------------------------------------------------------ installed packages
@@ -540,7 +581,8 @@ class Library:
     def _add_or_find(self, request: NewSource, version: str) -> SourceRow:
         """Add a package, or return the source that another process added meanwhile."""
         try:
-            return self.add(request).sources[0]
+            added = self.add(request)
+            return (*added.sources, *added.known)[0]
         except BadArgument:
             for source in self.sources():
                 if (source.url, source.version) == (request.url, version):
@@ -557,17 +599,6 @@ class Library:
             raise SourceError(
                 f"{source.url} could not be read ({status.reason})", hint="Use recrawl_source to try again."
             )
-
-    def first_page(self, source_id: str) -> FirstPage | None:
-        """The first page that can be searched of a source, in short; None when there is none."""
-        source = self._store.source(source_id)
-        pages = self._index.next_pages(source_id) if source and source.generation else []
-        if not pages:
-            return None
-        chunks = self._index.chunks_of(pages[0].id)
-        headings = (chunk.section.rpartition(SECTION_SEPARATOR)[2] for chunk in chunks)
-        size = sum(len(chunk.text) for chunk in chunks)
-        return FirstPage(pages[0].title, size, len(chunks), tuple(dict.fromkeys(filter(None, headings))))
 
     # ------------------------------------------------------------------ asking
 
@@ -615,9 +646,9 @@ class Library:
         """Return all sources that this call may see, by name, newest version first."""
         return newest_first(source for source in self._store.sources() if _is_visible(source))
 
-    def statuses(self) -> list[SourceStatus]:
-        """Return the status of every source."""
-        return [self._status(source) for source in self.sources()]
+    def statuses(self, without: Collection[str] = ()) -> list[SourceStatus]:
+        """Return the status of every source except those with the given ids."""
+        return [self._status(source) for source in self.sources() if source.id not in without]
 
     def embedded_counts(self) -> tuple[int, int]:
         """Return how many passages are embedded, and how many there are."""
@@ -640,15 +671,14 @@ class Library:
         crawl = self._store.crawl(source.id)
         counts = self._store.address_counts(source.id)
         failures = tuple(self._store.failed_addresses(source.id)) if {"failed", "missing"} & counts.keys() else ()
-        crashed_run = self.crawls.crashed_run(source.id)
         totals = self._search_store.totals([source.id])
         settled = sum(count for state, count in counts.items() if state != "queued")
         rate = _rate(crawl, settled, self._now())
         queued = counts.get("queued", 0)
         return SourceStatus(
             source=source,
-            state="INTERRUPTED" if crashed_run else self._state(source, crawl, has_failures=bool(failures)),
-            reason=_crash_reason(source, crashed_run) if crashed_run else _reason(source, crawl, sum(counts.values())),
+            state=self._state(source, crawl, has_failures=bool(failures)),
+            reason=_reason(source, crawl, sum(counts.values())),
             pages_done=counts.get("done", 0),
             pages_queued=queued,
             pages_unchanged=counts.get("unchanged", 0),
@@ -660,8 +690,7 @@ class Library:
             started_at=crawl.started_at if crawl else 0.0,
             finished_at=crawl.finished_at if crawl else 0.0,
             rate=rate,
-            seconds_left=queued / rate if rate and crawl and crawl.state == "open" and not crashed_run else None,
-            reading_when_died=crashed_run.reading if crashed_run else (),
+            seconds_left=queued / rate if rate and crawl and crawl.state == "open" else None,
         )
 
     def _state(self, source: SourceRow, crawl: CrawlRow | None, *, has_failures: bool) -> str:
@@ -696,6 +725,14 @@ def _page_limit(wanted: int, kind: Kind) -> int:
     return max(1, min(wanted or default, MAX_PAGES))
 
 
+def _projects(request: NewSource, address: Address) -> tuple[str, ...]:
+    """Return the projects that see a new source: the adding project and the project around its files."""
+    is_local = "://" not in address.url and address.kind in ("folder", "git")
+    around = [] if request.shared or not is_local else [project_of(Path(address.url))]
+    own = [each for each in around if each != address.url]  # the folder itself if it is in no repository
+    return tuple(dict.fromkeys((*request.projects, *own)))
+
+
 def _is_visible(source: SourceRow) -> bool:
     """Whether this call may see a source; local files and installed packages belong to their project."""
     is_remote = "://" in source.url
@@ -723,15 +760,6 @@ def _is_same_documentation(source: SourceRow, new: SourceRow) -> bool:
 def _already_crawled(source: SourceRow) -> BadArgument:
     return BadArgument(
         f"'{label_source(source)}' is already being crawled", hint="Use crawl_status to see its progress."
-    )
-
-
-def _crash_reason(source: SourceRow, run: CrawlRun) -> str:
-    """Return the explanation of a crawl whose process died, and how to continue it."""
-    when = f"while it read {', '.join(run.reading)}" if run.reading else "before it read a page"
-    return (
-        f"its process died {when}; recrawl_source (deltos docs recrawl {source.name}) continues the crawl"
-        " and reads those pages last, one at a time"
     )
 
 

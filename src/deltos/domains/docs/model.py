@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from deltos.workspace.source_projects import SHARED
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
     from deltos.isolated_parser import Task
     from deltos.store.documents import CrawlAddress, KnownPage, PageRow, SkippedAddresses, SourceRow
@@ -120,6 +123,14 @@ class FoundDescription:
     brought_by: str = ""
     source_name: str = ""
     read: Callable[[str], bytes] | None = None
+    projects: tuple[str, ...] = (SHARED,)
+
+    @classmethod
+    def of_source(
+        cls, source: SourceRow, name: str, url: str, data: bytes, read: Callable[[str], bytes] | None = None
+    ) -> FoundDescription:
+        """Return a description that was found in a source."""
+        return cls(name, url, source.version, data, source.id, source.name, read, source.projects)
 
 
 class ApiCatalog(Protocol):
@@ -131,11 +142,13 @@ class ApiCatalog(Protocol):
     def add(self, description: FoundDescription, /) -> str:
         """Index an API description; return a text for the user."""
 
-    def search(self, query: str, /, *, api_name: str, types: Sequence[str], limit: int) -> list[Passage]:
-        """Return the best matching operations and schemas."""
+    def search(
+        self, query: str, /, *, api_name: str, types: Sequence[str], limit: int, roots: Sequence[Path] = ()
+    ) -> list[Passage]:
+        """Return the best matching operations and schemas of one API, or of all that the projects at `roots` see."""
 
-    def named_in(self, question: str, /) -> tuple[str, ...]:
-        """Return the APIs that a question names; only these are searched then."""
+    def named_in(self, question: str, roots: Sequence[Path], /) -> tuple[str, ...]:
+        """Return the visible APIs that a question names; only these are searched then."""
 
     @property
     def is_behind(self) -> bool:
@@ -144,8 +157,11 @@ class ApiCatalog(Protocol):
     def freshen(self, api_name: str, /) -> Sequence[str]:
         """Refresh an API whose files changed, or all of them without a name; return notes about stale results."""
 
-    def names(self) -> dict[str, str]:
-        """Return a description line for each API, by name."""
+    def names(self, roots: Sequence[Path] = (), /) -> dict[str, str]:
+        """Return a description line for each API that the projects at `roots` see, by name."""
+
+    def share(self, source_id: str, projects: Sequence[str], /) -> None:
+        """Record which projects see the APIs that were found in a source."""
 
     def versions(self) -> dict[str, str]:
         """Return the version of each API by name; empty if it has none."""
@@ -161,58 +177,6 @@ class ApiCatalog(Protocol):
 
     def remove_brought(self, source_id: str, /) -> None:
         """Remove the APIs that were found in a source."""
-
-
-class NoApis:
-    """An empty catalog, used if the API domain is disabled."""
-
-    def recognises(self, _data: bytes) -> bool:
-        """Return False."""
-        return False
-
-    def add(self, _description: FoundDescription) -> str:
-        """Ignore the description."""
-        return ""
-
-    def search(self, *_: object, **__: object) -> list[Passage]:
-        """Return no results."""
-        return []
-
-    @property
-    def is_behind(self) -> bool:
-        """False, because there is nothing to embed."""
-        return False
-
-    def freshen(self, _api_name: str) -> tuple[str, ...]:
-        """Return no notes."""
-        return ()
-
-    def names(self) -> dict[str, str]:
-        """Return no APIs."""
-        return {}
-
-    def versions(self) -> dict[str, str]:
-        """Return no versions."""
-        return {}
-
-    def refresh(self, _name: str) -> str:
-        """Do nothing: there is no API."""
-        return ""
-
-    def remove(self, _name: str) -> str:
-        """Do nothing: there is no API."""
-        return ""
-
-    def named_in(self, _question: str) -> tuple[str, ...]:
-        """Return no APIs."""
-        return ()
-
-    def brought_by(self, _source_id: str) -> tuple[str, ...]:
-        """Return no APIs."""
-        return ()
-
-    def remove_brought(self, _source_id: str) -> None:
-        """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,4 +198,3 @@ class SourceStatus:
     finished_at: float
     rate: float
     seconds_left: float | None
-    reading_when_died: tuple[str, ...] = ()

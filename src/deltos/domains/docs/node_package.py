@@ -11,6 +11,14 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from deltos.domains.docs.installed_packages import find_node
+from deltos.domains.docs.local_files import (
+    NOT_DOCUMENTS,
+    LocalFiles,
+    bundled_page,
+    document_address,
+    page_outcome,
+    skip_or_raise,
+)
 from deltos.domains.docs.model import Skipped, Unchanged, Unparsed
 from deltos.domains.docs.node_api import PublicNames, describe_declarations
 from deltos.domains.docs.node_imports import PackageImport, shortest_imports
@@ -22,14 +30,6 @@ from deltos.domains.docs.node_links import (
     declaration_candidates,
     public_names,
     read_links,
-)
-from deltos.domains.docs.package_files import (
-    NOT_DOCUMENTS,
-    PackageFiles,
-    bundled_page,
-    document_address,
-    page_outcome,
-    skip_or_raise,
 )
 from deltos.domains.docs.pages import read_page, text_of
 from deltos.errors import FileRefused, NotFound, ReadingStopped, SourceError
@@ -50,7 +50,7 @@ _MAX_PATTERNS = 200
 _FORMAT_VERSION = b"5"  # format version of the stored pages; a change causes all files to be read again
 
 
-class NpmPackage(PackageFiles):
+class NpmPackage(LocalFiles):
     """A package in the project's node_modules, with its @types package and the packages that it fully re-exports."""
 
     def __init__(self, source: SourceRow, parser: Parser) -> None:

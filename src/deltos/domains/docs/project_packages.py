@@ -1,15 +1,18 @@
-"""Determine which packages belong to a project: installed in its environment or required by its files."""
+"""Determine which packages belong to a project: installed in its environment, locked or required by its files."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.confinement import may_read
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.installed_packages import find_node, python_versions
+from deltos.domains.docs.lock_files import locked_versions
+from deltos.domains.docs.model import PACKAGE_KINDS
 from deltos.domains.docs.versions import same_version
 from deltos.errors import BadRequest, SourceError
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 _COMPARE_INTERVAL_SECONDS = 5.0  # seconds
 
 
-@dataclass(slots=True)
+@dataclass
 class ProjectPackages:
     """The packages of one project, cached for one search."""
 
@@ -30,22 +33,21 @@ class ProjectPackages:
     environments: Sequence[Path]
     parser: Callable[[], Parser]
     _python: dict[str, str] | None = None
-    _required: frozenset[str] | None = None
     _node: dict[str, str] = field(default_factory=dict)
 
     def has(self, source: SourceRow) -> bool:
-        """Whether a package source belongs to this project.
+        """Whether a source documents a dependency of this project in the version that it uses.
 
-        It does if it was added in the project or is installed there in the same version. A package that is not
-        installed belongs to it if the project's files require it.
+        The installed version counts, else a locked one. If neither is known, a package that the project requires
+        belongs to it in every version.
         """
-        added = Path(source.project_root)
-        if source.project_root and (self.root.is_relative_to(added) or added.is_relative_to(self.root)):
-            return True
-        installed = self.installed(source)
-        if installed:
+        if source.kind not in (*PACKAGE_KINDS, "git"):
+            return False
+        if source.kind in PACKAGE_KINDS and (installed := self.installed(source)):
             return not source.version or same_version(installed, source.version)
-        return source.url in self._requirements()
+        if locked := self._locked.get(source.url.removesuffix(".git")):
+            return not source.version or any(same_version(version, source.version) for version in locked)
+        return source.url in self._required
 
     def installed(self, source: SourceRow) -> str:
         """Return the version that is installed in the project; empty if it is not installed."""
@@ -61,13 +63,16 @@ class ProjectPackages:
                 self._node[name] = ""
         return self._node[name]
 
-    def _requirements(self) -> frozenset[str]:
-        if self._required is None:
-            try:
-                self._required = frozenset(direct_dependencies(self.root, self.parser()).addresses)
-            except (SourceError, BadRequest):  # unreadable files count as files without requirements
-                self._required = frozenset()
-        return self._required
+    @cached_property
+    def _locked(self) -> dict[str, set[str]]:
+        return locked_versions(self.root)
+
+    @cached_property
+    def _required(self) -> frozenset[str]:
+        try:
+            return frozenset(direct_dependencies(self.root, self.parser()).addresses)
+        except (SourceError, BadRequest):  # unreadable files count as files without requirements
+            return frozenset()
 
 
 class UpgradeDetector:

@@ -12,15 +12,15 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from deltos.domains.docs.installed_packages import distribution_of, find_python
-from deltos.domains.docs.model import Skipped, Unchanged, Unparsed
-from deltos.domains.docs.package_files import (
+from deltos.domains.docs.local_files import (
     NOT_DOCUMENTS,
-    PackageFiles,
+    LocalFiles,
     bundled_page,
     document_address,
     page_outcome,
     skip_or_raise,
 )
+from deltos.domains.docs.model import Skipped, Unchanged, Unparsed
 from deltos.domains.docs.pages import RawPage, read_page, text_of
 from deltos.domains.docs.python_api import describe_module
 from deltos.domains.docs.python_names import (
@@ -35,7 +35,7 @@ from deltos.errors import FileRefused, SourceError
 from deltos.fetch.files import MAX_FILE_BYTES
 from deltos.files import read_below
 from deltos.isolated_parser import Task
-from deltos.markup.formats import SUFFIXES
+from deltos.markup.formats import MAN_SUFFIXES, SUFFIXES
 from deltos.markup.model import join_blocks
 from deltos.store.documents import CrawlAddress, SourceRow
 
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from deltos.store.documents import KnownPage
 
 _README = "README"
+_DOCUMENT_SUFFIXES = SUFFIXES.difference(MAN_SUFFIXES)
 _FORMAT_VERSION = b"8"  # format version of the stored pages; a change causes all files to be read again
 
 
@@ -86,7 +87,7 @@ def _may_define(module: DocumentedModule, name: str) -> bool:
     return f"{name}.".startswith(tuple(starts))
 
 
-class PythonPackage(PackageFiles):
+class PythonPackage(LocalFiles):
     """A distribution in the project's virtual environment."""
 
     def __init__(self, source: SourceRow, environments: Sequence[Path], parser: Parser) -> None:
@@ -170,7 +171,7 @@ class PythonPackage(PackageFiles):
         for path in self._modules:
             yield self._prefix + path
         for path in self._distribution.files:
-            if PurePosixPath(path).suffix.lower() in SUFFIXES and not NOT_DOCUMENTS.search(path):
+            if PurePosixPath(path).suffix.lower() in _DOCUMENT_SUFFIXES and not NOT_DOCUMENTS.search(path):
                 yield document_address(self._prefix + path, path)
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:

@@ -7,15 +7,17 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from deltos.text.identifiers import names_in_question, words_as_names
+from deltos.embed.bundled_encoder import common_english_words
+from deltos.text.identifiers import capitalised_words, names_in_question, words_as_names
 from deltos.text.idf import idf
 from deltos.text.stop_words import INTERROGATIVES
-from deltos.text.words import plain_words, shared_words
+from deltos.text.words import plain_words, shared_words, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 MAX_TERMS = 12
+_WORDS_BEFORE_NAMES = frozenset("in with using via".split())
 # Queries of up to FEW_WORDS words count as terms or names, from WORDS_OF_SENTENCE words as sentences.
 MAX_KEYWORD_WORDS, MIN_SENTENCE_WORDS = 4, 8
 MAX_COMMON_SHARE = 0.3  # terms in a larger share of chunks would make almost everything a candidate
@@ -67,6 +69,25 @@ def query_terms(words: str) -> list[str]:
 def _interrogatives() -> frozenset[str]:
     """Return the interrogatives as index terms: `why` is stemmed like other words."""
     return frozenset(shared_words().of(" ".join(INTERROGATIVES)).split())
+
+
+def mentioned_names(query: str, names: Iterable[str]) -> frozenset[str]:
+    """Return the names of products that a query mentions.
+
+    An ordinary word (`express`) counts only where it is used as a name: at the beginning, capitalised, or after `in`,
+    `with` or `using`.
+    """
+    asked = tokens(query)
+    capitalised = {word.lower() for word in capitalised_words(query)}
+
+    def is_mention(words: Sequence[str], at: int) -> bool:
+        if asked[at : at + len(words)] != words:
+            return False
+        is_ordinary = len(words) == 1 and words[0] in common_english_words()
+        return not is_ordinary or not at or asked[at - 1] in _WORDS_BEFORE_NAMES or words[0] in capitalised
+
+    parts = ((name, tokens(name)) for name in names)
+    return frozenset(name for name, words in parts if words and any(is_mention(words, at) for at in range(len(asked))))
 
 
 def terms_to_look_up(frequencies: Mapping[str, int], total: int) -> list[str]:

@@ -85,7 +85,7 @@ class DocsFeatures(NamedTuple):
     covered_by_anchors: float
     heading_answered: float
     phrases: float
-    unique_project_name: float
+    exact_name: float
     source_named: float
     links_in: float
     page_links_in: float
@@ -322,7 +322,7 @@ def features(query: WeightedQuery, candidate: CandidateChunk, page_score: float,
         covered_by_anchors=_covered(query, anchors.counts),
         heading_answered=sum(heading.counts.values()) / heading.length if heading.length else 0.0,
         phrases=_phrases(query, candidate.body_words),
-        unique_project_name=float(_names_exactly(query, candidate)),
+        exact_name=float(_names_exactly(query, candidate)),
         source_named=float(candidate.source.lower() in query.plain),
         links_in=math.log1p(candidate.links_in),
         page_links_in=math.log1p(candidate.page_links_in),

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 
 from deltos.budget import characters_for, fit, truncate
 from deltos.confinement import display_path
+from deltos.domains.docs.exchange import IMPORT_KIND
 from deltos.domains.docs.versions import label_source
 from deltos.shown_excerpts import nothing_shown
 from deltos.text.counts import counted
 from deltos.tool import Answer
 from deltos.wording import SEMANTIC_MATCH_MARK, truncated
+from deltos.workspace.source_projects import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
-    from deltos.domains.docs.library import Added, FirstPage, Removed
+    from deltos.domains.docs.library import Added, Removed
     from deltos.domains.docs.model import Passage, SourceStatus
     from deltos.shown_excerpts import ShownBefore
     from deltos.store.documents import DocsTotals, SourceRow
@@ -100,12 +102,11 @@ def render_nothing(
     apis: Sequence[str] = (),
     *,
     note: str = "",
-    without: Collection[str] = (),
     asked: Collection[str] = (),
 ) -> str:
     """Format an empty answer: the searched and available sources, and why sources are empty or incomplete.
 
-    `apis` are the names of the searched APIs, `asked` the ids of the searched sources, `without` those left out.
+    `apis` are the names of the searched APIs, `asked` the ids of the searched sources.
     """
     empty_sources = [
         f"{label_source(s.source)}: {_why_empty(s)}" for s in statuses if s.source.id in asked and not s.chunks
@@ -123,9 +124,9 @@ def render_nothing(
         f"{label_source(s.source)} ({s.reason})" for s in statuses if s.state.startswith("READY") and s.reason
     ]:
         lines.append(f"Incomplete: {_join_first(incomplete)}.")
-    if asked := [label_source(s.source) for s in statuses if s.source.id not in without]:
-        lines.append(f"Sources: {_join_first(asked)}.")
-    elif not apis and not statuses:
+    if statuses:
+        lines.append(f"Sources: {_join_first([label_source(s.source) for s in statuses])}.")
+    elif not apis:
         lines.append("No documentation sources configured. Use add_source to add one.")
     return "\n".join(lines)
 
@@ -154,6 +155,16 @@ def render_sources(
     return Answer("\n".join(lines), truncated=fitted.truncated, original_characters=fitted.original_characters)
 
 
+def render_elsewhere(sources: Sequence[SourceRow]) -> str:
+    """Return a line that names the sources of other projects; empty if there are none."""
+    names = list(dict.fromkeys(source.name for source in sources))
+    return (
+        f"Only in other projects: {_join_first(names)}. Name one as source to search it, or add it here."
+        if names
+        else ""
+    )
+
+
 def _source_line(status: SourceStatus, project_root: Path) -> str:
     source = status.source
     details = [f"id: {source.id}"]
@@ -179,8 +190,10 @@ def render_status(status: SourceStatus, *, project_root: Path, token_budget: int
         f"id: {source.id}" + (f" | version: {source.version}" if source.version else ""),
         _page_counts(status),
         f"searchable: {searchable} | last crawled: {_format_time(source.crawled_at)}",
-        f"rate: {status.rate:.1f} pages/s" + _time_left(status.seconds_left),
+        f"rate: {status.rate:.1f} pages/s" + format_time_left(status.seconds_left),
     ]
+    if source.kind == IMPORT_KIND:
+        lines.append(f"imported file: {source.reference}")
     failures = [f"- {display_path(address.url, project_root)}: {address.reason}" for address in status.failures]
     lines += _skipped_lines(status, project_root)
     fitted = fit(failures, characters=characters_for(token_budget) - sum(map(len, lines)) - 200)
@@ -216,19 +229,20 @@ def _first_line(text: str) -> str:
     return text.partition("\n")[0]
 
 
-def render_added(
-    added: Added, statuses: Sequence[SourceStatus], *, project_root: Path, read: FirstPage | None = None
-) -> str:
-    """Format the added sources with their ids, a single page that was read, and failures with reasons."""
+def render_added(added: Added, statuses: Sequence[SourceStatus], *, project_root: Path) -> str:
+    """Format the added sources with their ids, and failures with reasons."""
     lines = [added.api_line] if added.api_line else []
+    lines += [
+        f"Added {label_source(source)}, which is indexed already"
+        f" ({'shared with all projects' if SHARED in source.projects else 'visible in this project now'})."
+        for source in added.known
+    ]
     lines += [
         f"Added {s.source.name} ({display_path(s.source.url, project_root)}), id {s.source.id}{_version(s.source)}:"
         f" {s.state}" + (f" — {s.reason}" if s.reason else "")
         for s in statuses
     ]
-    if read is not None:
-        lines += _first_page_lines(read)
-    elif any(s.state in ("CRAWLING", "WAITING") for s in statuses):
+    if any(s.state in ("CRAWLING", "WAITING") for s in statuses):
         lines.append("The crawl runs in the background; crawl_status shows its progress.")
     if added.failures:
         lines.append(f"Not added ({len(added.failures)}):")
@@ -251,20 +265,12 @@ def render_removed(removed: Sequence[Removed], left: Sequence[SourceRow], *, pro
     return "\n".join(lines)
 
 
-def _first_page_lines(page: FirstPage) -> Iterator[str]:
-    """Yield title, size and first headings of a page that was read; these are quoted because its author wrote them."""
-    read = f"Read: {counted(page.characters, 'character')} in {counted(page.chunks, 'chunk')}."
-    yield f"{read} Title and first headings, quoted from the page:"
-    headings = "\n".join(dict.fromkeys((page.title, *page.headings[:_MAX_NAMES_SHOWN])))
-    fence = _fence(headings)
-    yield f"{fence}quoted\n{headings}\n{fence}"
-
-
 def _version(source: SourceRow) -> str:
     return f", version {source.version}" if source.version else ""
 
 
-def _time_left(seconds: float | None) -> str:
+def format_time_left(seconds: float | None) -> str:
+    """Return ` | about 1 min 20 s left`; empty if the time is not known."""
     if seconds is None:
         return ""
     return f" | about {int(seconds // 60)} min {int(seconds % 60)} s left"

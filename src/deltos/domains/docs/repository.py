@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import posixpath
 import threading
 from dataclasses import dataclass
@@ -13,17 +12,9 @@ from typing import TYPE_CHECKING
 from deltos.clones.address import file_address
 from deltos.clones.commit_files import CommitFiles, find_local, local_reference, unread_reason
 from deltos.clones.fetching import FETCHED
-from deltos.domains.docs.folder import (
-    API_SUFFIXES,
-    INCLUDES,
-    NO_DOCUMENT,
-    SIGNATURE,
-    manual_skip_reason,
-    matches_any,
-    with_includes,
-)
-from deltos.domains.docs.model import IS_API, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
-from deltos.domains.docs.pages import RawPage, read_page
+from deltos.domains.docs.folder import matches_any
+from deltos.domains.docs.local_files import API_SUFFIXES, NO_DOCUMENT, LocalFiles, read_document
+from deltos.domains.docs.model import IS_API, FoundDescription, Skipped, Unchanged, Unparsed
 from deltos.errors import Cancelled, NotFound, NothingToIndex, SourceError
 from deltos.fetch.files import (
     MAX_DESCRIPTION_BYTES,
@@ -33,7 +24,6 @@ from deltos.fetch.files import (
     check_unmoved,
     is_template,
 )
-from deltos.isolated_parser import Task
 from deltos.markup.formats import MAN_SUFFIXES, SUFFIXES, format_of
 from deltos.store.documents import CrawlAddress
 
@@ -44,7 +34,6 @@ if TYPE_CHECKING:
     from deltos.clones.fetching import Reference
     from deltos.clones.storage import Clones
     from deltos.domains.docs.model import ApiCatalog
-    from deltos.domains.docs.pages import PageText
     from deltos.logins import Login
     from deltos.markup.formats import Format
     from deltos.store.documents import KnownPage, SourceRow
@@ -65,12 +54,8 @@ class Checkout:
     login: Callable[[], Login | None]
 
 
-class GitRepository:
+class GitRepository(LocalFiles):
     """Reads the documentation of one branch or tag."""
-
-    parallel = 1
-    batch_size = 16
-    keeps_unlinked_pages = False
 
     def __init__(self, source: SourceRow, apis: ApiCatalog, checkout: Checkout) -> None:
         self._source = source
@@ -120,10 +105,6 @@ class GitRepository:
         with self._lock:
             return self._read(address.url, known)
 
-    def take_turn(self, _address: CrawlAddress) -> float:
-        """Return 0: reading needs no network after the fetch."""
-        return 0.0
-
     def close(self) -> None:
         """Stop a running fetch and remove git's temporary folder."""
         self._is_closed.set()
@@ -150,18 +131,7 @@ class GitRepository:
             return Skipped("a Git LFS pointer, whose content is not fetched")
         if form is None:
             return self._not_a_page(file.path, url, data)
-        if data.startswith(SIGNATURE):
-            return Skipped("a PGP signature")
-        if form == "man" and (reason := manual_skip_reason(data)):
-            return Skipped(reason)
-        data, includes = with_includes(files, file.path, form, data)
-        stamp = file.id + INCLUDES * includes
-        digest = hashlib.blake2b(data, digest_size=16).digest()
-        if known and known.etag == stamp and known.hash == digest:
-            return Unchanged()
-        title = PurePosixPath(file.path).stem if form in ("text", "pdf") else ""
-        task = Task(read_page, (RawPage(data, form, url, title=title),), (data,))
-        return Unparsed(task, partial(_page_reading, url, stamp, digest))
+        return read_document(CrawlAddress(url), file.path, form, data, files=files, stamp=file.id, known=known)
 
     def _files(self) -> CommitFiles:
         if self._is_closed.is_set():
@@ -204,8 +174,7 @@ class GitRepository:
             # For a local repository, the address must not be a file path, because the commit is read, not the file.
             place = f"{source.url}/{path}@{source.version}" if self.is_local else url
             name, read = PurePosixPath(path).stem, partial(self._read_referenced, path)
-            found = FoundDescription(name, place, source.version, data, source.id, source.name, read)
-            self._apis.add(found)
+            self._apis.add(FoundDescription.of_source(source, name, place, data, read))
             return Skipped(IS_API)
         return Skipped(NO_DOCUMENT)
 
@@ -240,7 +209,7 @@ def _is_readable(path: str) -> bool:
 def _format_of(path: str) -> Format | None:
     """Return the format of a file by its name; README and similar files need no suffix."""
     suffix = _suffix(path)
-    if suffix in SUFFIXES or suffix in MAN_SUFFIXES:
+    if suffix in SUFFIXES:
         return format_of(f"x{suffix}")
     return "text" if PurePosixPath(path).name.lower() in _DOCUMENT_NAMES else None
 
@@ -264,8 +233,3 @@ def _is_named_like_documentation(path: str) -> bool:
         or name.startswith("readme")
         or ("/" not in path and name.startswith(_DOCUMENT_NAMES))
     )
-
-
-def _page_reading(url: str, stamp: str, digest: bytes, text: PageText) -> PageReading:
-    """Return the outcome for a parsed page."""
-    return PageReading((text.row(url, url, etag=stamp, digest=digest),))

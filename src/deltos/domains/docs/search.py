@@ -11,7 +11,7 @@ from deltos.domains.docs.chunk import JOINED_HEADING, has_text
 from deltos.domains.docs.missing_terms import absent_names, missing_words
 from deltos.domains.docs.model import PACKAGE_ADDRESSES, Passage
 from deltos.domains.docs.pages import SECTION_SEPARATOR
-from deltos.domains.docs.query import parse_query, query_terms, terms_to_look_up
+from deltos.domains.docs.query import mentioned_names, parse_query, query_terms, terms_to_look_up
 from deltos.domains.docs.rank import UNDOCUMENTED_PENALTY, PassageSimilarities, order
 from deltos.domains.docs.section_types import DOCUMENTATION_TYPES, types_of
 from deltos.domains.docs.versions import ALL, LATEST, same_version, select_version, version_key, version_not_found
@@ -24,6 +24,7 @@ from deltos.wording import partly_embedded, weak_match
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from deltos.domains.docs.library import Library
     from deltos.domains.docs.model import ApiCatalog
@@ -38,8 +39,8 @@ MAX_CANDIDATES = 300
 TYPED_CANDIDATES = 3_000
 # Additional candidates by similarity, because a passage in other words shares no terms with the question.
 MAX_NEAREST_CHUNKS = 60
-# If only some sources are searched, these numbers of most similar chunks are tried in turn; the last takes 100 ms.
-NEAREST_SEARCH_SIZES = (1_000, 4_000, 20_000)
+# If only some sources are searched, this number of most similar chunks is checked before all chunks of the sources.
+MAX_CHECKED_CHUNKS = 1_000
 # Results that are counted, independent of `limit`, so that the total does not depend on how many are shown.
 COUNTED_UNITS = 50  # parts of APIs
 COUNTED_CANDIDATES = 100
@@ -65,7 +66,8 @@ class DocsRequest:
     api_name: str = ""
     types: tuple[str, ...] = ()
     with_apis: bool = True
-    without: frozenset[str] = frozenset()  # ids of sources that are searched only by name
+    roots: tuple[Path, ...] = ()  # root folders of the projects whose sources are searched; none select all
+    without: frozenset[str] = frozenset()  # ids of sources that are searched only by name, found by `search`
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class DocsResults:
     is_weak: bool = False  # whether probably none of them answers
     asked: tuple[str, ...] = ()  # ids of the searched sources
     left_out: tuple[str, ...] = ()  # names of sources that are searched only by name
+    elsewhere: frozenset[str] = frozenset()  # ids of the sources that only other projects see
     absent: tuple[str, ...] = ()  # words of the question that occur in no searched source
     absent_names: tuple[str, ...] = ()  # code names of the question that occur in no searched source
 
@@ -139,6 +142,8 @@ class DocsSearch:
     def search(self, question: DocsRequest) -> DocsResults:
         """Return the best passages without duplicates."""
         self._semantic_index()  # load the vectors before the snapshot starts
+        elsewhere = self._library.elsewhere(question.roots)
+        question = replace(question, without=frozenset(source.id for source in elsewhere))
         asked = self._sources(question)
         named = self._apis_named(question)
         # Unfinished sources may contain APIs.
@@ -160,6 +165,11 @@ class DocsSearch:
                 raise version_not_found("any source", question.version, self._library.sources(), self._apis.versions())
             ranked = _ordered(found)[:COUNTED_CANDIDATES]
             documentation = self._search_passages(question, found, ranked)
+            if preferred := self._mentioned_sources(question, sources):
+                of_them = self.candidates(question.query, preferred, question.types)
+                best = _ordered(of_them)[:COUNTED_CANDIDATES]
+                documentation = _prefer(self._search_passages(question, of_them, best), documentation, best)
+                ranked = [*best, *ranked]
             every = merge(
                 documentation,
                 descriptions,
@@ -182,15 +192,13 @@ class DocsSearch:
                 max(chance, confidence),
                 is_weak,
                 asked=tuple(ids),
-                left_out=() if question.source else self._names(question.without),
+                left_out=() if question.source else tuple(source.name for source in elsewhere),
+                elsewhere=question.without,
                 absent=(
                     missing_words(question.query, found.asked, found.candidates) if is_weak and not descriptions else ()
                 ),
                 absent_names=absent_names(question.query, every, self._store, ids) if ids and passages else (),
             )
-
-    def _names(self, source_ids: Collection[str]) -> tuple[str, ...]:
-        return tuple(source.name for source in self._library.sources() if source.id in source_ids)
 
     def _note(
         self,
@@ -234,13 +242,19 @@ class DocsSearch:
         """Return the APIs that the question names, if all APIs are searched."""
         if not question.with_apis or question.api_name or question.source:
             return ()
-        return self._apis.named_in(question.query)
+        return self._apis.named_in(question.query, question.roots)
 
     def _sources_named(self, question: DocsRequest) -> frozenset[str]:
-        """Return the names of the sources that the question names."""
+        """Return the names of the sources that the question contains."""
         asked = f" {' '.join(tokens(question.query))} "
         names = (source.name for source in self._library.sources() if source.id not in question.without)
         return frozenset(name for name in names if f" {' '.join(tokens(name))} " in asked)
+
+    def _mentioned_sources(self, question: DocsRequest, sources: Sequence[SourceRow]) -> list[str]:
+        """Return the ids of the searched sources whose product the question mentions, unless that is all of them."""
+        names = mentioned_names(question.query, {source.name for source in sources})
+        found = [source.id for source in sources if source.name in names]
+        return found if len(found) < len(sources) else []
 
     def _sources(self, question: DocsRequest) -> list[SourceRow]:
         """Return the sources to search; raise NotFound for an unknown name or version."""
@@ -346,17 +360,16 @@ class DocsSearch:
     def _nearest(self, similarities: Similarities, source_ids: Collection[str]) -> list[int]:
         """Return the chunks of the given sources that are most similar to a question.
 
-        If other sources have more similar chunks, progressively more chunks are checked.
+        If other sources have more similar chunks, a larger number is checked, then every chunk of the sources.
         """
         nearest = similarities.semantic_matches(MAX_NEAREST_CHUNKS)
         if len(self._store.visible(nearest, source_ids)) == len(nearest):
             return nearest
-        for most in NEAREST_SEARCH_SIZES:
-            among = similarities.nearest(most, at_least=0.0)
-            nearest = similarities.among(self._store.visible(among, source_ids)).semantic_matches(MAX_NEAREST_CHUNKS)
-            if len(nearest) == MAX_NEAREST_CHUNKS or len(among) < most:
-                break
-        return nearest
+        among = similarities.nearest(MAX_CHECKED_CHUNKS, at_least=0.0)
+        nearest = similarities.among(self._store.visible(among, source_ids)).semantic_matches(MAX_NEAREST_CHUNKS)
+        if len(nearest) == MAX_NEAREST_CHUNKS or len(among) < MAX_CHECKED_CHUNKS:
+            return nearest
+        return similarities.among(self._store.chunk_ids(source_ids)).semantic_matches(MAX_NEAREST_CHUNKS)
 
     def _translate(self, query: str) -> str:
         """Translate a query into English, keeping its own words if the pages are in its language.
@@ -389,7 +402,7 @@ class DocsSearch:
         if question.source:
             named = [self._api_from_source(question)]
         else:
-            named = [question.api_name] if question.api_name else list(self._apis.names())
+            named = [question.api_name] if question.api_name else list(self._apis.names(question.roots))
         versions = self._apis.versions()
         wanted = (name for name in named if name and _is_of_version(versions.get(name, ""), question.version))
         found_apis = (api for source in self._sources_with_apis(question) for api in self._apis.brought_by(source.id))
@@ -407,7 +420,8 @@ class DocsSearch:
         limit = max(COUNTED_UNITS, question.limit)
 
         def parts_of(api_name: str) -> list[Passage]:
-            return self._apis.search(question.query, api_name=api_name, types=question.types, limit=limit)
+            roots = () if api_name else question.roots
+            return self._apis.search(question.query, api_name=api_name, types=question.types, limit=limit, roots=roots)
 
         found: list[Passage] = []
         named = self._api_from_source(question) if question.source else question.api_name
@@ -447,6 +461,16 @@ def _best_chance(documentation: Sequence[Passage], ranked: Sequence[RankedPassag
     """Return the probability that one of the passages answers."""
     chances = {f"doc:{each.candidate.chunk_id}": each.chance for each in ranked}
     return max((chances.get(passage.id, 0.0) for passage in documentation), default=0.0)
+
+
+def _prefer(preferred: Sequence[Passage], others: Sequence[Passage], ranked: Sequence[RankedPassage]) -> list[Passage]:
+    """Return the preferred passages that may answer with scores above all others, then the other passages."""
+    chances = {f"doc:{each.candidate.chunk_id}": each.chance for each in ranked}
+    first = [passage for passage in preferred if chances[passage.id] >= WEAK_CHANCE]
+    best, lowest = max((each.score for each in others), default=0.0), min((each.score for each in first), default=0.0)
+    raised = [replace(each, score=each.score + max(0.0, best - lowest)) for each in first]
+    known = {passage.id for passage in first}
+    return [*raised, *(passage for passage in others if passage.id not in known)]
 
 
 def _ordered(found: Candidates) -> list[RankedPassage]:

@@ -18,7 +18,7 @@ from deltos.domains.docs.node_package import NpmPackage
 from deltos.domains.docs.python_package import PythonPackage
 from deltos.domains.docs.repository import Checkout, GitRepository
 from deltos.domains.docs.website import Website
-from deltos.errors import BadArgument
+from deltos.errors import BadArgument, SourceError
 from deltos.fetch.address import require_web_address
 from deltos.fetch.files import allowed_path
 from deltos.fetch.url import normalise
@@ -132,6 +132,10 @@ class SourceOpener:
                 return PythonPackage(source, self.environments, parser)
             case "npm":
                 return NpmPackage(source, parser)
+            case "import":
+                raise SourceError(
+                    f"{source.name} was imported from a file", hint="Import a newer file: deltos docs import."
+                )
             case _:
                 return Folder(source, self.apis)
 

@@ -10,6 +10,7 @@ from deltos.domains.docs.granted_folders import granted_folders
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import (
     render_added,
+    render_elsewhere,
     render_nothing,
     render_passages,
     render_removed,
@@ -61,17 +62,13 @@ class DocsTools:
             version=call.text("version"),
             api_name=call.text("api_name"),
             types=tuple(call.texts("types")),
-            without=frozenset(source.id for source in self._library.foreign_packages(call.session.project_roots())),
+            roots=tuple(call.session.project_roots()),
         )
         found = self.docs.search.search(question)
         if found.searched is not None:
             apis = self.docs.search.apis_of(question)
-            statuses, note = self._library.statuses(), found.full_note
-            return Answer(
-                render_nothing(
-                    query, found.searched, statuses, apis, note=note, without=question.without, asked=found.asked
-                )
-            )
+            statuses, note = self._library.statuses(found.elsewhere), found.full_note
+            return Answer(render_nothing(query, found.searched, statuses, apis, note=note, asked=found.asked))
         return render_passages(
             found.passages,
             project_root=root,
@@ -86,12 +83,15 @@ class DocsTools:
         """List every source with its status, API descriptions last."""
         root = call.session.project_root()
         start = f"({root.as_posix().rstrip('/')}/"
-        apis = [f"- {line.replace(start, '(', 1)}" for line in self.docs.apis.names().values()]
-        lines = [*apis, *filter(None, [self._library.embedding_note()])]
-        return render_sources(self._library.statuses(), lines, project_root=root, token_budget=self.token_budget)
+        roots = call.session.project_roots()
+        apis = [f"- {line.replace(start, '(', 1)}" for line in self.docs.apis.names(roots).values()]
+        others = self._library.elsewhere(roots)
+        statuses = self._library.statuses({source.id for source in others})
+        lines = [*apis, *filter(None, [render_elsewhere(others), self._library.embedding_note()])]
+        return render_sources(statuses, lines, project_root=root, token_budget=self.token_budget)
 
     def add_source(self, call: Call) -> Answer:
-        """Record a source and start its crawl in the background; a single page is read before the answer."""
+        """Record a source and start its crawl in the background; a single page is crawled before the answer."""
         root = call.session.project_root()
         added = self._library.add(
             NewSource(
@@ -106,15 +106,14 @@ class DocsTools:
                 max_depth=call.number("max_depth"),
                 auth=call.text("auth"),
                 browser=call.flag("browser"),
+                shared=call.flag("shared"),
             )
         )
         notes = [note for source in added.sources if (note := self._library.crawls.start(source.id))]
-        read = None
-        if len(added.sources) == 1 and added.sources[0].max_pages == 1:
-            self._library.crawls.wait(added.sources[0].id, _PAGE_SECONDS)
-            read = self._library.first_page(added.sources[0].id)
+        for source in added.sources:
+            self._library.crawls.wait(source.id, _PAGE_SECONDS if source.max_pages == 1 else 0.0)
         statuses = [self._library.status(source.id) for source in added.sources]
-        return Answer("\n".join((render_added(added, statuses, project_root=root, read=read), *notes)))
+        return Answer("\n".join((render_added(added, statuses, project_root=root), *notes)))
 
     def remove_source(self, call: Call) -> Answer:
         """Remove one or all versions of a source; a running crawl is cancelled."""
@@ -208,6 +207,7 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
                 ),
                 Parameter("auth", "string", "Variable DELTOS_AUTH_… with the login, or netrc", "", listed=False),
                 Parameter("browser", "boolean", "Render pages in the installed browser", False, listed=False),
+                Parameter("shared", "boolean", "Visible to all projects", False, listed=False),
             ),
             lambda call: open_tools().add_source(call), read_only=False, idempotent=False, open_world=True,
         ),

@@ -263,9 +263,7 @@ class Website:
             return Skipped("API descriptions behind a login are not added")
         if self._apis.recognises(response.body):
             name = urlsplit(url).path.rpartition("/")[2].rpartition(".")[0] or self._source.name
-            source = self._source
-            found = FoundDescription(name, url, source.version, response.body, source.id, source.name)
-            self._apis.add(found)
+            self._apis.add(FoundDescription.of_source(self._source, name, url, response.body))
             return Skipped(IS_API)
         # A page of Swagger UI may name a script that names the description.
         reason = f"{NOT_TEXT} ({response.media_type or 'unknown type'})"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deltos.confinement import display_path
 from deltos.federation.model import FullText, Hit, ProviderResults
-from deltos.federation.project_scope import ProjectScope, requested_roots
+from deltos.federation.project_scope import requested_roots
 from deltos.text.counts import counted
 from deltos.wording import partly_embedded
 
@@ -30,7 +30,7 @@ class ApiProvider:
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
         """Return operations, schemas and overviews, best first."""
         searcher = self._domains.apis.searcher
-        others = ProjectScope(self._domains, requested_roots(self._domains, asked)).apis_elsewhere()
+        others = self._domains.apis.library.elsewhere(requested_roots(self._domains, asked))
         fresh = self._domains.apis.freshen(without=others)
         found = searcher.search(asked.query, limit=asked.limit, without=tuple(others))
         hits = tuple(_hit(hit, asked.root) for hit in found)

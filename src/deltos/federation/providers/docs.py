@@ -8,7 +8,7 @@ from deltos.confinement import display_path
 from deltos.domains.docs.search import DocsRequest
 from deltos.errors import NotFound
 from deltos.federation.model import FullText, Hit, ProviderResults
-from deltos.federation.project_scope import ProjectScope, requested_roots
+from deltos.federation.project_scope import requested_roots
 from deltos.text.counts import counted
 
 if TYPE_CHECKING:
@@ -33,9 +33,8 @@ class DocsProvider:
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
         """Return passages, best first."""
         docs = self._domains.docs
-        others = ProjectScope(self._domains, requested_roots(self._domains, asked)).sources_elsewhere()
-        without = frozenset(source.id for source in others)
-        found = docs.search.search(DocsRequest(asked.query, limit=asked.limit, with_apis=False, without=without))
+        roots = requested_roots(self._domains, asked)
+        found = docs.search.search(DocsRequest(asked.query, limit=asked.limit, with_apis=False, roots=roots))
         searched = "" if found.searched is None else counted(found.searched.chunks, "section")
         hits = tuple(_hit(passage, asked.root) for passage in found.passages)
         return ProviderResults(
@@ -43,7 +42,7 @@ class DocsProvider:
             found.total + found.total_is_least,
             f"{searched or 'sections'} of documentation",
             tuple(found.note.splitlines()),
-            unsearched=tuple(source.name for source in others),
+            unsearched=found.left_out,
         )
 
     def fetch(self, identifier: str, asked: SearchRequest) -> FullText:

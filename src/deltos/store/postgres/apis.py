@@ -96,6 +96,7 @@ APIS_002 = Migration(
         for table in ("posting", "term", "total")
     ),
 )
+APIS_003 = Migration("apis-003", """ALTER TABLE api ADD COLUMN projects text NOT NULL DEFAULT '["*"]';""")
 
 _UNIT_COLUMNS = "kind, key, pointer, title, grouping_name, method, path, tags, deprecated, id"
 _FOUND_COLUMNS = (
@@ -167,6 +168,13 @@ class PostgresApis:
         of_source = 'lower(source_name COLLATE "C") = lower(%s COLLATE "C")'
         query = f"SELECT {_API_COLUMNS}, id FROM api WHERE {of_source} {_BY_NAME}"
         return [ApiRow(*row) for row in self._database.query(query, (source_name,))]
+
+    def set_projects(self, source_name: str, projects: str) -> None:
+        with self._database.write() as connection:
+            connection.execute(
+                'UPDATE api SET projects = %s WHERE lower(source_name COLLATE "C") = lower(%s COLLATE "C")',
+                (projects, source_name),
+            )
 
     def units(self, api_id: int, kinds: Sequence[str]) -> list[UnitRow]:
         query = f"SELECT {_UNIT_COLUMNS} FROM api_unit WHERE api = %s AND kind = ANY(%s) ORDER BY id"

@@ -4,7 +4,6 @@ chunks."""
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,8 @@ from deltos.store.documents import CrawlAddress, CrawlRow, CrawlState, SkippedAd
 from deltos.store.migration import Migration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
+    from contextlib import AbstractContextManager
 
     from deltos.store.postgres.database import Connection, PostgresDatabase
 
@@ -75,30 +75,21 @@ DOCS_SOURCES_002 = Migration(
     """,
 )
 
+# Projects that see a source. Sources that were visible everywhere before remain so.
+DOCS_SOURCES_003 = Migration(
+    "docs-sources-003-projects",
+    """
+    ALTER TABLE docs_source ADD COLUMN projects text NOT NULL DEFAULT '["*"]';
+    DROP TABLE docs_claim_note;
+    UPDATE docs_source SET projects = json_build_array(project_root)::text
+        WHERE project_root <> '' AND (kind IN ('pypi', 'npm') OR position('://' in url) = 0);
+    """,
+)
+
 _SOURCE_FIELDS = tuple(field.name for field in fields(SourceRow))
 _SOURCE_COLUMNS = ", ".join(_SOURCE_FIELDS)
 _CRAWL_COLUMNS = ", ".join(field.name for field in fields(CrawlRow))
 ADDRESS_COLUMNS = "url, depth, state, attempts, reason, etag, last_modified"
-
-
-class NotedLock:
-    """Implements `store.documents.CrawlLock` with a row for the note, which outlives the holder."""
-
-    def __init__(self, database: PostgresDatabase, source_id: str) -> None:
-        self._database = database
-        self._source_id = source_id
-
-    def read_note(self) -> str:
-        rows = self._database.query("SELECT note FROM docs_claim_note WHERE source_id = %s", (self._source_id,))
-        return str(rows[0][0]) if rows else ""
-
-    def write_note(self, line: str) -> None:
-        with self._database.write() as connection:
-            connection.execute(
-                "INSERT INTO docs_claim_note VALUES (%s, %s)"
-                " ON CONFLICT (source_id) DO UPDATE SET note = excluded.note",
-                (self._source_id, line.partition("\n")[0]),
-            )
 
 
 class PostgresSources:
@@ -127,12 +118,14 @@ class PostgresSources:
         with self.database.write() as connection:
             connection.execute("UPDATE docs_source SET version = %s WHERE id = %s", (version, source_id))
 
+    def set_projects(self, source_id: str, projects: Sequence[str]) -> None:
+        with self.database.write() as connection:
+            connection.execute("UPDATE docs_source SET projects = %s WHERE id = %s", (json.dumps(projects), source_id))
+
     # ------------------------------------------------------------------ crawls
 
-    @contextmanager
-    def try_lock(self, source_id: str) -> Iterator[NotedLock | None]:
-        with self.database.try_lock(f"docs-{source_id}") as is_held:
-            yield NotedLock(self.database, source_id) if is_held else None
+    def try_lock(self, source_id: str) -> AbstractContextManager[bool]:
+        return self.database.try_lock(f"docs-{source_id}")
 
     def crawl(self, source_id: str) -> CrawlRow | None:
         rows = self.database.query(f"SELECT {_CRAWL_COLUMNS} FROM docs_crawl WHERE source_id = %s", (source_id,))
@@ -178,13 +171,6 @@ class PostgresSources:
                 "DELETE FROM docs_address WHERE source_id = %s AND digest = %s",
                 [(source_id, digest_of(url)) for url in urls],
             )
-
-    def fail_address(self, source_id: str, url: str, reason: str) -> None:
-        address = CrawlAddress(url, depth=1, state="failed", reason=reason)
-        with self.database.write() as connection:
-            hold_source(connection, source_id)
-            insert_addresses(connection, source_id, [address])
-            settle_addresses(connection, source_id, [address])
 
     def queued(self, source_id: str) -> list[CrawlAddress]:
         rows = self.database.query(
@@ -317,6 +303,6 @@ def close_crawl(connection: Connection, source_id: str, state: CrawlState, reaso
 
 def _source(row: Sequence[Any]) -> SourceRow:
     values = dict(zip(_SOURCE_FIELDS, row, strict=True))
-    for globs in ("include", "exclude"):
-        values[globs] = tuple(json.loads(values[globs]))
+    for listed in ("include", "exclude", "projects"):
+        values[listed] = tuple(json.loads(values[listed]))
     return SourceRow(**values)

@@ -252,7 +252,6 @@ class PostgresPages:
             pages = connection.execute("DELETE FROM docs_page WHERE source = %s", (source,)).rowcount
             for index in (CHUNK_WORDS, PAGE_WORDS):
                 index.remove_owner(connection, source)
-            connection.execute("DELETE FROM docs_claim_note WHERE source_id = %s", (source_id,))
             connection.execute("DELETE FROM docs_source WHERE id = %s", (source_id,))
             return pages
 

@@ -92,6 +92,12 @@ class PostgresPassages:
             )
         return {chunk_id for (chunk_id,) in rows}
 
+    def chunk_ids(self, source_ids: Collection[str]) -> list[int]:
+        with self.database.snapshot():
+            numbers = self._numbers(source_ids)
+            rows = self.database.query(f"SELECT c.id FROM {_JOINED} AND {VISIBLE}", (numbers, numbers))
+        return [chunk_id for (chunk_id,) in rows]
+
     def _candidates(self, chunk_ids: Sequence[int], numbers: Sequence[int]) -> list[CandidateChunk]:
         owners = [owner for owner in owners_of(chunk_ids) if owner in set(numbers)]
         rows = self.database.query(_CANDIDATE, (owners, owners, list(chunk_ids)))

@@ -70,6 +70,7 @@ APIS_002 = Migration(
     ) WITHOUT ROWID;
     """,
 )
+APIS_003 = Migration("apis-3", """ALTER TABLE api ADD COLUMN projects TEXT NOT NULL DEFAULT '["*"]';""")
 
 _UNIT_COLUMNS = "kind, key, pointer, title, grouping, method, path, tags, deprecated, id"
 _FOUND_COLUMNS = (
@@ -130,6 +131,10 @@ class SqliteApis:
     def of_source(self, source_name: str) -> list[ApiRow]:
         query = f"SELECT {_API_COLUMNS}, id FROM api WHERE source_name = ? ORDER BY name"
         return [ApiRow(*row) for row in self._database.read().execute(query, (source_name,))]
+
+    def set_projects(self, source_name: str, projects: str) -> None:
+        with self._database.write() as connection:
+            connection.execute("UPDATE api SET projects = ? WHERE source_name = ?", (projects, source_name))
 
     def units(self, api_id: int, kinds: Sequence[str]) -> list[UnitRow]:
         marks = ", ".join("?" * len(kinds))

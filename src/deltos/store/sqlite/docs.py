@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.store.documents import CrawlAddress, CrawlRow, CrawlState, SkippedAddresses, SourceRow
 from deltos.store.migration import Migration
-from deltos.store.sqlite.lock import try_noted_lock
+from deltos.store.sqlite.lock import try_lock
 
 if TYPE_CHECKING:
     import sqlite3
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from deltos.store.sqlite.database import SqliteDatabase
-    from deltos.store.sqlite.lock import HeldLock
 
 DOCS_001 = Migration(
     "docs-001-sources",
@@ -112,6 +111,16 @@ DOCS_007 = Migration(
     """,
 )
 
+# Projects that see a source. Sources that were visible everywhere before remain so.
+DOCS_008 = Migration(
+    "docs-008-projects",
+    """
+    ALTER TABLE docs_source ADD COLUMN projects TEXT NOT NULL DEFAULT '["*"]';
+    UPDATE docs_source SET projects = json_array(project_root)
+        WHERE project_root <> '' AND (kind IN ('pypi', 'npm') OR url NOT LIKE '%://%');
+    """,
+)
+
 ADDRESS_COLUMNS = "url, depth, state, attempts, reason, etag, last_modified"
 _SOURCE_COLUMNS = tuple(field.name for field in fields(SourceRow))
 
@@ -140,10 +149,14 @@ class SqliteSources:
         with self.database.write() as connection:
             connection.execute("UPDATE docs_source SET version = ? WHERE id = ?", (version, source_id))
 
+    def set_projects(self, source_id: str, projects: Sequence[str]) -> None:
+        with self.database.write() as connection:
+            connection.execute("UPDATE docs_source SET projects = ? WHERE id = ?", (json.dumps(projects), source_id))
+
     # ------------------------------------------------------------------ crawls
 
-    def try_lock(self, source_id: str) -> AbstractContextManager[HeldLock | None]:
-        return try_noted_lock(self.database.path.parent / "locks" / f"docs-{source_id}.lock")
+    def try_lock(self, source_id: str) -> AbstractContextManager[bool]:
+        return try_lock(self.database.path.parent / "locks" / f"docs-{source_id}.lock")
 
     def crawl(self, source_id: str) -> CrawlRow | None:
         row = self.database.read().execute("SELECT * FROM docs_crawl WHERE source_id = ?", (source_id,)).fetchone()
@@ -186,12 +199,6 @@ class SqliteSources:
             connection.executemany(
                 "DELETE FROM docs_place WHERE source_id = ? AND url = ?", [(source_id, url) for url in urls]
             )
-
-    def fail_address(self, source_id: str, url: str, reason: str) -> None:
-        place = CrawlAddress(url, depth=1, state="failed", reason=reason)
-        with self.database.write() as connection:
-            insert_addresses(connection, source_id, [place])
-            settle_addresses(connection, source_id, [place])
 
     def queued(self, source_id: str) -> list[CrawlAddress]:
         rows = (
@@ -253,12 +260,12 @@ class SqliteSources:
 def insert_source(connection: sqlite3.Connection, source: SourceRow) -> None:
     """Insert a new source."""
     connection.execute(
-        "INSERT INTO docs_source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO docs_source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             source.id, source.name, source.kind, source.url, source.version, json.dumps(source.include),
             json.dumps(source.exclude), source.max_pages, source.max_depth, source.project_root,
             source.generation, source.added_at, source.crawled_at, source.auth, source.browser,
-            source.folder, source.reference,
+            source.folder, source.reference, json.dumps(source.projects),
         ),
     )  # fmt: skip
 
@@ -305,8 +312,8 @@ def close_crawl(connection: sqlite3.Connection, source_id: str, state: CrawlStat
 
 def _source(row: Sequence[Any]) -> SourceRow:
     values = dict(zip(_SOURCE_COLUMNS, row, strict=True))
-    for globs in ("include", "exclude"):
-        values[globs] = tuple(json.loads(values[globs]))
+    for listed in ("include", "exclude", "projects"):
+        values[listed] = tuple(json.loads(values[listed]))
     values["browser"] = bool(values["browser"])
     return SourceRow(**values)
 

@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
     from deltos.store.sqlite.database import SqliteDatabase
 
+# CROSS JOIN fixes the order of the tables: the word index, which has no index by source, is searched once.
 _CANDIDATE = (
     "SELECT c.id, p.id, s.name, p.url, p.title, c.section, c.position, c.is_definition, c.traits,"
     " c.anchors, w.links_in,"
     " p.links_in, w.heading, w.trail, w.anchors, w.links, w.body, LENGTH(c.text)"
-    " FROM docs_words w JOIN docs_chunk c ON c.id = w.rowid JOIN docs_page p ON p.id = c.page_id"
-    " JOIN docs_source s ON s.id = p.source_id"
+    " FROM docs_words w CROSS JOIN docs_chunk c ON c.id = w.rowid CROSS JOIN docs_page p ON p.id = c.page_id"
+    " CROSS JOIN docs_source s ON s.id = p.source_id"
 )
 # Weights of heading, trail, anchors, links and body; used only to choose candidates.
 _CHUNK_WEIGHTS = "bm25(2.0, 1.0, 1.0, 1.0, 1.0)"
@@ -86,19 +87,30 @@ class SqlitePassages:
     def visible(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> set[int]:
         condition, values = visible_sources(source_ids)
         rows = self.database.read().execute(
-            "SELECT c.id FROM json_each(?) given JOIN docs_chunk c ON c.id = given.value"
-            f" JOIN docs_page p ON p.id = c.page_id JOIN docs_source s ON s.id = p.source_id WHERE {condition}",
+            # CROSS JOIN fixes the order: json_each has no index, so it must be the outer loop.
+            "SELECT c.id FROM json_each(?) given CROSS JOIN docs_chunk c ON c.id = given.value"
+            " CROSS JOIN docs_page p ON p.id = c.page_id CROSS JOIN docs_source s ON s.id = p.source_id"
+            f" WHERE {condition}",
             (json.dumps(list(chunk_ids)), *values),
         )
         return {chunk_id for (chunk_id,) in rows}
+
+    def chunk_ids(self, source_ids: Collection[str]) -> list[int]:
+        condition, values = visible_sources(source_ids)
+        rows = self.database.read().execute(
+            "SELECT c.id FROM docs_source s CROSS JOIN docs_page p ON p.source_id = s.id"
+            f" CROSS JOIN docs_chunk c ON c.page_id = p.id WHERE {condition}",
+            values,
+        )
+        return [chunk_id for (chunk_id,) in rows]
 
     def page_scores(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> dict[int, float]:
         if not words:
             return {}
         condition, values = visible_sources(source_ids)
         rows = self.database.read().execute(
-            "SELECT p.id, -rank FROM docs_page_words w JOIN docs_page p ON p.id = w.rowid"
-            " JOIN docs_source s ON s.id = p.source_id"
+            "SELECT p.id, -rank FROM docs_page_words w CROSS JOIN docs_page p ON p.id = w.rowid"
+            " CROSS JOIN docs_source s ON s.id = p.source_id"
             f" WHERE docs_page_words MATCH ? AND rank MATCH '{_PAGE_WEIGHTS}' AND {condition} ORDER BY rank LIMIT ?",
             (any_of(words), *values, limit),
         )

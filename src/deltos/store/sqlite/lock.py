@@ -1,4 +1,4 @@
-"""File locks between processes, released by the system when the holder dies, with a note that survives."""
+"""File locks between processes, released by the system when the holder dies."""
 
 from __future__ import annotations
 
@@ -14,43 +14,6 @@ from deltos.store.private_files import make_private_folder, open_private
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-_NOTE_PIECE_BYTES = 65_536
-
-
-class HeldLock:
-    """A file lock held by this process, with a note in the file that outlives the holder."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-
-    def read_note(self) -> str:
-        """Return the last note of this or an earlier holder; empty if there is none."""
-        os.lseek(self._descriptor, 0, os.SEEK_SET)
-        data = bytearray()
-        while piece := os.read(self._descriptor, _NOTE_PIECE_BYTES):
-            data += piece
-        return bytes(data).partition(b"\n")[0].decode("utf-8", "replace")
-
-    def write_note(self, line: str) -> None:
-        """Replace the note atomically: only the first line counts, so a dying holder leaves the old or the new note."""
-        data = line.encode() + b"\n"
-        try:
-            os.lseek(self._descriptor, 0, os.SEEK_SET)
-            os.write(self._descriptor, data)
-            os.ftruncate(self._descriptor, len(data))
-        except OSError as exc:
-            raise StoreUnwritable(f"Cannot write the lock file ({exc.strerror})", hint="Is the disk full?") from exc
-
-
-@contextmanager
-def try_noted_lock(path: Path) -> Iterator[HeldLock | None]:
-    """Yield the lock with its note, or None if another process holds it. It ends with the block or the process."""
-    descriptor = _open(path)
-    try:
-        yield HeldLock(descriptor) if _acquire(descriptor, wait=False) else None
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

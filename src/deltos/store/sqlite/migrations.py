@@ -3,10 +3,10 @@ the end."""
 
 from __future__ import annotations
 
-from deltos.store.sqlite.apis import APIS_002
+from deltos.store.sqlite.apis import APIS_002, APIS_003
 from deltos.store.sqlite.apis import MIGRATIONS as APIS
 from deltos.store.sqlite.code import CODE_001, CODE_002
-from deltos.store.sqlite.docs import DOCS_001, DOCS_003, DOCS_004, DOCS_005, DOCS_007
+from deltos.store.sqlite.docs import DOCS_001, DOCS_003, DOCS_004, DOCS_005, DOCS_007, DOCS_008
 from deltos.store.sqlite.docs_index import DOCS_002, DOCS_006
 from deltos.store.sqlite.graph import GRAPH_001, GRAPH_002
 from deltos.store.sqlite.history import HISTORY_001, HISTORY_002
@@ -28,4 +28,6 @@ LIBRARY = (
     DOCS_005,
     DOCS_006,
     DOCS_007,
+    DOCS_008,
+    APIS_003,
 )

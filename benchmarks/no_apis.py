@@ -1,0 +1,63 @@
+"""An empty catalog of APIs, for measurements of documentation alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from deltos.domains.docs.model import FoundDescription, Passage
+
+
+class NoApis:
+    """Implements `ApiCatalog` without any API."""
+
+    is_behind = False
+
+    def recognises(self, _data: bytes, /) -> bool:
+        """Return False."""
+        return False
+
+    def add(self, _description: FoundDescription, /) -> str:
+        """Ignore the description."""
+        return ""
+
+    def search(self, _query: str, /, **_: object) -> list[Passage]:
+        """Return no results."""
+        return []
+
+    def named_in(self, _question: str, _roots: Sequence[Path], /) -> tuple[str, ...]:
+        """Return no APIs."""
+        return ()
+
+    def freshen(self, _api_name: str, /) -> tuple[str, ...]:
+        """Return no notes."""
+        return ()
+
+    def names(self, _roots: Sequence[Path] = (), /) -> dict[str, str]:
+        """Return no APIs."""
+        return {}
+
+    def share(self, _source_id: str, _projects: Sequence[str], /) -> None:
+        """Do nothing."""
+
+    def versions(self) -> dict[str, str]:
+        """Return no versions."""
+        return {}
+
+    def refresh(self, _name: str, /) -> str:
+        """Return an empty text."""
+        return ""
+
+    def remove(self, _name: str, /) -> str:
+        """Return an empty text."""
+        return ""
+
+    def brought_by(self, _source_id: str, /) -> tuple[str, ...]:
+        """Return no APIs."""
+        return ()
+
+    def remove_brought(self, _source_id: str, /) -> None:
+        """Do nothing."""

@@ -1,0 +1,294 @@
+"""Parse Texinfo, the source of GNU manuals: nodes become anchors, definitions and table items reference entries.
+
+Lines are read without running any macro: definitions of macros, conditional text and includes are ignored.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.markup.model import Document
+from deltos.markup.outline import Outline, first_heading
+from deltos.markup.text import collapse, fenced, unique_slug
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_RANKS = {
+    **dict.fromkeys(("top", "chapter", "unnumbered", "appendix", "majorheading", "chapheading", "part"), 2),
+    **dict.fromkeys(("section", "unnumberedsec", "appendixsec", "heading"), 3),
+    **dict.fromkeys(("subsection", "unnumberedsubsec", "appendixsubsec", "subheading"), 4),
+    **dict.fromkeys(("subsubsection", "unnumberedsubsubsec", "appendixsubsubsec", "subsubheading"), 5),
+}
+_ENTRY_RANK = 10  # below every heading; entries of inner tables rank deeper
+_MAX_ENTRY_DEPTH = 20
+_CODE = frozenset("example smallexample lisp smalllisp display smalldisplay format smallformat verbatim".split())
+_TABLES = frozenset("table ftable vtable".split())
+_LISTS = frozenset("itemize enumerate multitable".split())
+_SKIPPED = frozenset("menu detailmenu ignore tex iftex html ifhtml xml ifxml docbook ifdocbook macro rmacro".split())
+_SKIPPED |= frozenset("direntry copying titlepage ifset ifclear documentdescription".split())
+_MAX_NAMED_VALUES = 1_000
+_MAX_BRACES = 100
+# Definition commands, and how many arguments come before the name: `@defun NAME …`, `@deffn CATEGORY NAME …`.
+_DEFINITIONS = {
+    **dict.fromkeys("defun defmac defspec defvar defopt".split(), 0),
+    **dict.fromkeys("deffn defvr deftypefun deftypevar deftp defcv defop".split(), 1),
+    **dict.fromkeys("deftypefn deftypevr deftypeop deftypecv".split(), 2),
+}
+_AS_CODE = frozenset("code samp kbd command option file env verb t key".split())
+_AS_EMPHASIS = frozenset("emph strong i b".split())
+_REFERENCES = frozenset("xref ref pxref inforef link".split())
+_SYMBOLS = {
+    "dots": "…", "enddots": "…", "copyright": "©", "bullet": "•", "minus": "-", "result": "⇒", "expansion": "↦",
+    "print": "⊣", "error": "error→", "equiv": "≡", "point": "⋆", "TeX": "TeX", "LaTeX": "LaTeX", "arrow": "→",
+    "registeredsymbol": "®", "euro": "€", "pounds": "£", "tie": " ", "atchar": "@", "lbracechar": "{",
+    "rbracechar": "}", "comma": ",",
+}  # fmt: skip
+_SILENT = frozenset("anchor cindex footnote image".split())
+
+
+def parse_texinfo(text: str, *, title: str = "") -> Document:
+    """Parse a Texinfo file."""
+    reader = _TexinfoReader()
+    for line in text.replace("\r\n", "\n").split("\n"):
+        reader.line(line)
+    reader.flush()
+    sections = reader.outline.sections()
+    return Document(title=reader.title or title or first_heading(sections), sections=sections)
+
+
+class _TexinfoReader:
+    """Reads lines into an outline, with the open paragraph or example and the open lists."""
+
+    def __init__(self) -> None:
+        self.outline = Outline()
+        self.title = ""
+        self._values: dict[str, str] = {}
+        self._slugs: dict[str, int] = {}
+        self._open: list[str] = []
+        self._code: list[str] | None = None
+        self._end = ""  # environment whose end is waited for: skipped text or code
+        self._lists: list[str] = []
+        self._handlers: dict[str, Callable[[str, str], None]] = {
+            **dict.fromkeys(_SKIPPED, self._skip),
+            **dict.fromkeys(_CODE, self._start_code),
+            **dict.fromkeys(_RANKS, self._heading),
+            **dict.fromkeys(_TABLES | _LISTS, self._start_list),
+            **{f"{name}{further}": self._definition for name in _DEFINITIONS for further in ("", "x")},
+            **dict.fromkeys(("item", "itemx"), self._item),
+            **dict.fromkeys(("settitle", "title"), self._set_title),
+            "end": self._close,
+            "node": self._node,
+            "anchor": self._node,
+            "set": self._set_value,
+            "tab": self._cell,
+        }
+
+    def line(self, line: str) -> None:
+        """Read the next line."""
+        command, rest = _command(line)
+        if self._end:
+            self._inside(line, command, rest)
+        elif handler := self._handlers.get(command):
+            handler(command, rest)
+        elif not command:
+            self._text("" if line.startswith("\\input ") else line)
+
+    def flush(self) -> None:
+        """Add the open paragraph or list item to the outline."""
+        text = collapse(" ".join(self._open))
+        is_item = bool(self._lists) and self._lists[-1] in _LISTS
+        self.outline.block(f"- {text}" if is_item and text else text, "item" if is_item else "prose")
+        self._open = []
+
+    def _inside(self, line: str, command: str, rest: str) -> None:
+        """Read a line of skipped text or code."""
+        if command == "end" and rest == self._end:
+            self._end = ""
+            if self._code is not None:
+                text = "\n".join(self._code).strip("\n")
+                self.outline.block(fenced(text) if text else "", "code")
+                self._code = None
+        elif self._code is not None and self._end == "verbatim":
+            self._code.append(line)
+        elif self._code is not None and command not in ("c", "comment", "group", "end", "cindex", "findex", "noindent"):
+            self._code.append(self._plain(line, is_code=True))
+
+    def _text(self, line: str) -> None:
+        if line.strip():
+            self._open.append(self._plain(line))
+        else:
+            self.flush()
+
+    def _skip(self, command: str, _rest: str) -> None:
+        self._end = command
+
+    def _start_code(self, command: str, _rest: str) -> None:
+        self.flush()
+        self._end, self._code = command, []
+
+    def _start_list(self, command: str, _rest: str) -> None:
+        self.flush()
+        self._lists.append(command)
+
+    def _node(self, _command: str, rest: str) -> None:
+        self.flush()
+        self.outline.anchor(self._plain(rest.strip("{}").partition(",")[0]).replace(" ", "-"))
+
+    def _set_title(self, _command: str, rest: str) -> None:
+        self.title = self.title or self._plain(rest)
+
+    def _set_value(self, _command: str, rest: str) -> None:
+        name, _, value = rest.partition(" ")
+        if len(self._values) < _MAX_NAMED_VALUES:
+            self._values[name] = value.strip()
+
+    def _cell(self, _command: str, rest: str) -> None:
+        self._open.append(f"| {self._plain(rest)}")
+
+    def _heading(self, command: str, rest: str) -> None:
+        self.flush()
+        self._lists = []
+        if text := self._plain(rest):
+            self.outline.heading(_RANKS[command], text, [unique_slug(text, self._slugs)])
+
+    @property
+    def _rank(self) -> int:
+        return _ENTRY_RANK + min(sum(name in _TABLES for name in self._lists), _MAX_ENTRY_DEPTH)
+
+    def _entry(self, name: str, *, is_further: bool) -> None:
+        """Start a reference entry, or add a further name to the entry that has just been started."""
+        self.flush()
+        anchors = [unique_slug(name, self._slugs)]
+        if not (is_further and self.outline.add_heading_name(self._rank, name, anchors)):
+            self.outline.heading(self._rank, name, anchors, is_definition=True)
+
+    def _definition(self, command: str, rest: str) -> None:
+        is_further = command.endswith("x") and command not in _DEFINITIONS
+        arguments = list(_arguments(rest))
+        name = " ".join(arguments[_DEFINITIONS[command.removesuffix("x") if is_further else command] :])
+        if name := self._plain(name):
+            self._entry(name, is_further=is_further)
+        if not is_further:
+            self._lists.append(command)
+
+    def _item(self, command: str, rest: str) -> None:
+        if self._lists and self._lists[-1] in _TABLES:
+            self._entry(self._plain(rest), is_further=command == "itemx")
+        else:
+            self.flush()
+            self._open.append(self._plain(rest))
+
+    def _close(self, _command: str, name: str) -> None:
+        """Close the innermost list or definition of that name."""
+        self.flush()
+        if name in self._lists:
+            while self._lists:
+                closed = self._lists.pop()
+                if closed in _TABLES or closed in _DEFINITIONS:
+                    self.outline.leave(self._rank + (closed in _TABLES))
+                if closed == name:
+                    break
+
+    def _plain(self, text: str, *, is_code: bool = False) -> str:
+        """Return a text without commands: code in backquotes, cross references by their title."""
+        pieces: list[list[str]] = [[]]
+        commands: list[str] = []
+        for kind, token in _tokens(text):
+            if kind == "open":
+                if len(commands) < _MAX_BRACES:
+                    commands.append(token)
+                    pieces.append([])
+            elif kind == "close":
+                if commands:
+                    inside = "".join(pieces.pop())
+                    pieces[-1].append(self._format(commands.pop(), inside, is_code=is_code))
+            elif kind == "command":
+                pieces[-1].append(_SYMBOLS.get(token, ""))
+            else:
+                pieces[-1].append(token)
+        joined = "".join("".join(piece) for piece in pieces)
+        return joined if is_code else collapse(joined)
+
+    def _format(self, command: str, inside: str, *, is_code: bool) -> str:
+        parts = [part.strip() for part in inside.split(",")]
+        if command in _SYMBOLS:
+            return _SYMBOLS[command]
+        if command == "value":
+            return self._values.get(inside.strip(), "")
+        if command in _SILENT:
+            return ""
+        if command in _REFERENCES:
+            return next((part for part in (*parts[2:3], *parts[1:2], parts[0]) if part), "")
+        if command in ("url", "uref", "email"):
+            return f"{parts[1]} ({parts[0]})" if len(parts) > 1 and parts[1] else parts[0]
+        if command == "acronym" or command == "abbr":
+            return parts[0]
+        if is_code or not inside.strip():
+            return inside
+        if command in _AS_CODE:
+            return f"`{inside}`"
+        return f"*{inside}*" if command in _AS_EMPHASIS else inside
+
+
+def _command(line: str) -> tuple[str, str]:
+    """Return the command at the beginning of a line and the rest; no command for text such as `@code{x} is`."""
+    if not line.startswith("@"):
+        return "", line
+    end = 1
+    while end < len(line) and line[end].isalpha():
+        end += 1
+    name = line[1:end]
+    is_line_command = name and (name == "anchor" or not line[end:].startswith("{"))
+    return (name, line[end:].partition(" @c ")[0].strip()) if is_line_command else ("", line)
+
+
+def _arguments(text: str) -> Iterator[str]:
+    """Yield the arguments of a definition: words, or groups of words in braces."""
+    depth = 0
+    current: list[str] = []
+    for character in text:
+        depth += (character == "{") - (character == "}")
+        if character == " " and depth <= 0:
+            if current:
+                yield _without_braces("".join(current))
+            current = []
+        else:
+            current.append(character)
+    if current:
+        yield _without_braces("".join(current))
+
+
+def _without_braces(argument: str) -> str:
+    return argument[1:-1] if argument.startswith("{") and argument.endswith("}") else argument
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str]]:
+    """Split a text into plain text, commands with an opening brace, closing braces and other commands."""
+    at = 0
+    while at < len(text):
+        character = text[at]
+        if character == "}":
+            yield "close", "}"
+            at += 1
+        elif character == "{":
+            yield "open", ""
+            at += 1
+        elif character != "@":
+            end = min((found for sign in "@{}" if (found := text.find(sign, at)) >= 0), default=len(text))
+            yield "text", text[at:end]
+            at = end
+        else:
+            end = at + 1
+            while end < len(text) and text[end].isalpha():
+                end += 1
+            name = text[at + 1 : end]
+            if not name:  # `@@`, `@{`, `@}`, or a sign for spacing
+                yield "text", text[at + 1 : at + 2] if text[at + 1 : at + 2] in ("@", "{", "}") else ""
+                at += 2
+            elif text[end : end + 1] == "{":
+                yield "open", name
+                at = end + 1
+            else:
+                yield "command", name
+                at = end

@@ -1,0 +1,39 @@
+"""Decide which projects see a documentation source or an API: the projects that added it, or all if it is shared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.workspace.repository import find_repository
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+SHARED = "*"
+"""Entry in the list of projects of a source that every project sees."""
+
+
+def project_of(folder: Path) -> str:
+    """Return the project that contains a folder: the main work tree of its repository, or the folder itself."""
+    folder = folder.resolve()
+    repository = find_repository(folder)
+    if repository is None:
+        return folder.as_posix()
+    is_linked = repository.common != repository.git_folder and repository.common.name == ".git"
+    return (repository.common.parent if is_linked else repository.top).as_posix()
+
+
+def is_visible_to(projects: Collection[str], roots: Iterable[str]) -> bool:
+    """Whether one of the projects at `roots` sees something that `projects` added; no roots select all projects.
+
+    A project also sees the sources of folders around it, such as a monorepo, and below it.
+    """
+    roots = tuple(roots)
+    if not roots or SHARED in projects:
+        return True
+    return any(
+        Path(root).is_relative_to(project) or Path(project).is_relative_to(root)
+        for root in roots
+        for project in projects
+    )

@@ -1,0 +1,139 @@
+"""An indexed source is exported as one file and imported elsewhere; hostile files are refused."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from deltos.domains.docs import exchange
+from deltos.domains.docs.domain import open_docs
+from deltos.domains.docs.exchange import read_export
+from deltos.domains.docs.library import NewSource
+from deltos.domains.docs.search import DocsRequest
+from deltos.errors import BadArgument, SourceError
+from deltos.store.sqlite.library import SqliteLibrary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from deltos.domains.docs.domain import Docs
+    from tests.domains.docs.conftest import Desk
+
+
+@pytest.fixture
+def other(desk: Desk, tmp_path: Path) -> Iterator[Docs]:
+    """The documentation of another user."""
+    store = SqliteLibrary(tmp_path / "other" / "library.db")
+    docs = open_docs(store, apis=desk.descriptions, parser=desk.parser)
+    yield docs
+    docs.library.crawls.stop()
+    store.close()
+
+
+def imported(docs: Docs, file: Path, **options: Any) -> str:
+    """Import a file into a library and return the id of the source."""
+    return docs.library.import_file(NewSource(str(file), "", file.parent, (file.parent,), **options)).id
+
+
+def test_exported_source_is_imported_with_its_citations_and_provenance(desk: Desk, other: Docs, tmp_path: Path) -> None:
+    guide = desk.root / "guide"
+    guide.mkdir()
+    (guide / "feeding.md").write_text(
+        "# Feeding\n\nSee [limits](limits.md#upper-limit).\n\n## Food\n\nA quokka eats.\n"
+    )
+    (guide / "limits.md").write_text("# Limits\n\n## Upper limit\n\nTwice a day.\n")
+    desk.add("guide", "guide", version="2")
+    file = tmp_path / "guide.deltos-docs"
+    file.write_bytes(desk.docs.library.export("guide"))
+    assert str(tmp_path).encode() not in gzip.decompress(file.read_bytes()), "no folder of this machine is exported"
+    source_id = imported(other, file)
+    (status,) = other.library.statuses()
+    assert (status.state, status.pages, status.source.version, status.source.kind) == ("READY", 2, "2", "import")
+    assert status.source.reference.startswith("sha256:")
+    (first, *_) = other.search.search(DocsRequest("quokka", roots=(tmp_path,))).passages
+    assert (first.citation, first.section) == ("guide/feeding.md#food", "Feeding > Food")
+    (linked, *_) = other.search.search(DocsRequest("upper limit")).passages
+    assert linked.citation == "guide/limits.md#upper-limit"
+    (guide / "feeding.md").write_text("# Feeding\n\n## Food\n\nA wombat eats.\n")
+    desk.recrawl("guide")
+    file.write_bytes(desk.docs.library.export("guide"))
+    assert imported(other, file) == source_id, "a newer file of the same source replaces the import"
+    assert [each.text for each in other.search.search(DocsRequest("quokka")).passages] == []
+    assert other.search.search(DocsRequest("wombat")).passages
+    other.library.recrawl("guide", full=False)
+    other.library.crawls.run(source_id)
+    assert other.library.status("guide").state == "READY (last crawl failed)"
+    assert other.search.search(DocsRequest("wombat")).passages, "it cannot be crawled, and keeps its pages"
+
+
+def test_unfinished_sources_are_not_exported(desk: Desk) -> None:
+    (desk.root / "a.md").write_text("# A\n\nText.\n")
+    desk.begin("a.md", "a")
+    with pytest.raises(BadArgument, match="no pages yet"):
+        desk.docs.library.export("a")
+
+
+PAGE = {"url": "https://x.example/a", "title": "A", "chunks": [["A > B", ["b"], False, "Text.", 0]], "links": []}
+
+
+def exported(*pages: object, **header: object) -> bytes:
+    """Return an exported file of pages, with a valid header except for the given fields."""
+    lines = b"\n".join(json.dumps(page).encode() for page in pages)
+    fields = {
+        "format": "deltos-docs",
+        "format_version": 1,
+        "name": "x",
+        "url": "https://x.example",
+        "version": "",
+        "crawled_at": 1.0,
+        "digest": hashlib.sha256(lines).hexdigest(),
+        **header,
+    }
+    return gzip.compress(json.dumps(fields).encode() + b"\n" + lines)
+
+
+def test_valid_file_is_read() -> None:
+    header, (page,) = read_export(exported(PAGE))
+    assert (header.name, page.url, page.chunks[0].text) == ("x", "https://x.example/a", "Text.")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "Not an exported source"),
+        (b"nothing", "Not an exported source"),
+        (gzip.compress(b"{}"), "Not an exported source"),
+        (gzip.compress(b"[" * 100_000), "Not an exported source"),
+        (exported(PAGE, digest="0" * 64), "digest"),
+        (exported(PAGE, format="other"), "not known"),
+        (exported(PAGE, format_version=2), "not known"),
+        (exported(PAGE, name=""), "Not an exported source"),
+        (exported(PAGE, name="x" * 201), "Not an exported source"),
+        (exported(PAGE, secret="x"), "Not an exported source"),
+        (exported(PAGE | {"more": 1}), "Not an exported source"),
+        (exported(PAGE | {"chunks": [["A", [], False, "x" * 1_000_001, 0]]}), "Not an exported source"),
+        (exported(PAGE | {"chunks": [["A", [], False, "x", -1]]}), "Not an exported source"),
+        (exported(PAGE | {"url": "javascript:alert(1)"}), "not allowed"),
+        (exported(PAGE | {"url": "file:///etc/passwd"}), "not allowed"),
+    ],
+    ids=range(15),
+)
+def test_hostile_file_is_refused_with_a_reason(data: bytes, reason: str) -> None:
+    with pytest.raises(SourceError, match=reason):
+        read_export(data)
+
+
+def test_file_that_decompresses_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "MAX_CONTENT_BYTES", 1_000)
+    with pytest.raises(SourceError, match="more than 1,000 bytes when decompressed"):
+        read_export(exported(PAGE | {"chunks": [["A", [], False, "x" * 100_000, 0]]}))
+
+
+def test_invisible_characters_of_a_file_are_removed() -> None:
+    header, (page,) = read_export(exported(PAGE | {"title": "A\u200b\x1b[31m"}, name="x\u202e"))
+    assert (header.name, page.title) == ("x", "A[31m")

@@ -1,0 +1,186 @@
+"""A project's search sees its own sources, those of its dependencies and the shared ones, and no others."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.domains.docs.library import NewSource
+from deltos.domains.docs.lock_files import locked_versions
+from deltos.domains.docs.query import mentioned_names
+from deltos.domains.docs.search import DocsRequest
+from deltos.errors import BadArgument
+from tests.repositories import git, make_repository
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.domains.docs.conftest import Desk
+
+
+def folder(place: Path, **pages: str) -> Path:
+    """Write Markdown pages into a folder."""
+    place.mkdir(parents=True)
+    for name, text in pages.items():
+        (place / f"{name}.md").write_text(text)
+    return place
+
+
+def add(desk: Desk, place: Path, project: Path, name: str = "", **options: object) -> str:
+    """Add a folder as a source of a project and crawl it."""
+    project.mkdir(parents=True, exist_ok=True)
+    request = NewSource(str(place), name, project, (place.parent,), **options)  # type: ignore[arg-type]
+    added = desk.docs.library.add(request)
+    for source in added.sources:
+        desk.crawl(source.id)
+    return (*added.sources, *added.known)[0].id
+
+
+def sources_found(desk: Desk, query: str, *roots: Path) -> list[str]:
+    """Return the names of the sources of the results, best first."""
+    return [each.source for each in desk.docs.search.search(DocsRequest(query, roots=roots)).passages]
+
+
+def test_source_of_another_project_is_found_only_by_name(desk: Desk, tmp_path: Path) -> None:
+    place = folder(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
+    add(desk, place, tmp_path / "one", "manual")
+    assert sources_found(desk, "quokka", tmp_path / "one") == ["manual"]
+    assert sources_found(desk, "quokka", tmp_path / "two") == []
+    assert sources_found(desk, "quokka") == ["manual"], "without a project, everything is searched"
+    named = desk.docs.search.search(DocsRequest("quokka", source="manual", roots=(tmp_path / "two",)))
+    assert [each.source for each in named.passages] == ["manual"]
+    empty = desk.docs.search.search(DocsRequest("quokka", roots=(tmp_path / "two",)))
+    assert empty.left_out == ("manual",)
+
+
+def test_shared_source_is_found_in_every_project(desk: Desk, tmp_path: Path) -> None:
+    place = folder(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
+    add(desk, place, tmp_path / "one", "manual", shared=True)
+    assert sources_found(desk, "quokka", tmp_path / "two") == ["manual"]
+
+
+def test_adding_a_known_source_in_another_project_makes_it_visible_there(desk: Desk, tmp_path: Path) -> None:
+    place = folder(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
+    known = add(desk, place, tmp_path / "one", "manual")
+    assert add(desk, place, tmp_path / "two", "manual") == known
+    assert sources_found(desk, "quokka", tmp_path / "two") == ["manual"]
+    assert sources_found(desk, "quokka", tmp_path / "three") == []
+    with pytest.raises(BadArgument, match="already a source"):
+        add(desk, place, tmp_path / "two", "manual")
+    add(desk, place, tmp_path / "two", "manual", shared=True)
+    assert sources_found(desk, "quokka", tmp_path / "three") == ["manual"]
+
+
+def test_folders_of_a_project_and_its_work_trees_see_its_sources(desk: Desk, tmp_path: Path) -> None:
+    top, work_tree = make_repository(tmp_path / "repository", {"a.txt": "a"}), tmp_path / "other"
+    git(top, "worktree", "add", "-q", str(work_tree))
+    place = folder(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
+    add(desk, place, top / "packages", "manual")
+    for root in (top, top / "packages", work_tree):
+        assert sources_found(desk, "quokka", root) == ["manual"]
+
+
+def test_api_of_another_project_is_not_searched(desk: Desk, tmp_path: Path) -> None:
+    place = folder(tmp_path / "specs")
+    (place / "payments.json").write_text('{"openapi": "3.1.0"}')
+    add(desk, place, tmp_path / "one", "specs")
+    found = [desk.docs.search.search(DocsRequest("pay", roots=(tmp_path / name,))) for name in ("one", "two")]
+    assert [[each.source for each in results.passages] for results in found] == [["payments"], []]
+    add(desk, place, tmp_path / "two", "specs")
+    shared = desk.docs.search.search(DocsRequest("pay", roots=(tmp_path / "two",)))
+    assert [each.source for each in shared.passages] == ["payments"], "APIs of a source follow it"
+
+
+LOCK_FILES = {
+    "uv.lock": '[[package]]\nname = "httpx"\nversion = "0.28.1"\n\n[[package]]\nname = "My_Package"\nversion = "1.0"\n',
+    "poetry.lock": '[[package]]\nname = "flask"\nversion = "3.1.0"\ndescription = "x"\n',
+    "requirements.txt": "rich==14.0.0 ; python_version > '3'\nclick>=8\nhttpcore[http2]==1.0.7\n",
+    "Pipfile.lock": json.dumps({"default": {"attrs": {"version": "==25.1.0"}}, "develop": {}}),
+    "package-lock.json": json.dumps({"packages": {"": {}, "node_modules/@a/b": {"version": "2.0.0"}}}),
+    "pnpm-lock.yaml": "packages:\n\n  zod@4.6.7:\n    resolution: {}\n\n  '@vue/core@3.5.0(x@1.0.0)':\n    y: z\n",
+    "yarn.lock": '"left-pad@^1.0.0", left-pad@~1.3:\n  version "1.3.0"\n\n"is@npm:^3":\n  version: 3.3.0\n',
+    "go.mod": "module x\n\nrequire (\n\tgithub.com/gin-gonic/gin v1.9.1\n\tgolang.org/x/net v0.30.0 // indirect\n)\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("uv.lock", {"pypi:httpx": {"0.28.1"}, "pypi:my-package": {"1.0"}}),
+        ("poetry.lock", {"pypi:flask": {"3.1.0"}}),
+        ("requirements.txt", {"pypi:rich": {"14.0.0"}, "pypi:httpcore": {"1.0.7"}}),
+        ("Pipfile.lock", {"pypi:attrs": {"25.1.0"}}),
+        ("package-lock.json", {"npm:@a/b": {"2.0.0"}}),
+        ("pnpm-lock.yaml", {"npm:zod": {"4.6.7"}, "npm:@vue/core": {"3.5.0"}}),
+        ("yarn.lock", {"npm:left-pad": {"1.3.0"}, "npm:is": {"3.3.0"}}),
+        ("go.mod", {"https://github.com/gin-gonic/gin": {"v1.9.1"}, "https://golang.org/x/net": {"v0.30.0"}}),
+    ],
+)
+def test_lock_files_give_the_versions_of_dependencies(name: str, expected: dict[str, set[str]], tmp_path: Path) -> None:
+    (tmp_path / name).write_text(LOCK_FILES[name])
+    assert locked_versions(tmp_path) == expected
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", '{"packages": {"node_modules/a": 1}}', "\x00" * 100])
+def test_damaged_lock_files_are_ignored(text: str, tmp_path: Path) -> None:
+    for name in LOCK_FILES:
+        (tmp_path / name).write_text(text)
+    assert locked_versions(tmp_path) == {}
+
+
+def test_package_in_the_locked_version_is_searched_in_projects_that_do_not_have_it_installed(
+    desk: Desk, tmp_path: Path
+) -> None:
+    one, two, three = (tmp_path / name for name in ("one", "two", "three"))
+    site = one / ".venv" / "lib" / "python3.11" / "site-packages"
+    (site / "quokka-2.0.dist-info").mkdir(parents=True)
+    (site / "quokka-2.0.dist-info" / "METADATA").write_text("Name: quokka\nVersion: 2.0\n\n# Feeding\n\nTwice a day.\n")
+    (site / "quokka-2.0.dist-info" / "RECORD").write_text("")
+    (one / ".venv" / "pyvenv.cfg").write_text("")
+    added = desk.docs.library.add(NewSource("pypi:quokka", "", one, (one,)))
+    desk.crawl(added.sources[0].id)
+    for project, version in ((two, "2.0"), (three, "1.9")):
+        project.mkdir()
+        (project / "uv.lock").write_text(f'[[package]]\nname = "quokka"\nversion = "{version}"\n')
+    assert sources_found(desk, "feeding", two) == ["quokka"]
+    assert sources_found(desk, "feeding", three) == [], "another version is locked there"
+
+
+EXPRESS = """# Error handling
+
+Define error handling middleware as a function with four arguments instead of three.
+"""
+STARLETTE = """# Error handling middleware
+
+Error handling middleware: handle errors with error handling middleware. The middleware handles every error.
+"""
+
+
+def test_product_named_in_the_question_answers_first(desk: Desk, tmp_path: Path) -> None:
+    for name, text in (("express", EXPRESS), ("starlette", STARLETTE)):
+        others = {
+            f"topic{number}": f"# Topic {number}\n\nAbout quokka number {number} of {name}." for number in range(9)
+        }
+        add(desk, folder(tmp_path / name, guide=text, **others), tmp_path / "one", name)
+    first, second, *_ = sources_found(desk, "express error handling middleware", tmp_path / "one")
+    assert (first, second) == ("express", "starlette")
+    assert sources_found(desk, "error handling middleware", tmp_path / "one")[0] == "starlette"
+    assert sources_found(desk, "How are errors handled in Express?", tmp_path / "one")[0] == "express"
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("express error handling", {"express"}),
+        ("error handling with express", {"express"}),
+        ("Does Express support async?", {"express"}),
+        ("how to express a limit", set()),
+        ("set a timeout in httpx", {"httpx"}),
+        ("httpx timeout", {"httpx"}),
+        ("what is a react native module", {"react native"}),
+    ],
+)
+def test_ordinary_words_are_names_only_where_they_are_used_as_names(query: str, names: set[str]) -> None:
+    assert mentioned_names(query, ("express", "httpx", "react native")) == names
