@@ -34,6 +34,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--held-out", action="store_true")
+    parser.add_argument("--words", action="store_true", help="search by words only")
     parser.add_argument("--show", action="store_true", help="print the tasks whose operation is not first")
     parser.add_argument("descriptions", nargs="*", metavar="NAME=DESCRIPTION")
     given = parser.parse_args()
@@ -43,8 +44,9 @@ def main() -> None:
     for name, _, path in (each.partition("=") for each in given.descriptions):
         if name not in known:
             apis.indexer.add(path, name)
-    semantic_index = SemanticIndex(api_embedder(), library.api_vectors)
-    semantic_index.catch_up()
+    semantic_index = None if given.words else SemanticIndex(api_embedder(), library.api_vectors)
+    if semantic_index:
+        semantic_index.catch_up()
     searcher = ApiSearcher(apis.library, lambda: semantic_index)
     tasks = [json.loads(line) for line in TASKS.read_text("utf-8").splitlines()]
     names = {row.name for row in apis.library.rows()}
