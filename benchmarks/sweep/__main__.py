@@ -1,13 +1,15 @@
-"""Index hundreds of real repositories and check invariants: `python -m benchmarks.sweep FOLDER [--limit N]`.
+"""Check invariants on hundreds of real repositories: `python -m benchmarks.sweep FOLDER [--limit N]`.
 
-FOLDER holds the downloaded sources and `results.jsonl`, which a second run continues. `--path REPOSITORY` checks local
-clones instead. `--table` prints the table of the results so far; `--list CHECK` the violations of one check, without
-those of held-out repositories.
+FOLDER holds the downloaded sources and `results.jsonl`, which a second run continues; the smallest repositories come
+first. Of each repository a sample of files is extracted and checked; those up to `--max-lines` are indexed too, and
+asked over MCP. `--path REPOSITORY` checks local clones instead. `--table` prints the table of the results so far;
+`--list CHECK` the violations of one check, without those of held-out repositories.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import resource
@@ -18,13 +20,14 @@ import time
 import traceback
 from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.sweep import checks, edits, generated, symmetry
+from benchmarks.sweep import checks, edits, ranks, symmetry
 from benchmarks.sweep.client import Server, ServerFailed
+from benchmarks.sweep.files import RepositoryFiles, check_files
 from benchmarks.sweep.names import definitions
 from benchmarks.sweep.sources import Repository, is_held_out, repositories
 
@@ -33,29 +36,62 @@ if TYPE_CHECKING:
 
 INDEX_SECONDS = 1_800
 SEED = 20261119
+EDITED_SHARE = 3  # every third small repository
+DATA_LANGUAGES = frozenset("json yaml toml xml html css scss less markdown text make dockerfile csv ini".split())
 # What any repository may take to index, and more for each 1,000 lines: CPU seconds and MB.
 FLOORS = {"cpu_seconds": (8.0, 1.0), "max_rss_mb": (400.0, 2.0)}
 
 
-def check_repository(repository: Repository, max_files: int) -> dict[str, Any]:
-    """Index one repository and run all checks; the row for `results.jsonl`."""
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Which repositories are indexed, and how many of their files are checked."""
+
+    max_lines: int
+    sampled_files: int
+
+
+def check_repository(repository: Repository, limits: Limits) -> dict[str, Any]:
+    """Check one repository; the row for `results.jsonl`."""
+    started = _cpu_seconds()
     root = _inner(repository.root)
-    files = sum(1 for path in root.rglob("*") if path.is_file())
-    row: dict[str, Any] = {"name": repository.name, "registry": repository.registry, "files": files}
-    if files > max_files:
-        return {**row, "skipped": f"{files:,} files"}
+    row: dict[str, Any] = {"name": repository.name, "registry": repository.registry}
     result = checks.Result()
     with tempfile.TemporaryDirectory(prefix="deltos-sweep-") as home:
-        environment = {**os.environ, "DELTOS_HOME": home, "DELTOS_TOKEN_BUDGET": "25000", "DELTOS_REPEAT_EXCERPTS": "1"}
+        environment = {
+            **os.environ,
+            "DELTOS_HOME": home,
+            "DELTOS_TOKEN_BUDGET": "25000",
+            "DELTOS_REPEAT_EXCERPTS": "1",
+            "DELTOS_EMBED": "off",
+        }
         try:
-            row |= _index(result, root, environment)
-            _check(result, root, environment, row)
-            edits.check_edits(result, root, environment, SEED)
+            files = RepositoryFiles(root)
+            row |= {"files": files.count, "lines": files.lines}
+            row["languages"] = {name: len(paths) for name, paths in files.by_language.items()}
+            sample = files.sample(limits.sampled_files, SEED)
+            row |= {"files_checked": len(sample), "lines_checked": check_files(result, files, sample)}
+            if 0 < files.lines <= limits.max_lines:
+                row |= _index(result, root, environment)
+                _check(result, root, environment)
+                if files.count <= edits.MAX_FILES and _is_edited(repository.name):
+                    edits.check_edits(result, root, environment, SEED)
         except (ServerFailed, subprocess.TimeoutExpired, ValueError) as exc:
             result.violations.append(checks.Violation("errors", repository.name, f"{type(exc).__name__}: {exc}"[:300]))
         except Exception:  # noqa: BLE001 - one repository must not stop the sweep
             row["sweep_error"] = traceback.format_exc()[-600:]
+    row["sweep_cpu_seconds"] = round(_cpu_seconds() - started, 1)
     return {**row, "checked": dict(result.checked), "violations": [asdict(each) for each in result.violations]}
+
+
+def _cpu_seconds() -> float:
+    """CPU time of this process and its ended children."""
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+def _is_edited(name: str) -> bool:
+    """Whether random edits are checked too, by digest of the name: they cost more than all other checks."""
+    return int(hashlib.sha256(f"edits {name}".encode()).hexdigest(), 16) % EDITED_SHARE == 0
 
 
 def _index(result: checks.Result, root: Path, environment: dict[str, str]) -> dict[str, Any]:
@@ -78,39 +114,20 @@ def _index(result: checks.Result, root: Path, environment: dict[str, str]) -> di
     }
 
 
-def _check(result: checks.Result, root: Path, environment: dict[str, str], row: dict[str, Any]) -> None:
-    checks.check_parsing(result, root, SEED)
-    generated.check_generated(result, root, SEED)
+def _check(result: checks.Result, root: Path, environment: dict[str, str]) -> None:
     every = list(definitions(root))
     sample, counts = checks.sampled(every, SEED)
     server = Server(root, environment)
     try:
-        stats, _, _ = server.call("get_stats")
-        row["stats"] = stats.splitlines()[:2]
         paths = sorted({each.path for each in sample})
         checks.check_names(result, server, sample, set(paths))
         checks.check_outlines(result, server, paths)
         checks.check_references(result, server, root, sample[::5], counts)
         checks.check_hits(result, server, root, sample[::7])
         symmetry.check_symmetry(result, server, root, sample[::9])
-        generated.check_ranks(result, server, every, SEED)
+        ranks.check_ranks(result, server, every, SEED)
     finally:
         server.close()
-    row["lines"] = sum(_lines(path) for path in root.rglob("*") if path.suffix in _CODE)
-    row["languages"] = sorted({each.language for each in sample})
-
-
-_CODE = frozenset(
-    ".c .h .cc .cpp .hpp .cs .go .java .kt .js .jsx .ts .tsx .mjs .lua .pl .pm .php .py .rb .rs .ex .exs .m .swift .jl"
-    " .sh .hs .ml .mli .erl .scala .r .R .lisp .f90 .f".split()
-)
-
-
-def _lines(path: Path) -> int:
-    try:
-        return path.read_bytes().count(b"\n") if path.is_file() and not path.is_symlink() else 0
-    except OSError:
-        return 0
 
 
 def _inner(root: Path) -> Path:
@@ -119,29 +136,51 @@ def _inner(root: Path) -> Path:
     return entries[0] if len(entries) == 1 and entries[0].is_dir() else root
 
 
-def print_table(rows: list[dict[str, Any]]) -> None:
-    """Print repositories, sizes and violations by check, development and held-out."""
-    rows = [row for row in rows if "checked" in row]
-    for title, part in (("development", False), ("held-out", True)):
-        chosen = [row for row in rows if is_held_out(row["name"]) is part]
-        lines = sum(row.get("lines", 0) for row in chosen)
-        languages = {language for row in chosen for language in row.get("languages", ())}
-        files = sum(row["files"] for row in chosen)
-        cpu = sum(row.get("cpu_seconds", 0) for row in chosen)
-        size = f"{len(chosen)} repositories, {files:,} files, {lines:,} lines of code, {len(languages)} languages"
-        print(f"\n{title}: {size}, {cpu:,.0f} CPU-s to index\n")
-        checked: Counter[str] = Counter()
-        violations: Counter[str] = Counter()
-        for row in chosen:
-            checked.update(row["checked"])
-            violations.update(each["check"] for each in row["violations"])
-        for check, name in (("time", "cpu_seconds"), ("memory", "max_rss_mb")):
-            checked[check] = len(chosen)
-            violations[check] = len(outliers(chosen, name))
-        print("| check | checked | violations | holds |\n|---|--:|--:|--:|")
-        for name in sorted(checked | violations):
-            total = max(1, checked[name])
-            print(f"| {name} | {checked[name]:,} | {violations[name]:,} | {1 - violations[name] / total:.4f} |")
+def print_table(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> None:
+    """Print repositories, sizes and violations by check, for the development and the held-out part."""
+    for title, part in (("Development part", False), ("Held-out part", True)):
+        parts = [
+            [row for row in rows if "checked" in row and is_held_out(row["name"]) is part] for rows in (before, after)
+        ]
+        print(f"\n## {title}\n")
+        for name, rows in zip(("before", "after"), parts, strict=True):
+            if rows:
+                print(f"- {name}: {_size(rows)}")
+        tallies = [_tally(rows) for rows in parts]
+        print("\n| check | before: checked | violations | after: checked | violations | holds |")
+        print("|---|--:|--:|--:|--:|--:|")
+        for check in sorted({check for checked, _ in tallies for check in checked}):
+            cells = [f"{count[check]:,}" for pair in tallies for count in pair]
+            checked, violations = tallies[1]
+            share = f"{1 - violations[check] / checked[check]:.4f}" if checked[check] else ""
+            print(f"| {check} | {' | '.join(cells)} | {share} |")
+
+
+def _size(rows: list[dict[str, Any]]) -> str:
+    files, lines, files_checked, lines_checked = (
+        sum(row.get(name, 0) for row in rows) for name in ("files", "lines", "files_checked", "lines_checked")
+    )
+    indexed = [row for row in rows if "indexed" in row]
+    languages = {language for row in rows for language in row.get("languages", ())} - DATA_LANGUAGES
+    return (
+        f"{len(rows)} repositories with {files:,} files and {lines:,} lines in {len(languages)} programming languages; "
+        f"{files_checked:,} sampled files with {lines_checked:,} lines checked one by one; {len(indexed)} repositories "
+        f"with {sum(row['lines'] for row in indexed):,} lines indexed and queried; "
+        f"{sum(row.get('sweep_cpu_seconds', 0) for row in rows) / 60:,.0f} CPU-minutes"
+    )
+
+
+def _tally(rows: list[dict[str, Any]]) -> tuple[Counter[str], Counter[str]]:
+    """Return the number of checks and of violations, by name."""
+    checked: Counter[str] = Counter()
+    violations: Counter[str] = Counter()
+    for row in rows:
+        checked.update(row["checked"])
+        violations.update(each["check"] for each in row["violations"])
+    indexed = [row for row in rows if "indexed" in row]
+    for check, measure in (("time", "cpu_seconds"), ("memory", "max_rss_mb")):
+        checked[check], violations[check] = len(indexed), len(outliers(indexed, measure))
+    return checked, violations
 
 
 def outliers(rows: list[dict[str, Any]], measure: str) -> list[tuple[str, str]]:
@@ -173,17 +212,23 @@ def main() -> None:
     parser.add_argument("--path", type=Path, nargs="*", default=(), help="check these local repositories instead")
     parser.add_argument("--offline", action="store_true", help="check only what is downloaded already")
     parser.add_argument("--part", default="", choices=("development", "held-out"), help="check only this part")
-    parser.add_argument("--max-files", type=int, default=6_000, help="skip repositories with more files")
+    parser.add_argument("--max-lines", type=int, default=100_000, help="index repositories up to this size only")
+    parser.add_argument("--sampled-files", type=int, default=30, help="files of each repository that are checked")
+    parser.add_argument("--cpu-minutes", type=float, default=0, help="stop when this much CPU time is used; 0: never")
     parser.add_argument("--processes", type=int, default=2, help="repositories checked at the same time")
+    parser.add_argument("--before", default="", help="name of an older file of results to compare with")
     parser.add_argument("--results", default="results.jsonl", help="name of the file of results")
     parser.add_argument("--table", action="store_true", help="print the table of the results")
     parser.add_argument("--list", default="", metavar="CHECK", help="print the violations of a check")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     file = arguments.folder / arguments.results
-    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.exists() else []
-    if arguments.table or arguments.list:
-        print_violations(rows, arguments.list) if arguments.list else print_table(rows)
+    rows = _read_rows(file)
+    if arguments.list:
+        print_violations(rows, arguments.list)
+        return
+    if arguments.table:
+        print_table(_read_rows(arguments.folder / arguments.before) if arguments.before else [], rows)
         return
     done = {(row["registry"], row["name"]) for row in rows}
     chosen = (
@@ -200,13 +245,21 @@ def main() -> None:
         for each in chosen
         if (each.registry, each.name) not in done and ("held-out" if each.is_held_out else "development") in parts
     )
-    check = partial(check_repository, max_files=arguments.max_files)
+    check = partial(check_repository, limits=Limits(arguments.max_lines, arguments.sampled_files))
+    cpu_minutes = 0.0
     with ProcessPoolExecutor(arguments.processes) as pool, file.open("a", encoding="utf-8") as results:
         for row in _in_turn(pool, check, waiting, arguments.processes):
             results.write(json.dumps(row) + "\n")
             results.flush()
-            outcome = row.get("skipped") or f"{len(row['violations'])} violations"
-            print(row["registry"], row["name"], outcome, flush=True)
+            print(row["registry"], row["name"], f"{len(row['violations'])} violations", flush=True)
+            cpu_minutes += row["sweep_cpu_seconds"] / 60
+            if 0 < arguments.cpu_minutes <= cpu_minutes:
+                break
+
+
+def _read_rows(file: Path) -> list[dict[str, Any]]:
+    """Return the rows of a file of results; none if it does not exist."""
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.is_file() else []
 
 
 def _in_turn(

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from deltos.languages.grammar import parse
+from benchmarks.sweep.files import code_lines
 from deltos.languages.table import detect
 
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from benchmarks.sweep.client import Server
     from benchmarks.sweep.names import Definition
 
-NAMES_PER_LANGUAGE = 40
-FILES_PARSED = 60
+NAMES_PER_LANGUAGE = 25
 FILES_OUTLINED = 15
 SYMBOLS_REFERENCED = 12
 MAX_PARSED_BYTES = 200_000
@@ -64,60 +63,6 @@ def check_errors(result: Result, indexed: dict[str, Any]) -> None:
     for error in indexed["errors"]:
         text = error if isinstance(error, str) else f"{error.get('path')}: {error.get('reason')}"
         result.violations.append(Violation("errors", text.partition(":")[0], text[:300]))
-
-
-def check_parsing(result: Result, root: Path, seed: int) -> None:
-    """2: a file that plain tree-sitter parses without error is parsed without error, to the same tree."""
-    import tree_sitter
-
-    from deltos.languages import grammar
-
-    files = [path for path in sorted(root.rglob("*")) if path.is_file() and not path.is_symlink()]
-    random.Random(seed).shuffle(files)
-    seen = 0
-    for path in files:
-        language = detect(path.name)
-        if seen >= FILES_PARSED or language is None or not language.grammar or not grammar.is_installed(language):
-            continue
-        if path.stat().st_size > MAX_PARSED_BYTES:
-            continue
-        data = path.read_bytes()
-        plain = tree_sitter.Parser(grammar._grammar(language.grammar)).parse(data)  # noqa: SLF001 - the same grammar
-        if plain.root_node.has_error:
-            continue
-        seen += 1
-        place = path.relative_to(root).as_posix()
-        try:
-            tree = parse(language, data)
-        except Exception as exc:  # noqa: BLE001 - any exception is a violation
-            result.check("parsing", place, f"{type(exc).__name__}: {exc}", holds=False)
-            continue
-        is_same = tree is not None and (_shape(tree) == _shape(plain) if not _is_rewritten(language) else True)
-        has_error = tree is None or tree.root_node.has_error
-        result.check("parsing", place, "error" if has_error else "another tree", holds=is_same and not has_error)
-
-
-def _is_rewritten(language: Any) -> bool:
-    """Whether macros of the language are replaced before it is parsed."""
-    return bool(language.macros or language.item_macros)
-
-
-def _shape(tree: Any) -> list[tuple[str, int, int]]:
-    nodes = []
-    cursor = tree.walk()
-    is_up = False
-    while True:
-        if not is_up:
-            node = cursor.node
-            nodes.append((node.type, node.start_byte, node.end_byte))
-            if cursor.goto_first_child():
-                continue
-        if cursor.goto_next_sibling():
-            is_up = False
-        elif cursor.goto_parent():
-            is_up = True
-        else:
-            return nodes
 
 
 def sampled(every: list[Definition], seed: int) -> tuple[list[Definition], Counter[str]]:
@@ -230,7 +175,7 @@ def _missing_lines(root: Path, each: Definition, shown: set[tuple[str, int]]) ->
         data = path.read_bytes()
         if each.simple.encode() not in data:
             continue
-        for number, line in enumerate(_code_lines(language, data), 1):
+        for number, line in enumerate(code_lines(language, data), 1):
             is_own = (name, number) in shown or (name == each.path and number == each.line)
             if not is_own and any(_may_refer(each, line[: found.start()]) for found in pattern.finditer(line)):
                 yield f"{name}:{number}"
@@ -244,36 +189,6 @@ def _may_refer(each: Definition, before: str) -> bool:
     receiver = _RECEIVER.search(before)
     stem = each.path.rpartition("/")[2].partition(".")[0]
     return each.is_member or receiver is None or receiver[1] in {stem, *each.path.split("/")[-2:-1]}
-
-
-def _code_lines(language: Any, data: bytes) -> list[str]:
-    """The lines of a file without comments and strings, by plain tree-sitter."""
-    import tree_sitter
-
-    from deltos.languages import grammar
-
-    if not language.grammar or not grammar.is_installed(language):
-        return []
-    tree = tree_sitter.Parser(grammar._grammar(language.grammar)).parse(data)  # noqa: SLF001 - the same grammar
-    out = bytearray(data)
-    pending = [tree.root_node]
-    while pending:
-        node = pending.pop()
-        if "comment" in node.type or _is_text(node):
-            out[node.start_byte : node.end_byte] = re.sub(rb"[^\n]", b" ", data[node.start_byte : node.end_byte])
-        else:
-            pending += node.children
-    return out.decode("utf-8", "replace").split("\n")
-
-
-def _is_text(node: Any) -> bool:
-    """Whether a node is a string without code in it."""
-    is_string = any(word in node.type for word in ("string", "heredoc", "char_literal", "regex"))
-    return is_string and not any(
-        word in child.type
-        for child in node.named_children
-        for word in ("interpol", "substitution", "expression", "expansion")
-    )
 
 
 def check_hits(result: Result, server: Server, root: Path, sample: list[Definition]) -> None:

@@ -1,30 +1,12 @@
-"""Check 9: generated, minified and vendored files are recognised, compared with the rules of GitHub's Linguist.
+"""The rules of GitHub's Linguist for generated source code (`generated.rb`) that need no language detection.
 
-These are its rules for source code (`generated.rb` and `vendor.yml`), as far as they need no language detection.
+A source map alone is not among them: published JavaScript packages consist of such files.
 """
 
 from __future__ import annotations
 
-import random
 import re
-from collections import defaultdict
-from typing import TYPE_CHECKING
 
-from deltos.files import FileTree
-from deltos.languages.table import detect
-from deltos.workspace.admission import admit
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from benchmarks.sweep.checks import Result
-    from benchmarks.sweep.client import Server
-    from benchmarks.sweep.names import Definition
-
-MAX_GENERATED_FILES = 40
-MAX_SOURCE_FILES = 60
-MAX_RANKED_NAMES = 6
-MAX_BYTES = 4_000_000
 _MINIFIED_MEAN_CHARACTERS = 110  # Linguist's, for JavaScript and CSS
 _COMPILED = (".js", ".css")
 # Suffixes, first line, last line, and a pattern that one of these lines has.
@@ -52,37 +34,6 @@ _NOTICES = tuple(
     )
 )
 _GENERATED_PATH = re.compile(r"(?i)\.designer\.(?:cs|vb)$|(?:^|/)__generated__/|\.js\.map$|\.css\.map$")
-_VENDORED = re.compile(
-    r"(?:^|/)(?:vendors?|node_modules|bower_components|third[-_]?party|3rd[-_]?party|[Tt]hird[-_]?[Pp]arty|deps|extern|"
-    r"external|Godeps/_workspace|dist|Carthage|Pods|debian)/|(?:^|/)jquery[^/]*\.js$|(?:^|/)ltmain\.sh$|[.-]min\.(?:js|css)$"
-)
-
-
-def check_generated(result: Result, root: Path, seed: int) -> None:
-    """9: what Linguist calls generated is recognised, and source without such a notice is not."""
-    files = [path for path in sorted(root.rglob("*")) if path.is_file() and not path.is_symlink()]
-    random.Random(seed).shuffle(files)
-    generated = sources = 0
-    with FileTree(root) as tree:
-        for path in files:
-            name, size = path.relative_to(root).as_posix(), path.stat().st_size
-            language = detect(path.name)
-            if language is None or not language.grammar or not 0 < size < MAX_BYTES:
-                continue
-            data = path.read_bytes()
-            rule = generated_rule(name, data)
-            if (rule and generated >= MAX_GENERATED_FILES) or (not rule and sources >= MAX_SOURCE_FILES):
-                continue
-            admitted = admit(tree, name, size, with_generated=True)
-            reason = admitted if isinstance(admitted, str) else "generated" if admitted.is_generated else ""
-            if rule:
-                generated += 1
-                result.check("generated", name, f"Linguist: {rule}; ours: source", holds=bool(reason))
-            else:
-                sources += 1
-                is_wrong = reason == "generated" and b"generated" not in data[:2_000].lower()
-                is_wrong |= reason == "minified" and name.endswith(_COMPILED)
-                result.check("source", name, f"taken for {reason}", holds=not is_wrong)
 
 
 def generated_rule(name: str, data: bytes) -> str:
@@ -97,25 +48,4 @@ def generated_rule(name: str, data: bytes) -> str:
         count = data.count(b"\n") + 1
         if len(data) / count > _MINIFIED_MEAN_CHARACTERS and count > 0:
             return "minified"
-        if any(re.match(rb"^/[*/][#@] source(?:Mapping)?URL|sourceURL=", line) for line in data.split(b"\n")[-2:]):
-            return "has a source map"
     return ""
-
-
-def check_ranks(result: Result, server: Server, definitions: list[Definition], seed: int) -> None:
-    """9: a name that source and vendored code define is found in the source first."""
-    places: dict[str, set[str]] = defaultdict(set)
-    for each in definitions:
-        places[each.simple].add(each.path)
-    both = [
-        name
-        for name, paths in sorted(places.items())
-        if len(name) > 3 and 2 <= len(paths) <= 6 and len({bool(_VENDORED.search(path)) for path in paths}) == 2
-    ]
-    for name in random.Random(seed).sample(both, min(MAX_RANKED_NAMES, len(both))):
-        _, data, is_error = server.call("search_code", query=name, limit=10)
-        hits = [] if is_error or not data else [hit["file_path"] for hit in data["results"]]
-        hits = [hit for hit in hits if hit in places[name]]
-        own = {hit for hit in hits if not _VENDORED.search(hit)}
-        if own:
-            result.check("rank of vendored", hits[0], f"first of {hits} for {name}", holds=hits[0] in own)

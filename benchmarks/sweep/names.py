@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 CTAGS_SECONDS = 300
@@ -52,7 +52,8 @@ _WRITTEN = (
     r"(?<![\w$])NAME\s*[:=]\s*(?:async\s*)?(?:function(?![\w$])|class(?![\w$])|\([^()]*\)\s*=>|[\w$]+\s*=>)",
     rf"^\s*{_MODIFIERS}NAME\s*(?:<[^(]*>)?\([^()]*\)[^;=]*\{{\s*$",
 )
-_ANONYMOUS = re.compile(r"(?i)__anon|anonymous|^\W|[<>(){}\s\"'`$*&,|@]")
+_ANONYMOUS = re.compile(r"(?i)__anon|anonymous|^\W|[<>(){}\s\"'`$*&,|@=]")
+_LOCAL_SCOPES = frozenset({"function", "method", "member", "func", "subroutine", "singletonMethod"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +69,15 @@ class Definition:
     is_member: bool = False  # of a class, not only of a package or module
 
 
-def definitions(root: Path) -> Iterator[Definition]:
-    """Yield the comparable definitions of a source tree."""
+def definitions(root: Path, paths: Sequence[str] | None = None) -> Iterator[Definition]:
+    """Yield the comparable definitions of a source tree, or of some of its files."""
     languages = ",".join(KINDS)
     command = [
-        "ctags", "--options=NONE", "-R", "--links=no", "--output-format=json", "--fields=+neKsSlr", "--sort=no",
-        f"--languages={languages}", "--map-Sh=-.m4", "-f", "-", ".",
+        "ctags", "--options=NONE", "--links=no", "--output-format=json", "--fields=+neKsSlr", "--sort=no",
+        f"--languages={languages}", "--map-Sh=-.m4", "-f", "-", *(("-R", ".") if paths is None else ("-L", "-")),
     ]  # fmt: skip
-    done = subprocess.run(command, cwd=root, capture_output=True, timeout=CTAGS_SECONDS, check=False)
+    listed = "\n".join(path for path in paths or () if "\n" not in path).encode()
+    done = subprocess.run(command, cwd=root, input=listed, capture_output=True, timeout=CTAGS_SECONDS, check=False)
     for line in done.stdout.splitlines():
         try:
             tag = json.loads(line)
@@ -92,7 +94,7 @@ def _definition(root: Path, tag: dict[str, object]) -> Definition | None:
     if not is_wanted or not name or _ANONYMOUS.search(name):
         return None
     scope = str(tag.get("scope", ""))
-    is_local = str(tag.get("scopeKind")) in {"function", "method", "func", "subroutine"}
+    is_local = str(tag.get("scopeKind")) in _LOCAL_SCOPES
     if scope and (is_local or _ANONYMOUS.search(scope)):
         return None
     path = str(tag["path"]).removeprefix("./")

@@ -10,9 +10,13 @@ import pytest
 from benchmarks.sweep import checks, edits, symmetry
 from benchmarks.sweep.__main__ import outliers
 from benchmarks.sweep.client import Server
-from benchmarks.sweep.generated import check_generated, generated_rule
+from benchmarks.sweep.files import RepositoryFiles, check_file, check_files
+from benchmarks.sweep.generated import generated_rule
 from benchmarks.sweep.names import Definition, definitions
 from benchmarks.sweep.sources import _debian_versions, is_held_out
+
+from deltos.languages.table import detect
+from deltos.workspace.admission import Admitted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,8 +83,35 @@ def test_generated_files_are_recognised_by_linguists_rules(name: str, text: str)
 
 def test_a_generated_file_that_is_taken_for_source_is_a_violation(tmp_path: Path) -> None:
     result = checks.Result()
-    check_generated(result, write(tmp_path, {"Form1.Designer.cs": "class Form1 {}\n", "a.py": "x = 1\n"}), 1)
-    assert result.checked == {"generated": 1, "source": 1}
+    files = RepositoryFiles(write(tmp_path, {"Form1.Designer.cs": "class Form1 {}\n", "a.py": "x = 1\n"}))
+    check_files(result, files, files.sample(5, 1))
+    assert (result.checked["generated"], result.checked["source"]) == (1, 1)
+    assert {each.check for each in result.violations} <= {"generated"}
+
+
+def test_a_sample_has_files_of_each_language(tmp_path: Path) -> None:
+    names = {f"{number}.py": "x = 1\n" for number in range(9)}
+    files = RepositoryFiles(write(tmp_path, names | {"a.go": "package a\n", "a.png": "x"}))
+    assert {path.suffix for path in files.sample(2, 1)} == {".py", ".go"}
+    assert (files.count, files.lines) == (11, 10)
+
+
+def test_a_definition_without_an_entry_in_the_outline_is_a_violation() -> None:
+    source = 'def f():\n    pass\n\n\nTEXT = "def g(): pass"\n'
+    tags = [
+        Definition("Python", "function", name, name, "a.py", line) for name, line in (("f", 1), ("g", 5), ("pass", 2))
+    ]
+    result = checks.Result()
+    check_file(result, "a.py", Admitted(source.encode(), detect("a.py")), tags)
+    assert result.checked["outline names Python"] == 2  # not the definition in a string
+    assert [each.place for each in result.violations] == ["a.py:2"]
+
+
+def test_code_without_a_chunk_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.sweep.files.chunk_lines", lambda lines, outline: [])
+    result = checks.Result()
+    check_file(result, "a.py", Admitted(b"x = 1\n", detect("a.py")), [])
+    assert [each.check for each in result.violations] == ["chunks"]
 
 
 def test_strings_and_comments_are_not_code_and_members_of_other_values_are_not_uses(tmp_path: Path) -> None:

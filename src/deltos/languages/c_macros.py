@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from deltos.languages.c_conditionals import cut_conditionals
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _WORD = rb"[A-Z][A-Z0-9_]{3,}+"
 _ARGUMENTS = rb'\((?:"[^"\n]*+"|[^()"\n])*+\)'  # DEPRECATED("use f(int)")
@@ -31,6 +33,13 @@ _STRUCT_WORDS = (b"struct ", b"union ", b"class ")
 _STOP = re.compile(rb"[;{}]")
 # After a declarator: int count GUARDED_BY(mutex); void run() REQUIRES(mutex) {
 _AFTER_WORD = re.compile(rb"(?<=[\w)])\s++(" + _WORD + _ARGUMENTS + rb")")
+# Between the words before a function's name: static FORCE_INLINE int mix(int x), char *ZEXPORT message(int code)
+_WORD_BETWEEN = re.compile(rb"(?<=[ \t*&])(" + _WORD + rb")(?=\s)")
+_NAME_AFTER = re.compile(rb"\s++([A-Za-z_]\w*+)[ \t*&]*+([A-Za-z_]\w*+)?+[ \t]*+\(")
+_TAG_WORDS = frozenset({b"struct", b"union", b"enum", b"class"})
+_SPECIFIERS = frozenset(
+    b"static inline extern const volatile register virtual explicit constexpr friend thread_local".split()
+)
 _FUNCTION_CONTINUATIONS = (b"{", b"override", b"final", b"const", b"noexcept")
 _MACRO_CALL = re.compile(_CALL)
 _VARIABLE = re.compile(rb"[\w:<>,*& \t]++")
@@ -48,13 +57,21 @@ _MAX_ARGUMENT_BYTES = 2_000  # between `<` and `>` after the name of a class
 
 def mask_macros(data: bytes) -> bytes:
     """Return the source with these macros replaced by spaces; every other byte keeps its position."""
+    ends = [found.span() for found in _LAST_CONTINUATION.finditer(data)]
+    data = _with_spaces(data, sorted(cut_conditionals(data)))
+    data = _with_spaces(data, sorted({*_macros(data), *_macros_after_declarators(data), *ends}))
+    return _with_spaces(data, _macros_between(data))
+
+
+def _with_spaces(data: bytes, ranges: Iterable[tuple[int, int]]) -> bytes:
+    """Return the data with spaces in the ranges; line breaks stay."""
     out: list[bytes] = []
     at = 0
-    ends = [found.span() for found in _LAST_CONTINUATION.finditer(data)]
-    for start, end in sorted({*_macros(data), *_macros_after_declarators(data), *ends}):
+    for start, end in ranges:
         if start < at:
             continue
-        out += (data[at:start], b" " * (end - start))
+        blank = b"\n".join(b" " * len(line) for line in data[start:end].split(b"\n"))
+        out += (data[at:start], blank)
         at = end
     return b"".join([*out, data[at:]]) if out else data
 
@@ -91,6 +108,26 @@ def _macros_after_declarators(data: bytes) -> Iterator[tuple[int, int]]:
             else _continues_variable(after) and _declares_variable(head)
         ):
             yield found.span(1)
+
+
+def _macros_between(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the positions of macros between the words before the name of a function, which keep a type without them."""
+    last = (0, 0)
+    for found in _WORD_BETWEEN.finditer(data):
+        name = _NAME_AFTER.match(data[found.end() : found.end() + _MAX_HEAD_BYTES])
+        head = _head(data, found.start()) if name else b""
+        if (
+            name is None
+            or not _VARIABLE.fullmatch(head)
+            or _STATEMENT.match(head)
+            or last[1] > found.start() - len(head)
+        ):
+            continue
+        words = head.replace(b"*", b" ").replace(b"&", b" ").split()
+        has_type = not _SPECIFIERS.issuperset(words) and words[-1] not in _TAG_WORDS
+        if has_type or (name[2] and not _ALONE.fullmatch(name[1])):
+            last = found.span(1)
+            yield last
 
 
 def _head(data: bytes, end: int) -> bytes:

@@ -23,6 +23,7 @@ _CLASS_LIKE = frozenset({"class", "interface", "enum", "type"})
 _LEADING = frozenset({"comment", "decorator"})
 _OPEN = frozenset({"", "namespace"})  # outer kinds in which a method is a plain function
 _LOCAL = frozenset({"variable", "type"})  # inside a function not part of the outline
+_MACROS = frozenset({"preproc_def", "preproc_function_def"})  # valid for the rest of the file, wherever they are
 _WHOLE = frozenset({"function", "method", "type"})  # without a body, the whole definition is the signature
 _FREE_TEXT = frozenset({"section", "property"})  # names that may contain dots and spaces
 _NAMELESS = frozenset({"this", "exports", "module", "prototype"})  # path parts that are not names
@@ -153,7 +154,8 @@ class _OutlineReader:
     def _define(self, found_definition: _DefinitionMatch) -> Definition | None:
         """Return the definition of a match and open its scope; None for a mere scope and for local names."""
         name, container = self._names(found_definition)
-        outer = self._scopes[-1] if self._scopes else _FILE
+        is_in_scope = self._scopes and found_definition.node.type not in _MACROS
+        outer = self._scopes[-1] if is_in_scope else _FILE
         kind = self._kind(found_definition, name, container, outer)
         if outer.kind in _CALLABLE and kind in _LOCAL:
             return None

@@ -7,14 +7,17 @@
     (pointer_declarator declarator: (function_declarator declarator: (_) @name))
     (pointer_declarator declarator: (pointer_declarator declarator: (function_declarator declarator: (_) @name)))]) @definition.function
 (preproc_function_def name: (_) @name) @definition.function
-(preproc_def name: (_) @name value: (_)) @definition.variable
+; An include guard: its #ifndef contains more than the macro.
+((preproc_ifdef "#ifndef" name: (_) @_guard . (comment)* . (preproc_def name: (_) @name !value) . (_)) @ignored
+  (#eq? @name @_guard))
+(preproc_def name: (_) @name) @definition.variable
 
 (type_definition type: (struct_specifier body: (_) @body) declarator: (type_identifier) @name) @definition.class
 (type_definition type: (union_specifier body: (_) @body) declarator: (type_identifier) @name) @definition.class
 (type_definition type: (enum_specifier body: (_) @body) declarator: (type_identifier) @name) @definition.enum
 (type_definition
   declarator: [
-    (type_identifier) @name
+    [(type_identifier) (primitive_type)] @name
     (pointer_declarator declarator: (type_identifier) @name)
     (array_declarator declarator: (type_identifier) @name)
     (function_declarator declarator: (type_identifier) @name)
