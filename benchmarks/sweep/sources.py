@@ -77,11 +77,15 @@ def _folder(folder: Path, registry: str, name: str) -> Path:
 
 
 def _size(root: Path) -> int | None:
-    """Bytes of an unpacked package; None if it is not there."""
-    if not (root / ".complete").exists():
+    """Bytes of an unpacked package, counted once; None if it is not there."""
+    complete = root / ".complete"
+    if not complete.exists():
         return None
-    entries = (os.scandir(folder) for folder, _, _ in os.walk(root))
-    return sum(entry.stat(follow_symlinks=False).st_size for each in entries for entry in each)
+    if not (counted := complete.read_text("utf-8")):
+        entries = (os.scandir(folder) for folder, _, _ in os.walk(root))
+        counted = str(sum(entry.stat(follow_symlinks=False).st_size for each in entries for entry in each))
+        complete.write_text(counted, "utf-8")
+    return int(counted)
 
 
 def _download(registry: str, name: str, root: Path, cache: Path) -> None:

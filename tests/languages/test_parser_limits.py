@@ -86,7 +86,7 @@ def test_accepted_yaml_never_crashes_the_parser(attacked: Attacked) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits memory")
 def test_an_ambiguous_line_uses_little_memory_and_ends_only_its_child_process(workers: ProcessPool) -> None:
     ambiguous = b"with " + b"*/" * 1_500  # its tree takes more than a gigabyte
-    with pytest.raises(ParserCrashed, match=r"the parser crashed \(SIG\w+\), probably at its limit of memory"):
+    with pytest.raises(ParserCrashed, match=r"the parser crashed \(SIG\w+\), probably at the memory limit"):
         workers.run(parsed_to, "python", ambiguous, limits=GENEROUS_LIMITS)
     assert workers.run(parsed_to, "python", b"a = 1\n", limits=GENEROUS_LIMITS) == 6
 
