@@ -54,7 +54,7 @@ def repositories(folder: Path, *, limit: int = 0, download: bool = True) -> Iter
     """Yield the packages, unpacked below `folder`; one that cannot be downloaded is reported and skipped."""
     listed = tomllib.loads(PACKAGES.read_text("utf-8"))
     names = [(registry, name) for registry, packages in listed.items() for name in packages]
-    # By digest, so that a limited run covers all registries and languages. What is there comes first, by size.
+    # By digest, so that a limited run covers all registries and languages. Downloaded packages come first, by size.
     names.sort(key=lambda each: hashlib.sha256(f"order {each}".encode()).digest())
     names = names[: limit or None]
     present = {each: size for each in names if (size := _size(_folder(folder, *each))) is not None}
