@@ -61,6 +61,8 @@ class WriteGuard:
     def __init__(self) -> None:
         allowed = (tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev", "/proc")
         self._allowed = tuple({os.path.realpath(path) for path in allowed})
+        # A checkout may itself be in a temporary folder.
+        self._checkout = str(Path(__file__).resolve().parents[1]) + os.sep
         self.is_on = False
 
     def install(self) -> None:
@@ -91,5 +93,6 @@ class WriteGuard:
         if "/" not in name:
             return  # may be relative to a folder descriptor, which `open` events do not report
         real = os.path.realpath(name)
-        if not real.startswith(self._allowed) and not any(cache in real for cache in _CACHES):
+        is_allowed = real.startswith(self._allowed) and not real.startswith(self._checkout)
+        if not is_allowed and not any(cache in real for cache in _CACHES):
             raise WroteOutsideTemporaryFolder(f"A test changed {real}, outside its temporary folder.")

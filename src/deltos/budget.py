@@ -51,7 +51,7 @@ def truncate(text: str, *, characters: int) -> str:
     """Shorten `text` to `characters` if necessary, at a line end if one is near, and append a mark."""
     if len(text) <= characters:
         return text
-    mark = f"\n{TRUNCATION_MARK}"
+    mark = f"\n{TRUNCATION_MARK}"[: max(0, characters)]
     head = text[: max(0, characters - len(mark))]
     line_end = head.rfind("\n")
     if line_end > len(head) // 2:

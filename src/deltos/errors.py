@@ -1,17 +1,29 @@
 """Errors that Deltos raises on purpose. Each has a message and a hint about the next step.
 
-DeltosError ├── BadRequest          invalid request │   ├── BadArgument     an argument is missing, invalid or of the
-wrong type │   ├── NotFound        a name, id or path does not exist │   │   └── NoSuchFolder a given folder does not
-exist │   └── Forbidden       the caller may not do or read this ├── SourceError         content from outside could not
-be read │   ├── NothingToIndex  a folder without a readable source file │   ├── FileRefused     a link, a pipe, a
-missing file, or one that is too large │   ├── AddressRefused  a request to a forbidden address │   ├── FetchFailed
-no response, or an invalid one │   ├── ReadingStopped  a parser exceeded a limit or crashed │   │   ├── TookTooLong │
-│   ├── TookTooMuchMemory │   │   └── ParserCrashed │   ├── EmbedderUnavailable the embedding model cannot be reached;
-search by words still works │   └── BadConfiguration an invalid configuration file of a client; it is left unchanged ├──
-StoreError          the index on disk │   ├── StoreTooNew     written by a newer Deltos │   ├── StoreTooOld     written
-by an older Deltos, and only the owner of the database may migrate it │   ├── StoreCorrupt    damaged; moved aside,
-never deleted │   ├── StoreBusy       locked by another process for too long │   └── StoreUnwritable a read-only folder
-or a full disk └── Cancelled           the caller no longer waits
+DeltosError
+├── BadRequest          invalid request
+│   ├── BadArgument     an argument is missing, invalid or of the wrong type
+│   ├── NotFound        a name, id or path does not exist
+│   │   └── NoSuchFolder a given folder does not exist
+│   └── Forbidden       the caller may not do or read this
+├── SourceError         content from outside could not be read
+│   ├── NothingToIndex  a folder without a readable source file
+│   ├── FileRefused     a link, a pipe, a missing file, or one that is too large
+│   ├── AddressRefused  a request to a forbidden address
+│   ├── FetchFailed     no response, or an invalid one
+│   ├── ReadingStopped  a parser exceeded a limit or crashed
+│   │   ├── TookTooLong
+│   │   ├── TookTooMuchMemory
+│   │   └── ParserCrashed
+│   ├── EmbedderUnavailable the embedding model cannot be reached; search by words still works
+│   └── BadConfiguration an invalid configuration file of a client; it is left unchanged
+├── StoreError          the index on disk
+│   ├── StoreTooNew     written by a newer Deltos
+│   ├── StoreTooOld     written by an older Deltos, and only the owner of the database may migrate it
+│   ├── StoreCorrupt    damaged; moved aside, never deleted
+│   ├── StoreBusy       locked by another process for too long
+│   └── StoreUnwritable a read-only folder or a full disk
+└── Cancelled           the caller no longer waits
 """
 
 from __future__ import annotations
