@@ -138,7 +138,7 @@ def _link_all(edges: _Edges, source: str, target: str, uses: Iterable[Use], *, c
 def _note_unfollowed(lines: int) -> list[str]:
     if not lines:
         return []
-    return [f"{counted(lines, 'possible reference')} not followed; the neighbourhood shows them."]
+    return [f"{counted(lines, 'possible reference')} not followed; see the neighbourhood."]
 
 
 def _targets(search: GraphSearch, symbol: str) -> list[Target]:
