@@ -225,7 +225,7 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
         ),
         Tool(
             "recrawl_source", "docs", "Recrawl",
-            "Update a source with its changed pages.",
+            "Update changed pages.",
             (_SOURCE, _VERSION, Parameter("full", "boolean", "Read all pages again", False, listed=False)),
             lambda call: open_tools().recrawl_source(call), read_only=False, open_world=True,
         ),
