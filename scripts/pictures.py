@@ -1,4 +1,4 @@
-"""Generate the terminal picture and the examples of README.md from real output of the checked-out commit.
+"""Generate the terminal picture and the examples of README.md from real output over this repository.
 
 Run as `python -m scripts.pictures`; `make pictures` does.
 """
@@ -11,9 +11,9 @@ import os
 import pty
 import re
 import shlex
+import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,13 +53,15 @@ _FONT_FACE = re.compile(r"@font-face \{[^}]*\}\s*")
 
 
 class Checkout:
-    """The files of the checked-out commit in a temporary folder, with their own data folder."""
+    """The tracked files, or those below `paths`, in a temporary folder with its own data folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *paths: str) -> None:
         self._folder = folder / "deltos"
-        archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
-        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-            files.extractall(self._folder, filter="data")
+        listed = subprocess.run(["git", "ls-files", "-z", *paths], cwd=ROOT, check=True, capture_output=True).stdout
+        for name in filter(None, listed.decode().split("\0")):
+            if (ROOT / name).is_file():  # not deleted since the last commit
+                (self._folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(ROOT / name, self._folder / name)
         programs = Path(sys.executable).parent
         self._environment = {
             **os.environ,
@@ -75,7 +77,13 @@ class Checkout:
     def run(self, command: str) -> str:
         """Run a command as a program would; return its output."""
         done = subprocess.run(
-            shlex.split(command), cwd=self._folder, env=self._environment, capture_output=True, text=True, check=True
+            shlex.split(command),
+            cwd=self._folder,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         return done.stdout
 

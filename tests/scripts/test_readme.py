@@ -1,118 +1,230 @@
-"""Every command, option, tool, variable, link and figure in the README exists."""
+"""The commands of the README work, and its claims and examples are true."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from scripts.pictures import EXAMPLES, Checkout
 
-from deltos.cli.completion import completion_contexts
-from deltos.cli.main import parser
-from deltos.clients.table import CLIENTS
-from deltos.config import Config
-from deltos.hook_settings import CONTEXT_TOKENS
+from deltos.domains.graph.languages import DECLARED_LANGUAGES
 from deltos.languages.table import LANGUAGES
-from deltos.server.manifest import MANIFEST_PATH
+from tests.repositories import make_repository
+from tests.server.raw import RawClient, environment
+from tests.ui.opened import serve_page
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "README.md").read_text("utf-8")
-RESULTS = (ROOT / "benchmarks" / "RESULTS.md").read_text("utf-8")
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")] + sorted((ROOT / "docs").glob("*.md"))
-# The transcript and its figures are made by `make pictures`.
-CLAIMS = TEXT.partition("<!-- transcript: begin -->")[0] + TEXT.partition("<!-- transcript: end -->")[2]
+PROJECT = {
+    "shop/passwords.py": 'def check_password(name: str, password: str) -> bool:\n    """Compare a password with its hash."""\n'
+    "    return hash(password) == load_hash(name)\n",
+    "shop/login.py": "from shop.passwords import check_password\n\n\ndef log_in(name, password):\n"
+    "    return check_password(name, password)\n",
+    "shop/cart.py": "class Cart:\n    def total_price(self):\n        return 1\n",
+    "shop/pay.py": "from shop.cart import Cart\n\n\ndef pay():\n    return Cart().total_price()\n",
+    "shop/guess.py": "def guess(thing):\n    return thing.total_price()\n",
+}
+# What the answer of each command under "Try it" contains.
+ANSWERS = {"search": "shop/passwords.py", "graph": "return check_password(name, password)  log_in"}
+SEEDS = ("openapi-json/pets.json", "graphql/a.graphql", "asyncapi/three.yaml", "proto/a.proto", "postman/a.json")
 
 
-def _anchor(heading: str) -> str:
-    """Anchor of a heading on GitHub."""
-    kept = re.sub(r"[^\w\- ]", "", heading.strip().lower().replace("`", ""))
-    return kept.replace(" ", "-")
+def _section(heading: str) -> str:
+    return TEXT.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
-def test_every_link_leads_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8")):
-        if "://" in target:
+def _example(name: str) -> list[str]:
+    """Lines of an example without the fence."""
+    block = TEXT.partition(f"<!-- example {name}: begin -->")[2].partition(f"<!-- example {name}: end -->")[0]
+    return block.strip().splitlines()[1:-1]
+
+
+class Shell:
+    """Runs `deltos` in a project, with a data folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = make_repository(folder / "my-project", PROJECT)
+        self.home = folder / "home"
+
+    def run(self, *words: str, code: int = 0) -> str:
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "deltos", *words],
+            cwd=self.root,
+            env=environment(self.home),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == code, done.stderr
+        return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    return Shell(tmp_path_factory.mktemp("readme"))
+
+
+def test_the_commands_to_try_answer_from_the_project(shell: Shell) -> None:
+    typed = re.findall(r"^\$ deltos (.+?) +# ", _section("Try it"), re.MULTILINE)
+    tried = {}
+    for words in map(shlex.split, typed):
+        if words == ["ui"]:
+            served = serve_page(shell.root, shell.home)
+            assert served.request("GET", "/").status == 401  # only the printed link opens the page
+            assert served.stop() == 0
+            served.dismiss()
+        else:
+            tried[words[0]] = shell.run(*words)
+    assert tried.keys() == ANSWERS.keys()
+    for command, answer in ANSWERS.items():
+        assert answer in tried[command]
+
+
+def test_installation_needs_the_stated_python_and_installs_the_command() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["requires-python"] == f">={re.findall(r'Python (3[.][0-9]+) or newer', TEXT)[0]}"
+    assert "deltos" in project["scripts"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the environment of other processes")
+def test_no_process_is_left_in_the_background(shell: Shell) -> None:
+    shell.run("search", "where are passwords checked")
+    mark = f"DELTOS_HOME={shell.home}".encode()
+    left = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            left += [process.name] if mark in (process / "environ").read_bytes().split(b"\0") else []
+        except OSError:  # it ended, or belongs to another user
             continue
-        file, _, anchor = target.partition("#")
-        there = (page.parent / file).resolve() if file else page
-        assert there.exists(), target
-        if anchor:
-            headings = re.findall(r"^#+ (.+)$", there.read_text("utf-8"), re.MULTILINE)
-            assert anchor in map(_anchor, headings), target
+    assert left == []
 
 
-def test_every_command_and_option_is_known() -> None:
-    places = {place.words: place for place in completion_contexts(parser())}
-    commands = re.findall(r"`deltos ([a-z][^`]*)`|^\$ deltos ([^#\n]+)", TEXT, re.MULTILINE)
-    assert len(commands) > 10
-    for quoted, typed in commands:
-        words = (quoted or typed).split()
-        if words[0] == "mcp":
-            continue  # has its own parser, with its own tests
-        named = tuple(word for word in words[:2] if re.fullmatch(r"[a-z-]+", word))
-        place = places.get(named) or places.get(named[:1])
-        assert place is not None, words
-        for option in (word for word in words if word.startswith("--")):
-            assert option in place.options or option in place.values, words
-
-
-def test_the_table_of_tools_is_the_list_of_tools() -> None:
-    listed = {
-        tool["listing"]["name"]: tool["toolset"] for tool in json.loads(MANIFEST_PATH.read_text("utf-8"))["tools"]
-    }
-    rows = re.findall(r"^\| (docs|apis|code|graph|memory) \| ([^|]+) \|", TEXT, re.MULTILINE)
-    shown = {name: toolset for toolset, names in rows for name in re.findall(r"`(\w+)`", names)}
-    assert shown == listed
-
-
-def test_every_documented_variable_is_read_and_has_the_documented_default() -> None:
-    source = "".join(path.read_text("utf-8") for path in (ROOT / "src" / "deltos").rglob("*.py"))
-    for name in re.findall(r"`(DELTOS_[A-Z_]+)`", TEXT):
-        assert name.removesuffix("NAME") in source, name
-    defaults = dict(re.findall(r"^\| `(DELTOS_\w+)` \|.*\| ([^|]+) \|$", TEXT, re.MULTILINE))
-    assert defaults["DELTOS_TOKEN_BUDGET"] == str(Config.from_environment({}).token_budget)
-    assert defaults["DELTOS_CONTEXT_TOKENS"] == str(CONTEXT_TOKENS)
-
-
-def test_every_measured_figure_is_in_the_results() -> None:
-    figures = set(re.findall(r"(?<![\w.])\d\.\d+(?=×| |\*|,|;|\.\s|\)|\n)|(?<![\d,.])\d{1,3},\d{3}(?![\d,])", CLAIMS))
-    assert len(figures) > 25
-    rounded = {"5,000"}  # rounded from 5,256 in the results
-    for figure in figures - rounded - {"3.11"}:
-        assert re.search(rf"(?<![\d.,]){re.escape(figure)}", RESULTS), figure
-
-
-def test_named_languages_clients_and_targets_exist() -> None:
-    assert f"{sum(language.sample != '' for language in LANGUAGES)} languages by their syntax" in TEXT
-    named = re.search(r"\*\*Clients\*\*: ([^(]+) and others", TEXT)
-    assert named
-    assert set(named[1].split(", ")) <= {client.title for client in CLIENTS}
-    makefile = (ROOT / "Makefile").read_text("utf-8")
-    for target in set(re.findall(r"`make (\w+)`", TEXT)):
-        assert f"\n{target}:" in makefile
-
-
-def test_the_answer_in_the_readme_is_existing_code() -> None:
-    shown = re.search(r"^(src/\S+):\d+-\d+ move_aside\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
-    assert shown
-    assert shown[2] in (ROOT / shown[1]).read_text("utf-8")
-
-
-def test_every_kind_of_query_has_an_example_with_results() -> None:
-    asked = re.search(
-        r"by name \(`(\w+)\.(\w+)`\), for an exact text \(`\"(.+?)\"`\) or with .*?\(`/(.+?)/`\)", TEXT, re.DOTALL
+def test_the_demo_indexes_its_repository_and_asks_three_questions(tmp_path: Path) -> None:
+    copy = tmp_path / "deltos"
+    for name in ("demo.py", "src/deltos/ranking.py", "src/deltos/store/sqlite/database.py"):
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, copy / name)
+    programs = Path(sys.executable).parent
+    search_path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [sys.executable, "demo.py"],
+        cwd=copy,
+        env={**os.environ, "PATH": search_path},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
     )
-    assert asked is not None
-    container, member, text, pattern = asked.groups()
-    sources = [path.read_text("utf-8") for path in sorted((ROOT / "src").rglob("*.py"))]
-    assert any(f"class {container}" in source and f"def {member}(" in source for source in sources)
-    assert any(text in source for source in sources)
-    assert sum(len(re.findall(pattern, source)) for source in sources) > 1
+    assert done.returncode == 0, done.stderr
+    asked = re.split(r"^▶ ", done.stdout, flags=re.MULTILINE)[1:]
+    assert [each.split()[0] for each in asked] == ["deltos", "search_code", "find_references", "search_code"]
+    assert not any("Error:" in each or "No results" in each for each in asked), done.stdout
+    assert list(copy.rglob("*.db")) == []
 
 
-def test_the_code_in_the_example_is_that_of_its_file() -> None:
-    example = TEXT.partition("<!-- example: begin -->")[2].partition("<!-- example: end -->")[0]
-    place, *code = example.partition("(raise --limit for more)\n")[2].removesuffix("```\n").rstrip().split("\n")
-    assert "\n".join(code) in (ROOT / place.partition(":")[0]).read_text("utf-8")
+def test_every_way_to_connect_starts_a_server_with_tools(shell: Shell) -> None:
+    rows = dict(re.findall(r"^\| ([A-Z][^|]+) \| `(.+)` \|$", _section("Connect your agent"), re.MULTILINE))
+    assert len(rows) == 5
+    for client, text in rows.items():
+        if start := text.find("{") + 1:
+            entry = json.loads(text[start - 1 :].rstrip("'"))
+            entry = entry.get("mcpServers", {}).get("deltos") or entry
+            command = [entry["command"], *entry["args"]]
+        else:
+            command = shlex.split(text.replace(" -- ", " "))[-2:]
+        assert command == ["deltos", "mcp"], client
+    server = RawClient([sys.executable, "-P", "-m", "deltos", "mcp"], home=shell.home, cwd=shell.root)
+    server.initialize()
+    assert len(server.request("tools/list")["result"]["tools"]) == 23
+    assert "check_password" in server.text("search_code", query="where are passwords checked")
+    server.dismiss()
+
+
+def test_install_finds_the_clients_of_this_machine(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    (tmp_path / ".codex").mkdir()
+    assert "Found here: codex" in shell.run("install", code=2)
+    shell.run("install", "codex")
+    assert "[mcp_servers.deltos]" in (tmp_path / ".codex" / "config.toml").read_text()
+    assert "hook" in (tmp_path / ".codex" / "hooks.json").read_text()
+
+
+def test_code_is_found_by_name_text_pattern_and_after_a_change(shell: Shell) -> None:
+    for query in ("check_password", '"load_hash(name)"', r"/load_\w+\(/"):
+        assert "shop/passwords.py" in shell.run("code", "search", query)
+    (shell.root / "shop" / "reset.py").write_text("def reset_password(name):\n    return name\n")
+    assert "shop/reset.py" in shell.run("code", "search", "reset_password")
+
+
+def test_references_are_certain_or_possible_and_stated_to_be_complete(shell: Shell) -> None:
+    certain, heading, possible = shell.run("graph", "refs", "Cart.total_price").partition("--- 1 possible reference")
+    assert heading
+    assert "shop/pay.py" in certain
+    assert "shop/guess.py" in possible
+    assert "No other uses in code" in certain
+
+
+def test_the_stated_number_of_languages_has_a_resolver() -> None:
+    resolved = DECLARED_LANGUAGES | {"python", "typescript", "javascript"}
+    assert resolved <= {language.name for language in LANGUAGES}
+    assert set(re.findall(r"(\d+) languages(?:\. Certain|, own resolver)", TEXT)) == {str(len(resolved))}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_descriptions_of_every_named_format_become_operations(shell: Shell, seed: str) -> None:
+    shutil.copyfile(ROOT / "fuzz" / "seeds" / seed, shell.root / Path(seed).name)
+    assert re.search(r"\b[1-9]\d* operations?", shell.run("api", "add", Path(seed).name))
+
+
+def test_secrets_are_redacted_before_anything_is_written(shell: Shell) -> None:
+    secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    shell.run("memory", "add", f"The deploy key is {secret}")
+    assert "deploy key" in shell.run("memory", "search", "deploy key")
+    files = [path for path in shell.home.rglob("*") if path.is_file()]
+    assert files
+    assert not any(secret.encode() in path.read_bytes() for path in files)
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """The files that the examples are about."""
+    return Checkout(tmp_path_factory.mktemp("examples"), "docs", "src/deltos/store", "src/deltos/cli/doctor.py")
+
+
+def _first_citation(lines: list[str]) -> str:
+    """The file, operation or observation that is named first in an answer."""
+    found = re.search(r"[\w./-]+\.(?:py|md|yaml)|[A-Z]+ /[\w/{}]+|decision", "\n".join(lines))
+    assert found, lines
+    return found[0]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_shows_its_command_and_what_it_finds(checkout: Checkout, name: str) -> None:
+    """Run `make pictures` if this fails."""
+    command, *shown = _example(name)
+    assert command == f"$ {EXAMPLES[name]}"
+    assert _first_citation(checkout.run(EXAMPLES[name]).splitlines()) == _first_citation(shown)
+
+
+def test_code_in_the_examples_is_that_of_its_files() -> None:
+    """Run `make pictures` if this fails."""
+    _, place, *code = _example("code")
+    source = (ROOT / place.partition(":")[0]).read_text("utf-8")
+    assert [line for line in code if line and not line.startswith("… (") and line not in source] == []
+    path = ""
+    for line in _example("graph")[1:]:
+        if (ROOT / line).is_file():
+            path = line
+        elif path and (use := re.match(r" \d+ \w+ (.+)  \w+", line)):
+            assert use[1] in (ROOT / path).read_text("utf-8")
+    assert path
