@@ -49,7 +49,9 @@ def test_versions_and_single_pages_on_the_command_line(manual: Path, capsys: pyt
     run(capsys, "add", "manual/install.md", "--name", "m", "--version", "2", "--wait")
     assert [row["version"] for row in run_json(capsys, "status", "m")] == ["2", "1"]
     assert [row["version"] for row in run_json(capsys, "recrawl", "m", "--version", "latest", "--wait")] == ["2"]
-    assert run(capsys, "search", "quokka timeout", "--source", "m")[1].startswith("Searched m in versions 2, 1")
+    assert run(capsys, "search", "quokka timeout", "--source", "m")[1].startswith(
+        "Searched m in versions 2, 1; use --version 2 or latest for one.\n"
+    )
     assert {row["version"] for row in run_json(capsys, "search", "timeout", "--source", "m@1")} == {"1"}
     assert run(capsys, "remove", "m")[0] != 0
     assert run(capsys, "remove", "m", "--version", "1")[1].endswith("Remaining versions: m 2.\n")
@@ -128,7 +130,7 @@ def test_a_source_is_recrawled_and_its_status_shown(manual: Path, capsys: pytest
 
 def test_a_crawl_outlives_the_command_that_started_it(manual: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "add", "manual", "--name", "m")
-    assert (code, "runs in the background" in out) == (0, True)
+    assert (code, "The crawl runs in the background; `deltos docs status` shows its progress." in out) == (0, True)
     (followed,) = run_json(capsys, "status", "m", "--follow")
     assert (followed["status"], followed["pages"]) == ("READY", 2)
 

@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import os
+import re
 import select
 import subprocess
 import sys
@@ -54,7 +55,7 @@ def test_no_command_and_help_print_the_help_and_each_command_has_its_own(capsys:
     assert "usage: deltos mcp" in ended(["help", "mcp"], capsys)[1]
     assert "usage: deltos hook" in ended(["help", "hook"], capsys)[1]
     code, out, _ = ended(["graph"], capsys)
-    assert (code, "find where a symbol is defined" in out) == (0, True)
+    assert (code, "find the definitions of a symbol" in out) == (0, True)
     assert ended(["-V"], capsys) == ended(["--version"], capsys)
 
 
@@ -205,7 +206,7 @@ def test_an_interrupted_first_index_is_listed_and_can_be_removed(
         app.domains.projects.at(project).index(progress=Interrupted())
     assert "\n  not finished; `deltos index` continues\n" in ended(["status"], capsys)[1]
     assert json.loads(ended(["status", "--json"], capsys)[1])["finished"] is False
-    assert "index project: sound; not finished: `deltos index` goes on" in ended(["doctor"], capsys)[1]
+    assert "index project: sound; not finished; `deltos index` continues" in ended(["doctor"], capsys)[1]
     assert ended(["forget-project", word, "--yes"], capsys)[0] == 0
     assert list((home / "projects").glob("*.db")) == []
 
@@ -271,8 +272,7 @@ def test_doctor_repairs_a_damaged_index_and_a_client_with_a_broken_command(
     assert ended(["doctor", "--fix", "--yes"], capsys)[0] == 0
     code, out, _ = ended(["doctor"], capsys)
     assert (code, "BAD" in out) == (0, False)
-    assert "ok   client claude-code: starts " in out
-    assert "mcp --profile lean, which answers" in out
+    assert re.search(r"^ok   client claude-code: .*mcp --profile lean starts and answers$", out, re.MULTILINE)
     hooks = json.loads((tmp_path / ".claude" / "settings.json").read_text())["hooks"]
     assert hooks.keys() == {"PreToolUse"}
     assert "/no/such" not in str(hooks)

@@ -166,7 +166,7 @@ def test_found_clients_are_offered_and_several_or_all_can_be_named(
     output = capsys.readouterr().out
     assert "Found on this machine: codex, kiro" in output
     assert "Unknown client: kirro. Did you mean kiro?" in output, "and asked again"
-    assert output.count("Which? ") == 2
+    assert output.count("Which clients? ") == 2
     assert [path.name for path in home.rglob("*.json")] == ["mcp.json"]
     assert main(["install", "--all", "--no-hooks"]) == 0
     output = capsys.readouterr().out
@@ -438,7 +438,7 @@ def test_project_options_never_edit_the_users_files(
         assert main(["install", "claude-code", "--project", option]) == 2
         assert f"{option} edits the user's files" in capsys.readouterr().err
     assert main(["install", "cursor", "--suggest"]) == 2
-    assert "--suggest is a hook of Claude Code" in capsys.readouterr().err
+    assert "--suggest works only with Claude Code" in capsys.readouterr().err
     assert own == {path: path.read_text() for path in own}
 
 

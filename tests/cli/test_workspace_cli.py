@@ -29,7 +29,7 @@ def test_projects_are_added_to_and_removed_from_a_workspace(folder: Path, capsys
     assert main(["workspace", "list"]) == 0
     assert "No workspaces yet." in capsys.readouterr().out
     assert main(["workspace", "add", "shop", "api", "./lib/../lib", "api"]) == 0
-    assert capsys.readouterr().out.startswith("shop: 2 projects added, 2 in all\n")
+    assert capsys.readouterr().out.startswith("shop: 2 projects added, 2 in total\n")
     assert main(["workspace", "list"]) == 0
     assert capsys.readouterr().out == "shop  2 projects: api, lib\n"
     assert main(["workspace", "remove", "shop", "api"]) == 0
@@ -50,7 +50,7 @@ def test_show_lists_indexed_and_deleted_projects(folder: Path, capsys: pytest.Ca
     assert lines[0] == "shop: 3 projects"
     assert "1 file, " in lines[1]
     assert lines[2].endswith("not indexed yet; the first search indexes it")
-    assert lines[3].endswith("gone")
+    assert lines[3].endswith("gone  folder not found")
     assert main(["workspace", "remove", "shop", "gone"]) == 0
 
 

@@ -20,10 +20,10 @@ BASE = Path(sys.base_prefix, "python.exe") if sys.platform == "win32" else Path(
 PROBE = """
 import json
 from deltos.isolated.launch import find_module_command
-from deltos.isolated.process_pool import Workers
+from deltos.isolated.process_pool import ProcessPool
 from deltos.isolated.wire import TaskLimits
 from deltos.languages.table import detect
-workers = Workers()
+workers = ProcessPool()
 language = workers.run(detect, "a.py", b"", limits=TaskLimits())
 workers.close()
 print(json.dumps([language.name, find_module_command()]))

@@ -125,7 +125,7 @@ def test_address_space_reserved_by_earlier_tasks_does_not_count(workers: Process
 
 
 def test_a_result_that_is_too_large_is_refused_before_it_is_sent(workers: ProcessPool) -> None:
-    with pytest.raises(TookTooMuchMemory, match="takes more than 64 MB"):
+    with pytest.raises(TookTooMuchMemory, match="larger than 64 MB"):
         workers.run(tasks.inflate, None, limits=PLENTY)
 
 
@@ -251,10 +251,10 @@ def test_leaving_bulk_work_ends_its_children(workers: ProcessPool) -> None:
 def test_a_busy_child_ends_with_its_parent(task: str) -> None:
     code = f"""
 import os, sys, threading
-from deltos.isolated.process_pool import Workers
+from deltos.isolated.process_pool import ProcessPool
 from deltos.isolated.wire import TaskLimits
 from tests.isolated import tasks
-workers = Workers(importable_from=({REPOSITORY!r},))
+workers = ProcessPool(importable_from=({REPOSITORY!r},))
 print(workers.run(tasks.surroundings, None, limits=TaskLimits())[3], flush=True)
 workers.run(tasks.{task}, None, limits=TaskLimits(cpu_seconds=3600, wall_seconds=3600))
 """

@@ -73,7 +73,7 @@ def test_details_of_an_unexpected_failure_go_to_the_log_only(client: RawClient) 
 
 def test_an_oversized_answer_is_truncated_with_a_note_in_its_first_line(client: RawClient) -> None:
     text = client.text("huge", size=260_000)
-    assert text.startswith("showing the first 99,800 of 260,000 characters")
+    assert text.startswith("Showing 99,800 of 260,000 characters (")
     assert len(text) <= MAX_ANSWER_CHARACTERS
 
 
@@ -145,7 +145,7 @@ def test_a_truncated_answer_sends_a_warning_to_clients_that_want_warnings(client
 
 
 def test_a_line_of_fifty_megabytes_is_survived(client: RawClient) -> None:
-    assert client.text("echo", text="x" * 50_000_000).startswith("showing the first")
+    assert client.text("echo", text="x" * 50_000_000).startswith("Showing 99,800 of 50,000,000 characters (")
     assert client.request("ping")["result"] == {}
 
 

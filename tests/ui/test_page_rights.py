@@ -98,7 +98,7 @@ def test_reduced_rights_of_a_token_apply_at_the_next_request(team: Team) -> None
     assert team.projects() == {"lib", "api"}
 
     team.workspaces.remove("shop", [str(root) for root in team.roots.values()])
-    assert "'shop' that this token is for is gone" in json.dumps(team.look("state"))
+    assert "The workspace 'shop' of this token no longer exists" in json.dumps(team.look("state"))
 
 
 def test_the_event_stream_follows_the_current_rights_and_ends_on_revocation(team: Team) -> None:

@@ -168,7 +168,7 @@ def test_over_http_the_web_ui_requires_tokens_and_checks_levels(root: Path, tmp_
         assert reader not in json.dumps(state)
         answer = json.loads(server.request("POST", "/api/tool/remember", b'{"text": "x"}', mine).body)
         assert answer["is_error"]
-        assert "needs the scope 'write'" in answer["text"]
+        assert "requires the scope 'write'" in answer["text"]
         assert server.request("POST", "/api/change/memory", b'{"change": "pin", "id": "x"}', mine).status == 403
         assert json.loads(server.request("GET", "/api/view/calls", headers=mine).body)["kept"] is False
         store.revoke(reader_id, 1_800_000_000)

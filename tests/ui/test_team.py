@@ -81,7 +81,7 @@ def test_without_a_database_there_is_no_team(tmp_path: Path) -> None:
         views = Views(app)
         assert not json.loads(views.show("state", {}, Conversation(root)))["is_shared"]
         for name in ("team", "tokens"):
-            with pytest.raises(NotFound, match="shares no database"):
+            with pytest.raises(NotFound, match="has no shared database"):
                 views.show(name, {}, Conversation(root))
 
 

@@ -108,10 +108,10 @@ def test_the_agent_view_equals_the_answer_of_the_tool(root: Path, home: Path, pr
     bench = ToolRunner(lambda: open_toolbox(config))
     try:
         query = "order by price"
-        shown = bench.run("search", {"query": query}, Caller(Conversation(root)), Silent())
+        answer = bench.run("search", {"query": query}, Caller(Conversation(root)), Silent())
         shown = asking.show("search", q=query)["agent_text"]
-        assert _without_scores(shown) == _without_scores(shown.text)
-        assert ("timeline(around=" in shown.text) == (profile == "full")
+        assert _without_scores(shown) == _without_scores(answer.text)
+        assert ("timeline(around=" in answer.text) == (profile == "full")
     finally:
         bench.close(0.0)
         asking.app.close()
@@ -145,15 +145,15 @@ def test_the_next_session_view_follows_the_hook_settings(
 
     assert "cheapest first" in context()[0]
     monkeypatch.setenv("DELTOS_CONTEXT_TOKENS", "0")
-    assert context() == ("", "DELTOS_CONTEXT_TOKENS=0: sessions are told nothing when they start.")
+    assert context() == ("", "Sessions start without context because DELTOS_CONTEXT_TOKENS is 0.")
     monkeypatch.delenv("DELTOS_CONTEXT_TOKENS")
     monkeypatch.setenv("DELTOS_TOOLSETS", "code")
-    assert context()[1].startswith("Hooks are silent")
+    assert context()[1].startswith("Hooks add nothing")
     monkeypatch.delenv("DELTOS_TOOLSETS")
     (home / OFF_FILE).write_text(f"{root}\n")
     try:
         text, silence = context()
-        assert (text, silence.partition(":")[0]) == ("", "Memory is off for this project")
+        assert (text, silence) == ("", "Memory is off for this project. `deltos memory on` enables it.")
     finally:
         (home / OFF_FILE).unlink()
 
@@ -213,9 +213,7 @@ def test_an_impact_has_every_edge_between_its_nodes_and_tests_at_their_distance(
             ("far.py#far", False),  # certainly two steps away, possibly one
         }
         unsure = looking.show("graph", symbol="Limit.reset_limit", mode="impact")
-        assert unsure["notes"] == [
-            "1 more line may use it: the neighbourhood shows them, an impact does not follow them."
-        ]
+        assert unsure["notes"] == ["1 possible reference not followed; see the neighbourhood."]
     finally:
         looking.app.close()
 

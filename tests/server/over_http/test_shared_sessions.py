@@ -146,7 +146,7 @@ def test_workers_share_a_port_and_a_crashed_one_is_restarted(start: Start) -> No
     workers = _children(served.process.pid)
     assert len(workers) == 3
     os.kill(workers[0], signal.SIGKILL)
-    served.wait_for_log("is started again")
+    served.wait_for_log("restarting a worker that ended")
 
     def ask(n: int) -> bool:
         return served.post(rpc("ping", request_id=n + 1), session).status == 200

@@ -1,4 +1,4 @@
-"""Both engines give the same answers to the same queries about our own documentation, tools and changelog."""
+"""Both engines give the same answers to the same queries about our own documentation and tools."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).parents[3]
 NOW = datetime(2025, 5, 14, 12, 0, tzinfo=UTC)
 QUESTION_COUNT = 50
+QUESTIONED_PAGES = ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")
 
 
 @pytest.fixture
@@ -57,9 +58,9 @@ def paragraphs() -> list[str]:
 
 
 def questions() -> list[str]:
-    """Return the beginnings of sentences from the whole changelog, of different lengths, with common and rare words."""
-    lines = [line.strip("-* #`") for line in (REPOSITORY / "CHANGELOG.md").read_text("utf-8").splitlines()]
-    long = [line for line in lines if len(line) > 40]
+    """Return the beginnings of lines of different pages, of different lengths, with common and rare words."""
+    text = "\n".join((REPOSITORY / name).read_text("utf-8") for name in QUESTIONED_PAGES)
+    long = [line for line in (line.strip("-* #`") for line in text.splitlines()) if len(line) > 40]
     step = max(1, len(long) // QUESTION_COUNT)
     return [" ".join(line.split()[: 3 + at % 9]) for at, line in enumerate(long[::step][:QUESTION_COUNT])]
 

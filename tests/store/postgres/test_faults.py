@@ -79,7 +79,7 @@ def test_a_server_reports_a_dead_database_and_recovers(running: Server, served: 
             reply = served.post(tool_call(tool, **arguments), session)
             assert reply.status == 503, tool  # sessions are shared through the database, so every request fails
             assert reply.headers["retry-after"]
-            assert b"database does not answer" in reply.body, tool
+            assert b"The server's database is not available" in reply.body, tool
             assert b"p@ss" not in reply.body
             assert b"p%40ss" not in reply.body
         assert served.request(path="/healthz").status == 200
@@ -186,7 +186,7 @@ def test_token_times_use_the_clock_of_the_server_process(tmp_path: Path) -> None
 
 
 # Files whose times are both written by the database and compared with its clock.
-DATABASE_CLOCK_FILES = frozenset(("jobs.py", "http_sessions.py", "check.py", "replicas.py"))
+DATABASE_CLOCK_FILES = frozenset(("jobs.py", "http_sessions.py", "health.py", "replicas.py"))
 
 
 def test_no_statement_compares_process_time_with_database_time() -> None:

@@ -350,7 +350,7 @@ def test_a_removed_project_leaves_no_rows_and_can_be_indexed_again(
         stores.remove(ROOT)
         assert [index.place.rpartition("/")[2] for index in stores.known()] == [other.name]
         assert other.file_count() == 1
-        with pytest.raises(StoreError, match="forgotten meanwhile"), project.writing():
+        with pytest.raises(StoreError, match="deleted from the database meanwhile"), project.writing():
             pass
         assert project.run_with_repair(project.file_count) == 0
         fill(project)

@@ -192,7 +192,7 @@ def test_code_search_reads_from_the_standby_unless_it_lags_or_is_gone(
         assert "later.py" in searched.text("of_narwhal")
 
         following_state, primary_state = (standby_state(address) for address in (config.standbys[0], url))
-        assert f"127.0.0.1:{standby.port}/{DATABASE}: follows" in following_state
+        assert f"127.0.0.1:{standby.port}/{DATABASE}: replicating, " in following_state
         assert "no standby" in primary_state
 
         standby.kill()
