@@ -94,7 +94,7 @@ def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surround
             "get_context",
             "Context",
             "Show a symbol with callers, callees, bases, members, commits, docs, memories; map a file or folder. "
-            "For its lines only, read the file.",
+            "For its lines, read the file.",
             (Parameter("symbol", "string", "Name, Class.method, file:line, file, folder; none: all", default=""),),
             tools.served(tools.get_context, lambda graphs, call: graphs.get_context(call.text("symbol"))),
         ),
