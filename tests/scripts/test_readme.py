@@ -32,7 +32,7 @@ PROJECT = {
     "shop/pay.py": "from shop.cart import Cart\n\n\ndef pay():\n    return Cart().total_price()\n",
     "shop/guess.py": "def guess(thing):\n    return thing.total_price()\n",
 }
-# What the answer of each command under "Try it" contains.
+# Text in the answer of each command under "Try it".
 ANSWERS = {"search": "shop/passwords.py", "graph": "return check_password(name, password)  log_in"}
 SEEDS = ("openapi-json/pets.json", "graphql/a.graphql", "asyncapi/three.yaml", "proto/a.proto", "postman/a.json")
 
@@ -209,7 +209,7 @@ def _first_citation(lines: list[str]) -> str:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_shows_its_command_and_what_it_finds(checkout: Checkout, name: str) -> None:
+def test_an_example_has_its_command_and_the_right_result(checkout: Checkout, name: str) -> None:
     """Run `make pictures` if this fails."""
     command, *shown = _example(name)
     assert command == f"$ {EXAMPLES[name]}"
