@@ -31,6 +31,7 @@ class ShownExcerpts:
         self._clock = clock
         self._shown: dict[int, _When] = {}
         self._questions: dict[str, None] = {}
+        self._notes: dict[str, None] = {}
         self._answers = 0
         self._lock = threading.Lock()
 
@@ -43,6 +44,14 @@ class ShownExcerpts:
             self._answers += 1
             _forget_oldest(self._questions)
         return ShownBefore(self, is_repeated=is_repeated)
+
+    def is_new_note(self, note: str) -> bool:
+        """Record a note about the state of an index; return whether the session has not seen it before."""
+        with self._lock:
+            is_new = note not in self._notes
+            self._notes[note] = None
+            _forget_oldest(self._notes)
+        return is_new
 
     def has(self, excerpt_id: str, text: str) -> bool:
         """Whether this text was shown under this id and has not expired."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import wraps
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from deltos.cli.command import add_group, add_limit, add_project, add_verb, open_app, print_json
 from deltos.cli.command_names import replace_tool_names_in_answer
@@ -20,16 +19,11 @@ from deltos.text.counts import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from deltos.app import App
     from deltos.cli.command import Run, Subparsers
-    from deltos.domains.graph.budgeted_lines import BudgetedLines
-    from deltos.domains.graph.importers import Importers
-    from deltos.domains.graph.search import GraphSearch, Scope, Target
-    from deltos.federation.links import DomainLinks
-    from deltos.workspace.project_selection import FreshSelection
+    from deltos.domains.graph.answers import GraphAnswers
+    from deltos.tool import Answer
 
 MAX_RESULTS = 500
-_COMMON_PARAMETERS = ("symbol", "limit", "path", "kind")  # names that commands and tools share
 
 
 def add_commands(subparsers: Subparsers) -> None:
@@ -65,82 +59,29 @@ def add_commands(subparsers: Subparsers) -> None:
     add_project(draw)
 
 
-def _supports_several_projects(tool: str) -> Callable[[Run], Run]:
-    """Decorate a command so that it calls the MCP tool `tool`, or its JSON form, if several projects are selected."""
+def _answering(json_of: str, text_of: Callable[[GraphAnswers, argparse.Namespace], Answer]) -> Run:
+    """Return a command that prints a text answer, or the objects of a function of `graph_json`."""
 
-    def wrapped(run: Run) -> Run:
-        @wraps(run)
-        def request(arguments: argparse.Namespace) -> int:
-            code = _run_for_several(tool, arguments)
-            return run(arguments) if code is None else code
+    def run(arguments: argparse.Namespace) -> int:
+        from deltos.cli import graph_json  # deferred, as all domain imports here: not needed for `--help`
 
-        return request
+        if not getattr(arguments, "at", "-") and not arguments.symbol:
+            raise BadArgument("There is no symbol", hint="Give a name, or --at FILE:LINE.")
+        with _open_graphs(arguments) as answers:
 
-    return wrapped
+            def answer(request: argparse.Namespace) -> None:
+                if not arguments.json:
+                    print(replace_tool_names_in_answer(text_of(answers, request).text))
+                    return
+                for each in getattr(graph_json, json_of)(answers, request):
+                    print_json(each)
 
+            code = _for_each_symbol(arguments, answer)
+            for each in graph_json.unanswered_json(answers.graphs) if arguments.json else ():
+                print_json(each)
+        return code
 
-def _run_for_several(tool: str, arguments: argparse.Namespace) -> int | None:
-    """Print the answer for several projects; return None if one is selected, which the command itself handles."""
-    from deltos.workspace.project_selection import freshen_all, select  # deferred, as all domain imports here
-
-    _require_symbol(arguments)
-    if Path(arguments.project).is_dir():
-        return None
-    bar = ProgressBar()
-    with _graph_app() as app:
-        selection = select(app.domains.projects, arguments.project, [Path.cwd()], folders_first=True)
-        if selection.alone is not None:
-            arguments.project = str(selection.alone.project.root)
-            return None
-        fresh = freshen_all(selection, bar, wait_seconds=float("inf"))
-        bar.clear()
-        if arguments.json:
-            return _print_objects(app, fresh, tool, arguments)
-        return _print_texts(app, tool, arguments, bar)
-
-
-def _require_symbol(arguments: argparse.Namespace) -> None:
-    if not getattr(arguments, "at", "-") and not arguments.symbol:
-        raise BadArgument("There is no symbol", hint="Give a name, or --at FILE:LINE.")
-
-
-def _print_objects(app: App, fresh: FreshSelection, tool: str, arguments: argparse.Namespace) -> int:
-    """Print JSON objects with their project, then the projects that could not be searched."""
-    from deltos.cli.graph_json import BY_TOOL, unanswered_json
-    from deltos.domains.graph.cross_project import CrossProjectIndex
-    from deltos.domains.graph.importers import ImporterFinder
-    from deltos.domains.graph.multi_project import MultiProjectGraph
-
-    cross_project = CrossProjectIndex()
-    importer_finder = ImporterFinder(
-        app.domains.projects, cross_project, [each.index.project.root for each in fresh.ready]
-    )
-    graphs = MultiProjectGraph.of(
-        fresh, cross_project, app.links, token_budget=app.config.token_budget, importer_finder=importer_finder
-    )
-
-    def answer(request: argparse.Namespace) -> None:
-        for text in BY_TOOL[tool](graphs, request):
-            print_json(text)
-
-    code = _for_each_symbol(arguments, answer)
-    for text in unanswered_json(graphs):
-        print_json(text)
-    return code
-
-
-def _print_texts(app: App, tool: str, arguments: argparse.Namespace, bar: ProgressBar) -> int:
-    """Print the text of the tool's answer."""
-    from deltos.server.conversation import Conversation
-
-    named = next(each for each in app.tools() if each.name == tool)
-
-    def answer(request: argparse.Namespace) -> None:
-        given = {name: value for name in _COMMON_PARAMETERS if (value := getattr(request, name, None)) is not None}
-        text = named.answer({**given, "project_path": request.project}, Conversation(Path.cwd()), bar)
-        print(replace_tool_names_in_answer(text.text))
-
-    return _for_each_symbol(arguments, answer)
+    return run
 
 
 def _for_each_symbol(arguments: argparse.Namespace, answer: Callable[[argparse.Namespace], None]) -> int:
@@ -148,142 +89,51 @@ def _for_each_symbol(arguments: argparse.Namespace, answer: Callable[[argparse.N
 
     A line without a definition is reported and does not stop the others.
     """
+    from deltos.cli.graph_json import undefined_json
+
     at = getattr(arguments, "at", "")
     if at != "-":
         answer(argparse.Namespace(**{**vars(arguments), "symbol": at or getattr(arguments, "symbol", None)}))
         return 0
-    found = True
+    is_complete = True
     for place in filter(None, map(str.strip, sys.stdin)):
         try:
             answer(argparse.Namespace(**{**vars(arguments), "symbol": place}))
         except NotFound as problem:
-            found = False
-            _UndefinedPlace(place, problem).report(as_json=arguments.json)
-    return 0 if found else 1
-
-
-@_supports_several_projects("find_symbol")
-def _find(arguments: argparse.Namespace) -> int:
-    from deltos.cli.graph_json import symbol_json
-    from deltos.domains.graph.render import render_symbols
-    from deltos.domains.graph.symbol_query import kinds_of  # deferred, as all domain imports: not needed for `--help`
-
-    with _open_graph(arguments) as (search, page, *_):
-        rows = search.find(arguments.symbol, path=arguments.path, kinds=kinds_of(arguments.kind))
-        if arguments.json:
-            for row in rows[: arguments.limit]:
-                print_json(symbol_json(row, search.source.generated))
-        else:
-            page = page.with_note(search.name_note(arguments.symbol))
-            print(
-                replace_tool_names_in_answer(
-                    render_symbols(rows, arguments.symbol, limit=arguments.limit, page=page).text
-                )
-            )
-    return 0
-
-
-@_supports_several_projects("find_references")
-def _refs(arguments: argparse.Namespace) -> int:
-    from deltos.cli.graph_json import not_asked_json, references_json
-    from deltos.domains.graph.render import render_references
-
-    with _open_graph(arguments) as (search, page, _, is_complete, importers_of):
-        page = page.with_note(search.name_note(arguments.symbol or ""))
-        found = True
-        for target in _select_targets(search, arguments):
-            if isinstance(target, _UndefinedPlace):
-                found = False
-                target.report(as_json=arguments.json)
-                continue
-            references, importers = search.references(target), importers_of(target)
+            is_complete = False
             if arguments.json:
-                print_json({**references_json(references, search.source), **not_asked_json(importers)})
+                print_json(undefined_json(place, problem))
             else:
-                text = render_references(
-                    references,
-                    search.source,
-                    limit=arguments.limit,
-                    page=page.with_note(importers.note("this project")),
-                    is_complete=is_complete,
-                    unsearched_importers=importers.names_text,
-                ).text
-                print(replace_tool_names_in_answer(text))
-    return 0 if found else 1
+                print(f"Error: {problem}", file=sys.stderr)
+    return 0 if is_complete else 1
 
 
-@dataclass(frozen=True, slots=True)
-class _UndefinedPlace:
-    """A FILE:LINE of the input at which nothing is defined."""
+def _find_text(answers: GraphAnswers, request: argparse.Namespace) -> Answer:
+    from deltos.domains.graph.symbol_query import kinds_of
 
-    place: str
-    problem: NotFound
-
-    def report(self, *, as_json: bool) -> None:
-        """Print the error, or its JSON object."""
-        from deltos.cli.graph_json import undefined_json
-
-        if as_json:
-            print_json(undefined_json(self.place, self.problem))
-        else:
-            print(f"Error: {self.problem}", file=sys.stderr)
+    return answers.find_symbol(request.symbol, path=request.path, kinds=kinds_of(request.kind), limit=request.limit)
 
 
-def _select_targets(search: GraphSearch, arguments: argparse.Namespace) -> Iterator[Target | _UndefinedPlace]:
-    """Yield the selected definitions, or an `_UndefinedPlace` for each line of the input without one."""
-    if not arguments.at:
-        yield from search.targets(arguments.symbol)
-    elif arguments.at != "-":
-        yield search.at(arguments.at)
-    else:
-        for place in filter(None, map(str.strip, sys.stdin)):
-            try:
-                yield search.at(place)
-            except NotFound as problem:
-                yield _UndefinedPlace(place, problem)
+def _refs_text(answers: GraphAnswers, request: argparse.Namespace) -> Answer:
+    return answers.find_references(
+        request.symbol, path="", with_tests=True, limit=request.limit, is_place=bool(request.at)
+    )
 
 
-@_supports_several_projects("get_impact")
-def _impact(arguments: argparse.Namespace) -> int:
-    from deltos.cli.graph_json import impact_json, not_asked_json
-    from deltos.domains.graph.render import render_impact
-
-    with _open_graph(arguments) as (search, page, links, _, importers_of):
-        page = page.with_note(search.name_note(arguments.symbol))
-        for target in search.targets(arguments.symbol):
-            impact, importers = search.impact(target), importers_of(target)
-            if arguments.json:
-                print_json({**impact_json(impact), **not_asked_json(importers)})
-            else:
-                together = links.changed_with(target.first.path, search.root)
-                noted = page.with_note(importers.note("this project"))
-                text = render_impact(impact, search.source, together, limit=arguments.limit, page=noted).text
-                print(replace_tool_names_in_answer(text))
-    return 0
-
-
-@_supports_several_projects("detect_circular")
-def _cycles(arguments: argparse.Namespace) -> int:
-    from deltos.cli.graph_json import component_json
-    from deltos.domains.graph.cycles import find_cycles
-    from deltos.domains.graph.render import render_cycles
-
-    with _open_graph(arguments) as (search, page, *_):
-        found = find_cycles(search.reader.imports())
-        if arguments.json:
-            for component in found:
-                print_json(component_json(component))
-        else:
-            print(replace_tool_names_in_answer(render_cycles(found, search.reader.paths(), page=page).text))
-    return 0
+_find = _answering("definitions_json", _find_text)
+_refs = _answering("references_json", _refs_text)
+_impact = _answering("impacts_json", lambda answers, request: answers.get_impact(request.symbol, limit=request.limit))
+_cycles = _answering("cycles_json", lambda answers, _: answers.detect_circular())
+_context = _answering("contexts_json", lambda answers, request: answers.get_context(request.symbol))
+_stats = _answering("statistics_json", lambda answers, _: answers.get_stats())
 
 
 def _draw(arguments: argparse.Namespace) -> int:
     from deltos.ui.graph_drawing import draw_svg
     from deltos.ui.graph_views import around, impact
 
-    with _open_graph(arguments) as (search, *_):
-        drawn = (impact if arguments.impact else around)(search, arguments.symbol)
+    with _open_graphs(arguments) as answers:
+        drawn = (impact if arguments.impact else around)(answers.graphs.projects[0].search, arguments.symbol)
     picture = draw_svg(drawn, by_sides=not arguments.impact)
     if arguments.output == "-":
         if arguments.json:
@@ -305,97 +155,26 @@ def _draw(arguments: argparse.Namespace) -> int:
     return 0
 
 
-@_supports_several_projects("get_context")
-def _context(arguments: argparse.Namespace) -> int:
-    from deltos.cli.graph_json import context_json, scope_json
-    from deltos.domains.graph.render import render_context
-
-    with _open_graph(arguments) as (search, page, links, *_):
-        if (scope := search.scope(arguments.symbol)) is not None:
-            text = _map(search, scope, links, page)
-            if arguments.json:
-                print_json(scope_json(search, scope, text))
-            else:
-                print(replace_tool_names_in_answer(text))
-            return 0
-        page = page.with_note(search.name_note(arguments.symbol))
-        for target in search.targets(arguments.symbol):
-            context = search.context(target)
-            if arguments.json:
-                print_json(context_json(context))
-            else:
-                first, root = target.first, search.root
-                extras = [*links.past(first, root), *links.mentions(first.name, root)]
-                print(replace_tool_names_in_answer(render_context(context, search.source, extras, page=page).text))
-    return 0
-
-
-def _map(search: GraphSearch, scope: Scope, links: DomainLinks, page: BudgetedLines) -> str:
-    from deltos.domains.graph.map import render_file_map, render_map
-
-    if not scope.is_file:
-        return render_map(search, scope.path, page=page).text
-    extras = links.mentions(scope.path.rpartition("/")[2], search.root)
-    return render_file_map(search, scope.path, extras, page=page).text
-
-
-@_supports_several_projects("get_stats")
-def _stats(arguments: argparse.Namespace) -> int:
-    from deltos.cli.graph_json import stats_json
-    from deltos.domains.graph.render import render_stats
-
-    with _open_graph(arguments) as (search, page, *_):
-        counts = search.reader.counts()
-        if arguments.json:
-            print_json(stats_json(counts))
-        else:
-            print(replace_tool_names_in_answer(render_stats(counts, "index complete and up to date", page=page).text))
-    return 0
-
-
 @contextmanager
-def _graph_app() -> Iterator[App]:
-    """Open the application with the graph toolset enabled, even if servers do not offer it."""
-    config = Config.from_environment()
-    with open_app(replace(config, toolsets=tuple(dict.fromkeys((*config.toolsets, "graph"))))) as app:
-        yield app
+def _open_graphs(arguments: argparse.Namespace) -> Iterator[GraphAnswers]:
+    """Open the graphs of the selected projects after updating them, without a time limit.
 
-
-class _GraphSession(NamedTuple):
-    """An opened project graph with related data.
-
-    `importers_of` returns the projects that import a definition but were not searched.
+    The graph toolset is enabled even if servers do not offer it.
     """
-
-    search: GraphSearch
-    page: BudgetedLines
-    links: DomainLinks
-    is_complete: bool
-    importers_of: Callable[[Target], Importers]
-
-
-@contextmanager
-def _open_graph(arguments: argparse.Namespace) -> Iterator[_GraphSession]:
-    """Open the graph of the project after updating it, without a time limit."""
-    from deltos.domains.graph.budgeted_lines import BudgetedLines, with_notes
-    from deltos.domains.graph.cross_project import CrossProjectIndex, ProjectHandle
+    from deltos.domains.graph.answers import GraphAnswers
+    from deltos.domains.graph.cross_project import CrossProjectIndex
     from deltos.domains.graph.importers import ImporterFinder
+    from deltos.domains.graph.selection import GraphSelection
+    from deltos.workspace.project_selection import answer_on_fresh, select
 
     bar = ProgressBar()
-    with _graph_app() as app:
-        index = app.domains.projects.at(Path(arguments.project))
-        freshness = index.freshen(progress=bar, wait_seconds=float("inf"))
+    config = Config.from_environment()
+    with open_app(replace(config, toolsets=tuple(dict.fromkeys((*config.toolsets, "graph"))))) as app:
+        projects = app.domains.projects
+        selection = select(projects, arguments.project, [Path.cwd()], folders_first=True)
+        fresh = answer_on_fresh(selection, bar, lambda fresh: fresh, wait_seconds=float("inf"))
         bar.clear()
-        notes = freshness.notes_about("graph")
-        page = BudgetedLines(token_budget=app.config.token_budget, notes=notes, generated=index.store.generated())
-        member = ProjectHandle.of(index.project.root.name, index.store, index.workers)
-        importer_finder = ImporterFinder(app.domains.projects, CrossProjectIndex(), [index.project.root])
-
-        def importers_of(target: Target) -> Importers:
-            return importer_finder.importing(member, [target.first.path])
-
-        is_complete = freshness.complete and not freshness.notes
-        try:
-            yield _GraphSession(app.graph_search(index), page, app.links, is_complete, importers_of)
-        except NotFound as problem:
-            raise with_notes(problem, notes) from None
+        cross_project = CrossProjectIndex()
+        asked = [each.index.project.root for each in fresh.ready]
+        graphs = GraphSelection(fresh, cross_project, ImporterFinder(projects, cross_project, asked))
+        yield GraphAnswers(graphs, app.links, token_budget=config.token_budget)

@@ -1,4 +1,4 @@
-"""JSON output of `deltos graph --json`, for one project and for several, where each object names its project."""
+"""JSON output of `deltos graph --json` for one or several projects."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.budgeted_lines import BudgetedLines
-from deltos.domains.graph.map import render_map
+from deltos.domains.graph.map import render_file_map, render_map
 from deltos.domains.graph.model import ALIAS
-from deltos.domains.graph.search import Scope
 from deltos.domains.graph.symbol_query import kinds_of
 from deltos.domains.graph.uses import UNDER_ANOTHER_NAME
 from deltos.store.symbols import bare_key
@@ -16,21 +15,26 @@ from deltos.workspace.file_purpose import is_test
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Collection, Iterator
 
+    from deltos.domains.graph.answers import GraphAnswers
     from deltos.domains.graph.cycles import Component
-    from deltos.domains.graph.importers import Importers
-    from deltos.domains.graph.multi_project import MultiProjectGraph, OpenedProject, ProjectImpact, ProjectUses
-    from deltos.domains.graph.search import Context, FoundReferences, GraphSearch, Impact
+    from deltos.domains.graph.search import Context, FoundReferences, GraphSearch, Impact, Scope
+    from deltos.domains.graph.selection import (
+        GraphSelection,
+        OpenedProject,
+        ProjectImpact,
+        ProjectTarget,
+        ProjectUses,
+    )
     from deltos.domains.graph.source_lines import SourceLines
     from deltos.errors import NotFound
-    from deltos.store.graph import GraphCounts
     from deltos.store.symbols import Symbol
     from deltos.tool import JsonObject
 
 _MAP_TOKENS = 5_000
 
-# --- one project
+# --- one answer
 
 
 def scope_json(search: GraphSearch, scope: Scope, text: str) -> JsonObject:
@@ -49,7 +53,7 @@ def symbol_json(row: Symbol, generated: Collection[str] = ()) -> JsonObject:
     return {**text, "generated": True} if row.path in generated else text
 
 
-def references_json(references: FoundReferences, source: SourceLines) -> JsonObject:
+def _references(references: FoundReferences, source: SourceLines) -> JsonObject:
     """Return the references to a symbol.
 
     `certain` is true for references by name or alias, false for references through another definition and for possible
@@ -85,18 +89,18 @@ def undefined_json(place: str, problem: NotFound) -> JsonObject:
     return {"symbol": None, "file": file, "line": int(line), "references": [], "error": str(problem)}
 
 
-def impact_json(impact: Impact) -> JsonObject:
+def _impact(impact: Impact) -> JsonObject:
     """Return the symbols and tests that a change affects, by distance."""
     levels = [[symbol_json(row) for row in level] for level in impact.levels]
     return {**symbol_json(impact.target.first), "levels": levels, "tests": [symbol_json(row) for row in impact.tests]}
 
 
-def component_json(component: Component) -> JsonObject:
+def _component(component: Component) -> JsonObject:
     """Return files that import each other."""
     return {"mode": component.mode, "files": component.files, "cycle": component.cycle}
 
 
-def context_json(context: Context) -> JsonObject:
+def _context(context: Context) -> JsonObject:
     """Return a definition with its callers, callees, bases, subclasses and members."""
     return {
         **symbol_json(context.target.first),
@@ -108,100 +112,87 @@ def context_json(context: Context) -> JsonObject:
     }
 
 
-def stats_json(counts: GraphCounts) -> JsonObject:
-    """Return the sizes of the graph and the numbers of resolved references."""
-    return asdict(counts)
+# --- commands: an object names its project if there are several
 
 
-def not_asked_json(importers: Importers) -> JsonObject:
-    """Return the projects that import the definition's project but were not searched, if there are any."""
-    return {"not_asked": importers.names} if importers.names else {}
+def definitions_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator[JsonObject]:
+    """Yield each definition."""
+    rows = answers.graphs.definitions(request.symbol, path=request.path, kinds=kinds_of(request.kind))
+    for opened, row in rows[: request.limit]:
+        yield {**_project(opened), **symbol_json(row, opened.search.source.generated)}
 
 
-# --- several projects
-
-
-def definitions_of_several(graphs: MultiProjectGraph, arguments: argparse.Namespace) -> Iterator[JsonObject]:
-    """Yield each definition with its project."""
-    rows = graphs.definitions(arguments.symbol, path=arguments.path, kinds=kinds_of(arguments.kind))
-    for opened, row in rows[: arguments.limit]:
-        yield {"project": opened.name, **symbol_json(row, opened.search.source.generated)}
-
-
-def references_of_several(graphs: MultiProjectGraph, arguments: argparse.Namespace) -> Iterator[JsonObject]:
+def references_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator[JsonObject]:
     """Yield the references to each definition in its project, and those in importing projects as `elsewhere`."""
-    for project_target in graphs.targets(arguments.symbol):
-        opened = graphs.project(project_target.project)
-        found = references_json(opened.search.references(project_target.target), opened.search.source)
-        elsewhere = list(map(_uses_json, graphs.uses_in_importers(project_target)))
-        yield {
-            "project": opened.name,
-            **found,
-            "elsewhere": elsewhere,
-            **not_asked_json(graphs.importers_of(project_target)),
-        }
+    for of in answers.graphs.targets(request.symbol, is_place=bool(request.at)).rows:
+        search = of.project.search
+        found = _references(search.references(of.target), search.source)
+        yield {**_project(of.project), **found, **_used_elsewhere(answers.graphs, of), **_not_asked(answers.graphs, of)}
 
 
-def impacts_of_several(graphs: MultiProjectGraph, arguments: argparse.Namespace) -> Iterator[JsonObject]:
+def impacts_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator[JsonObject]:
     """Yield the impact of each definition in its project, and in importing projects as `elsewhere`."""
-    for project_target in graphs.targets(arguments.symbol):
-        opened = graphs.project(project_target.project)
-        impact = opened.search.impact(project_target.target)
-        elsewhere = list(map(_affected_json, graphs.impact_in_importers(project_target, impact)))
-        text: JsonObject = {"project": opened.name, **impact_json(impact), "elsewhere": elsewhere}
-        yield {**text, **not_asked_json(graphs.importers_of(project_target))}
+    graphs = answers.graphs
+    for of in graphs.targets(request.symbol).rows:
+        impact = of.project.search.impact(of.target)
+        affected = list(map(_affected_json, graphs.impact_in_importers(of, impact)))
+        elsewhere = {"elsewhere": affected} if graphs.is_several else {}
+        yield {**_project(of.project), **_impact(impact), **elsewhere, **_not_asked(graphs, of)}
 
 
-def cycles_of_several(graphs: MultiProjectGraph, _arguments: argparse.Namespace) -> Iterator[JsonObject]:
+def cycles_json(answers: GraphAnswers, _request: argparse.Namespace) -> Iterator[JsonObject]:
     """Yield the import cycles of each project."""
-    for opened, components in graphs.cycles():
+    for opened, components in answers.graphs.cycles():
         for component in components:
-            yield {"project": opened.name, **component_json(component)}
+            yield {**_project(opened), **_component(component)}
 
 
-def contexts_of_several(graphs: MultiProjectGraph, arguments: argparse.Namespace) -> Iterator[JsonObject]:
-    """Yield each definition with its context and its references elsewhere; without a symbol, a map of each project."""
-    if arguments.symbol.strip() in ("", ".", "/"):
-        for opened, text in graphs.ask_each(_map_json):
-            yield {"project": opened.name, **text}
+def contexts_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator[JsonObject]:
+    """Yield each definition with its context and its references elsewhere, or the map of a file or folder."""
+    graphs = answers.graphs
+    if scopes := graphs.scopes(request.symbol):
+        text = "" if graphs.is_several else answers.get_context(request.symbol).text
+        for opened, scope in scopes:
+            page = BudgetedLines(token_budget=_MAP_TOKENS)
+            shown = (
+                text
+                or (
+                    render_file_map(opened.search, scope.path, (), page=page)
+                    if scope.is_file
+                    else render_map(opened.search, scope.path, page=page)
+                ).text
+            )
+            yield {**_project(opened), **scope_json(opened.search, scope, shown)}
         return
-    for project_target in graphs.targets(arguments.symbol):
-        opened = graphs.project(project_target.project)
-        text = context_json(opened.search.context(project_target.target))
-        yield {
-            "project": opened.name,
-            **text,
-            "elsewhere": list(map(_uses_json, graphs.uses_in_importers(project_target))),
-        }
+    for of in graphs.targets(request.symbol).rows:
+        context = _context(of.project.search.context(of.target))
+        yield {**_project(of.project), **context, **_used_elsewhere(graphs, of)}
 
 
-def stats_of_several(graphs: MultiProjectGraph, _arguments: argparse.Namespace) -> Iterator[JsonObject]:
-    """Yield the statistics of each project."""
-    for opened, counts in graphs.ask_each(lambda each: each.search.reader.counts()):
-        yield {"project": opened.name, **stats_json(counts)}
+def statistics_json(answers: GraphAnswers, _request: argparse.Namespace) -> Iterator[JsonObject]:
+    """Yield the sizes of each project's graph and its numbers of resolved references."""
+    for opened, counts in answers.graphs.for_each(lambda each: each.search.reader.counts()):
+        yield {**_project(opened), **asdict(counts)}
 
 
-BY_TOOL: dict[str, Callable[[MultiProjectGraph, argparse.Namespace], Iterator[JsonObject]]] = {
-    "find_symbol": definitions_of_several,
-    "find_references": references_of_several,
-    "get_impact": impacts_of_several,
-    "detect_circular": cycles_of_several,
-    "get_context": contexts_of_several,
-    "get_stats": stats_of_several,
-}
-"""JSON output for several projects by the name of the MCP tool."""
+def _project(opened: OpenedProject) -> JsonObject:
+    return {"project": opened.name} if opened.name else {}
 
 
-def unanswered_json(graphs: MultiProjectGraph) -> Iterator[JsonObject]:
+def _used_elsewhere(graphs: GraphSelection, of: ProjectTarget) -> JsonObject:
+    return {"elsewhere": list(map(_uses_json, graphs.uses_in_importers(of)))} if graphs.is_several else {}
+
+
+def _not_asked(graphs: GraphSelection, of: ProjectTarget) -> JsonObject:
+    """Return the projects that import the definition's project but were not searched, if there are any."""
+    names = graphs.unsearched_importers(of.project, [of.target]).names
+    return {"not_asked": names} if names else {}
+
+
+def unanswered_json(graphs: GraphSelection) -> Iterator[JsonObject]:
     """Yield the projects that could not be searched, with the reason."""
-    for name, reason in graphs.left:
+    for name, reason in graphs.unavailable:
         yield {"project": name, "error": reason}
-
-
-def _map_json(opened: OpenedProject) -> JsonObject:
-    search = opened.search
-    text = render_map(search, "", page=BudgetedLines(token_budget=_MAP_TOKENS)).text
-    return scope_json(search, Scope("", is_file=False), text)
 
 
 def _uses_json(found: ProjectUses) -> JsonObject:

@@ -39,6 +39,7 @@ class Language:
     separator: str = "."  # between the parts of a qualified name
     member_separator: str = ""  # before the last part if it is a method or property; `separator` if empty
     root: str = ""  # before a name that is qualified completely
+    names_are_global: bool = False  # a definition has the same name wherever its file is
 
 
 _SLASHES = ("//",)
@@ -123,7 +124,14 @@ LANGUAGES: tuple[Language, ...] = (
     _parsed("java", (".java",), line_comments=_SLASHES, sample="class A { int f() { return 1; } }"),
     _parsed("go", (".go",), line_comments=_SLASHES, sample="package a\nfunc f() int { return 1 }\n"),
     _parsed("rust", (".rs",), line_comments=_SLASHES, sample="fn f() -> i32 { 1 }", item_macros=True, separator="::"),
-    _parsed("c", (".c",), line_comments=_SLASHES, sample="int f(void) { return 1; }", macros=True),
+    _parsed(
+        "c",
+        (".c",),
+        line_comments=_SLASHES,
+        sample="int f(void) { return 1; }",
+        macros=True,
+        names_are_global=True,
+    ),
     _parsed(
         "cpp",
         (".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hh", ".hxx", ".h++", ".ipp", ".inl", ".tpp", ".cu", ".cuh"),
@@ -225,6 +233,7 @@ LANGUAGES: tuple[Language, ...] = (
         sample="defmodule A do\n  def f(a), do: a\nend\n",
         docstring="moduledoc",
         joins_clauses=True,
+        names_are_global=True,
     ),
     _parsed(
         "haskell",
@@ -280,6 +289,7 @@ LANGUAGES: tuple[Language, ...] = (
         sample="@interface A : B\n@end\n",
         macros=True,
         selectors=True,
+        names_are_global=True,
     ),
     _parsed(
         "ocaml",

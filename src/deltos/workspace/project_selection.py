@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from deltos.confinement import may_read
 from deltos.errors import BadArgument, Cancelled, DeltosError, Forbidden, NoSuchFolder, NotFound, StoreError
@@ -21,7 +21,7 @@ from deltos.workspace.project_lookup import find_project_root
 from deltos.workspace.project_names import shortest_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from deltos.progress import Progress
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from deltos.workspace.project_index import Freshness, ProjectIndex
     from deltos.workspace.projects import Projects
 
+_T = TypeVar("_T")
 EVERYTHING = "*"
 WORKSPACE_PREFIX = "workspace:"
 _MAX_NAMED = 10
@@ -267,6 +268,14 @@ class FreshSelection:
     ready: tuple[FreshProject, ...]
     unavailable: tuple[UnavailableProject, ...]
 
+    def refreshed(self, numbers: Sequence[int], progress: Progress) -> FreshSelection:
+        """Return the selection with the projects at some positions compared with the disk again."""
+        ready = list(self.ready)
+        for number in numbers:
+            freshness = ready[number].index.freshen(progress=progress, at_once=True)
+            ready[number] = FreshProject(ready[number].repository, freshness)
+        return FreshSelection(tuple(ready), self.unavailable)
+
     def notes_about(self, indexer: str) -> tuple[str, ...]:
         """Return the notes of each project, prefixed with its name."""
         notes = [f"[{each.name}] {note}" for each in self.ready for note in each.freshness.notes_about(indexer)]
@@ -284,6 +293,25 @@ def unavailable_notes(unavailable: Sequence[UnavailableProject]) -> Iterator[str
 
 
 NOT_INDEXED = "not indexed yet, ask again in a moment"
+
+
+def answer_on_fresh(
+    selection: Selection,
+    progress: Progress,
+    work: Callable[[FreshSelection], _T],
+    *,
+    wait_seconds: float | None = None,
+) -> _T:
+    """Return the result of `work` on the updated projects; a damaged index of the only project is rebuilt and `work`
+    repeated."""
+    if selection.alone is None:
+        return work(freshen_all(selection, progress, wait_seconds=wait_seconds or FIRST_INDEX_SECONDS))
+    (repository,) = selection.repositories
+
+    def answered(freshness: Freshness) -> _T:
+        return work(FreshSelection((FreshProject(repository, freshness),), ()))
+
+    return repository.index.answer(answered, progress=progress, wait_seconds=wait_seconds)
 
 
 def freshen_all(

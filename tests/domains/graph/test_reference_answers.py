@@ -69,13 +69,13 @@ SHARED_FILES = {
     # unknown uses and unused symbols
     "a.py": "class Alone:\n    def flush(self): ...\n\n\ndef unused(): ...\n",
     "b.py": "def run(thing):\n    thing.flush()\n",
-    "lib.swift": "func swim() {}\n\nfunc dive() { swim() }\n",
+    "lib.dart": "void swim() {}\n\nvoid dive() { swim(); }\n",
     "One.java": "class One { static One make() { return new One(); } void f() { One.make(); } }\n",
     "build.gradle": "apply plugin: 'java'\n",
     "api.ts": "export function load() { return 1; }\n",
     "App.vue": '<script setup lang="ts">\nimport { load } from "./api";\nload();\n</script>\n',
     "tests/a.json": "{}\n",
-    "tests/b.swift": "func paddle() {}\n",
+    "tests/b.dart": "void paddle() {}\n",
     "tests/c.test.ts": "export const c = 1;\n",
     # hundreds of types that implement an interface
     "go.mod": "module example.com/a\n",
@@ -264,7 +264,7 @@ def test_lines_of_unresolved_files_are_named_and_only_test_files_are_counted_as_
         "0 references in 0 files; no test files. "
         "No other uses in code (checked against every line that contains the name)."
     )
-    assert "test" not in desk.call("find_references", symbol="paddle").text.replace("tests/b.swift", "")
+    assert "test" not in desk.call("find_references", symbol="paddle").text.replace("tests/b.dart", "")
     assert "No other uses" in desk.call("find_references", symbol="One.make").text
 
 

@@ -85,7 +85,7 @@ def test_errors_have_the_notes_about_the_index_that_answers_have(
     with project.app.domains.projects.at(project.root).store.try_lock() as held:
         assert held
         for name in ("find_symbol", "find_references", "get_impact", "get_context"):
-            assert "another call or process is re-indexing" in tools.error(name, symbol="late")
+            assert "re-indexed by another call or process" in tools.error(name, symbol="late")
     assert "def late shop/late.py" in tools.call("find_symbol", symbol="late")
 
 

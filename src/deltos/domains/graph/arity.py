@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.declared.languages import traits_of
 from deltos.domains.graph.source_lines import occurrences
 
 if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
-_EXACT_ARITY_SUFFIXES = (".java", ".go", ".rs", ".c", ".h")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _GENERIC = {"<": ">", "[": "]"}
 _MAX_CHARACTERS = 2_000
@@ -21,7 +21,7 @@ _MAX_CHARACTERS = 2_000
 
 def parameter_count(row: Symbol) -> int | None:
     """Return the number of arguments that every call of a definition passes."""
-    if not row.path.endswith(_EXACT_ARITY_SUFFIXES) or "..." in row.signature:
+    if not traits_of(row.path).has_exact_arity or "..." in row.signature:
         return None
     text = row.signature[:_MAX_CHARACTERS]
     for at in occurrences(text, row.name):

@@ -54,17 +54,18 @@ class BudgetedLines:
                 break
         return self.answer(header, pieces, last=last)
 
-    def with_note(self, note: str) -> BudgetedLines:
-        """Return a copy with another note; the same object if the note is empty."""
-        if not note:
-            return self
-        tokens = self._characters // CHARACTERS_PER_TOKEN
-        return BudgetedLines(token_budget=tokens, notes=(*self._notes, note), generated=self._generated)
+    @property
+    def tokens(self) -> int:
+        """The token budget."""
+        return self._characters // CHARACTERS_PER_TOKEN
+
+    def marking(self, generated: Collection[str]) -> BudgetedLines:
+        """Return a copy that marks these generated files."""
+        return BudgetedLines(token_budget=self.tokens, notes=self._notes, generated=generated)
 
     def within(self, tokens: int) -> BudgetedLines:
         """Return a copy with a budget of at most `tokens`."""
-        available = min(tokens, self._characters // CHARACTERS_PER_TOKEN)
-        return BudgetedLines(token_budget=available, notes=self._notes, generated=self._generated)
+        return BudgetedLines(token_budget=min(tokens, self.tokens), notes=self._notes, generated=self._generated)
 
     def split_into(self, number: int, *, reserved: int) -> list[BudgetedLines]:
         """Split the budget, less `reserved` characters, into equal parts; the first one has the notes."""
@@ -84,26 +85,27 @@ class BudgetedLines:
         return self._characters - sum(len(line) + 1 for line in around)
 
     def _marked(self, pieces: Sequence[Piece]) -> Sequence[Piece]:
-        if not self._generated:
-            return pieces
-        return [piece._replace(text=self._mark(piece.text)) for piece in pieces]
+        return [piece._replace(text=self._mark(piece.text)) for piece in pieces] if self._generated else pieces
 
     def _mark(self, text: str) -> str:
-        if not self._generated:
-            return text
-        return "\n".join(self._mark_line(line) for line in text.split("\n"))
+        return mark_generated(text, self._generated)
 
-    def _mark_line(self, line: str) -> str:
-        """Mark a line that names a generated file: alone, at its beginning, or as the place of a definition."""
-        if line in self._generated:
-            return line + _GENERATED
-        words = line.split(" ", 3)
-        for place, word in enumerate(words[:3]):
-            path, colon, _ = word.partition(":")
-            if path in self._generated and (colon or not place):
-                before, after = " ".join(words[: place + 1]), " ".join(["", *words[place + 1 :]])
-                return line if after.startswith(_GENERATED) else f"{before}{_GENERATED}{after}"
-        return line
+
+def mark_generated(text: str, generated: Collection[str]) -> str:
+    """Mark the lines of a text that name a generated file: alone, at its beginning, or as the place of a definition."""
+    return "\n".join(_mark_line(line, generated) for line in text.split("\n")) if generated else text
+
+
+def _mark_line(line: str, generated: Collection[str]) -> str:
+    if line in generated:
+        return line + _GENERATED
+    words = line.split(" ", 3)
+    for place, word in enumerate(words[:3]):
+        path, colon, _ = word.partition(":")
+        if path in generated and (colon or not place):
+            before, after = " ".join(words[: place + 1]), " ".join(["", *words[place + 1 :]])
+            return line if after.startswith(_GENERATED) else f"{before}{_GENERATED}{after}"
+    return line
 
 
 def with_notes(problem: NotFound, notes: Sequence[str]) -> NotFound:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.aliases import aliases_of, imported_as
 from deltos.domains.graph.declared.facts import SourceInterface
+from deltos.domains.graph.declared.languages import traits_of
 from deltos.domains.graph.qualified_names import ends_with
 from deltos.store.symbols import bare_key
 
@@ -104,7 +105,7 @@ class IndirectNameFinder:
 
     def _bases(self, row: Symbol) -> Iterable[Symbol]:
         """Return the direct bases of a type."""
-        if row.path.endswith(".go"):
+        if traits_of(row.path).has_implicit_interfaces:
             return self._embedded(row)
         edges = [edge for edge in self._reader.outgoing(row.path, [row.node_id]) if edge.kind == "inherit"]
         return self._reader.symbols(edge.target_id for edge in edges if edge.certain).values()
@@ -170,7 +171,9 @@ def _is_member(row: Symbol, owner: Symbol) -> bool:
     """Whether a definition is a member of a type; in Go it may be in another file of the package."""
     if bare_key(row.key).rpartition(".")[0] != bare_key(owner.key):
         return False
-    return row.path == owner.path or (row.path.endswith(".go") and _folder(row.path) == _folder(owner.path))
+    return row.path == owner.path or (
+        traits_of(row.path).has_implicit_interfaces and _folder(row.path) == _folder(owner.path)
+    )
 
 
 def _folder(path: str) -> str:

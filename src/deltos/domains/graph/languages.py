@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.declared.languages import TRAITS, is_declared, traits_of
 from deltos.domains.graph.definitions import DefinitionsOnly
 from deltos.languages.table import detect
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.graph.kernel.codec import Codec
     from deltos.domains.graph.kernel.resolver import Resolver
+    from deltos.store.symbols import Symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ def _declared() -> Resolver:
     return DeclaredTypesResolver()
 
 
-DECLARED_LANGUAGES = frozenset("go java kotlin csharp rust c cpp php ruby".split())
+DECLARED_LANGUAGES = frozenset(TRAITS)
 """Languages resolved by declarations: resolution depends on all definitions of a name in the project."""
 _GROUPS = {
     "javascript": frozenset({"typescript", "tsx", "javascript", "jsx", "vue", "svelte", "astro"}),
@@ -79,10 +81,12 @@ def is_resolved(path: str) -> bool:
     return language is None or _has_resolver(language.name)
 
 
-def is_declared(path: str) -> bool:
-    """Whether references in a file are resolved by declarations, judged by the file name."""
-    language = detect(path)
-    return language is not None and language.name in DECLARED_LANGUAGES
+def is_member(row: Symbol) -> bool:
+    """Whether a definition is used through a value or a type, and not by its name alone.
+
+    In languages resolved by declarations, a function inside another definition is in a namespace or a module.
+    """
+    return "." in row.key and not (row.kind == "function" and is_declared(row.path))
 
 
 @cache
@@ -99,13 +103,12 @@ def can_refer_to(path: str, other: str) -> bool:
 
 def imports_no_files(path: str) -> bool:
     """Whether the imports of a language name no files but only namespaces (C#)."""
-    return path.endswith(".cs")
+    return not traits_of(path).imports_name_files
 
 
 def is_included(path: str) -> bool:
     """Whether a language resolved by declarations also refers to files: `#include`, `require`, `mod`."""
-    language = detect(path)
-    return language is not None and language.name in ("c", "cpp", "ruby", "rust")
+    return not traits_of(path).imports_name_definitions_only
 
 
 def unresolved_files(paths: Iterable[str], of: str) -> list[str]:

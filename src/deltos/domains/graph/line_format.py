@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.budgeted_lines import Piece
+from deltos.domains.graph.languages import is_member
 from deltos.domains.graph.source_lines import occurrences, printable, shorten_around, use_columns
 
 if TYPE_CHECKING:
@@ -54,7 +55,9 @@ def call_form(row: Symbol) -> str:
 def outline_line(row: Symbol, *, with_sentence: bool = True) -> str:
     """Return a definition for the outline of its file: `line name(parameters) — sentence`."""
     signature = signature_of(row)
-    line = f"{row.line} {row.name}{signature}" if signature[:1] in ("", "(", "[", "<") else f"{row.line} {signature}"
+    name = "" if occurrences(signature, row.name) and signature[:1] not in ("(", "[", "<") else row.name
+    joint = " " if name and signature[:1] not in ("", "(", "[", "<") else ""
+    line = f"{row.line} {name}{joint}{signature}"
     return _with_sentence(line, row, SENTENCE_CHARACTERS if with_sentence else 0)
 
 
@@ -75,6 +78,12 @@ def _first_paragraph(text: str) -> str:
         elif kept:
             break
     return "\n".join(kept)
+
+
+def doc_suffix(row: Symbol) -> str:
+    """Return the first docstring sentence of a definition after a dash; empty if there is none."""
+    sentence = first_sentence(row.doc)
+    return f" — {sentence}" if sentence else ""
 
 
 def _with_sentence(line: str, row: Symbol, characters: int) -> str:
@@ -101,7 +110,7 @@ class UseFormatter:
         self._texts = texts
         self._changed = changed
         self._repeated: Collection[tuple[str, int]] = ()
-        self._is_member = "." in target.key
+        self._is_member = is_member(target)
         owner = target.label.rpartition(".")[0].rpartition(".")[2]
         self._names = (target.name, owner) if target.name in _CONSTRUCTORS and owner else (target.name,)
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.graph.budgeted_lines import BudgetedLines
     from deltos.domains.graph.search import GraphSearch
+    from deltos.store.graph import ImportRow
     from deltos.store.symbols import Symbol
     from deltos.tool import Answer
 
@@ -278,7 +279,7 @@ def render_file_map(search: GraphSearch, path: str, extras: Sequence[str], *, pa
     sentence = first_sentence(summarise_file(path, search.source.heads([path]).get(path, "")))
     imports = [row for row in reader.imports() if path in (row.path, row.target) and row.path != row.target]
     around = [
-        _named("imports", [row.target for row in imports if row.path == path]),
+        _imports([row for row in imports if row.path == path]),
         _named("imported by", [row.path for row in imports if row.target == path]),
     ]
     head = [f"{path} {_language(path)}{f' — {sentence}' if sentence else ''}", *filter(None, around)]
@@ -331,13 +332,24 @@ def _with_kind(row: Symbol, *, with_sentences: bool) -> str:
     return f"{number}-{row.end_line} {'' if row.kind in ('function', 'method') else f'{row.kind} '}{rest}"
 
 
-def _named(what: str, paths: Sequence[str]) -> str:
-    """Return the number of files and the first of their names."""
+def _imports(rows: Sequence[ImportRow]) -> str:
+    """Return the files that a file imports; their folders if one import names all files of a folder, as in Go."""
+    lines: defaultdict[int, set[str]] = defaultdict(set)
+    for row in rows:
+        lines[row.line].add(row.target)
+    names_folders = any(len(found) > 1 and len({_folder(path) for path in found}) == 1 for found in lines.values())
+    if names_folders:
+        return _named("imports", [_folder(row.target) or "." for row in rows], "package")
+    return _named("imports", [row.target for row in rows])
+
+
+def _named(what: str, paths: Sequence[str], noun: str = "file") -> str:
+    """Return the number of files or packages and the first of their names."""
     every = sorted(dict.fromkeys(paths), key=lambda path: (is_test(path), path))
     if not every:
         return ""
     more = f" and {len(every) - _MAX_NAMED_IMPORTERS} more" if len(every) > _MAX_NAMED_IMPORTERS else ""
-    return f"{what} {counted(len(every), 'file')}: {', '.join(every[:_MAX_NAMED_IMPORTERS])}{more}"
+    return f"{what} {counted(len(every), noun)}: {', '.join(every[:_MAX_NAMED_IMPORTERS])}{more}"
 
 
 def _tree(paths: Sequence[str], top: str) -> dict[str, _FolderSummary]:
@@ -393,6 +405,10 @@ def _folders_above(path: str) -> Iterator[str]:
 def _language(path: str) -> str:
     language = detect(path)
     return language.name if language else ""
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def _name(path: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.arity import parameter_count
+from deltos.domains.graph.declared.languages import traits_of
 from deltos.store.symbols import bare_key
 
 if TYPE_CHECKING:
@@ -22,12 +23,9 @@ _NEVER_OVERRIDDEN = frozenset(
 )
 _CALLABLE = frozenset({"function", "method", "component"})
 _TYPES = frozenset({"class", "interface", "enum", "type"})
-# Modifiers before a name that prevent overriding, and the languages that write them.
+# Modifiers before a name that prevent overriding.
 _NOT_OVERRIDABLE = frozenset({"private", "static"})
-_MODIFIER_SUFFIXES = (".java", ".kt", ".cs", ".php")
 _HEADERS = (".h", ".hh", ".hpp", ".hxx")
-_CPP = (*_HEADERS, ".cc", ".cpp", ".cxx")
-_SEPARATE_METHOD_SUFFIXES = (".go", ".rs", *_CPP)  # languages in which a method may be defined outside its type
 _PATHS_PER_QUERY = 500
 
 
@@ -99,13 +97,13 @@ class OverrideFinder:
 
     def _type_locations(self, path: str, owner: str) -> Iterator[tuple[str, str]]:
         """Yield the places other than its own file where the owner of a definition may be."""
-        if path.endswith(_SEPARATE_METHOD_SUFFIXES):
+        if traits_of(path).has_methods_outside_types:
             yield path.rpartition("/")[0], owner
             yield from ((header, owner) for header in self._included.get(path, ()))
 
     def _read_includes(self, paths: Sequence[str]) -> None:
         """Cache which headers of the project C++ files include."""
-        new = [path for path in dict.fromkeys(paths) if path.endswith(_CPP) and path not in self._included]
+        new = [path for path in dict.fromkeys(paths) if traits_of(path).links_by_name and path not in self._included]
         for start in range(0, len(new), _PATHS_PER_QUERY):
             part = new[start : start + _PATHS_PER_QUERY]
             found = self._reader.imports_of(part)
@@ -135,7 +133,7 @@ class OverrideFinder:
         owner = _owner(member)
         rows = self._definitions_named(owner.rpartition(".")[2])
         here = [row for row in rows if row.path == member.path and row.label == owner]
-        if here or not member.path.endswith(_SEPARATE_METHOD_SUFFIXES):
+        if here or not traits_of(member.path).has_methods_outside_types:
             return here
         return [row for row in rows if row.kind in _TYPES and self._may_own(member, row)]
 
@@ -155,7 +153,7 @@ class OverrideFinder:
         owned = self._by_owner_location(name)
         rows = [*owned.get((owner.path, owner.label), ())]
         for place in (
-            (owner.path, owner.path.rpartition("/")[0]) if owner.path.endswith(_SEPARATE_METHOD_SUFFIXES) else ()
+            (owner.path, owner.path.rpartition("/")[0]) if traits_of(owner.path).has_methods_outside_types else ()
         ):
             rows += [row for row in owned.get((place, owner.name), ()) if row.path != owner.path]
         return list({row.node_id: row for row in rows}.values())
@@ -164,7 +162,7 @@ class OverrideFinder:
         """Whether a class in another file may own a member."""
         self._read_includes([member.path])
         places = {place for place, _ in self._type_locations(member.path, "")}
-        return row.path.endswith(_SEPARATE_METHOD_SUFFIXES) and not places.isdisjoint(
+        return traits_of(row.path).has_methods_outside_types and not places.isdisjoint(
             {row.path, row.path.rpartition("/")[0]}
         )
 
@@ -226,7 +224,7 @@ def _can_be_overridden(member: Symbol) -> bool:
     if member.name in _NEVER_OVERRIDDEN or member.kind in _TYPES:
         return False
     before = member.signature.partition("(")[0].split()
-    return not (member.path.endswith(_MODIFIER_SUFFIXES) and _NOT_OVERRIDABLE.intersection(before))
+    return not (traits_of(member.path).has_modifiers and _NOT_OVERRIDABLE.intersection(before))
 
 
 def _can_override(lower: Symbol, upper: Symbol) -> bool:
@@ -240,7 +238,7 @@ def _can_override(lower: Symbol, upper: Symbol) -> bool:
 
 def _type_of(member: Symbol) -> tuple[str, str]:
     """Return the place and name of a member's type; for Go the place is the folder."""
-    place = member.path.rpartition("/")[0] if member.path.endswith(".go") else member.path
+    place = member.path.rpartition("/")[0] if traits_of(member.path).has_implicit_interfaces else member.path
     return place, _owner(member)
 
 
@@ -256,6 +254,6 @@ def _is_header(path: str) -> bool:
 
 def _is_structural(row: Symbol) -> bool:
     """Whether types can implement it without naming it: Python protocols, Go interfaces."""
-    if row.path.endswith(".go"):
+    if traits_of(row.path).has_implicit_interfaces:
         return row.kind == "interface"
     return row.path.endswith((".py", ".pyi")) and ("Protocol" in row.signature)

@@ -7,11 +7,15 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.declared.facts import PackageDeclaration, SourceInterface
-from deltos.domains.graph.declared.imports import crate_of, file_package
+from deltos.domains.graph.declared.facts import GoModule, PackageDeclaration, SourceInterface
+from deltos.domains.graph.declared.languages import traits_of
+from deltos.domains.graph.declared.languages.rust import crate_of
 from deltos.languages.table import detect
+from deltos.text.identifiers import dotted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from deltos.domains.graph.kernel.resolver import ProjectFacts
     from deltos.store.symbols import Symbol
 
@@ -55,7 +59,7 @@ class QualifiedNames:
         label, packages = row.label, self.packages(row.path)
         if packages and not label.startswith(f"{packages[0]}."):
             label = f"{packages[0]}.{label}"
-        elif not packages and language.separator == ".":
+        elif not packages and not language.names_are_global and language.separator == ".":
             return qualified_name(row)
         *before, last = label.split(".")
         joint = language.separator if before else ""
@@ -69,15 +73,31 @@ class QualifiedNames:
 
     def _packages(self, path: str) -> tuple[str, ...]:
         """Return the dotted packages of a file; of a Rust file `crate…`, and the same with the name of the crate."""
-        if path.endswith(".rs"):
+        traits = traits_of(path)
+        if traits.has_module_tree:
             return self._rust_packages(path)
         interface = self._facts.interface(path)
         package = interface.package if isinstance(interface, SourceInterface) else ""
+        if package and traits.has_packages_by_path:
+            return (package, *self._go_import_path(path))
         return (package,) if package else ()
+
+    def _go_import_path(self, path: str) -> Iterator[str]:
+        """Yield the import path of a Go file's package, dotted, if a `go.mod` above it names the module."""
+        folder = inner = posixpath.dirname(path)
+        while True:
+            module = self._facts.interface(posixpath.join(folder, "go.mod"))
+            if isinstance(module, GoModule):
+                inner = inner.removeprefix(folder).strip("/")
+                yield dotted(f"{module.name}/{inner}".strip("/"))
+                return
+            if not folder:
+                return
+            folder = posixpath.dirname(folder)
 
     def _rust_packages(self, path: str) -> tuple[str, ...]:
         root = crate_of(path)
-        inner = file_package("rust", path, "").removeprefix(root).strip(".")
+        inner = traits_of(path).file_package(path, "").removeprefix(root).strip(".")
         folder = posixpath.dirname(root.replace(".", "/"))
         manifest = self._facts.interface(posixpath.join(folder, "Cargo.toml"))
         crates = ("crate", manifest.name) if isinstance(manifest, PackageDeclaration) else ("crate",)

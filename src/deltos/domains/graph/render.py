@@ -12,24 +12,23 @@ from typing import TYPE_CHECKING
 
 from deltos import wording
 from deltos.domains.graph.budgeted_lines import WIDTHS, Piece, truncation_line
-from deltos.domains.graph.languages import imports_no_files, is_declared, is_included
+from deltos.domains.graph.declared.languages import is_declared
+from deltos.domains.graph.languages import imports_no_files, is_included
 from deltos.domains.graph.line_format import (
     SENTENCE_CHARACTERS,
     UseFormatter,
     call_form,
     definition_line,
-    first_sentence,
     outline_line,
 )
 from deltos.domains.graph.source_lines import shorten_around
 from deltos.domains.graph.text_comparison import is_called_implicitly
 from deltos.domains.graph.uses import BROKEN_IMPORT, grouped_uses, overriding_definitions
 from deltos.text.counts import counted
-from deltos.tool import Answer
 from deltos.workspace.file_purpose import is_test
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from deltos.domains.graph.budgeted_lines import BudgetedLines
     from deltos.domains.graph.cycles import Component
@@ -39,14 +38,12 @@ if TYPE_CHECKING:
     from deltos.store.graph import GraphCounts
     from deltos.store.history import ChangedTogether
     from deltos.store.symbols import Symbol
+    from deltos.tool import Answer
 
-_MAX_CANDIDATES = 30
-_MAX_ANSWERED = 5  # definitions that one answer covers when a pattern matches several
 _MAX_CONTEXT_ROWS = 12
 _MAX_FILES = 12
 _MAX_LEFT_OUT_FILES = 8
 _MAX_OVERRIDES = 12
-_MAX_DETAILED_DEFINITIONS = 6  # a longer list of definitions is shown with shorter lines
 _MAX_NAMED = 3
 _MAX_NAMED_PLACES = 8
 _MAX_SOURCE_LINES = 25  # a longer definition is not shown in full
@@ -54,22 +51,6 @@ _VALUES = frozenset({"variable", "property"})
 _KINDS_WITH_SOURCE = frozenset({"function", "method", "component", "type", *_VALUES})
 _MAX_SOURCE_CHARACTERS = 200  # per line
 _MODE_NAMES = {"runtime": "at run time", "type": "type-only", "deferred": "deferred (function-local)"}
-
-
-def render_symbols(rows: Sequence[Symbol], symbol: str, *, limit: int, page: BudgetedLines) -> Answer:
-    """List definitions, one line each: place, kind, signature and first docstring sentence."""
-    listed = rows[:limit]
-
-    def header(shown: int) -> str:
-        if shown < len(rows):
-            return truncation_line(shown, len(listed), len(rows), "definitions")
-        return f"{counted(len(rows), 'definition')} of '{symbol}'"
-
-    # The reader of a long list chooses from it, so short lines are enough.
-    max_width = WIDTHS[0] if len(listed) <= _MAX_DETAILED_DEFINITIONS else WIDTHS[2]
-    return page.widest(
-        header, lambda width: [Piece(definition_line(row, characters=min(width, max_width))) for row in listed]
-    )
 
 
 def render_references(
@@ -162,12 +143,14 @@ def _reference_summary(groups: Sequence[UseGroup], found: FoundReferences, searc
 
 def _reference_counts(groups: Sequence[UseGroup], found: FoundReferences) -> str:
     """Return the number of lines by certainty, and how many of all of them are in tests."""
-    direct = [use for group in groups if not group.reason and not group.is_through for use in group.uses]
-    through = sum(len(group.uses) for group in groups if group.is_through)
+    direct = [use for group in groups if not group.reason and not group.through for use in group.uses]
+    through: Counter[str] = Counter()
+    for group in groups:
+        through[group.through] += len(group.uses) if group.through else 0
     possible = sum(len(group.uses) for group in groups if group.reason)
-    total = len(direct) + through + possible
+    total = len(direct) + through.total() + possible
     text = f"{counted(len(direct), 'reference')} in {counted(len({use.path for use in direct}), 'file')}"
-    text += f", {through:,} through a base or override" if through else ""
+    text += "".join(f", {number:,} through {sort}" for sort, number in through.items() if number)
     text += f", {possible:,} possible" if possible else ""
     in_tests = sum(is_test(use.path) for group in groups for use in group.uses)
     if in_tests:
@@ -254,62 +237,6 @@ def _named_definitions(rows: Sequence[Symbol]) -> str:
     """Return the first definitions with their places, and the number of the others."""
     names = [f"{row.label} {row.path}:{row.line}" for row in rows[:_MAX_NAMED]]
     return ", ".join(names) + (f" and {len(rows) - _MAX_NAMED} more" if len(rows) > _MAX_NAMED else "")
-
-
-def render_candidates(
-    targets: Sequence[Target], counts: Mapping[int, int], symbol: str, *, page: BudgetedLines
-) -> Answer:
-    """List the definitions that an ambiguous name may refer to, most referenced first."""
-    ordered = _by_use(targets, counts)
-    names_differ = len({target.name for target in targets}) == len(targets)
-    place = f"{ordered[0].first.path}:{ordered[0].first.line}"
-    how = "a qualified name" if names_differ else f"the place, such as {place}"
-    lines = [
-        Piece(
-            f"{target.name} {_where(target.first)}, "
-            f"{counted(_reference_count(target, counts), 'reference')}{_doc_suffix(target.first)}"
-        )
-        for target in ordered[:_MAX_CANDIDATES]
-    ]
-
-    def header(shown: int) -> str:
-        more = f" (the {shown} most used are listed)" if shown < len(targets) else ""
-        return f"'{symbol}' is ambiguous: {len(targets)} definitions{more}. Ask again with {how}:"
-
-    return page.answer(header, lines)
-
-
-def render_each(
-    targets: Sequence[Target],
-    counts: Mapping[int, int],
-    symbol: str,
-    answer: Callable[[Target, BudgetedLines], Answer],
-    *,
-    page: BudgetedLines,
-) -> Answer:
-    """Answer for each of several definitions, most used first; the ones beyond the limit are only named."""
-    ordered = _by_use(targets, counts)
-    shown, rest = ordered[:_MAX_ANSWERED], ordered[_MAX_ANSWERED:]
-    header = f"'{symbol}' matches {len(targets)} definitions"
-    header += f"; answers for the {len(shown)} most used follow" if rest else ""
-    names = [f"{target.name} {_where(target.first)}" for target in rest[:_MAX_CANDIDATES]]
-    more = f" and {len(rest) - len(names)} more" if len(rest) > len(names) else ""
-    last = f"--- not answered: {', '.join(names)}{more} ---" if rest else ""
-    pages = page.split_into(len(shown), reserved=len(header) + len(last))
-    answers = [answer(target, part) for target, part in zip(shown, pages, strict=True)]
-    return Answer(
-        "\n\n".join([header, *[each.text for each in answers], *([last] if last else [])]),
-        truncated=bool(rest) or any(each.truncated for each in answers),
-        original_characters=sum(each.original_characters for each in answers),
-    )
-
-
-def _by_use(targets: Sequence[Target], counts: Mapping[int, int]) -> list[Target]:
-    return sorted(targets, key=lambda target: -_reference_count(target, counts))
-
-
-def _reference_count(target: Target, counts: Mapping[int, int]) -> int:
-    return sum(counts.get(node_id, 0) for node_id in target.node_ids)
 
 
 def render_impact(
@@ -537,11 +464,6 @@ def _title(title: str, total: int, shown: int) -> str:
     return f"--- {title} ({total}{f', the first {shown}' if shown < total else ''}) ---"
 
 
-def _cut_of(shown: int, listed: int, otherwise: str) -> str:
-    """How many are shown, and whether the budget or a list's own length is why."""
-    return f"showing {shown}: {'the token budget is full' if shown < listed else otherwise}"
-
-
 def render_stats(counts: GraphCounts, freshness: str, *, page: BudgetedLines) -> Answer:
     """Show the sizes of the graph and the share of references that are resolved."""
     files = sum(number for number, _ in counts.files_by_language.values())
@@ -568,15 +490,6 @@ def _imports(counts: GraphCounts) -> str:
 
 
 # --- pieces
-
-
-def _where(row: Symbol) -> str:
-    return f"{row.path}:{row.line} {row.kind}"
-
-
-def _doc_suffix(row: Symbol) -> str:
-    sentence = first_sentence(row.doc)
-    return f" — {sentence}" if sentence else ""
 
 
 def _pairs(counts: dict[str, int]) -> str:

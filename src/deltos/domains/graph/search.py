@@ -9,11 +9,12 @@ from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from deltos.domains.graph.arity import argument_count, parameter_count
+from deltos.domains.graph.declared.languages import is_declared, traits_of
 from deltos.domains.graph.decorators import Decorator, opaque_decorators
 from deltos.domains.graph.exports import dunder_all_places
 from deltos.domains.graph.facts import StoredProjectFacts
 from deltos.domains.graph.indirect_names import IndirectNameFinder
-from deltos.domains.graph.languages import can_refer_to, is_declared, is_resolved, unresolved_files
+from deltos.domains.graph.languages import can_refer_to, is_member, is_resolved, unresolved_files
 from deltos.domains.graph.model import ALIAS, UNPARSED, UNPARSED_MACRO
 from deltos.domains.graph.overrides import OverrideFinder
 from deltos.domains.graph.qualified_names import QualifiedNames, ends_with, module_name, qualified_name
@@ -59,8 +60,6 @@ _UNREAD_REASONS = frozenset({"too large", "unreadable", "failed"})  # why a skip
 _GRAPH_FAILURES = frozenset({"", "graph", "graph/edges"})  # indexers without which edges of a file are missing
 _CALLABLE = frozenset({"function", "method", "component"})
 _SEPARATOR = re.compile(r"::|->|[.#\\]")
-_C_SUFFIXES = (".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh")
-_SEPARATE_NAME_SUFFIXES = (".java", ".php")  # languages in which a field, a method and a type may share a name
 _DEFINING_KINDS = frozenset({"inherit", "write", "import"})  # edges from a definition's own line to itself
 
 
@@ -110,6 +109,7 @@ class FoundReferences:
     through: tuple[ReferenceRow, ...] = ()
     related_definitions: Mapping[int, Symbol] = field(default_factory=dict)  # bases and overrides, by node id
     base_ids: frozenset[int] = frozenset()  # the related definitions that the target implements or overrides
+    wrapper_ids: frozenset[int] = frozenset()  # the related definitions of the same name that call the target
     other_definitions: tuple[Symbol, ...] = ()  # unrelated definitions of the name that are used
     other_definition_uses: int = 0
     arity_mismatches: int = 0  # possible calls that give another number of arguments than the target takes
@@ -160,6 +160,8 @@ class FoundReferences:
         target implements, or through an `override` of it."""
         if not self.via_label(row):
             return ALIAS if row.origin == ALIAS else "direct"
+        if row.target_id in self.wrapper_ids:
+            return "wrapper"
         return "interface" if row.target_id in self.base_ids else "override"
 
     def via_label(self, row: ReferenceRow) -> str:
@@ -266,11 +268,17 @@ class GraphSearch:
             return (
                 self.reader.symbols_named(query.text)
                 or list(self._indirect_names.find(query.text).symbols)
+                or self._qualified(query.text.replace("$", "."))  # a nested class in Java: `Bill$Line`
                 or self.reader.symbols_named(query.text, any_case=True)
             )
-        candidates = self.reader.symbols_named(query.last)
-        named = [row for row in candidates if self.names.matches(row, query.text)]
-        return named or list(self._indirect_names.find(query.text).symbols)
+        return (
+            self._qualified(query.text)
+            or self._qualified(query.text.replace("$", "."))
+            or list(self._indirect_names.find(query.text).symbols)
+        )
+
+    def _qualified(self, name: str) -> list[Symbol]:
+        return [row for row in self.reader.symbols_named(name.rpartition(".")[2]) if self.names.matches(row, name)]
 
     def _literal(self, text: str) -> list[Symbol]:
         """Return the definitions of a name that is no identifier, maybe qualified: `save!`, `Cart#total?`,
@@ -484,7 +492,7 @@ class GraphSearch:
         groups: dict[tuple[str, str, str], dict[int, Symbol]] = defaultdict(dict)
         for row in rows:
             place = "" if _may_have_other_parts(row) else row.path
-            sort = _name_group(row) if row.path.endswith(_SEPARATE_NAME_SUFFIXES) else ""
+            sort = _name_group(row) if traits_of(row.path).has_function_names else ""
             groups[(place, re.sub(r"#\d+", "", row.key), sort)][row.node_id] = row
         for group in groups.values():
             first = next(iter(group.values()))
@@ -571,6 +579,10 @@ class GraphSearch:
         unrelated = [
             row for row in named if row.node_id not in known and not _is_constructor(row, {target.first.label})
         ]
+        callers = {row.source_id for row in rows if row.certain and row.kind == "call"}
+        wrappers = {row.node_id for row in unrelated if row.node_id in callers}
+        through += [row for row in self.reader.references(wrappers) if row.certain and row.source_id not in known]
+        unrelated = [row for row in unrelated if row.node_id not in wrappers]
         uses = self.reader.reference_counts(row.node_id for row in unrelated)
         others = sorted((row for row in named if row.node_id in uses), key=lambda row: -uses[row.node_id])
         mentions = self._mentions(target)
@@ -582,8 +594,9 @@ class GraphSearch:
             (*[row for row in rows if not row.certain], *alike),
             len({qualified_name(row) for row in named}),
             tuple(_once_per_line(through)),
-            self._related_definitions(target, known),
+            self._related_definitions(target, known | wrappers),
             frozenset(above | implemented),
+            frozenset(wrappers),
             other_definitions=tuple(others),
             other_definition_uses=sum(uses.values()),
             arity_mismatches=len(mentions) - len(alike),
@@ -674,7 +687,7 @@ class GraphSearch:
         """
         found = [row for row in self.reader.mentions(target.first.name) if can_refer_to(row.path, target.first.path)]
         uses = [row for row in found if row.kind != "import"]
-        if "." in target.first.key:
+        if is_member(target.first):
             return self._as_members(uses, target.first.name)
         tokens = [row for row in uses if row.kind in (UNPARSED_MACRO, UNPARSED)]
         uses = [row for row in uses if row.kind not in (UNPARSED_MACRO, UNPARSED)]
@@ -782,7 +795,9 @@ class GraphSearch:
         paths = dict.fromkeys((target.first.path, *[row.path for row in members]))
         outgoing = [row for path in paths for row in self.reader.outgoing(path, inside)]
         own = [row for row in outgoing if row.source_id in target.node_ids]
-        through = [row for row in references.through if row.kind == "call"]
+        through = [
+            row for row in references.through if row.kind == "call" and row.target_id not in references.wrapper_ids
+        ]
         return Context(
             target,
             callers=(
@@ -869,11 +884,12 @@ def _without_files(rows: Iterable[Symbol]) -> tuple[Symbol, ...]:
 
 def _may_have_other_parts(row: Symbol) -> bool:
     """Whether other files may define the same thing: a reopened Ruby module, a partial C# class, a C function."""
-    if row.path.endswith(".rb"):
+    traits = traits_of(row.path)
+    if traits.reopens_types:
         return row.kind in ("class", "module")
-    if row.path.endswith(".cs"):
+    if traits.splits_types:
         return row.kind in ("class", "interface") and "partial" in row.signature.split()
-    return row.path.endswith(_C_SUFFIXES) and row.kind == "function" and not row.signature.startswith("static ")
+    return traits.links_by_name and row.kind == "function" and not row.signature.startswith("static ")
 
 
 def _without_constructors(targets: list[Target], symbol: str) -> list[Target]:

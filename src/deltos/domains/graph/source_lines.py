@@ -158,6 +158,9 @@ def _decoded(line: bytes) -> str:
 
 def _head(tree: SourceTree, path: str) -> bytes:
     try:
-        return to_utf8(tree.read_head(path, _HEAD_BYTES))
+        head = tree.read_head(path, _HEAD_BYTES)
     except FileRefused:
         return b""
+    # A character that is split at the end would make the text look like another encoding.
+    end = head.rfind(b"\n") + 1 if len(head) == _HEAD_BYTES else 0
+    return to_utf8(head[: end or len(head)])

@@ -29,6 +29,8 @@ _DOTTED = re.compile(r"[\w$][\w$-]*+(?:(?:\.|::|#|/)[\w$-]++)+")
 _NAMESPACED = re.compile(r"(?:\\[A-Z]\w++|[A-Za-z_]\w*+\\\w\w++)(?:\\\w\w++)*+(?:(?:::|->)\$?+\w++)?+")
 # Objective-C's -[Cart addItem:count:] and Elixir's Cart.add/2
 _MESSAGE = re.compile(r"[-+]\[\s*+(\w++)(?:\(\w*+\))?+\s++([\w:]++)\s*+\]")
+# Go's (*Cart).Add and Rust's <Cart>::add and <Cart as Iterator>::next
+_RECEIVER = re.compile(r"(^|[./:])(?:\(\*?+(\w++)\)(?=\.)|<(\w++)(?: as \w++)?+>(?=::))")
 _ARITY = re.compile(r"(.*[\w?!])/(\d{1,3})")
 
 
@@ -83,6 +85,7 @@ def parse_query(symbol: str) -> SymbolQuery:
     text = symbol.strip().removesuffix("()")
     if message := _MESSAGE.fullmatch(text):
         text = f"{message[1]}.{message[2]}"
+    text = _RECEIVER.sub(r"\1\2\3", text)
     if arity := _ARITY.fullmatch(text):
         text = arity[1]
     if not text:

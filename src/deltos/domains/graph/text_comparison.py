@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.declared.languages import traits_of
 from deltos.domains.graph.exports import dunder_all_lines
 from deltos.domains.graph.languages import can_refer_to, is_resolved
 from deltos.domains.graph.source_lines import occurrences
@@ -120,9 +121,8 @@ def is_called_implicitly(symbol: Symbol) -> bool:
         return False
     if symbol.path.endswith((".py", ".pyi")):
         return name.startswith("__") and name.endswith("__") and name not in _CONSTRUCTORS
-    return (symbol.path.endswith(".php") and name.startswith("__") and name not in _CONSTRUCTORS) or name.startswith(
-        "operator"
-    )
+    is_magic = traits_of(symbol.path).has_documented_types and name.startswith("__") and name not in _CONSTRUCTORS
+    return is_magic or name.startswith("operator")
 
 
 def _can_compare(symbol: Symbol) -> bool:

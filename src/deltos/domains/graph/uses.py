@@ -42,12 +42,13 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class UseGroup:
-    """Uses of one sort: `reason` says why they are not certain, `is_through` that they name a related definition."""
+    """Uses of one sort: `reason` says why they are not certain, `through` what sort of related definition they
+    name."""
 
     title: str
     uses: tuple[Use, ...]
     reason: str = ""
-    is_through: bool = False
+    through: str = ""
 
 
 def grouped_uses(found: FoundReferences) -> list[UseGroup]:
@@ -58,7 +59,9 @@ def grouped_uses(found: FoundReferences) -> list[UseGroup]:
     groups = [UseGroup("", _uses(direct, shown))]
     for via in dict.fromkeys(filter(None, map(found.via_label, through))):
         rows = [row for row in through if found.via_label(row) == via]
-        groups.append(UseGroup(_via_title(found, via, rows), _uses(rows, shown), is_through=True))
+        is_wrapper = any(row.target_id in found.wrapper_ids for row in rows)
+        sort = "a wrapper of the same name" if is_wrapper else "a base or override"
+        groups.append(UseGroup(_via_title(found, via, rows), _uses(rows, shown), through=sort))
     groups.append(UseGroup(UNDER_ANOTHER_NAME, _uses(found.aliased, shown)))
     for reason in dict.fromkeys(map(reason_of, found.possible)):
         rows = [row for row in found.possible if reason_of(row) == reason]
@@ -112,6 +115,9 @@ def _kind(row: ReferenceRow) -> str:
 
 def _via_title(found: FoundReferences, via: str, rows: Sequence[ReferenceRow]) -> str:
     """Return the title of uses that name the related definition `via`."""
+    if any(row.target_id in found.wrapper_ids for row in rows):
+        definition = next(found.related_definitions[row.target_id] for row in rows)
+        return f"--- through {via} {definition.path}:{definition.line}, which calls it ---"
     if any(row.target_id in found.base_ids for row in rows):
         return f"--- through {via}, which it implements or overrides ---"
     return f"--- on {via}, which overrides it or a common base ---"

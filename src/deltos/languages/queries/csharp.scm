@@ -4,6 +4,7 @@
 (class_declaration name: (_) @name) @definition.class
 (struct_declaration name: (_) @name) @definition.class
 (record_declaration name: (_) @name) @definition.class
+(record_declaration (parameter_list (parameter name: (_) @name) @definition.property))
 (interface_declaration name: (_) @name) @definition.interface
 (enum_declaration name: (_) @name) @definition.enum
 (delegate_declaration name: (_) @name) @definition.type

@@ -3,6 +3,7 @@
 
 (class_declaration name: (_) @name) @definition.class
 (record_declaration name: (_) @name) @definition.class
+(record_declaration parameters: (formal_parameters (formal_parameter name: (_) @name) @definition.property))
 (interface_declaration name: (_) @name) @definition.interface
 (annotation_type_declaration name: (_) @name) @definition.interface
 (enum_declaration name: (_) @name) @definition.enum

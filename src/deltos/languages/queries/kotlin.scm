@@ -11,6 +11,7 @@
 (function_declaration (user_type (identifier) @container) . name: (_) @name) @definition.function
 (function_declaration name: (_) @name) @definition.function
 (source_file (property_declaration (variable_declaration . (identifier) @name)) @definition.variable)
+(class_parameter ["val" "var"] . (identifier) @name) @definition.property
 (class_body (property_declaration (variable_declaration . (identifier) @name)) @definition.property)
 (enum_class_body (property_declaration (variable_declaration . (identifier) @name)) @definition.property)
 (enum_entry . (identifier) @name) @definition.property

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, Union
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 from msgspec import field
 from msgspec.msgpack import Decoder
 
 from deltos.domains.graph.kernel.codec import StructCodec
 from deltos.domains.graph.kernel.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 UNKNOWN = "?"
 """A step of an access path that cannot be followed."""
@@ -148,3 +151,11 @@ Interface: TypeAlias = Union[SourceInterface, GoModule, PackageDeclaration, None
 def declared_codec() -> StructCodec[Interface, SourceBody | None]:
     """Return the codec of these facts."""
     return StructCodec(lambda: Decoder(Interface), lambda: Decoder(SourceBody | None))
+
+
+def enclosing_keys(key: str) -> Iterator[str]:
+    """Yield a key and the keys of all enclosing definitions, ending with the empty key of the file."""
+    while key:
+        yield key
+        key = key.rpartition(".")[0]
+    yield ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,11 @@ from deltos.domains.graph.declared.facts import (
     TYPE_SIGN,
     UNKNOWN,
     UNWRAPPED,
+    enclosing_keys,
 )
-from deltos.domains.graph.declared.grammars import GRAMMARS
 from deltos.domains.graph.declared.macros import TYPE_ONLY
 from deltos.domains.graph.declared.name_lookup import LOCAL_SCOPES, NO_DEFINITIONS, LookupResult
-from deltos.domains.graph.declared.source_files import DefinedSymbol, enclosing_keys
+from deltos.domains.graph.declared.source_files import DefinedSymbol
 from deltos.domains.graph.declared.types import (
     UNTYPED,
     UNWRAPPING_METHODS,
@@ -43,6 +44,8 @@ _TYPE_KINDS = frozenset({"class", "interface", "enum", "type"})
 _CALLABLE_KINDS = frozenset({"function", "method"})
 _TYPE_ROLES = frozenset({"type", "inherit", "create", DOCUMENTED})
 _BUILT_IN = frozenset({"[]", "{}", "()", "fn", "chan", ANONYMOUS_STRUCT})
+_WORD = re.compile(r"[A-Za-z_]\w*+")
+_PRIMITIVES = frozenset({"int", "char", "bool", "float", "double", "long", "short", "unsigned", "signed", "void"})
 _SELF_TYPES = frozenset({"Self", "self", "static", "this"})
 
 
@@ -52,7 +55,7 @@ class Members:
     def __init__(self, names: NameLookup, file: SourceFile) -> None:
         self._names = names
         self._file = file
-        self._grammar = GRAMMARS[file.language]
+        self._traits = file.traits
         self._path_types: dict[tuple[str, AccessPath], ResolvedType] = {}
         self._members: dict[tuple[DefinedSymbol, str], tuple[DefinedSymbol, ...]] = {}
         self._bases_of: dict[DefinedSymbol, tuple[DefinedSymbol, ...]] = {}
@@ -77,7 +80,7 @@ class Members:
 
     def _targets_through(self, source: str, name: str, role: str, receiver: AccessPath) -> LookupResult:
         """Return the targets of a name that is reached through a receiver: a value, a package or a namespace."""
-        if self._file.language == "php" and role in _TYPE_ROLES:  # a class may have the name of its namespace
+        if self._traits.has_relative_namespaces and role in _TYPE_ROLES:  # a class may have the name of its namespace
             return LookupResult(
                 self._filter_by_role(self._names.in_namespace(self._file, source, receiver, name), role)
             )
@@ -87,7 +90,7 @@ class Members:
         package = self._names.package_of(receiver, self._file, source)
         if package is None:
             return NO_DEFINITIONS
-        if self._file.language in ("c", "cpp"):
+        if self._traits.links_by_name:
             return self._qualified(receiver, name)
         return LookupResult(self._filter_by_role(self._names.in_package(package, name), role))
 
@@ -108,7 +111,7 @@ class Members:
         local = self._local_definitions(source, name)
         if local:
             return LookupResult(local)
-        if self._grammar.implicit_receiver:
+        if self._traits.implicit_receiver:
             for owner in self._enclosing_types(source):
                 if owner.key.rpartition(".")[2] == name and role != "call":
                     return LookupResult((self._names.first_opening(owner),))
@@ -143,7 +146,7 @@ class Members:
             return tuple(t for t in targets if self._kind(t) in _CALLABLE_KINDS)
         elif role == "call":
             wanted = [t for t in targets if self._kind(t) in _CALLABLE_KINDS]
-            if self._file.language == "c" and not wanted:
+            if self._traits.has_separate_tags and not wanted:
                 return tuple(t for t in targets if not self.is_type(t))  # a struct of this name cannot be called
         elif role == "key":  # a key is a field of a struct or a constant, never a type or function
             return tuple(t for t in targets if self._kind(t) not in _CALLABLE_KINDS | _TYPE_KINDS)
@@ -152,7 +155,7 @@ class Members:
         if wanted:
             return tuple(wanted)
         # Only types can be inherited from; the constructor of a base has the same name as the base.
-        has_separate_names = self._grammar.has_function_names or role == "inherit"
+        has_separate_names = self._traits.has_function_names or role == "inherit"
         return () if is_strict and has_separate_names else targets
 
     def _with_constructors(self, found: LookupResult) -> LookupResult:
@@ -185,7 +188,7 @@ class Members:
         for key in enclosing_keys(source):
             if key in self._file.type_keys:
                 yield DefinedSymbol(self._file.path, key)
-            elif self._file.language in ("cpp", "java") and self._file.scope(key).bases:
+            elif self._traits.functions_have_bases and self._file.scope(key).bases:
                 # A GoogleTest test is a method of its fixture; a method of an anonymous Java class sees its base.
                 derived = self.type_named(self._file, self._file.scope(key).bases[0], key.rpartition(".")[0], 0)
                 if derived.owner is not None:
@@ -232,9 +235,9 @@ class Members:
         if step.startswith(TYPE_SIGN):
             return self.type_named(file, step[1:], within, depth)
         name = step.removesuffix("()")
-        if name in self._grammar.receivers:
+        if name in self._traits.receivers:
             return self._receiver(file, within, name, depth)
-        if file is self._file and (self._grammar.implicit_receiver or name.startswith("@")):
+        if file is self._file and (self._traits.implicit_receiver or name.startswith("@")):
             for owner in self._enclosing_types(within):
                 found = self._type_of_member(ResolvedType(owner), step, depth)
                 if found.owner is not None or found.name:
@@ -274,7 +277,7 @@ class Members:
         owners = self._enclosing_types(within) if file is self._file else self._enclosing_types_in(file, within)
         for owner in owners:
             if name in ("super", "base", "parent", "super_expression"):
-                if file.language == "java" and within not in file.type_keys and file.scope(within).bases:
+                if file.traits.has_anonymous_classes and within not in file.type_keys and file.scope(within).bases:
                     return ResolvedType(owner)  # an anonymous class is represented by its base
                 return next(self._bases(owner, depth), UNTYPED)
             return ResolvedType(owner)
@@ -326,11 +329,19 @@ class Members:
                 alias = found._replace(owner=None, name=alias.name)
             if alias.owner != owner:
                 return self._step_type(alias, step, depth + 1)
-        if self._file.language == "php" and step == ELEMENT and found.arguments and found.file is not None:
+        if self._traits.has_documented_types and step == ELEMENT and found.arguments and found.file is not None:
             return self.type_named(found.file, found.arguments[-1], found.within, depth + 1)
-        return found if step == UNWRAPPED or self._file.language in ("c", "cpp") else UNTYPED
+        return found if step == UNWRAPPED or self._traits.links_by_name else UNTYPED
 
     # --- types
+
+    def is_of_external_type(self, receiver: AccessPath) -> bool:
+        """Whether a C++ variable is declared with a qualified type of which the project knows no part:
+        `std::vector<int>`."""
+        if not self._traits.has_constructors or len(receiver) != 1 or not receiver[0].startswith(TYPE_SIGN):
+            return False
+        names = [each for each in _WORD.findall(receiver[0]) if each not in _PRIMITIVES]
+        return "." in receiver[0] and not any(map(self._names.is_type_name, names))
 
     def type_named(self, file: SourceFile, text: str, within: str, depth: int) -> ResolvedType:
         """Return the type that a written type denotes inside the definition `within` of a file."""
@@ -354,13 +365,13 @@ class Members:
         if not dot:
             return self._plain_type(file, name, within, depth)
         path = tuple(qualifier.split("."))
-        if file.language == "php":
+        if file.traits.has_relative_namespaces:
             return LookupResult(tuple(filter(self.is_type, self._names.in_namespace(file, within, path, last))))
         outer = self.type_named(file, qualifier, within, depth + 1)
         if outer.owner is not None:
             found = self._filter_by_role(self.member(outer.owner, last), "type")
             return LookupResult(tuple(filter(self.is_type, found)), outer.is_certain)
-        if file.language in ("c", "cpp"):
+        if file.traits.links_by_name:
             found_here = self._names.visible_definitions(file, last)
             ending = f".{name}"
             fitting = [t for t in found_here.targets if f".{t.key}".endswith(ending) and self.is_type(t)]
@@ -411,7 +422,7 @@ class Members:
             returned = self._returned(member, depth, found)
             if returned.owner is not None or returned.name:
                 return returned
-        if self._file.language == "php" and step.endswith("()"):
+        if self._traits.has_documented_types and step.endswith("()"):
             inherited = self._returned_by_base(found, owner, name, depth)
             if inherited.owner is not None or inherited.name:
                 return inherited

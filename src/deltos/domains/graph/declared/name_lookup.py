@@ -5,9 +5,10 @@ from __future__ import annotations
 from posixpath import basename
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.graph.declared.facts import UNKNOWN
-from deltos.domains.graph.declared.imports import absolute_rust, crate_of, included_file
-from deltos.domains.graph.declared.source_files import DefinedSymbol, enclosing_keys, family_of
+from deltos.domains.graph.declared.facts import UNKNOWN, enclosing_keys
+from deltos.domains.graph.declared.imports import included_file
+from deltos.domains.graph.declared.languages import family_of
+from deltos.domains.graph.declared.source_files import DefinedSymbol
 from deltos.domains.graph.kernel.dependencies import all_definitions, files_named
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 LOCAL_SCOPES = frozenset({"function", "method", "module"})
 """Kinds of definitions whose inner definitions are visible inside them by unqualified name."""
+_TYPE_KINDS = frozenset({"class", "interface", "enum", "type"})
 _REOPENABLE_KINDS = frozenset({"class", "module"})
 _MAX_REEXPORTS = 8
 """Maximum length of a chain of re-exports that is followed."""
@@ -42,7 +44,7 @@ class NameLookup:
         self._sources = sources
         self._file = file
         self._family = family_of(file.language)
-        self.dependencies = set(sources.layout_dependencies(file.language))
+        self.dependencies = set(file.traits.layout_dependencies(sources))
         self._visible_cache: dict[tuple[str, str, str], LookupResult] = {}
         self._in_package: dict[tuple[str, str], tuple[DefinedSymbol, ...]] = {}
         self._included_paths: dict[str, frozenset[str]] = {}
@@ -71,15 +73,17 @@ class NameLookup:
                 return LookupResult((DefinedSymbol(file.path, key),))
         elif name in file.top_level:
             return LookupResult(self._top_level_definitions(file, name))
-        if file.language in ("c", "cpp"):
+        if file.traits.links_by_name:
             return self.linked_definitions(file, name) if not scope else None
         full_name = file.imported_names[scope].get(name) if scope in file.imported_names else None
         if full_name is not None:
             found = self.by_full_name(full_name)
-            if found or file.language != "rust":  # in Rust, types, values and macros may share a name
+            if found or not file.traits.has_module_tree:  # in Rust, types, values and macros may share a name
                 return LookupResult(found)
         for package in self._packages(file, scope):
             found = self.in_package(package, name)
+            if not found and package in file.wildcards.get(scope, ()):
+                found = self.nested_member(package, name)  # all members of a type: `import static a.B.*`, `use Kind::*`
             if found:
                 return LookupResult(found)
         return None
@@ -87,7 +91,7 @@ class NameLookup:
     def _top_level_definitions(self, file: SourceFile, name: str) -> tuple[DefinedSymbol, ...]:
         """Return the top-level definitions of a name in a file; for Ruby, the first opening in the project."""
         keys = file.top_level[name]
-        if file.language == "ruby" and len(keys) == 1 and file.kinds[keys[0]] in _REOPENABLE_KINDS:
+        if file.traits.reopens_types and len(keys) == 1 and file.kinds[keys[0]] in _REOPENABLE_KINDS:
             return self._definitions_in(*_split(keys[0])) or (DefinedSymbol(file.path, keys[0]),)
         return tuple([DefinedSymbol(file.path, key) for key in keys])
 
@@ -95,13 +99,13 @@ class NameLookup:
         """Yield the packages whose names are visible without qualification at a scope, nearest first."""
         if scope:
             yield from file.wildcards.get(scope, ())
-            if file.language == "ruby":
+            if file.traits.reopens_types:
                 yield scope  # definitions in other openings of the module
             return
         yield file.package_path
         yield from file.wildcards.get("", ())
         outer = file.package_path
-        while outer and file.language in ("csharp", "ruby"):
+        while outer and file.traits.sees_outer_packages:
             outer = outer.rpartition(".")[0]
             yield outer
 
@@ -132,13 +136,13 @@ class NameLookup:
 
     def _merge_openings(self, found: list[DefinedSymbol]) -> tuple[DefinedSymbol, ...]:
         """Return only the first opening of a reopened Ruby class or module, because all openings are one symbol."""
-        if self._file.language != "ruby" or len(found) < 2 or not all(map(self._is_opened, found)):
+        if not self._file.traits.reopens_types or len(found) < 2 or not all(map(self._is_opened, found)):
             return tuple(found)
         return (min(found),)
 
     def first_opening(self, owner: DefinedSymbol) -> DefinedSymbol:
         """Return the opening that represents all openings of a Ruby class or module."""
-        if self._file.language != "ruby":
+        if not self._file.traits.reopens_types:
             return owner
         return next(iter(self._definitions_in(*_split(owner.key))), owner)
 
@@ -150,7 +154,7 @@ class NameLookup:
     def _reexported_definitions(self, package: str, name: str) -> tuple[DefinedSymbol, ...]:
         """Return the definitions that a Rust module re-exports; `pub` is not checked, because private names are not
         used."""
-        if self._file.language != "rust":
+        if not self._file.traits.has_module_tree:
             return ()
         seen: set[tuple[str, str]] = set()
         pending = [(package, name)]
@@ -208,7 +212,7 @@ class NameLookup:
 
     def _find_in_project(self, file: SourceFile, name: str) -> LookupResult:
         """Return all definitions of a name in the project; certain only for a single definition in Ruby."""
-        if not name[:1].isupper() or file.language in ("c", "cpp"):
+        if not name[:1].isupper() or file.traits.links_by_name:
             return NO_DEFINITIONS
         self.dependencies.add(all_definitions(name))
         found: list[DefinedSymbol] = []
@@ -223,7 +227,7 @@ class NameLookup:
         if len({target.key for target in found}) == 1:
             found = list(self._merge_openings(found))
         return (
-            LookupResult(tuple(found), is_certain=file.language == "ruby" and len(found) == 1)
+            LookupResult(tuple(found), is_certain=file.traits.reopens_types and len(found) == 1)
             if found
             else NO_DEFINITIONS
         )
@@ -254,8 +258,17 @@ class NameLookup:
         if others and not is_included and len(preferred) + len(others) > 1:
             preferred += self._declared_together(name, file.path, others)
         if preferred:
-            return LookupResult(tuple(preferred))
+            return LookupResult(tuple(filter(self._is_renaming, preferred)) or tuple(preferred))
         return LookupResult(tuple(others), is_certain=len(others) == 1) if others else None
+
+    def _is_renaming(self, target: DefinedSymbol) -> bool:
+        """Whether a definition is a C macro that renames another definition of the project: `#define a b`."""
+        file = self.read(target.path)
+        names = file.macros.get(target.key, ()) if file is not None else ()
+        if len(names) != 1 or names[0].name == target.key:
+            return False
+        self.dependencies.add(all_definitions(names[0].name))
+        return bool(self._sources.named(names[0].name))
 
     def _declared_together(self, name: str, path: str, targets: list[DefinedSymbol]) -> Iterator[DefinedSymbol]:
         """Yield the definitions of a function in files that include the same declaration of it as the file `path`."""
@@ -301,12 +314,9 @@ class NameLookup:
         module = file.module(within, path[0])
         if module is not None:
             return ".".join([module, *path[1:]]).strip(".")
-        if file.language == "rust":
-            package_path = file.module_package(within)
-            return absolute_rust(
-                ".".join(path), package_path, crate_of(file.path), self._sources.paths, self._sources.crates
-            )
-        return ".".join(path) if file.language != "go" else None
+        if file.traits.has_module_tree:
+            return self._sources.absolute_name(file, ".".join(path), within)
+        return ".".join(path) if not file.traits.has_packages_by_path else None
 
     def in_namespace(self, file: SourceFile, within: str, path: AccessPath, name: str) -> tuple[DefinedSymbol, ...]:
         r"""Return the definitions of PHP's `Sub\\Name`: in an imported namespace, from the root, or inside the file's
@@ -318,6 +328,11 @@ class NameLookup:
             return ()
         found = self.in_package(package, name)
         return found or (self.in_package(f"{file.package_path}.{package}", name) if file.package_path else ())
+
+    def is_type_name(self, name: str) -> bool:
+        """Whether the project defines a type of this name anywhere."""
+        self.dependencies.add(all_definitions(name))
+        return any(each.kind in _TYPE_KINDS for each in self._sources.named(name))
 
     def read(self, path: str) -> SourceFile | None:
         """Return the interface of a file and record the file as a dependency."""
@@ -350,32 +365,24 @@ class NameLookup:
             return False
         container = key.rpartition(".")[0]
         if container in other.type_keys:
-            return (
-                file.language in ("csharp", "ruby") and other.package_path == file.package_path
-            )  # partial and reopened types
+            return file.traits.splits_types and other.package_path == file.package_path  # partial and reopened types
         if family_of(file.language) == "c":
             return (
                 _stem(file.path) == _stem(path)
                 or path in self._includes(file.path)
                 or file.path in self._includes(path)
             )
-        if file.language == "rust" and other.package_path != file.package_path:
+        if file.traits.has_module_tree and other.package_path != file.package_path:
             scope, _, name = container.rpartition(".")
             return any(target.path == file.path for target in self.visible_definitions(other, name, scope).targets)
-        return other.package_path == file.package_path and file.language in ("go", "rust", "csharp", "ruby", "kotlin")
+        return other.package_path == file.package_path and file.traits.shares_members_in_package
 
     def package_files(self, package: str) -> list[DefinedSymbol]:
-        """Return the files of a package that is defined by its path: a Go folder or a Rust module."""
-        paths, folder = self._sources.paths, package.replace(".", "/")
-        found: list[str] = []
-        if self._file.language == "rust":
-            self.dependencies.add(files_named(basename(folder)))
-            candidates = (f"{folder}.rs", f"{folder}/mod.rs", f"{folder}/lib.rs")
-            found = [path for path in candidates if path in paths][:1]
-        elif self._file.language == "go" and not package.startswith("//"):
-            self.dependencies.add(files_named(basename(folder)))
-            found = self._sources.go_files(folder)
-        return [DefinedSymbol(path, "") for path in found]
+        """Return the files of a package that is given by its path: a Go folder or a Rust module."""
+        if not self._file.traits.has_packages_by_path or package.startswith("//"):
+            return []
+        self.dependencies.add(files_named(package.rpartition(".")[2]))
+        return [DefinedSymbol(path, "") for path in self._file.traits.package_files(self._sources, package)]
 
 
 def _split(key: str) -> tuple[str, str]:

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.declared.facts import ANONYMOUS_STRUCT, ELEMENT, TYPE_SIGN, UNKNOWN, UNWRAPPED, called
-from deltos.domains.graph.declared.grammars import GRAMMARS
 from deltos.domains.graph.declared.phpdoc import SCALARS
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.graph.declared.environment import Environment
     from deltos.domains.graph.declared.facts import AccessPath
-    from deltos.domains.graph.declared.grammars import GrammarTable
+    from deltos.domains.graph.declared.languages.traits import LanguageTraits
 
 _MAX_PATH_STEPS = 12
 _MAX_TYPE_DEPTH = 6
@@ -62,9 +61,9 @@ def first_child(node: tree_sitter.Node) -> tree_sitter.Node | None:
 class NodeText:
     """Reader of the types and expressions of one file."""
 
-    def __init__(self, data: bytes, grammar: GrammarTable, environment: Environment) -> None:
+    def __init__(self, data: bytes, traits: LanguageTraits, environment: Environment) -> None:
         self._data = data
-        self._grammar = grammar
+        self._traits = traits
         self._environment = environment
 
     @property
@@ -180,16 +179,16 @@ class NodeText:
         suffix = ""
         while node is not None and len(steps) < _MAX_PATH_STEPS:
             kind = node.type
-            if kind in self._grammar.members:
+            if kind in self._traits.members:
                 last, node = self._member_steps(node, kind, suffix)
                 steps += last
                 suffix = ""
                 if node is None:
                     return tuple(reversed(steps))
-            elif kind in self._grammar.creations:
+            elif kind in self._traits.creations:
                 return self._from_type(self.callee(node, kind), steps)
-            elif kind in self._grammar.calls:
-                made = self._cpp_cast(node) or self._go_allocated_type(node)
+            elif kind in self._traits.calls:
+                made = self._cpp_cast(node) or self._allocated_type(node)
                 if made is not None:
                     return self._from_type(made, steps)
                 node, suffix = self.callee(node, kind), "()"
@@ -220,7 +219,7 @@ class NodeText:
             return [self._last(parts[-1]) + suffix, *map(self._last, reversed(parts[:-1]))], first
         receiver, name = self.member_parts(node, kind)
         last = (self._last(name),)
-        is_called = suffix or self._grammar.calls.get(kind) in ("name", "method")
+        is_called = suffix or self._traits.calls.get(kind) in ("name", "method")
         return [*reversed(called(last) if is_called else last)], receiver
 
     def _from_type(self, node: tree_sitter.Node | None, steps: list[str]) -> AccessPath:
@@ -234,7 +233,7 @@ class NodeText:
         parameter = self._environment.bound_of(name) if bound is None and not suffix else None
         if parameter is not None:
             return (TYPE_SIGN + parameter, *reversed(steps))
-        if bound is None or (suffix and self._grammar.has_function_names):
+        if bound is None or (suffix and self._traits.has_function_names):
             return (name + suffix, *reversed(steps))
         if suffix:
             bound = called(bound)
@@ -252,32 +251,32 @@ class NodeText:
             return None
         return first_child(arguments)
 
-    def _go_allocated_type(self, node: tree_sitter.Node) -> tree_sitter.Node | None:
+    def _allocated_type(self, node: tree_sitter.Node) -> tree_sitter.Node | None:
         """Return the type node in Go's `new(T)` and `make([]T, n)`."""
         function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        if function is None or arguments is None or self._grammar is not GRAMMARS["go"]:
+        if function is None or arguments is None or not self._traits.allocators:
             return None
-        return first_child(arguments) if self.text(function) in ("new", "make") else None
+        return first_child(arguments) if self.text(function) in self._traits.allocators else None
 
     def callee(self, node: tree_sitter.Node, kind: str) -> tree_sitter.Node | None:
         """Return the node that a call calls, or the type node of an object creation."""
-        if kind in self._grammar.creations:
+        if kind in self._traits.creations:
             return node.child_by_field_name("type") or node.child_by_field_name("name") or first_child(node)
-        if kind not in self._grammar.calls:
+        if kind not in self._traits.calls:
             return None
-        name = self._grammar.calls[kind]
+        name = self._traits.calls[kind]
         return node.child_by_field_name(name) if name else first_child(node)
 
     def member_parts(
         self, node: tree_sitter.Node, kind: str
     ) -> tuple[tree_sitter.Node | None, tree_sitter.Node | None]:
         """Return the nodes of the object and the name of a member access."""
-        object_field, name_field = self._grammar.members[kind]
+        object_field, name_field = self._traits.members[kind]
         children = node.named_children
         name = node.child_by_field_name(name_field) if name_field else (children[-1] if children else None)
         if object_field:
-            return node.child_by_field_name(object_field) or _keyword(node, self._grammar), name
-        return (children[0] if len(children) > 1 else _keyword(node, self._grammar)), name
+            return node.child_by_field_name(object_field) or _keyword(node, self._traits), name
+        return (children[0] if len(children) > 1 else _keyword(node, self._traits)), name
 
     def qualified_parts(self, node: tree_sitter.Node) -> list[tree_sitter.Node]:
         """Return the name nodes of C++'s `a::b::c`; for `::c`, only the last."""
@@ -293,9 +292,9 @@ class NodeText:
     def _simple(self, node: tree_sitter.Node) -> str:
         """Return the name of a node that is a single name; unknown for other nodes."""
         text = self.text(node)
-        if node.type in self._grammar.names or text in self._grammar.receivers or node.type in VARIABLES:
+        if node.type in self._traits.names or text in self._traits.receivers or node.type in VARIABLES:
             return text
-        if node.type in self._grammar.types or node.type in _GENERICS:
+        if node.type in self._traits.types or node.type in _GENERICS:
             return self._last(node)
         return text if text in ("crate", "super") else UNKNOWN
 
@@ -321,7 +320,7 @@ def _inner(node: tree_sitter.Node) -> tree_sitter.Node | None:
     return inner[0] if inner else None
 
 
-def _keyword(node: tree_sitter.Node, grammar: GrammarTable) -> tree_sitter.Node | None:
+def _keyword(node: tree_sitter.Node, traits: LanguageTraits) -> tree_sitter.Node | None:
     """Return an object that is a bare keyword, because some grammars have no named node for `this`."""
     first = node.children[0] if node.child_count else None
-    return first if first is not None and first.type in grammar.receivers else None
+    return first if first is not None and first.type in traits.receivers else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.graph.declared.extract import extract
 from deltos.domains.graph.declared.facts import CALLABLE, DOCUMENTED, SourceBody, declared_codec
-from deltos.domains.graph.declared.grammars import GRAMMARS
+from deltos.domains.graph.declared.languages import TRAITS
 from deltos.domains.graph.declared.macros import TYPE_ONLY
 from deltos.domains.graph.declared.members import Members
 from deltos.domains.graph.declared.name_lookup import LookupResult, NameLookup
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from deltos.domains.graph.declared.facts import ImportClause, Occurrence
+    from deltos.domains.graph.declared.languages.traits import LanguageTraits
     from deltos.domains.graph.declared.source_files import SourceFile
     from deltos.domains.graph.kernel.resolver import FileFacts, ProjectFacts
     from deltos.domains.graph.model import EdgeKind
@@ -46,22 +47,22 @@ _MAX_EXPANDED_NAMES = 64
 """Maximum number of names in macro bodies that are looked up for one use."""
 
 
-def _packages(clause: ImportClause, language: str) -> list[str]:
+def _packages(clause: ImportClause, traits: LanguageTraits) -> list[str]:
     """Return the packages to which an unresolved import may refer: every prefix of its name.
 
     For a Ruby gem it is the first part of its name, for a C header its whole path.
     """
     if clause.form == "file":
-        return [clause.name if language != "ruby" else f"{clause.name.partition('/')[0].removesuffix('.rb')}.rb"]
-    separator = "/" if language == "go" else "."
+        return [traits.external_file_name(clause)]
+    separator = traits.import_separator
     parts = clause.name.split(separator)[:_MAX_PREFIXES]
     return [separator.join(parts[: count + 1]) for count in range(len(parts))]
 
 
 class DeclaredTypesResolver:
-    """Resolver of Go, Java, Kotlin, C#, Rust, C, C++, PHP and Ruby."""
+    """Resolver of Go, Java, Kotlin, C#, Rust, C, C++, PHP, Ruby and Swift."""
 
-    languages = frozenset(GRAMMARS)
+    languages = frozenset(TRAITS)
     codec = declared_codec()
 
     def extract(self, file: ParsedFile) -> FileFacts:
@@ -111,7 +112,9 @@ class FileResolver:
         self._names = NameLookup(sources, file)
         self._members = Members(self._names, file)
         self._known_owners: dict[str, tuple[frozenset[str], bool]] = {}
-        self._expansions: dict[tuple[str, tuple[DefinedSymbol, ...]], tuple[tuple[DefinedSymbol, EdgeKind], ...]] = {}
+        self._expansions: dict[
+            tuple[str, tuple[DefinedSymbol, ...], str], tuple[tuple[DefinedSymbol, EdgeKind], ...]
+        ] = {}
 
     def resolve(self, body: SourceBody) -> Resolution:
         """Return all edges and imports of the file."""
@@ -136,7 +139,7 @@ class FileResolver:
                 if use.role == "construct" or bare_key(key).rpartition(".")[2] == use.name:
                     named.add(reference)
             if found.is_certain and use.source not in self._file.macros:  # expand macros where they are used
-                for target, expanded in self._expanded(use.source, found.targets):
+                for target, expanded in self._expanded(use.source, found.targets, use.role):
                     edges[_EdgeTarget(use.line, use.source, *target, expanded)] = True
             if not found.targets and use.receiver is None and use.role == UNPARSED_MACRO:
                 edges.setdefault(_EdgeTarget(use.line, use.source, "", use.name, UNPARSED_MACRO), False)
@@ -165,35 +168,42 @@ class FileResolver:
         """Whether an unresolved use goes through a value of unknown type."""
         if use.receiver is None or not use.receiver[0] or use.role in (DOCUMENTED, CALLABLE):
             return False
+        if self._members.is_of_external_type(use.receiver):
+            return False
         return not self._is_external(use.source, use.receiver[0]) and not self._is_of_other_crate(use)
 
     def _is_of_other_crate(self, use: Occurrence) -> bool:
         """Whether a Rust path begins with a crate outside the project."""
-        if self._file.language != "rust" or not use.receiver:
-            return False
-        first = use.receiver[0]
-        return first in self._sources.external_crates and self._file.module(use.source, first) is None
+        external = self._file.traits.external_packages(self._sources) if use.receiver else ()
+        first = use.receiver[0] if use.receiver else ""
+        return first in external and self._file.module(use.source, first) is None
 
-    def _expanded(self, source: str, targets: tuple[DefinedSymbol, ...]) -> tuple[tuple[DefinedSymbol, EdgeKind], ...]:
+    def _expanded(
+        self, source: str, targets: tuple[DefinedSymbol, ...], role: str
+    ) -> tuple[tuple[DefinedSymbol, EdgeKind], ...]:
         """Return the targets of the names in the bodies of used macros, including macros inside macros."""
-        if self._file.language not in ("c", "cpp"):
+        if not self._file.traits.links_by_name:
             return ()
-        memo = (source, targets)
+        memo = (source, targets, role)
         if memo not in self._expansions:
-            self._expansions[memo] = tuple(dict.fromkeys(self._expand(source, targets)))
+            self._expansions[memo] = tuple(dict.fromkeys(self._expand(source, targets, role)))
         return self._expansions[memo]
 
-    def _expand(self, source: str, targets: tuple[DefinedSymbol, ...]) -> Iterator[tuple[DefinedSymbol, EdgeKind]]:
+    def _expand(
+        self, source: str, targets: tuple[DefinedSymbol, ...], role: str
+    ) -> Iterator[tuple[DefinedSymbol, EdgeKind]]:
         """Yield the targets of the names in the bodies of macros, following macros inside macros."""
         pending, seen, left = [*targets], set(targets), _MAX_EXPANDED_NAMES
         while pending and left:
             macro = pending.pop()
             file = self._names.read(macro.path)
-            for each in file.macros.get(macro.key, ())[:left] if file is not None else ():
+            names = file.macros.get(macro.key, ())[:left] if file is not None else ()
+            for each in names:
                 left -= 1
-                found = self._members.use_targets(source, each.name, each.role, None)
+                own_role = role if len(names) == 1 and each.role == "read" else each.role  # `#define a b` renames
+                found = self._members.use_targets(source, each.name, own_role, None)
                 for target in found.targets if found.is_certain else ():
-                    yield target, _ROLES.get(each.role, "read")
+                    yield target, _ROLES.get(own_role, "read")
                     if target not in seen:
                         seen.add(target)
                         pending.append(target)
@@ -205,7 +215,7 @@ class FileResolver:
         or through another name of a type (`type Rt = Runtime`, `use Runtime as Rt`).
         """
         owner = use.receiver[-1] if use.receiver else ""
-        if self._file.language != "rust" or not _RUST_TYPE_NAME.fullmatch(owner) or owner == "Self":
+        if not self._file.traits.has_module_tree or not _RUST_TYPE_NAME.fullmatch(owner) or owner == "Self":
             return None
         self._names.dependencies.update((all_definitions(owner), all_definitions(use.name)))
         if self._is_of_other_crate(use):
@@ -255,7 +265,7 @@ class FileResolver:
             if not targets:
                 is_internal = clause.form == "file" and clause.alias != "system"
                 external += not is_internal
-                self._names.dependencies.update(map(external_package, _packages(clause, self._file.language)))
+                self._names.dependencies.update(map(external_package, _packages(clause, self._file.traits)))
                 unresolved += is_internal
         return found, external, unresolved
 

@@ -1,0 +1,397 @@
+"""Text answers about a list of projects: each project answers for itself, then the projects that import it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from deltos.budget import CHARACTERS_PER_TOKEN
+from deltos.domains.graph.budgeted_lines import WIDTHS, BudgetedLines, Piece, mark_generated, truncation_line
+from deltos.domains.graph.line_format import UseFormatter, definition_line, doc_suffix
+from deltos.domains.graph.map import render_file_map, render_map
+from deltos.domains.graph.render import (
+    render_context,
+    render_cycles,
+    render_impact,
+    render_outside,
+    render_references,
+    render_stats,
+)
+from deltos.domains.graph.search import Scope
+from deltos.domains.graph.symbol_query import is_pattern, path_filter
+from deltos.errors import NotFound
+from deltos.store.symbols import bare_key
+from deltos.text.counts import counted
+from deltos.tool import Answer
+from deltos.wording import truncated
+from deltos.workspace.file_purpose import is_test
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from deltos.domains.graph.model import Surroundings
+    from deltos.domains.graph.search import Impact, Target
+    from deltos.domains.graph.selection import (
+        AffectedSymbol,
+        FoundTargets,
+        GraphSelection,
+        OpenedProject,
+        ProjectTarget,
+        ProjectUses,
+    )
+    from deltos.domains.graph.uses import UseGroup
+    from deltos.store.symbols import Symbol
+
+    Own = Callable[[OpenedProject, Target, BudgetedLines], Answer]
+    Across = Callable[[ProjectTarget, BudgetedLines], Answer | None]
+
+_MAX_ANSWERED = 5  # definitions that one answer covers
+_MAX_CANDIDATES = 30
+_MAX_CONTEXT_USES = 12  # in other projects
+_MAX_DETAILED_DEFINITIONS = 6  # a longer list of definitions is shown with shorter lines
+_MIN_TOKENS = 200
+_MAX_NAMED = 5
+
+
+class GraphAnswers:
+    """Answers of the graph tools and commands."""
+
+    def __init__(self, graphs: GraphSelection, surroundings: Surroundings, *, token_budget: int) -> None:
+        self.graphs = graphs
+        self._surroundings = surroundings
+        self._token_budget = token_budget
+
+    def find_symbol(self, symbol: str, *, path: str, kinds: frozenset[str], limit: int) -> Answer:
+        """List definitions by name or pattern, one line each: place, kind, signature and first docstring sentence."""
+        rows = self.graphs.definitions(symbol, path=path, kinds=kinds)
+        found_in = list(dict.fromkeys(opened for opened, _ in rows))
+        listed = rows[:limit]
+
+        def header(shown: int) -> str:
+            if shown < len(rows):
+                return truncation_line(shown, len(listed), len(rows), "definitions")
+            return f"{counted(len(rows), 'definition')} of '{symbol}'{self._in_projects(found_in)}"
+
+        # The reader of a long list chooses from it, so short lines are enough.
+        max_width = WIDTHS[0] if len(listed) <= _MAX_DETAILED_DEFINITIONS else WIDTHS[2]
+
+        def pieces(width: int) -> list[Piece]:
+            return [_labelled(opened, definition_line(row, characters=min(width, max_width))) for opened, row in listed]
+
+        return self._page(found_in, self._name_notes(symbol, found_in), symbol).widest(header, pieces)
+
+    def find_references(
+        self, symbol: str, *, path: str, with_tests: bool, limit: int, is_place: bool = False
+    ) -> Answer:
+        """List the uses of one symbol, or the candidates for an ambiguous name."""
+
+        def own(opened: OpenedProject, target: Target, page: BudgetedLines) -> Answer:
+            search = opened.search
+            return render_references(
+                search.references(target).filtered(path_filter(search.root, path), with_tests=with_tests),
+                search.source,
+                limit=limit,
+                page=page,
+                is_complete=opened.is_complete,
+                where=opened.name or "code",
+                unsearched_importers=self.graphs.unsearched_importers(opened, [target]).names_text,
+            )
+
+        def across(of: ProjectTarget, page: BudgetedLines) -> Answer | None:
+            found = self.graphs.uses_in_importers(of, path=path, with_tests=with_tests)
+            return _render_uses(of, found, page, limit=limit)
+
+        return self._answered(symbol, own, across, is_place=is_place, names_importers=True)
+
+    def get_impact(self, symbol: str, *, limit: int) -> Answer:
+        """List the transitive dependants of one symbol, or the candidates for an ambiguous name."""
+        impacts: dict[Target, Impact] = {}
+
+        def own(opened: OpenedProject, target: Target, page: BudgetedLines) -> Answer:
+            impact = impacts[target] = opened.search.impact(target)
+            together = self._surroundings.changed_with(target.first.path, opened.search.root)
+            return render_impact(impact, opened.search.source, together, limit=limit, page=page)
+
+        def across(of: ProjectTarget, page: BudgetedLines) -> Answer | None:
+            return self._affected_elsewhere(of, impacts[of.target], page, limit=limit)
+
+        return self._answered(symbol, own, across, names_importers=True)
+
+    def get_context(self, symbol: str) -> Answer:
+        """Show one symbol with its neighbours, or the map of a file or folder."""
+        if scopes := dict(self.graphs.scopes(symbol)):
+            return self._in_turn(list(scopes), lambda opened, page: self._map(opened, scopes[opened], page))
+
+        def own(opened: OpenedProject, target: Target, page: BudgetedLines) -> Answer:
+            first, root = target.first, opened.search.root
+            if first.kind == "module" and not first.key:
+                return self._map(opened, Scope(first.path, is_file=True), page)
+            extras = [*self._surroundings.past(first, root), *self._surroundings.mentions(first.name, root)]
+            return render_context(opened.search.context(target), opened.search.source, extras, page=page)
+
+        def across(of: ProjectTarget, page: BudgetedLines) -> Answer | None:
+            return _render_uses(of, self.graphs.uses_in_importers(of), page, limit=_MAX_CONTEXT_USES)
+
+        return self._answered(symbol, own, across)
+
+    def _map(self, opened: OpenedProject, scope: Scope, page: BudgetedLines) -> Answer:
+        if not scope.is_file:
+            return render_map(opened.search, scope.path, page=page)
+        extras = self._surroundings.mentions(scope.path.rpartition("/")[2], opened.search.root)
+        return render_file_map(opened.search, scope.path, extras, page=page)
+
+    def detect_circular(self) -> Answer:
+        """List the import cycles of each project, and count the projects without any."""
+        cycles = dict(self.graphs.cycles())
+        shown = [opened for opened, found in cycles.items() if found or not self.graphs.is_several]
+        without = len(cycles) - len(shown)
+        if not shown:
+            return self._page(self.graphs.projects).answer(
+                lambda _shown: f"No circular imports in {counted(without, 'project')}.", []
+            )
+        last = f"No circular imports in {counted(without, 'other project')}." if without else ""
+        return self._in_turn(
+            shown, lambda opened, page: render_cycles(cycles[opened], opened.search.reader.paths(), page=page), last
+        )
+
+    def get_stats(self) -> Answer:
+        """Show the sizes of each project's graph."""
+
+        def stats(opened: OpenedProject, page: BudgetedLines) -> Answer:
+            state = "index complete and up to date" if opened.is_complete else "index not complete yet"
+            return render_stats(opened.search.reader.counts(), state, page=page)
+
+        return self._in_turn(self.graphs.projects, stats)
+
+    # --- answers for several targets and projects
+
+    def _answered(
+        self, symbol: str, own: Own, across: Across, *, is_place: bool = False, names_importers: bool = False
+    ) -> Answer:
+        """Answer for each target of `symbol`: `own` in its project, `across` in the others; or list the candidates.
+
+        A symbol that no project defines may belong to an installed package, which is shown instead. With
+        `names_importers`, notes name the projects that import the target and were not searched.
+        """
+        try:
+            found = self.graphs.targets(symbol, is_place=is_place)
+        except NotFound:
+            for opened in self.graphs.projects:
+                if sections := self._surroundings.outside(symbol, opened.search.root):
+                    page = self._page(self.graphs.projects, symbol=symbol)
+                    return render_outside(symbol, sections, page=page, is_complete=opened.is_complete)
+            raise
+        every = found.rows
+        if len({bare_key(each.target.path_name) for each in every}) > 1 and not is_pattern(symbol):
+            return self._candidates(symbol, found)
+        shown, rest = every[:_MAX_ANSWERED], every[_MAX_ANSWERED:]
+        projects = list(dict.fromkeys(each.project for each in shown))
+        notes = [*found.notes, *self._name_notes(symbol, projects)]
+        if names_importers:
+            for opened in projects:
+                targets = [each.target for each in shown if each.project is opened]
+                notes.append(self.graphs.unsearched_importers(opened, targets).note(opened.name or "this project"))
+        header = f"'{symbol}' matches {len(every)} definitions" if len(every) > 1 else ""
+        header += f"; answers for the {len(shown)} most used follow" if rest else ""
+        last = f"--- not answered: {self._places(rest)} ---" if rest else ""
+        pages = self._page(projects, notes, symbol).split_into(len(shown), reserved=len(header) + len(last))
+        answers = [list(self._blocks(each, page, own, across)) for each, page in zip(shown, pages, strict=True)]
+        blocks = ["\n".join(answer.text for answer in block) for block in answers]
+        return Answer(
+            "\n\n".join(filter(None, [header, *blocks, last])),
+            None,
+            bool(rest) or any(answer.truncated for block in answers for answer in block),
+            sum(answer.original_characters for block in answers for answer in block),
+        )
+
+    def _blocks(self, of: ProjectTarget, page: BudgetedLines, own: Own, across: Across) -> Iterator[Answer]:
+        """Yield the answer of a target's own project, then that of the others, for which it leaves a part of the
+        budget."""
+        opened = of.project
+        users = self.graphs.importing(opened)
+        tokens = page.tokens
+        own_page = page.marking(opened.search.source.generated)
+        answer = own(opened, of.target, own_page.within(tokens * 2 // 3) if users else own_page)
+        yield replace(answer, text=f"{opened.label}{answer.text}")
+        if not self.graphs.is_several:
+            return
+        left = max(_MIN_TOKENS, tokens - len(answer.text) // CHARACTERS_PER_TOKEN)
+        elsewhere = across(of, BudgetedLines(token_budget=left)) if users else None
+        if elsewhere is not None:
+            yield replace(elsewhere, text=elsewhere.text.strip("\n"))
+            return
+        others = counted(len(self.graphs.projects) - 1, "other project")
+        names = ", ".join(user.name for user in users[:_MAX_NAMED])
+        reason = f"only {names} can import {opened.name}" if users else f"none imports a package of {opened.name}"
+        yield Answer(f"No use found in {others}: {reason}.")
+
+    def _candidates(self, symbol: str, found: FoundTargets) -> Answer:
+        """List the definitions that an ambiguous name may refer to, most referenced first."""
+        every = found.rows
+        projects = list(dict.fromkeys(each.project for each in every))
+        first = every[0].target.first
+        names_differ = len({each.target.name for each in every}) == len(every)
+        how = "a qualified name" if names_differ else f"the place, such as {first.path}:{first.line}"
+        lines = [
+            _labelled(
+                each.project,
+                f"{each.target.name} {_where(each.target.first)}, "
+                f"{counted(found.counts[each], 'reference')}{doc_suffix(each.target.first)}",
+            )
+            for each in every[:_MAX_CANDIDATES]
+        ]
+
+        def header(shown: int) -> str:
+            more = f" (the {shown} most used are listed)" if shown < len(every) else ""
+            where = self._in_projects(projects)
+            return f"'{symbol}' is ambiguous: {len(every)} definitions{where}{more}. Ask again with {how}:"
+
+        return self._page(projects, [*found.notes, *self._name_notes(symbol, projects)], symbol).answer(header, lines)
+
+    def _places(self, rest: Sequence[ProjectTarget]) -> str:
+        """Return the names and places of targets that are not answered."""
+        named = [
+            f"{each.project.label}{each.target.name} {_where(each.target.first)}" for each in rest[:_MAX_CANDIDATES]
+        ]
+        return ", ".join(named) + (f" and {len(rest) - len(named)} more" if len(rest) > len(named) else "")
+
+    def _in_turn(
+        self,
+        projects: Sequence[OpenedProject],
+        answer: Callable[[OpenedProject, BudgetedLines], Answer],
+        last: str = "",
+    ) -> Answer:
+        """Return the answer of the only project, or join those of several, each with an equal part of the budget."""
+        if not self.graphs.is_several:
+            return answer(projects[0], self._page(projects).marking(projects[0].search.source.generated))
+        parts = self._page().split_into(len(projects), reserved=_MIN_TOKENS)
+        pages = dict(zip(projects, parts, strict=True))
+        found = self.graphs.for_each(
+            lambda opened: (
+                answer(opened, pages[opened].marking(opened.search.source.generated)) if opened in pages else None
+            )
+        )
+        answers = [(opened, each) for opened, each in found if each is not None]
+        blocks = [Piece(f"{opened.label}{each.text}") for opened, each in answers]
+        total = len(blocks)
+
+        def header(shown: int) -> str:
+            if shown < total:
+                return truncated(shown, total, "projects", "name fewer projects for the rest")
+            return counted(total, "project")
+
+        joined = self._page([opened for opened, _ in answers]).answer(header, blocks, last=last)
+        return replace(joined, truncated=joined.truncated or any(each.truncated for _, each in answers))
+
+    def _affected_elsewhere(
+        self, of: ProjectTarget, impact: Impact, page: BudgetedLines, *, limit: int
+    ) -> Answer | None:
+        """List what a change affects in other projects; None if no project imports the changed one."""
+        found = self.graphs.impact_in_importers(of, impact)
+        if not found:
+            return None
+        total = sum(len(each.rows) for each in found)
+        pieces: list[Piece] = []
+        available = limit
+        for each in found:
+            if each.rows:
+                tests = sum(is_test(row.symbol.path) for row in each.rows)
+                files = len({row.symbol.path for row in each.rows})
+                heading = f"{each.project.label}affects {counted(len(each.rows), 'symbol')} in {counted(files, 'file')}"
+                heading += f"; {tests:,} of {len(each.rows):,} in tests" if tests else ""
+                pieces += _affected_pieces(heading, each.rows[: max(0, available)])
+                available -= len(each.rows)
+        for each in found:
+            if each.not_resolved:
+                count = counted(each.not_resolved, "importing file")
+                pieces.append(Piece(f"{each.project.label}{count} could not be resolved and may contain more", 0))
+
+        def header(shown: int) -> str:
+            return truncation_line(shown, min(limit, total), total, "dependants elsewhere") if shown < total else ""
+
+        return page.answer(header, pieces)
+
+    def _in_projects(self, projects: Sequence[OpenedProject]) -> str:
+        return f" in {counted(len(projects), 'project')}" if self.graphs.is_several else ""
+
+    def _name_notes(self, symbol: str, projects: Sequence[OpenedProject]) -> list[str]:
+        """Return notes that the symbol is found under another name, in another place or in another case."""
+        return [f"{opened.label}{note}" for opened in projects if (note := opened.search.name_note(symbol))]
+
+    def _page(
+        self, projects: Sequence[OpenedProject] = (), notes: Sequence[str] = (), symbol: str = ""
+    ) -> BudgetedLines:
+        """Return the page of an answer with the notes of projects that matter to the symbol."""
+        every = (*filter(None, notes), *(self.graphs.notes(projects, symbol) if projects else ()))
+        return BudgetedLines(token_budget=self._token_budget, notes=every)
+
+
+def _labelled(opened: OpenedProject, text: str) -> Piece:
+    """Return a line about a definition with its project, and marked if its file is generated."""
+    return Piece(f"{opened.label}{mark_generated(text, opened.search.source.generated)}")
+
+
+def _where(row: Symbol) -> str:
+    return f"{row.path}:{row.line} {row.kind}"
+
+
+def _render_uses(of: ProjectTarget, found: Sequence[ProjectUses], page: BudgetedLines, *, limit: int) -> Answer | None:
+    """List the uses of a definition in other projects, one block per project; None if no project imports it."""
+    if not found:
+        return None
+    total = sum(len(group.uses) for each in found for group in each.groups)
+    blocks, available = [], limit
+    for each in found:
+        listed = []
+        for group in each.groups:
+            listed.append(replace(group, uses=group.uses[: max(0, available)]))
+            available -= len(group.uses)
+        source = each.project.search.source
+        texts = source.lines(use.place for group in listed for use in group.uses)
+        lines = UseFormatter(of.target.first, texts, source.changed)
+        blocks.append((_heading(each), lines, [group for group in listed if group.uses]))
+
+    def pieces(width: int) -> list[Piece]:
+        return [piece for heading, lines, groups in blocks for piece in _block(heading, lines, groups, width)]
+
+    def header(shown: int) -> str:
+        return truncation_line(shown, min(limit, total), total, "references elsewhere") if shown < total else ""
+
+    return page.widest(header, pieces)
+
+
+def _heading(found: ProjectUses) -> str:
+    """Return the numbers of uses in an importing project."""
+    sure = [use for group in found.groups if not group.reason for use in group.uses]
+    possible = sum(len(group.uses) for group in found.groups if group.reason)
+    text = f"{found.project.label}{counted(len(sure), 'reference')}"
+    text += f" in {counted(len({use.path for use in sure}), 'file')}" if sure else ""
+    text += f", {possible} possible" if possible else ""
+    if found.not_resolved:
+        text += f"; {counted(found.not_resolved, 'importing file')} could not be resolved, search them for the name"
+    return text
+
+
+def _block(heading: str, lines: UseFormatter, groups: Sequence[UseGroup], width: int) -> Iterator[Piece]:
+    """Yield the pieces of one project, the first one below its heading."""
+    pieces = list(lines.grouped(groups, width))
+    if not pieces:
+        yield Piece(heading, 0)
+    for piece in pieces:
+        yield piece._replace(text=f"{heading}\n{piece.text}" if heading else piece.text)
+        heading = ""
+
+
+def _affected_pieces(heading: str, rows: Sequence[AffectedSymbol]) -> Iterator[Piece]:
+    """Yield one piece per distance and file."""
+    places: dict[tuple[int, str], list[Symbol]] = defaultdict(list)
+    for symbol, distance in rows:
+        places[distance, symbol.path].append(symbol)
+    before = 0
+    for (distance, path), symbols in places.items():
+        title = [f"--- distance {distance} ---"] if distance != before else []
+        before = distance
+        names_text = ", ".join(f"{symbol.line} {symbol.label}" for symbol in symbols)
+        yield Piece("\n".join([*([heading] if heading else []), *title, f"{path} {names_text}"]), len(symbols))
+        heading = ""

@@ -1,0 +1,205 @@
+"""Go: packages are folders, and imports name them by the module of `go.mod`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.declared.declarations import (
+    UNKNOWN_PATH,
+    Binding,
+    expression_items,
+)
+from deltos.domains.graph.declared.facts import (
+    ELEMENT,
+    KEY,
+    TYPE_SIGN,
+    GoModule,
+    ImportClause,
+    SourceInterface,
+)
+from deltos.domains.graph.declared.languages.traits import LanguageTraits, kinds
+from deltos.domains.graph.kernel.dependencies import files_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import tree_sitter
+
+    from deltos.domains.graph.declared.declarations import Declarations
+    from deltos.domains.graph.declared.extract import FactCollector
+    from deltos.domains.graph.declared.languages.traits import Text
+    from deltos.domains.graph.declared.source_files import SourceFile, SourceFiles
+
+
+def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportClause, tree_sitter.Node]]:
+    """Yield the import of a Go import specification."""
+    path, alias = node.child_by_field_name("path"), node.child_by_field_name("name")
+    if path is not None:
+        name = text(path).strip('"`')
+        given = text(alias) if alias is not None else ""
+        yield ImportClause("all" if given == "." else "module", name, given or f"/{_default_name(name)}"), node
+
+
+def _default_name(path: str) -> str:
+    """Return the conventional name of a Go package: `x` of `example.com/x/v2`, `yaml` of `gopkg.in/yaml.v3`."""
+    folder, _, last = path.rpartition("/")
+    if folder and last.startswith("v") and last[1:].isdigit():
+        last = folder.rpartition("/")[2]
+    stem, _, version = last.rpartition(".v")
+    return stem if stem and version.isdigit() else last
+
+
+def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Binding]:
+    """Yield the bindings of a Go declaration."""
+    kind = node.type
+    if kind in ("parameter_declaration", "variadic_parameter_declaration", "field_declaration"):
+        text = declarations.node_text.type_text(node.child_by_field_name("type"))
+        path = (TYPE_SIGN + (f"[]<{text}>" if kind.startswith("variadic") else text),)
+        yield from (Binding(name, path) for name in node.children_by_field_name("name"))
+    elif kind in ("var_spec", "const_spec"):
+        spec_with_value = declarations.repeated.get(
+            node.id, node
+        )  # a constant without a value repeats the previous value
+        declared = spec_with_value.child_by_field_name("type")
+        names = node.children_by_field_name("name")
+        if declared is not None:
+            path = (TYPE_SIGN + declarations.node_text.type_text(declared),)
+            yield from (Binding(name, path) for name in names)
+        else:
+            yield from _parallel(declarations, names, spec_with_value.child_by_field_name("value"))
+    elif kind == "range_clause":
+        value = declarations.node_text.path(node.child_by_field_name("right"))
+        names = expression_items(node.child_by_field_name("left"))
+        yield from (Binding(name, (*value, step)) for name, step in zip(names, (KEY, ELEMENT), strict=False))
+    elif kind == "type_case":
+        yield from _go_case(declarations, node)
+    else:
+        names = expression_items(node.child_by_field_name("left") or node.child_by_field_name("alias"))
+        yield from _parallel(
+            declarations, names, node.child_by_field_name("right") or node.child_by_field_name("value")
+        )
+
+
+def _go_case(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Binding]:
+    """Bind the variable of a type switch to the type of a case: `switch x := v.(type) { case *T: … }`."""
+    alias = declarations.switched.get(node.id)
+    types = node.children_by_field_name("type")
+    if alias is not None and len(types) == 1:
+        yield from (
+            Binding(name, (TYPE_SIGN + declarations.node_text.type_text(types[0]),)) for name in expression_items(alias)
+        )
+
+
+def _parallel(
+    declarations: Declarations, names: list[tree_sitter.Node], value: tree_sitter.Node | None
+) -> Iterator[Binding]:
+    """Bind names to values one to one, or several names to the results of one call."""
+    values = expression_items(value)
+    names = [name for name in names if name.type in declarations.traits.names]
+    if len(values) == 1 and len(names) > 1:
+        path = declarations.node_text.path(values[0])
+        yield from (Binding(name, (*path, f"#{position}")) for position, name in enumerate(names))
+        return
+    for position, name in enumerate(names):
+        path = declarations.node_text.path(values[position]) if position < len(values) else UNKNOWN_PATH
+        yield Binding(name, path)
+
+
+def _define_go_type(reader: FactCollector, node: tree_sitter.Node) -> None:
+    """Note the underlying type of a Go type: `type List []Item`, `type A = B`."""
+    name, line = node.child_by_field_name("name"), node.start_point[0] + 1
+    text = reader.node_text.type_text(node.child_by_field_name("type"))
+    key = reader.spans.key_at(line)
+    if name is None or key.rpartition(".")[2] != reader.node_text.text(name):
+        return
+    if node.type == "type_alias" or text.startswith(("[]", "{}", "chan", "fn")):
+        reader.scope(key).returns = text
+
+
+def _embedded(reader: FactCollector, node: tree_sitter.Node, owner: str) -> None:
+    """Note the type of a field without a name as a base of its struct."""
+    embedded = node.child_by_field_name("type")
+    if owner and embedded is not None:
+        reader.scope(owner).bases.append(reader.node_text.type_text(embedded))
+
+
+def _file_package(path: str, _package: str) -> str:
+    return path.rpartition("/")[0].replace("/", ".")
+
+
+def _absolute_name(sources: SourceFiles, _file: SourceFile, name: str, _within: str) -> str:
+    """Return the dotted project folder of an import path; the path with the prefix `//` if it is outside the
+    project."""
+    for manifest in sources.by_file_name("go.mod"):
+        module = sources.project.interface(manifest)
+        if isinstance(module, GoModule) and f"{name}/".startswith(f"{module.name}/"):
+            folder = manifest.rpartition("/")[0]
+            return f"{folder}/{name[len(module.name) + 1 :]}".strip("/").replace("/", ".")
+    return f"//{name}"
+
+
+def _module_alias(sources: SourceFiles, package: str, alias: str) -> str:
+    """Return the name of a package that is imported without an alias: its `package` clause, which may differ from its
+    path."""
+    if not alias.startswith("/"):
+        return alias
+    for path in _package_files(sources, package):
+        interface = sources.project.interface(path)
+        if isinstance(interface, SourceInterface) and interface.package:
+            return interface.package
+    return alias.removeprefix("/")
+
+
+def _package_files(sources: SourceFiles, package: str) -> list[str]:
+    """Return the files of a package without its tests."""
+    if package.startswith("//"):
+        return []
+    files = sources.in_folder(package.replace(".", "/"))
+    return [path for path in files if path.endswith(".go") and not path.endswith("_test.go")]
+
+
+def _layout_dependencies(sources: SourceFiles) -> list[str]:
+    return [files_named("go"), *sources.by_file_name("go.mod")]
+
+
+GO = LanguageTraits(
+    name="go",
+    names=kinds("identifier type_identifier"),
+    members={"selector_expression": ("operand", "field"), "qualified_type": ("package", "name")},
+    calls={"call_expression": "function"},
+    creations=kinds("composite_literal"),
+    types=kinds("type_identifier pointer_type qualified_type slice_type generic_type"),
+    locals=kinds(
+        "parameter_declaration variadic_parameter_declaration var_spec const_spec short_var_declaration range_clause "
+        "type_case type_switch_statement receive_statement"
+    ),
+    scopes=kinds(
+        "function_declaration method_declaration func_literal function_type method_elem block if_statement "
+        "for_statement expression_switch_statement type_switch_statement expression_case default_case type_case "
+        "communication_case type_spec"
+    ),
+    type_parameters=kinds("type_parameter_declaration"),
+    fields=kinds("field_declaration"),
+    functions=kinds("function_declaration method_declaration method_elem"),
+    imports=kinds("import_spec"),
+    packages=kinds("package_clause"),
+    skipped=kinds("comment interpreted_string_literal raw_string_literal rune_literal"),
+    receivers=frozenset(),
+    implicit_receiver=False,
+    read_imports=_read_imports,
+    bindings=_bindings,
+    readers={"type_spec": _define_go_type, "type_alias": _define_go_type},
+    read_embedded=_embedded,
+    file_package=_file_package,
+    absolute_name=_absolute_name,
+    module_alias=_module_alias,
+    package_files=_package_files,
+    layout_dependencies=_layout_dependencies,
+    import_separator="/",
+    has_packages_by_path=True,
+    shares_members_in_package=True,
+    has_methods_outside_types=True,
+    has_implicit_interfaces=True,
+    has_exact_arity=True,
+    allocators=frozenset({"new", "make"}),
+)

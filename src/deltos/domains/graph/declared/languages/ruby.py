@@ -1,0 +1,55 @@
+"""Ruby: classes and modules are reopened in any file, and `require` loads files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.declared.facts import (
+    ImportClause,
+)
+from deltos.domains.graph.declared.languages.traits import TEXTS, LanguageTraits, kinds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import tree_sitter
+
+    from deltos.domains.graph.declared.languages.traits import Text
+
+
+def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportClause, tree_sitter.Node]]:
+    """Yield the import of Ruby's `require` or `require_relative`."""
+    method, arguments = node.child_by_field_name("method"), node.child_by_field_name("arguments")
+    if method is None or arguments is None or not arguments.named_child_count:
+        return
+    form, argument = text(method), arguments.named_children[0]
+    if form in ("require", "require_relative") and argument.type == "string":
+        name = text(argument).strip("\"'").removesuffix(".rb")
+        yield ImportClause("file", f"{name}.rb", "system" if form == "require" else ""), node
+
+
+def _external_name(clause: ImportClause) -> str:
+    return f"{clause.name.partition('/')[0].removesuffix('.rb')}.rb"
+
+
+RUBY = LanguageTraits(
+    name="ruby",
+    names=kinds("identifier constant"),
+    members={"call": ("receiver", "method"), "scope_resolution": ("scope", "name")},
+    calls={"call": "method"},
+    inherits=kinds("superclass"),
+    locals=kinds("assignment method_parameters block_parameters"),
+    scopes=kinds("method singleton_method block do_block lambda class module"),
+    functions=kinds("method singleton_method"),
+    imports=kinds("call"),
+    skipped=kinds(TEXTS + " string_content simple_symbol hash_key_symbol heredoc_body regex"),
+    receivers=frozenset({"self", "super"}),
+    read_imports=_read_imports,
+    external_file_name=_external_name,
+    reopens_types=True,
+    splits_types=True,
+    sees_outer_packages=True,
+    shares_members_in_package=True,
+    constants_are_symbols=True,
+    imports_name_definitions_only=False,
+)

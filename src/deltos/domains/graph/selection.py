@@ -1,0 +1,399 @@
+"""The graphs of the projects of a query, one or several: definitions in each, and uses across projects by packages."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from deltos.domains.graph.budgeted_lines import with_notes
+from deltos.domains.graph.cross_project import DefinitionKey, ProjectHandle
+from deltos.domains.graph.cycles import find_cycles
+from deltos.domains.graph.languages import is_member
+from deltos.domains.graph.model import ALIAS
+from deltos.domains.graph.search import GraphSearch
+from deltos.domains.graph.symbol_query import is_pattern, path_filter
+from deltos.domains.graph.uses import AMBIGUOUS_NAME, UNDER_ANOTHER_NAME, UNKNOWN_RECEIVER, UseGroup, merge_by_line
+from deltos.errors import Cancelled, DeltosError, NotFound, NothingToIndex
+from deltos.text.counts import counted
+from deltos.wording import possible_references
+from deltos.workspace.failure_messages import failure_notes
+from deltos.workspace.file_purpose import is_test
+from deltos.workspace.project_selection import UnavailableProject, unavailable_notes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from deltos.domains.graph.cross_project import CrossProjectIndex, CrossProjectReferences
+    from deltos.domains.graph.cycles import Component
+    from deltos.domains.graph.importers import ImporterFinder, Importers
+    from deltos.domains.graph.search import Impact, Scope, Target
+    from deltos.store.graph import ReferenceRow
+    from deltos.store.project import FailedFile
+    from deltos.store.symbols import Symbol
+    from deltos.workspace.project_selection import FreshProject, FreshSelection
+
+_T = TypeVar("_T")
+_MAX_FAILURES_READ = 50  # files that could not be indexed and that are searched for a name
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenedProject:
+    """A project's up-to-date graph; `name` is empty if it is the only one, `notes` are for the reader of the answer."""
+
+    number: int
+    name: str
+    search: GraphSearch
+    handle: ProjectHandle
+    is_complete: bool
+    notes: tuple[str, ...] = ()
+    failures: tuple[FailedFile, ...] = ()
+
+    @classmethod
+    def of(cls, number: int, fresh: FreshProject) -> OpenedProject:
+        """Return the graph of an updated project."""
+        index, freshness = fresh.index, fresh.freshness
+        root = index.project.root
+        return cls(
+            number,
+            fresh.name,
+            GraphSearch(index.store, root),
+            ProjectHandle.of(fresh.name or root.name, index.store, index.workers),
+            freshness.complete and not freshness.notes,
+            freshness.notes,
+            freshness.failures,
+        )
+
+    @property
+    def label(self) -> str:
+        """The beginning of lines about this project; empty if it is the only one."""
+        return f"[{self.name}] " if self.name else ""
+
+    def failure_notes(self, symbol: str) -> tuple[str, ...]:
+        """Return notes on the files that could not be indexed and that contain a symbol, if one is given."""
+        failures = self.failures[:_MAX_FAILURES_READ]
+        names = _WORD.findall(symbol)
+        if names and not is_pattern(symbol):
+            containing = self.search.source.files_with(names[-1], {each.path for each in failures})
+            failures = tuple(each for each in failures if each.path in containing or each.path in symbol)
+        return failure_notes(failures, "graph")
+
+
+class ProjectTarget(NamedTuple):
+    """A target and its project."""
+
+    project: OpenedProject
+    target: Target
+
+    def definitions(self) -> list[DefinitionKey]:
+        """Return the keys of all definitions of the target."""
+        rows = self.project.search.reader.symbols(self.target.node_ids).values()
+        first = self.target.first
+        keys = [DefinitionKey(first.path, first.key), *(DefinitionKey(row.path, row.key) for row in rows)]
+        return list(dict.fromkeys(keys))
+
+    def members(self) -> list[DefinitionKey]:
+        """Return the keys of the definitions inside the target, whose users depend on the target."""
+        first = self.target.first
+        rows = self.project.search.reader.symbols_in(first.path)
+        return [DefinitionKey(row.path, row.key) for row in rows if row.key.startswith(f"{first.key}.")]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTargets:
+    """The targets of a query, most used first, with their numbers of references if there are several."""
+
+    rows: list[ProjectTarget]
+    counts: dict[ProjectTarget, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class AffectedSymbol(NamedTuple):
+    """A symbol that a change in another project affects."""
+
+    symbol: Symbol
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectUses:
+    """Uses of a definition in a project that imports it; `not_resolved` counts importing files that may have more."""
+
+    project: OpenedProject
+    groups: tuple[UseGroup, ...]
+    not_resolved: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectImpact:
+    """Symbols that a change affects in an importing project, nearest first; `not_resolved` counts unresolved files."""
+
+    project: OpenedProject
+    rows: tuple[AffectedSymbol, ...]
+    not_resolved: int
+
+
+class GraphSelection:
+    """Answers queries about a list of projects."""
+
+    def __init__(
+        self,
+        fresh: FreshSelection,
+        cross_project: CrossProjectIndex,
+        importer_finder: ImporterFinder,
+        *,
+        is_new_note: Callable[[str], bool] = lambda _note: True,
+    ) -> None:
+        """`is_new_note` returns whether the reader has not seen a note about files that could not be indexed."""
+        self._is_new_note = is_new_note
+        self.projects = [OpenedProject.of(number, each) for number, each in enumerate(fresh.ready)]
+        self.unavailable = [*fresh.unavailable]
+        self.is_several = len(self.projects) > 1
+        self._cross_project = cross_project
+        self._importer_finder = importer_finder
+
+    # --- definitions
+
+    def definitions(
+        self, symbol: str, *, path: str = "", kinds: frozenset[str] = frozenset()
+    ) -> list[tuple[OpenedProject, Symbol]]:
+        """Return definitions by name or pattern, each with its project, code before tests."""
+        found = self.for_each(
+            lambda opened: opened.search.find(symbol, path=path, kinds=kinds, suggests=not self.is_several), symbol
+        )
+        rows = [(opened, row) for opened, rows in found for row in rows]
+        rows = _with_exact_case(rows, lambda pair: pair[1], symbol)
+        rows.sort(key=lambda pair: (is_test(pair[1].path), pair[1].kind == "variable"))
+        return rows
+
+    def targets(self, symbol: str, *, is_place: bool = False) -> FoundTargets:
+        """Return the targets of a name, pattern or place; with `is_place` only of a definition on that line."""
+        found = self.for_each(
+            lambda opened: (
+                [opened.search.at(symbol)] if is_place else opened.search.targets(symbol, suggests=not self.is_several)
+            ),
+            symbol,
+        )
+        every = [ProjectTarget(opened, each) for opened, targets in found for each in targets]
+        every = _with_exact_case(every, lambda each: each.target.first, symbol)
+        if len(every) < 2:
+            return FoundTargets(every)
+        counts = {
+            each: sum(each.project.search.reader.reference_counts(each.target.node_ids).values()) for each in every
+        }
+        every.sort(key=lambda each: -counts[each])
+        kept, notes = _without_duplicates(every)
+        return FoundTargets(kept, counts, notes)
+
+    def scopes(self, symbol: str) -> list[tuple[OpenedProject, Scope]]:
+        """Return the folder or file that is given instead of a symbol, in each project that has it.
+
+        In several projects, a plain name is a folder only if none of them defines a symbol of the name.
+        """
+        found = [(opened, scope) for opened in self.projects if (scope := opened.search.scope(symbol)) is not None]
+        if len(found) < len(self.projects) and "/" not in symbol:
+            defining = (opened.search.reader.symbols_named(symbol.strip()) for opened in self.projects)
+            return [] if any(defining) else found
+        return found
+
+    # --- uses in other projects
+
+    def uses_in_importers(self, of: ProjectTarget, *, path: str = "", with_tests: bool = True) -> list[ProjectUses]:
+        """Return the uses of a definition in each project that imports its project."""
+        definitions = of.definitions()
+        found = []
+        for opened, cross_references in self._references_to(of.project):
+            in_path = path_filter(opened.search.root, path)
+            groups = [
+                replace(
+                    each,
+                    uses=tuple(u for u in each.uses if in_path(u.path) and (with_tests or not is_test(u.path))),
+                )
+                for each in _groups(cross_references, definitions, of.target)
+            ]
+            used = tuple(group for group in groups if group.uses)
+            found.append(ProjectUses(opened, used, cross_references.unresolved_count))
+        return found
+
+    def impact_in_importers(self, of: ProjectTarget, impact: Impact) -> list[ProjectImpact]:
+        """Return what a change affects in each project that imports the changed one, directly or through others."""
+        changed = dict.fromkeys([*of.definitions(), *of.members()], 0)
+        for row in (row for level in impact.levels for row in level):
+            if row.key:
+                changed.setdefault(DefinitionKey(row.path, row.key), impact.distances[row.node_id])
+        frontier = {of.project: changed}
+        affected: dict[OpenedProject, list[AffectedSymbol]] = {}
+        unresolved: dict[OpenedProject, int] = {}
+        seen: set[tuple[OpenedProject, int]] = set()
+        while frontier:
+            following: dict[OpenedProject, dict[DefinitionKey, int]] = defaultdict(dict)
+            steps = [
+                (user, found, each)
+                for provider, each in frontier.items()
+                for user, found in self._references_to(provider)
+            ]
+            for user, cross_references, changed_there in steps:
+                if cross_references.unresolved_count:
+                    unresolved[user] = cross_references.unresolved_count
+                if user is of.project:
+                    continue
+                for row, distance in _closure(user.search, cross_references, changed_there):
+                    if (user, row.node_id) not in seen:
+                        seen.add((user, row.node_id))
+                        affected.setdefault(user, []).append(AffectedSymbol(row, distance))
+                        following[user][DefinitionKey(row.path, row.key)] = distance
+            frontier = following
+        return [
+            ProjectImpact(user, tuple(sorted(affected.get(user, ()), key=_by_distance)), unresolved.get(user, 0))
+            for user in dict.fromkeys([*affected, *unresolved])
+        ]
+
+    def importing(self, provider: OpenedProject) -> list[OpenedProject]:
+        """Return the projects of the query that import a project."""
+        return [user for user, _ in self._references_to(provider)]
+
+    def unsearched_importers(self, project: OpenedProject, targets: Iterable[Target]) -> Importers:
+        """Return the projects outside the query that import a package with one of the targets."""
+        return self._importer_finder.importing(project.handle, {target.first.path for target in targets})
+
+    def _references_to(self, provider: OpenedProject) -> Iterator[tuple[OpenedProject, CrossProjectReferences]]:
+        if self.is_several:
+            handles = [each.handle for each in self.projects]
+            for number, found in self._cross_project.references_to(provider.number, handles):
+                yield self.projects[number], found
+
+    # --- each project
+
+    def cycles(self) -> list[tuple[OpenedProject, list[Component]]]:
+        """Return the import cycles of each project."""
+        return self.for_each(lambda opened: find_cycles(opened.search.reader.imports()))
+
+    def for_each(self, compute: Callable[[OpenedProject], _T], symbol: str = "") -> list[tuple[OpenedProject, _T]]:
+        """Return each project with its result of `compute`.
+
+        Projects without a match are dropped, and of several projects those that fail become unavailable. If none has
+        a match, raise an error with names similar to `symbol`.
+        """
+        found: list[tuple[OpenedProject, _T]] = []
+        missing: list[tuple[OpenedProject, NotFound]] = []
+        for opened in self.projects:
+            try:
+                with opened.search.reader.snapshot():
+                    found.append((opened, compute(opened)))
+            except NotFound as problem:
+                missing.append((opened, problem))
+            except Cancelled:
+                raise
+            except DeltosError as problem:
+                if not self.is_several:
+                    raise
+                self.unavailable.append(UnavailableProject(opened.name, problem.message))
+        if not found:
+            raise self._nothing_found(missing, symbol)
+        return found
+
+    def _nothing_found(self, missing: Sequence[tuple[OpenedProject, NotFound]], symbol: str) -> DeltosError:
+        """Return the error for a query without matches in any project."""
+        notes = self.notes(self.projects, symbol)
+        if not missing:
+            return NothingToIndex("None of the projects could be searched", hint=" ".join(notes))
+        first = missing[0][1]
+        if not self.is_several:
+            return with_notes(first, notes)
+        # Similar names take several times as long as the query: they are computed only now, up to the first hit.
+        questions = (opened.search.near_names(symbol) for opened, problem in missing if symbol and not problem.hint)
+        searched = f"Searched {counted(len(self.projects), 'project')}."
+        return with_notes(NotFound(first.message, hint=next(filter(None, questions), "")), (searched, *notes))
+
+    def notes(self, projects: Iterable[OpenedProject], symbol: str = "") -> tuple[str, ...]:
+        """Return the notes of projects that matter to a query, and a note for each unavailable project."""
+        notes = []
+        for opened in projects:
+            notes += [f"{opened.label}{note}" for note in opened.notes]
+            failed = [f"{opened.label}{note}" for note in opened.failure_notes(symbol)]
+            notes += filter(self._is_new_note, failed)
+        return (*notes, *unavailable_notes(self.unavailable))
+
+
+def _without_duplicates(every: Sequence[ProjectTarget]) -> tuple[list[ProjectTarget], tuple[str, ...]]:
+    """Drop definitions in files that belong to two projects, one of which contains the other.
+
+    The first target in order of use is kept, and a note names its project.
+    """
+    kept: dict[tuple[Path, int, str], ProjectTarget] = {}
+    pairs: dict[tuple[str, str], None] = {}
+    for each in every:
+        first = each.target.first
+        known = kept.setdefault((each.project.search.root / first.path, first.line, first.key), each)
+        if known is not each:
+            pairs.setdefault((each.project.name, known.project.name))
+    notes = (f"Note: [{one}] and [{other}] share files; [{other}] answers for them." for one, other in pairs)
+    return [*kept.values()], tuple(notes)
+
+
+def _with_exact_case(found: list[_T], row_of: Callable[[_T], Symbol], symbol: str) -> list[_T]:
+    """Return the results in the case of the query if there are any: a project without them returns other cases."""
+    if is_pattern(symbol):
+        return found
+    exact = [each for each in found if row_of(each).name and row_of(each).name in symbol]
+    return exact or found
+
+
+def _closure(
+    search: GraphSearch, cross_references: CrossProjectReferences, changed: dict[DefinitionKey, int]
+) -> Iterator[tuple[Symbol, int]]:
+    """Yield the symbols of a project that depend on changed definitions of another, directly or through its own
+    code."""
+    if cross_references.ambiguity:
+        return
+    starts: dict[DefinitionKey, int] = {}
+    for definition, distance in changed.items():
+        for row in cross_references.rows.get(definition, ()):
+            if row.certain and row.source_key:
+                place = DefinitionKey(row.path, row.source_key)
+                starts[place] = min(starts.get(place, distance + 1), distance + 1)
+    known: dict[int, int] = {}
+    for symbol in search.reader.symbols_at(starts):
+        known[symbol.node_id] = starts[DefinitionKey(symbol.path, symbol.key)]
+        yield symbol, known[symbol.node_id]
+    pending = dict(known)
+    while pending:
+        rows = [row for row in search.reader.references(pending) if row.certain and row.source_id not in known]
+        pending = {row.source_id: pending[row.target_id] + 1 for row in rows if row.target_id in pending}
+        known |= pending
+        for node_id, symbol in search.reader.symbols(pending).items():
+            yield symbol, pending[node_id]
+
+
+def _groups(
+    cross_references: CrossProjectReferences, definitions: Sequence[DefinitionKey], target: Target
+) -> list[UseGroup]:
+    """Group the uses of a definition in another project: certain, by another name, possible."""
+    rows = cross_references.references(definitions)
+    certain = [row for row in rows if row.certain]
+    shown = {(row.path, row.line) for row in certain}
+    possible = [row for row in rows if not row.certain and (row.path, row.line) not in shown]
+    mentions = [
+        row
+        for row in (cross_references.mentions.get(target.first.name, ()) if is_member(target.first) else ())
+        if (row.path, row.line) not in shown and row.kind != "import"
+    ]
+    return [
+        _group("", [row for row in certain if row.origin != ALIAS]),
+        _group(UNDER_ANOTHER_NAME, [row for row in certain if row.origin == ALIAS]),
+        _group("", possible, cross_references.ambiguity or AMBIGUOUS_NAME),
+        _group("", mentions, UNKNOWN_RECEIVER),
+    ]
+
+
+def _group(title: str, rows: Sequence[ReferenceRow], reason: str = "") -> UseGroup:
+    """Return a group of uses; a `reason` makes them possible ones."""
+    uses = tuple(merge_by_line(rows))
+    return UseGroup(f"--- {possible_references(len(uses), reason)} ---" if reason else title, uses, reason)
+
+
+def _by_distance(row: AffectedSymbol) -> tuple[int, bool, str, int]:
+    return row.distance, is_test(row.symbol.path), row.symbol.path, row.symbol.line
