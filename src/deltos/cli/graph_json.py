@@ -20,13 +20,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.answers import GraphAnswers
     from deltos.domains.graph.cycles import Component
     from deltos.domains.graph.search import Context, FoundReferences, GraphSearch, Impact, Scope
-    from deltos.domains.graph.selection import (
-        GraphSelection,
-        OpenedProject,
-        ProjectImpact,
-        ProjectTarget,
-        ProjectUses,
-    )
+    from deltos.domains.graph.selection import GraphSelection, OpenedProject, ProjectImpact, ProjectTarget, ProjectUses
     from deltos.domains.graph.source_lines import SourceLines
     from deltos.errors import NotFound
     from deltos.store.symbols import Symbol

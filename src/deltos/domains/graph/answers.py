@@ -369,7 +369,9 @@ def _heading(found: ProjectUses) -> str:
     text += f" in {counted(len({use.path for use in sure}), 'file')}" if sure else ""
     text += f", {possible} possible" if possible else ""
     if found.not_resolved:
-        text += f"; {counted(found.not_resolved, 'importing file')} could not be resolved, search them for the name"
+        text += (
+            f"; {counted(found.not_resolved, 'importing file')} could not be resolved: search their text for the name"
+        )
     return text
 
 

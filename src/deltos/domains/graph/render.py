@@ -14,13 +14,7 @@ from deltos import wording
 from deltos.domains.graph.budgeted_lines import WIDTHS, Piece, truncation_line
 from deltos.domains.graph.declared.languages import is_declared
 from deltos.domains.graph.languages import imports_no_files, is_included
-from deltos.domains.graph.line_format import (
-    SENTENCE_CHARACTERS,
-    UseFormatter,
-    call_form,
-    definition_line,
-    outline_line,
-)
+from deltos.domains.graph.line_format import SENTENCE_CHARACTERS, UseFormatter, call_form, definition_line, outline_line
 from deltos.domains.graph.source_lines import shorten_around
 from deltos.domains.graph.text_comparison import is_called_implicitly
 from deltos.domains.graph.uses import BROKEN_IMPORT, grouped_uses, overriding_definitions

@@ -205,9 +205,7 @@ class Context:
     members: tuple[Symbol, ...]
 
 
-def _in_one_snapshot(
-    method: Callable[Concatenate[GraphSearch, _P], _T],
-) -> Callable[Concatenate[GraphSearch, _P], _T]:
+def _in_one_snapshot(method: Callable[Concatenate[GraphSearch, _P], _T]) -> Callable[Concatenate[GraphSearch, _P], _T]:
     """Run the decorated method in one snapshot of the graph, so that concurrent writes are invisible to it."""
 
     @wraps(method)

@@ -209,8 +209,7 @@ class GraphSelection:
             in_path = path_filter(opened.search.root, path)
             groups = [
                 replace(
-                    each,
-                    uses=tuple(u for u in each.uses if in_path(u.path) and (with_tests or not is_test(u.path))),
+                    each, uses=tuple(u for u in each.uses if in_path(u.path) and (with_tests or not is_test(u.path)))
                 )
                 for each in _groups(cross_references, definitions, of.target)
             ]

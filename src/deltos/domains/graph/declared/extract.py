@@ -108,11 +108,7 @@ class FactCollector:
     """One pass over the syntax tree of a file that collects its facts."""
 
     def __init__(
-        self,
-        data: bytes,
-        traits: LanguageTraits,
-        definitions: Sequence[Definition],
-        symbols: Sequence[Symbol],
+        self, data: bytes, traits: LanguageTraits, definitions: Sequence[Definition], symbols: Sequence[Symbol]
     ) -> None:
         self.traits = traits
         self.symbols = symbols

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.declared.declarations import (
-    INFERRED,
-    UNKNOWN_PATH,
-    Binding,
-)
-from deltos.domains.graph.declared.facts import (
-    ELEMENT,
-    TYPE_SIGN,
-    ImportClause,
-    MacroName,
-    Occurrence,
-)
+from deltos.domains.graph.declared.declarations import INFERRED, UNKNOWN_PATH, Binding
+from deltos.domains.graph.declared.facts import ELEMENT, TYPE_SIGN, ImportClause, MacroName, Occurrence
 from deltos.domains.graph.declared.languages.traits import TEXTS, LanguageTraits, kinds
 from deltos.domains.graph.declared.macros import names_in_macro
 from deltos.domains.graph.declared.node_text import first_child

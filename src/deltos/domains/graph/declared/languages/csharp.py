@@ -5,10 +5,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING, cast
 
-from deltos.domains.graph.declared.facts import (
-    ImportClause,
-    SourceInterface,
-)
+from deltos.domains.graph.declared.facts import ImportClause, SourceInterface
 from deltos.domains.graph.declared.languages.traits import TEXTS, LanguageTraits, kinds, last_part
 from deltos.domains.graph.kernel.dependencies import files_named, files_with_suffix
 

@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.declared.declarations import (
-    UNKNOWN_PATH,
-    Binding,
-    expression_items,
-)
-from deltos.domains.graph.declared.facts import (
-    ELEMENT,
-    KEY,
-    TYPE_SIGN,
-    GoModule,
-    ImportClause,
-    SourceInterface,
-)
+from deltos.domains.graph.declared.declarations import UNKNOWN_PATH, Binding, expression_items
+from deltos.domains.graph.declared.facts import ELEMENT, KEY, TYPE_SIGN, GoModule, ImportClause, SourceInterface
 from deltos.domains.graph.declared.languages.traits import LanguageTraits, kinds
 from deltos.domains.graph.kernel.dependencies import files_named
 

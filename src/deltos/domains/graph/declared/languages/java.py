@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.declared.facts import (
-    ImportClause,
-    Occurrence,
-)
+from deltos.domains.graph.declared.facts import ImportClause, Occurrence
 from deltos.domains.graph.declared.languages.traits import TEXTS, LanguageTraits, kinds, last_part
 from deltos.domains.graph.declared.node_text import first_child
 from deltos.domains.graph.declared.types import parse_type

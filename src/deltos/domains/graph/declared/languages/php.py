@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.declared.declarations import (
-    UNKNOWN_PATH,
-    Binding,
-)
+from deltos.domains.graph.declared.declarations import UNKNOWN_PATH, Binding
 from deltos.domains.graph.declared.facts import (
     CALLABLE,
     DOCUMENTED,

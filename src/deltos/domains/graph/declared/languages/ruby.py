@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.declared.facts import (
-    ImportClause,
-)
+from deltos.domains.graph.declared.facts import ImportClause
 from deltos.domains.graph.declared.languages.traits import TEXTS, LanguageTraits, kinds
 
 if TYPE_CHECKING:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING, cast
 
-from deltos.domains.graph.declared.declarations import (
-    UNKNOWN_PATH,
-    Binding,
-)
+from deltos.domains.graph.declared.declarations import UNKNOWN_PATH, Binding
 from deltos.domains.graph.declared.facts import (
     ELEMENT,
     TYPE_SIGN,
