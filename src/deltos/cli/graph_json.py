@@ -54,7 +54,8 @@ def _references(references: FoundReferences, source: SourceLines) -> JsonObject:
     ones. `via` is how the reference reaches the symbol.
     """
     rows = [(row, True, references.link_kind(row)) for row in (*references.certain, *references.aliased)]
-    rows += [(row, False, references.link_kind(row)) for row in references.through]
+    through = [row for row in references.through if row.target_id not in references.wrapper_ids]
+    rows += [(row, False, references.link_kind(row)) for row in through]
     rows += [(row, False, "text") for row in references.possible]
     texts = source.lines((row.path, row.line) for row, _, _ in rows)
     first, generated = references.target.first, source.generated

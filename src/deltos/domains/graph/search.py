@@ -160,8 +160,6 @@ class FoundReferences:
         target implements, or through an `override` of it."""
         if not self.via_label(row):
             return ALIAS if row.origin == ALIAS else "direct"
-        if row.target_id in self.wrapper_ids:
-            return "wrapper"
         return "interface" if row.target_id in self.base_ids else "override"
 
     def via_label(self, row: ReferenceRow) -> str:
@@ -681,7 +679,8 @@ class GraphSearch:
         """Return possible references by name.
 
         For a member these are uses on values of unknown type; for anything else, uses in files that import the name
-        from a module that does not define it. Names in unparsed macros and next to syntax errors count for both.
+        from a module that does not define it. Names in unparsed macros and next to syntax errors count for both. For a
+        function in a namespace these are unresolved qualified uses.
         """
         found = [row for row in self.reader.mentions(target.first.name) if can_refer_to(row.path, target.first.path)]
         uses = [row for row in found if row.kind != "import"]
@@ -689,10 +688,17 @@ class GraphSearch:
             return self._as_members(uses, target.first.name)
         tokens = [row for row in uses if row.kind in (UNPARSED_MACRO, UNPARSED)]
         uses = [row for row in uses if row.kind not in (UNPARSED_MACRO, UNPARSED)]
+        if "." in target.first.key:
+            return [*tokens, *self._qualified_uses(uses, target.first.name)]
         imports = [row for row in found if row.kind == "import"]
         files, used = {row.path for row in imports}, {(row.path, row.line) for row in uses}
         broken = [row for row in imports if (row.path, row.line) not in used]
         return [*[replace(row, origin=BROKEN_IMPORT) for row in (*broken, *uses) if row.path in files], *tokens]
+
+    def _qualified_uses(self, rows: list[ReferenceRow], name: str) -> list[ReferenceRow]:
+        """Return the rows whose line has the name after `::`: a function in a namespace is not used on a value."""
+        texts = self.source.lines((row.path, row.line) for row in rows[:_MAX_MENTIONS_READ])
+        return [row for row in rows if f"::{name}" in texts.get((row.path, row.line), "")]
 
     def _as_members(self, rows: list[ReferenceRow], name: str) -> list[ReferenceRow]:
         """Drop the rows in code with syntax errors whose line has the name only without a dot before it."""

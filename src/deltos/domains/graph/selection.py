@@ -273,7 +273,7 @@ class GraphSelection:
     def for_each(self, compute: Callable[[OpenedProject], _T], symbol: str = "") -> list[tuple[OpenedProject, _T]]:
         """Return each project with its result of `compute`.
 
-        Projects without a match are dropped, and of several projects those that fail become unavailable. If none has
+        Projects without a match are dropped, and of several projects failing ones become unavailable. If none has
         a match, raise an error with names similar to `symbol`.
         """
         found: list[tuple[OpenedProject, _T]] = []
