@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.capture.kinds import DECISION, PREFERENCE, judge
+from deltos.domains.memory.capture.classify import DECISION, PREFERENCE, judge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deltos.domains.memory.capture.kinds import Judgement
+    from deltos.domains.memory.capture.classify import Judgement
 
 QUESTIONS = Path(__file__).with_name("questions") / "memory_kinds.jsonl"
 TRAINING = QUESTIONS.with_name("memory_kinds_training.jsonl")
@@ -29,6 +29,7 @@ REGISTERS = QUESTIONS.with_name("memory_kinds_registers.jsonl")
 FURTHER = QUESTIONS.with_name("memory_kinds_further.jsonl")
 WORKING = QUESTIONS.with_name("memory_kinds_working.jsonl")
 PROMPTS = QUESTIONS.with_name("memory_kinds_prompts.jsonl")
+PLAIN = QUESTIONS.with_name("memory_kinds_plain.jsonl")
 NONE = "none"
 
 

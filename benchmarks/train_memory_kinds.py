@@ -1,22 +1,20 @@
-"""Train the recognition of decisions and preferences in memory, and evaluate it on unseen registers or languages.
+"""Train the classification of memory: decisions, preferences and findings; evaluate it on unseen texts.
 
-    python -m benchmarks.train_memory_kinds [--folds register] [--write]
+    python -m benchmarks.train_memory_kinds [--folds] [--write]
 
-Trains on memory_kinds_registers.jsonl, …_training.jsonl, …_further.jsonl, …_working.jsonl, …_prompts.jsonl and the
-development part of memory_kinds.jsonl. A text is positive if one of its sentences is; which one is learned together
-with the weights unless `span` names it. `--write` also sets the threshold at which 95 % of the recognised texts of the
-folds are a decision or a preference, by the mean over all texts and over those written for evaluation.
+Trains on memory_kinds_registers.jsonl, …_training.jsonl, …_further.jsonl, …_working.jsonl, …_prompts.jsonl,
+…_plain.jsonl and the development part of memory_kinds.jsonl; findings on memory_findings.jsonl. A text is positive if
+one of its sentences is; which one is learned together with the weights unless `span` names it. The held-out parts are
+printed and chose nothing. `--folds` judges the development part with weights trained without its projects; `--write`
+saves the weights.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import statistics
-from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +22,7 @@ import numpy as np
 from benchmarks.memory_kinds import (
     FURTHER,
     NONE,
+    PLAIN,
     PROMPTS,
     QUESTIONS,
     REGISTERS,
@@ -33,56 +32,34 @@ from benchmarks.memory_kinds import (
     is_right,
     read_labelled,
 )
-from deltos.domains.memory.capture import kinds
+from deltos.domains.memory.capture import classify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WEIGHTS = Path(kinds.__file__).with_name("kind_weights.json")
-PRECISION = 0.95  # over the folds
-FOLDS = 9  # each holds out several registers, or one language
-# Features of single texts are penalised more than common ones.
-FORM_PENALTY = 8.0  # sequence of word classes at the beginning or end of a sentence
-WORD_PENALTY = 5.0
-PAIR_PENALTY = 2.0
-CLASS_PENALTY = 1.0
+FRESH = QUESTIONS.with_name("memory_kinds_fresh.jsonl")
+FINDINGS = QUESTIONS.with_name("memory_findings.jsonl")
+HELD_OUT = "held-out"
+SURE = 0.9  # probability from which a text is stored as a decision or preference
+UNSURE = 0.4
+FINDING = 0.5
+MIN_COMMON_SENTENCES = 60  # in which a word must occur to be used as itself in sequences
+MIN_SENTENCES = 3  # in which a feature must occur
+# Penalties of weights: features of single texts are penalised more than those of the whole text.
+TEXT_PENALTY = 1.0
+WORD_PENALTY = 3.0
+SEQUENCE_PENALTY = 4.0
+CONTEXT_PENALTY = 6.0
+CONSTANT_PENALTY = 0.01
+FOLDS = 2  # of the projects of the development part, with --folds
 ROUNDS = 2  # of choosing the labelled sentence and fitting
-STEPS = 60
+STEPS = 40
 REMEMBERED_MOVES = 8
-MIN_TEXTS = 3  # in which a feature must occur
 TRAINING_WEIGHT = 0.8  # of texts written for training
-FURTHER_WEIGHT = 1.0  # of pairs of a statement and an ordinary text about the same matter
-PLAIN_WEIGHT = 3.0  # of the plainest forms, which are frequent in real use but rare among the texts
+PLAIN_WEIGHT = 1.5  # of the plainest forms, which are frequent in real use but rare among the other texts
 OTHER_SENTENCE_WEIGHT = 0.34
-MIN_WEIGHT = 0.05  # smaller weights are dropped
-LABELS = (kinds.DECISION, kinds.PREFERENCE, NONE)
-
-_CLEAN = (
-    "p_always p_future p_scope p_rule p_enforce p_neg p_only norm s_work s_reply must noaux proper d_act d_we d_state "
-    "d_drop contrast reason plural1 plural2 we head p_when p_like imp standing"
-)
-_TOGETHER = (
-    "p_always&p_only p_always&norm p_always&we p_neg&p_scope p_always&p_neg d_state&contrast d_state&reason "
-    "d_we&reason imp&s_work imp&s_reply imp&p_always imp&past imp&bug d_we&contrast d_act&contrast d_act&we "
-    "standing&s_work standing&order standing&ed contrast&num correct&num p_scope&norm p_future&p_like p_always&isg "
-    "p_always&bug plural1&norm plural2&norm head&p_neg d_ok&d_state d_act&isg p_again&you p_when&norm d_act&past "
-    "d_we&past must&s_ui must&s_work p_always&s_work p_always&s_ui p_always&s_reply p_neg&s_work p_neg&s_reply "
-    "noaux&contrast noaux&p_neg noaux&s_work noaux&proper proper&d_state proper&reason proper&contrast norm&s_work "
-    "s_work&p_only task&s_ui task&p_always s_work&p_future s_work&p_scope if1&s_work if1&d_we p_when&s_reply "
-    "p_when&s_work attrib&p_always attrib&must system&p_always"
-)
-_ASSISTANT = "d_act d_we p_ack isg we i_did contrast reason p_always p_future d_state advice"
-_WITH_OTHERS = "d_act d_we d_state p_always p_rule contrast must"
-PAIRS = (
-    *(f"clean&{name}" for name in _CLEAN.split()),
-    *_TOGETHER.split(),
-    *(f"assistant&{name}" for name in _ASSISTANT.split()),
-    *(
-        f"{name}&{other}"
-        for name in _WITH_OTHERS.split()
-        for other in ("~q", "~ask", "~oneoff", "~undecided", "stripped")
-    ),
-)
+LABELS = (classify.DECISION, classify.PREFERENCE, NONE)
+INT8_LIMIT = 127
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,47 +67,59 @@ class Example:
     """A labelled text as features of its sentences, and the sentences that carry the label if known."""
 
     item: Labelled
-    features: list[set[str]]
+    features: list[frozenset[str]]
     carries: list[bool]
     weight: float
 
 
-def example(item: Labelled, weight: float) -> Example:
+def example(item: Labelled, weight: float, common: frozenset[str]) -> Example:
     """Return a text as a training example."""
-    sentences = kinds.sentences_of(item.text, is_agent=item.is_agent)
+    sentences = classify.sentences_of(item.text, is_agent=item.is_agent, common=common)
     carries = [bool(item.span) and (s.text[:25] in item.span or item.span in s.text) for s in sentences]
-    return Example(item, [_with_pairs(sentence.features) for sentence in sentences], carries, weight)
-
-
-def _with_pairs(features: frozenset[str]) -> set[str]:
-    split = (pair.split("&", 1) for pair in PAIRS)
-    return set(features) | {f"{one}&{other}" for one, other in split if one in features and other in features}
+    return Example(item, [sentence.features for sentence in sentences], carries, weight)
 
 
 def penalty(name: str) -> float:
     """Return the penalty of the weight of a feature."""
-    if "&" in name:
-        return PAIR_PENALTY
-    if name.startswith("/"):
-        return FORM_PENALTY
-    return WORD_PENALTY if ":" in name else CLASS_PENALTY
+    if name.startswith("@"):
+        return TEXT_PENALTY
+    if name.startswith("~"):
+        return CONTEXT_PENALTY
+    return SEQUENCE_PENALTY if " " in name else WORD_PENALTY
+
+
+class Features:
+    """Buckets of the features that occur often enough, with their penalties; the last row is the constant."""
+
+    def __init__(self, examples: Sequence[Example]) -> None:
+        counts: dict[str, int] = {}
+        for name in (name for e in examples for features in e.features for name in features):
+            counts[name] = counts.get(name, 0) + 1
+        self.penalty = np.full((classify.BUCKETS + 1, 1), SEQUENCE_PENALTY)
+        self.penalty[-1] = CONSTANT_PENALTY
+        self.used = np.zeros(classify.BUCKETS, bool)
+        for name, count in counts.items():
+            if count >= MIN_SENTENCES:
+                bucket = classify.bucket_of(name)
+                self.penalty[bucket], self.used[bucket] = penalty(name), True
+
+    def row(self, features: frozenset[str]) -> list[int]:
+        """Return the places of the weights of a sentence."""
+        buckets = {classify.bucket_of(name) for name in features}
+        return [*(bucket for bucket in buckets if self.used[bucket]), classify.BUCKETS]
 
 
 class Design:
     """Sparse matrix of the features of sentences, by rows and by columns."""
 
-    def __init__(self, examples: list[Example], numbers: dict[str, int]) -> None:
-        self.size = len(numbers) + 1  # the last column is the constant
-        rows = [
-            [*(numbers[name] for name in names if name in numbers), len(numbers)]
-            for e in examples
-            for names in e.features
-        ]
+    def __init__(self, examples: Sequence[Example], known: Features) -> None:
+        self.size = classify.BUCKETS + 1
+        rows = [known.row(features) for e in examples for features in e.features]
         self.sentences = len(rows)
         self.columns = np.array([number for row in rows for number in row], dtype=np.int64)
         self.starts = np.cumsum([0, *map(len, rows)])[:-1]
         self.row_of = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
-        self.penalty = np.array([*map(penalty, numbers), 0.01])[:, None]
+        self.penalty = known.penalty
         ends = np.cumsum([0, *(len(e.features) for e in examples)])
         self.groups = [np.arange(start, end) for start, end in pairwise(ends)]
 
@@ -202,20 +191,19 @@ def _direction(gradient: np.ndarray, moves: list[tuple[np.ndarray, np.ndarray]])
     return direction
 
 
-def learn(examples: list[Example]) -> tuple[dict[str, int], np.ndarray]:
-    """Return the numbers of the features and their weights."""
-    counts = Counter(name for e in examples for name in set().union(*e.features))
-    numbers = {name: at for at, name in enumerate(sorted(n for n, c in counts.items() if c >= MIN_TEXTS))}
-    design = Design(examples, numbers)
+def learn(examples: Sequence[Example]) -> tuple[Features, np.ndarray]:
+    """Return the features and their weights for the labels."""
+    known = Features(examples)
+    design = Design(examples, known)
     weights = np.zeros((design.size, len(LABELS)))
     for round_number in range(ROUNDS):
         guess = softmax(design.times(weights)) if round_number else None
         targets, importance = _targets(examples, design, guess)
         weights = fit(design, targets, importance, weights)
-    return numbers, weights
+    return known, weights
 
 
-def _targets(examples: list[Example], design: Design, guess: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def _targets(examples: Sequence[Example], design: Design, guess: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the target of each sentence and its importance."""
     targets = np.zeros((design.sentences, len(LABELS)))
     targets[:, 2] = 1
@@ -235,44 +223,33 @@ def _targets(examples: list[Example], design: Design, guess: np.ndarray | None) 
     return targets, importance
 
 
-def judged(examples: list[Example], numbers: dict[str, int], weights: np.ndarray) -> list[tuple[str, float]]:
+def judged(examples: Sequence[Example], known: Features, weights: np.ndarray) -> list[tuple[str, float]]:
     """Return for each text the more probable kind and the probability of either, from its most probable sentence."""
-    design = Design(examples, numbers)
+    design = Design(examples, known)
     chances = softmax(design.times(weights))[:, :2] if design.sentences else np.zeros((0, 2))
     best = [chances[group][chances[group].sum(1).argmax()] if len(group) else np.zeros(2) for group in design.groups]
     return [(LABELS[int(pair.argmax())], float(pair.sum())) for pair in best]
 
 
-def held_out(examples: list[Example], by: str) -> list[tuple[str, float]]:
-    """Judge each text with weights trained without its register or language."""
-    result: dict[int, tuple[str, float]] = {}
-    values = list(dict.fromkeys(getattr(e.item, by) for e in examples))
-    for fold in range(min(FOLDS, len(values))):
-        held = set(values[fold::FOLDS])
-        known = learn([e for e in examples if getattr(e.item, by) not in held])
-        places = [at for at, e in enumerate(examples) if getattr(e.item, by) in held]
-        result |= zip(places, judged([examples[at] for at in places], *known), strict=True)
-    return [result[at] for at in range(len(examples))]
+def judged_in_folds(examples: Sequence[Example]) -> tuple[list[Example], list[tuple[str, float]]]:
+    """Return the examples of the development part, judged with weights trained without their projects."""
+    measured = [e for e in examples if e.item.register == QUESTIONS.stem]
+    projects = sorted({e.item.project for e in measured})
+    chosen: list[Example] = []
+    judgements: list[tuple[str, float]] = []
+    for fold in range(FOLDS):
+        held = set(projects[fold::FOLDS])
+        unseen = [e for e in measured if e.item.project in held]
+        chosen += unseen
+        judgements += judged(unseen, *learn([e for e in examples if e.item.project not in held]))
+    return chosen, judgements
 
 
-def precise_threshold(groups: Sequence[Sequence[tuple[Example, tuple[str, float]]]]) -> float:
-    """Return the lowest score at which precision, averaged over the groups, is high enough."""
-    scores = sorted({round(score, 3) for group in groups for _, (_, score) in group}, reverse=True)
-    return next((score for score in reversed(scores) if _mean_precision(groups, score) >= PRECISION), 1.0)
-
-
-def _mean_precision(groups: Sequence[Sequence[tuple[Example, tuple[str, float]]]], threshold: float) -> float:
-    recognised = [[e.item.label != NONE for e, (_, score) in group if score >= threshold] for group in groups]
-    return statistics.fmean(statistics.fmean(each) if each else 0.0 for each in recognised)
-
-
-def show(examples: list[Example], judgements: list[tuple[str, float]], by: str, threshold: float) -> None:
-    """Print precision and recall at some thresholds, and at one of them for each fold."""
+def show(name: str, examples: Sequence[Example], judgements: list[tuple[str, float]]) -> None:
+    """Print precision and recall at some thresholds."""
     pairs = [(e.item, kind, score) for e, (kind, score) in zip(examples, judgements, strict=True)]
-    for at in (0.7, 0.8, 0.85, 0.9, 0.95, threshold):
-        print(_figures(f"all at {at:.3f}", pairs, at))
-    for value in dict.fromkeys(getattr(item, by) for item, _, _ in pairs):
-        print(_figures(value, [pair for pair in pairs if getattr(pair[0], by) == value], threshold))
+    for at in (0.7, 0.8, 0.85, SURE, 0.95):
+        print(_figures(f"{name} at {at:.3f}", pairs, at))
 
 
 def _figures(name: str, pairs: list[tuple[Labelled, str, float]], threshold: float) -> str:
@@ -290,52 +267,76 @@ def _figures(name: str, pairs: list[tuple[Labelled, str, float]], threshold: flo
     )
 
 
-def write(numbers: dict[str, int], weights: np.ndarray, sure: float, unsure: float) -> None:
-    """Write the weights for hooks, relative to `none` and rounded."""
-    against = np.round(weights[:, :2] - weights[:, 2:], 3).tolist()
-    kept = {name: against[at] for name, at in numbers.items() if max(map(abs, against[at])) >= MIN_WEIGHT}
-    double = [[*name.split("&", 1), *weights] for name, weights in sorted(kept.items()) if "&" in name]
-    single = {name: weights for name, weights in sorted(kept.items()) if "&" not in name}
-    parts = {
-        "sure": sure,
-        "unsure": unsure,
-        "constant": against[-1],
-        "pairs": double,
-        "names": "\n".join(single),
-        "weights": [round(1000 * weight) for weights in single.values() for weight in weights],
-    }
-    lines = (f"{json.dumps(name)}: {json.dumps(part, ensure_ascii=False)}" for name, part in parts.items())
-    WEIGHTS.write_text("{" + ",\n".join(lines) + "}\n", "utf-8")
+def learn_findings(common: frozenset[str], known: Features) -> np.ndarray:
+    """Train the recognition of findings, print its figures, and return the weights."""
+    rows = [json.loads(line) for line in FINDINGS.read_text("utf-8").splitlines()]
+    parts: dict[str, list[Example]] = {}
+    for row in rows:
+        item = Labelled(row["text"], str(row["finding"]), "assistant", "", row["project"])
+        parts.setdefault(row["part"], []).append(example(item, 1.0, common))
+    design = Design(parts["development"], known)
+    weights = fit(design, _finding_targets(parts["development"]), np.ones(design.sentences), np.zeros((design.size, 2)))
+    for part, examples in parts.items():
+        chances = softmax(Design(examples, known).times(weights))[:, 0]
+        is_recognised, is_finding = chances >= FINDING, _finding_targets(examples)[:, 0] == 1
+        right = int((is_recognised & is_finding).sum())
+        print(f"findings, {part}: precision {right / is_recognised.sum():.3f}, recall {right / is_finding.sum():.3f}")
+    difference: np.ndarray = weights[:, :1] - weights[:, 1:]
+    return difference
 
 
-def open_examples() -> list[Example]:
-    """Return the training examples."""
+def _finding_targets(examples: Sequence[Example]) -> np.ndarray:
+    labels = np.array([e.item.label == "True" for e in examples for _ in e.features], float)
+    return np.stack([labels, 1 - labels], 1)
+
+
+def write(common: frozenset[str], weights: np.ndarray, thresholds: Sequence[float]) -> None:
+    """Write the weights as bytes with a scale for each kind."""
+    scales = np.abs(weights).max(0) / INT8_LIMIT
+    np.savez_compressed(
+        classify.WEIGHTS_FILE,
+        weights=np.round(weights / scales).astype(np.int8),
+        scales=scales.astype(np.float32),
+        common=np.frombuffer("\n".join(sorted(common)).encode("utf-8"), np.uint8),
+        thresholds=np.array(thresholds, np.float32),
+    )
+    classify.load_model.cache_clear()
+
+
+def development_items() -> list[tuple[Labelled, float]]:
+    """Return the training texts with their weights."""
     files = [
         (QUESTIONS, 1.0),
         (REGISTERS, 1.0),
         (TRAINING, TRAINING_WEIGHT),
-        (FURTHER, FURTHER_WEIGHT),
+        (FURTHER, 1.0),
         (WORKING, 1.0),
         (PROMPTS, 1.0),
+        (PLAIN, 1.0),
     ]
     items = [(item, weight) for path, weight in files for item in read_labelled(path, part="development")]
-    return [example(item, PLAIN_WEIGHT if item.register == "plain" else weight) for item, weight in items]
+    return [(item, PLAIN_WEIGHT if item.register == "plain" else weight) for item, weight in items]
 
 
 def main() -> None:
-    """Evaluate, and with --write train on everything and save the weights."""
+    """Train on the development set, print the figures of the held-out sets, and save the weights if asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--folds", choices=("register", "language"), default="register")
-    parser.add_argument("--write", action="store_true")
-    parser.add_argument("--unsure", type=float, default=0.4)
+    parser.add_argument("--folds", action="store_true", help="also judge the development part by two folds of projects")
+    parser.add_argument("--write", action="store_true", help="save the weights")
     given = parser.parse_args()
-    examples = open_examples()
-    judgements = held_out(examples, given.folds)
-    measuring = [pair for pair in zip(examples, judgements, strict=True) if pair[0].item.register == QUESTIONS.stem]
-    threshold = precise_threshold([[*zip(examples, judgements, strict=True)], measuring])
-    show(examples, judgements, given.folds, threshold)
+    items = development_items()
+    common = classify.common_words([item.text for item, _ in items], least=MIN_COMMON_SENTENCES)
+    examples = [example(item, weight, common) for item, weight in items]
+    if given.folds:
+        show(f"{QUESTIONS.stem} development", *judged_in_folds(examples))
+    known, weights = learn(examples)
+    for path, part in ((QUESTIONS, HELD_OUT), (FRESH, "all")):
+        unseen = [example(item, 1.0, common) for item in read_labelled(path, part=part)]
+        show(f"{path.stem} {part}", unseen, judged(unseen, known, weights))
+    against_none = weights[:, :2] - weights[:, 2:]
+    all_weights = np.concatenate([against_none, learn_findings(common, known)], axis=1)
     if given.write:
-        write(*learn(examples), sure=round(threshold, 3), unsure=given.unsure)
+        write(common, all_weights, (SURE, UNSURE, FINDING))
 
 
 if __name__ == "__main__":

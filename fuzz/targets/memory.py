@@ -136,7 +136,8 @@ def _suggest(scratch: Path) -> Run:
 
 
 def _redact(_scratch: Path) -> Run:
-    from deltos.redaction.redact import is_secret_file, redact
+    from deltos.redaction.redact import redact
+    from deltos.redaction.secret_files import is_secret_file
 
     def run(data: bytes) -> None:
         text = data.decode("utf-8", "replace")
@@ -195,8 +196,8 @@ def _remember(memory: Memory, root: Path) -> Run:
 
 
 def _command(_scratch: Path) -> Run:
-    from deltos.domains.memory.capture.extract import error_excerpt
-    from deltos.domains.memory.capture.shell_commands import effect_of
+    from deltos.domains.memory.capture.commands import effect_of
+    from deltos.domains.memory.capture.error_text import error_excerpt
     from deltos.domains.memory.search.query import parse_query
     from deltos.text.identifiers import names_in_prose
 

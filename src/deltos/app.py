@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from contextlib import ExitStack, suppress
+from contextvars import Context
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -67,6 +68,7 @@ class OpenedDomains:
         self.config = config
         self._ends_with_its_answer = ends_with_its_answer
         self._closing = ExitStack()
+        self._distilling = threading.Lock()  # one distillation at a time in this process
         self.workers = workers or ProcessPool()
         self._owns_workers = workers is None
         graph = (GraphIndexer(),) if "graph" in config.toolsets else ()
@@ -87,9 +89,27 @@ class OpenedDomains:
         """Return the project of a folder with the identity under which memory stores it."""
         return self.memory.with_stored_identity(self.projects.identified(folder))
 
-    @cached_property
+    @property
     def memory(self) -> Memory:
-        """The domain of memory."""
+        """The domain of memory, with all recorded events distilled."""
+        self._distill()
+        return self._opened_memory
+
+    def _distill(self) -> None:
+        """Turn the events that hooks have recorded into observations."""
+        from deltos.domains.memory.capture.journal import Journal
+
+        journal = Journal(self.config.home)
+        if not journal.names():
+            return
+        from deltos.domains.memory.capture.distill import distill  # deferred: numpy takes a while
+
+        with self._distilling, suppress(StoreError, OSError):
+            # The records belong to no call, so the limits of the current call do not apply to them.
+            Context().run(distill, self._opened_memory, journal)
+
+    @cached_property
+    def _opened_memory(self) -> Memory:
         from deltos.domains.memory.core.memory import Memory
 
         store = open_observations(self.config.home, self.config.database, self.config.standbys)
@@ -243,6 +263,7 @@ class App:
         restrict_folder(config.home)
         self.domains = OpenedDomains(config, workers, ends_with_its_answer=ends_with_its_answer)
         self._closing = ExitStack()
+        self._distilling = threading.Lock()  # one distillation at a time in this process
 
     def tools(self) -> tuple[Tool, ...]:
         """Return the tools of the enabled toolsets."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,16 +85,19 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
         from deltos.cli.suggest import suggestion
 
         return suggestion(stdin.read(MAX_REQUEST_BYTES + 1), settings, Path.cwd())
-    from deltos.domains.memory.capture.hooks import capture_into
+    from deltos.domains.memory.capture.hooks import record_call
+    from deltos.domains.memory.capture.journal import Journal
     from deltos.domains.memory.capture.payload import MAX_INPUT_BYTES
     from deltos.workspace.identity import identify
 
     raw = stdin.read(MAX_INPUT_BYTES + 1)
     with ExitStack() as opened:
-        return capture_into(
-            lambda reads_only: opened.enter_context(_memory(settings, reads_only=reads_only)),
+        return record_call(
+            Journal(settings.home),
+            lambda: opened.enter_context(_memory(settings)),
             event_name,
             raw,
+            time.time_ns() // 1_000,
             folder=Path.cwd(),
             identify=lambda root: identify(root, may_start_git=False).project_id,
             settings=settings,
@@ -101,12 +105,12 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
 
 
 @contextmanager
-def _memory(settings: HookSettings, *, reads_only: bool) -> Iterator[Memory]:
+def _memory(settings: HookSettings) -> Iterator[Memory]:
     from deltos.domains.memory.core.memory import Memory
     from deltos.open_stores import open_observations
 
     store = open_observations(
-        settings.home, settings.database, busy_timeout_seconds=MAX_WAIT_SECONDS, reads_a_copy=reads_only
+        settings.home, settings.database, busy_timeout_seconds=MAX_WAIT_SECONDS, reads_a_copy=True
     )
     try:
         yield Memory(store)

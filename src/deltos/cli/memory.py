@@ -47,6 +47,7 @@ from deltos.domains.memory.render import (
     set_aside_text,
     timeline_answer,
 )
+from deltos.domains.memory.tools import MAX_SESSION_ROWS
 from deltos.errors import BadArgument, NotFound, SourceError
 from deltos.federation.filters import parse_filters
 from deltos.files import given_path
@@ -66,7 +67,7 @@ if TYPE_CHECKING:
 
     from deltos.app import App
     from deltos.cli.command import Run, Subparsers
-    from deltos.domains.memory.core.memory import Memory, ObservationLookup
+    from deltos.domains.memory.core.memory import Memory, ObservationLookup, Timeline
     from deltos.domains.memory.search.search import MemoryHit, MemoryResults
     from deltos.model import Project
     from deltos.store.observations import Observation
@@ -263,24 +264,27 @@ def _show(args: argparse.Namespace) -> int:
 def _timeline(args: argparse.Namespace) -> int:
     with _open_memory() as memory:
         project = memory.with_stored_identity(_project())
-        middle, rows = _timeline_rows(memory, args, _project_id(args, memory))
+        middle, timeline = _timeline_rows(memory, args, _project_id(args, memory))
+        rows = timeline.rows
         changed = memory.changed_places(rows, {project.project_id: project.root})
     if args.json:
         for row in rows:
             print_json({**as_json(row), "code_changed": row.place in changed})
     elif rows:
-        print(replace_tool_names_in_answer(timeline_answer(rows, changed, middle=middle, token_budget=MAX_TOKENS).text))
+        print(
+            replace_tool_names_in_answer(
+                timeline_answer(timeline, changed, middle=middle, token_budget=MAX_TOKENS).text
+            )
+        )
     else:
         print("No observations there.")
     return 0 if rows else 1
 
 
-def _timeline_rows(
-    memory: Memory, args: argparse.Namespace, project_id: str
-) -> tuple[int | None, Sequence[Observation]]:
+def _timeline_rows(memory: Memory, args: argparse.Namespace, project_id: str) -> tuple[int | None, Timeline]:
     before, after = args.before, args.after
     if args.session_id:
-        return None, memory.store.in_session(args.session_id, limit=200)
+        return None, memory.session_timeline(args.session_id, limit=MAX_SESSION_ROWS)
     moment = parse_moment(args.around, local_now()) if args.around else micros(local_now())
     if moment is not None:
         return None, memory.around_time(moment, project_id, before=before, after=after)

@@ -28,6 +28,7 @@ _WORD = r"[A-Za-z]++"
 _BETWEEN = r"[\s,\"'+>|*-]{1,12}(?:\d{1,2}[.):]?\s{1,4})?"
 _LETTERS_ONLY = {ord(sign): " " for sign in "0123456789\"'`.,:;()[]{}=<>|/\\+-_*#"}
 _MIN_PHRASE_WORDS = 12
+_PHRASE_WORDS = (12, 15, 18, 21, 24)
 _TWELVE_KNOWN_WORDS = b"\1" * _MIN_PHRASE_WORDS
 
 
@@ -143,11 +144,30 @@ def _phrase_span(run: list[re.Match[str]]) -> Iterator[SecretSpan]:
     """Yield the run if it is a seed phrase: twelve or more words, with few repetitions at the start. Lists of field
     names repeat words more often."""
     first = {word[0] for word in run[:_MIN_PHRASE_WORDS]}
-    if len(run) >= _MIN_PHRASE_WORDS and len(first) >= 0.7 * _MIN_PHRASE_WORDS:
+    if len(run) >= _MIN_PHRASE_WORDS and (len(first) >= 0.7 * _MIN_PHRASE_WORDS or _has_checksum(run)):
         yield SecretSpan(run[0].start(), run[-1].end(), "seed-phrase")
 
 
+def _has_checksum(run: list[re.Match[str]]) -> bool:
+    """Whether a run begins or ends with a phrase whose last word contains the checksum of BIP-39."""
+    words = [word[0] for word in run]
+    return any(_is_valid_phrase(words[:size]) or _is_valid_phrase(words[-size:]) for size in _PHRASE_WORDS)
+
+
+def _is_valid_phrase(words: list[str]) -> bool:
+    """Whether the last bits of a phrase are the first bits of the digest of the others."""
+    from deltos.digest import sha256  # deferred: hooks rarely need it
+
+    if len(words) not in _PHRASE_WORDS:
+        return False
+    numbers = list(seed_words())
+    bits = "".join(f"{numbers.index(word):011b}" for word in words)
+    checksum_bits = len(bits) // 33
+    entropy = int(bits[:-checksum_bits], 2).to_bytes((len(bits) - checksum_bits) // 8, "big")
+    return f"{sha256(entropy).digest()[0]:08b}"[:checksum_bits] == bits[-checksum_bits:]
+
+
 @cache
-def seed_words() -> frozenset[str]:
-    """Return the 2,048 English words of BIP-39."""
-    return frozenset(Path(__file__).with_name("seed_words.txt").read_text("ascii").split())
+def seed_words() -> dict[str, None]:
+    """Return the 2,048 English words of BIP-39 in their order."""
+    return dict.fromkeys(Path(__file__).with_name("seed_words.txt").read_text("ascii").split())

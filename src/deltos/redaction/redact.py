@@ -22,19 +22,6 @@ _OPENING, _CLOSING = "<private>", "</private>"
 # several lines, which are recognised line by line.
 _MARGIN_CHARACTERS = 4_000
 
-# Files whose content is never captured: by name, prefix, extension and folder.
-_SECRET_NAMES = frozenset(
-    """.env .netrc netrc _netrc .npmrc .pypirc .pgpass .htpasswd .dockercfg kubeconfig terraform.tfstate
-    terraform.tfstate.backup""".split()
-)
-_KEY_NAMES = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
-_KEY_ENDINGS = frozenset("pem key p12 pfx ppk jks keystore kdb kdbx asc gpg age tfvars env".split())
-_SECRET_FOLDERS = frozenset(".ssh .aws .gnupg .azure .kube .docker".split())
-_CONFIG_ENDINGS = frozenset("json yaml yml toml ini txt xml enc".split())
-_CREDENTIAL_NAMES = frozenset("credential credentials secret secrets".split())
-_EXAMPLES = (".env.example", ".env.sample", ".env.template")
-_NAME_PARTS = str.maketrans("_-", "..")
-
 
 class Redacted(NamedTuple):
     """A text without secrets, and the kinds of secrets that were removed."""
@@ -169,24 +156,6 @@ def _redact_tail(text: str, max_characters: int, known: KnownSecrets) -> tuple[C
     cut = next((span.end for span in spans if span.start < cut < span.end), cut)
     kept = [span._replace(start=span.start - cut, end=span.end - cut) for span in spans if span.start >= cut]
     return _replace_spans(window[cut:], kept), first + cut
-
-
-def is_secret_file(path: str) -> bool:
-    """Whether the content of a file must never be captured: `.env`, keys, credentials."""
-    *folders, name = path.replace("\\", "/").lower().split("/")
-    if name in _SECRET_NAMES or name in _SECRET_FOLDERS or not _SECRET_FOLDERS.isdisjoint(folders):
-        return True
-    stem, dot, ending = name.rpartition(".")
-    if dot and stem and ending in _KEY_ENDINGS:
-        return True
-    if name.startswith(".env.") and len(name) > len(".env."):
-        return not name.startswith(_EXAMPLES)
-    if name.startswith(_KEY_NAMES) and "." not in name and "-" not in name:  # the public keys end with `.pub`
-        return True
-    if ending == "json" and name.startswith(("service_account", "service-account", "serviceaccount")):
-        return True
-    plain = stem if dot and ending in _CONFIG_ENDINGS else name
-    return plain.translate(_NAME_PARTS).rpartition(".")[2] in _CREDENTIAL_NAMES
 
 
 def _replace_spans(text: str, spans: Sequence[SecretSpan]) -> Clean:

@@ -14,6 +14,7 @@ from deltos.redaction.blocks import find_blocks, public_blocks
 from deltos.redaction.formats import find_formatted
 from deltos.redaction.named_values import find_named
 from deltos.redaction.spans import SecretSpan, lower, merge_spans
+from deltos.redaction.tables import find_labelled
 from deltos.redaction.tokens import find_tokens, long_words
 
 __all__ = ["MARK", "SecretSpan", "find_secrets", "find_secrets_in_answer"]
@@ -52,6 +53,7 @@ def _find_in_text(text: str) -> list[SecretSpan]:
         *find_formatted(text, lowered),
         *find_arguments(text, lowered),
         *find_named(text, lowered),
+        *find_labelled(text, lowered),
         *find_tokens(text, lowered, words),
     ]
     public = public_blocks(text, lowered)

@@ -12,7 +12,7 @@ from pathlib import Path
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 _OTHERS_MODE = 0o077
-_OWN_NAMES = frozenset({"projects", "locks", "clones", "toolsets", "memory-off", ".writable"})
+_OWN_NAMES = frozenset({"projects", "locks", "clones", "journal", "toolsets", "memory-off", ".writable"})
 
 
 def make_private_folder(folder: Path) -> None:

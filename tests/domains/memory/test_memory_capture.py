@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from deltos.budget import estimate_tokens
-from deltos.domains.memory.capture.extract import error_excerpt
+from deltos.domains.memory.capture.commands import Effect, effect_of
+from deltos.domains.memory.capture.error_text import error_excerpt
 from deltos.domains.memory.capture.hooks import capture, project_root
 from deltos.domains.memory.capture.payload import MAX_INPUT_BYTES
-from deltos.domains.memory.capture.shell_commands import Effect, effect_of
 from deltos.domains.memory.core.model import PERSONAL, Draft, ObservationOrigin
 from deltos.errors import BadArgument
 from deltos.hook_settings import CONTEXT_TOKENS
@@ -527,10 +527,10 @@ def test_a_decision_is_anchored_to_the_code_edited_after_it(agent: Agent) -> Non
 
 
 def test_all_statements_of_a_short_answer_with_a_reason_are_stored(agent: Agent) -> None:
-    answer = "Found it! The total comes from the footer partial. The problem is that quotes share it. Shall I go on?"
+    answer = "Found it! The total comes from the footer partial. It happens because quotes share it. Shall I go on?"
     agent.send_event("Stop", last_assistant_message=answer)
     [(_, text)] = agent.stored()
-    assert text == "The total comes from the footer partial.\nThe problem is that quotes share it."
+    assert text == "The total comes from the footer partial.\nIt happens because quotes share it."
 
 
 def test_the_steps_of_a_plan_in_an_answer_are_stored_as_a_note(agent: Agent) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deltos.domains.memory.capture.hook_events import EVENT_TYPES
+from deltos.domains.memory.capture.agents import agent_names
 from deltos.domains.memory.capture.hooks import capture
 from deltos.domains.memory.capture.tool_use import normalize_name
 
@@ -44,4 +44,4 @@ def test_an_example_produces_the_expected_observation(
 def test_every_supported_event_has_an_example() -> None:
     learned = {normalize_name(row["event"]) for _, _, row in EXAMPLES}
     windsurf = {"preuserprompt", "postwritecode", "postruncommand", "postcascaderesponse"}
-    assert set(EVENT_TYPES) - learned == windsurf | {"agentturncomplete"}, "these have tests elsewhere"
+    assert set(agent_names().events) - learned == windsurf | {"agentturncomplete"}, "these have tests elsewhere"

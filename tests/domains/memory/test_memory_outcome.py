@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from deltos.domains.memory.capture.commands import Effect, effect_of, hides_exit_status, programs_of
 from deltos.domains.memory.capture.events import ToolOutcome
-from deltos.domains.memory.capture.outcome import outcome_of, status_in
-from deltos.domains.memory.capture.shell_commands import Effect, effect_of, hides_exit_status, programs_of
+from deltos.domains.memory.capture.outcome import outcome_of
+from deltos.domains.memory.capture.tool_use import status_in
 
 # Last lines of real outputs of failed commands.
 FAILURES = {

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltos.redaction.redact import is_secret_file, redact, redacted_kinds
+from deltos.redaction.redact import redact, redacted_kinds
+from deltos.redaction.secret_files import is_secret_file
 
 HEX = "0a1b2c3d4e5f67890a1b2c3d4e5f67890a1b2c3d4e5f67890a1b2c3d4e5f67890a1b2c3d"
 MIXED = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1eF3hJ5kM7nP9rS1uV3xY5zA7cD9fG1iL3oR5tU7wX9aB3dE5gH7jK9mN1pQ3sT5v"

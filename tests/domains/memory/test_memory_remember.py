@@ -145,7 +145,7 @@ def test_a_forgotten_observation_is_hidden_until_it_is_restored(notes: Notes, me
     memory.forget([f"obs:{kept}"])
     assert notes.ask("staging rotates") == []
     assert memory.look_up([kept]).unknown == (kept,)
-    assert memory.around_time(2**60, "p", before=9, after=9) == []
+    assert memory.around_time(2**60, "p", before=9, after=9).rows == []
     memory.forget([kept], restore=True)
     assert notes.ask("staging rotates") == ["The staging password rotates on Mondays"]
 
@@ -300,3 +300,24 @@ def test_a_wrong_clock_does_not_affect_later_observations(notes: Notes, clock: C
     notes.keep("Written when it was set right again", session="s")
     last = list(notes.memory.store.all())[-1]
     assert last.created_at == micros(clock.now)
+
+
+def test_a_statement_supersedes_the_named_ones_and_lists_others_about_the_same_topic(memory: Memory) -> None:
+    origin = ObservationOrigin("p")
+    first = memory.remember(Draft("The payment API allows 20 requests per second.", "decision"), origin)
+    second = memory.remember(Draft("The payment API allows 50 requests per second.", "decision"), origin)
+    assert [row.id for row in second.conflicts] == [first.id]
+    assert second.superseded == ()
+    again = memory.remember(
+        Draft("The payment API allows 50 requests per second.", "decision"), origin, supersedes=[first.id]
+    )
+    assert (again.id, again.merged, again.superseded) == (second.id, True, (first.id,))
+    unrelated = memory.remember(Draft("The office closes at six on Fridays.", "decision"), origin)
+    assert unrelated.conflicts == ()
+
+
+def test_only_the_user_replaces_a_pinned_observation(memory: Memory) -> None:
+    pinned = memory.remember(Draft("Releases happen on Tuesdays.", "decision"), ObservationOrigin("p")).id
+    memory.pin([pinned])
+    with pytest.raises(BadArgument, match="pinned"):
+        memory.remember(Draft("Releases happen on Mondays."), ObservationOrigin("p"), supersedes=[pinned])

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from deltos.domains.memory.core.memory import Memory
 from deltos.domains.memory.core.model import ALL_PROJECTS, PERSONAL, Draft, ObservationOrigin
-from deltos.domains.memory.search import glossary
 from deltos.domains.memory.search.search import SNIPPET_CHARACTERS, snippet
 from deltos.errors import BadArgument
 from deltos.store.observations import POSITION_BITS
 from deltos.store.sqlite.database import SqliteDatabase
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.memory.schema import MIGRATIONS
+from deltos.text.language_table import table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,7 @@ def test_a_query_matches_any_of_its_words(notes: Notes) -> None:
 
 def test_every_glossary_word_can_be_searched(notes: Notes) -> None:
     notes.keep("Der Ordner ist ungenutzt und wird gelöscht")
-    rows = [line for line in glossary.TABLE.read_text("utf-8").splitlines() if line and not line.startswith("#")]
+    rows = table()["glossary"]
     words = sorted({word.strip() for row in rows for column in row.split("|") for word in column.split(",")})
     assert len(words) > 1_000
     for number in range(0, len(words), 8):

@@ -45,6 +45,13 @@ SEED = mnemonic(12, bip39_words())(Random(4))
 
 # Formats that once leaked: the text, and the part that must not remain.
 NAMED = {
+    "a weak password in YAML": ("db:\n  user: app\n  password: sunshine\n", "sunshine"),
+    "a seed phrase that repeats words": ("seed: " + "abandon " * 11 + "about", "abandon about"),
+    "a label with an umlaut before a word with one": ("Passwort: Überraschung", "Überraschung"),
+    "a passphrase of a wireless network": ("WLAN-Passwort: Sommer im Garten", "Sommer im Garten"),
+    "the code of a wireless network": ("WIFI:T:WPA;S:home;P:bluebird;;", "bluebird"),
+    "a column of a CSV file": ("name,password,role\nada,marigold,admin\nbob,sunflower,user\n", "marigold"),
+    "a label in Chinese": ("数据库密码：苹果香蕉橙子", "苹果香蕉"),
     "credentials of letters alone in prose": ("use admin:pdgyHvCVdMxm for the login", "pdgyHvCVdMxm"),
     "Django's key": (f"SECRET_KEY = 'django-insecure-z$k2!v(h3^x)q9w@{random_characters('l', 20)}'", "z$k2!v(h3^x"),
     "Telegram's address": (
@@ -381,3 +388,16 @@ def test_repetitive_text_takes_linear_time(attack: str) -> None:
     # A hook redacts at most 120,000 characters; quadratic time would take hours.
     text = attack * (120_000 // len(attack))
     assert len(redact(text).text) <= 10 * len(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name,type,password\nstring,string,string\n",
+        "| field | password |\n|---|---|\n| kind | string |\n",
+        "The wifi password is on the fridge",
+        "密码：请在设置中修改，然后重启",
+    ],
+)
+def test_tables_and_sentences_about_passwords_are_not_changed(text: str) -> None:
+    assert redact(text).text == text

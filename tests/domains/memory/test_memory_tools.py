@@ -153,7 +153,7 @@ def test_search_results_over_budget_are_truncated_between_results(memory: Memory
     assert answer.structured["original_size_chars"] == answer.original_characters
     assert estimate_tokens(answer.text) * 2 <= 800  # sent twice: as text and as data
     shown = len(answer.structured["results"])
-    assert answer.structured["showing"].startswith(f"showing {shown}/20 results (the token budget is full")
+    assert answer.structured["showing"].startswith(f"Showing {shown} of 20 results (the token budget is full")
     assert 1 < len(answer.structured["results"]) < 20
 
 

@@ -8,7 +8,7 @@ from deltos.budget import characters_for, fit, truncate
 from deltos.domains.memory.core.model import format_id, format_kind, title_of
 from deltos.markup.text import fenced
 from deltos.text.counts import counted
-from deltos.text.times import iso
+from deltos.text.times import day, iso
 from deltos.tool import Answer
 from deltos.wording import truncated
 
@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from deltos.domains.memory.core.check import CheckReport, RecoveredCopy
-    from deltos.domains.memory.core.memory import ObservationLookup, PurgeResult
+    from deltos.domains.memory.core.memory import ObservationLookup, PurgeResult, Timeline
     from deltos.domains.memory.core.model import RememberResult
     from deltos.store.observations import Observation
     from deltos.tool import JsonObject
 
 CHANGED_MARK = "(code changed since)"
 _LINE_CHARACTERS = 140
+CONFLICTS_HEAD = "Possible conflicts. If it replaces one of these, call remember again with supersedes=[id]:"
 
 
 def url_of(observation: Observation) -> str:
@@ -42,26 +43,30 @@ def observations_answer(lookup: ObservationLookup, changed: Collection[int], *, 
     return _fit_answer(pieces, head, tail + next_step, "observations", "ask for fewer ids at once", token_budget)
 
 
-def timeline_answer(
-    rows: Sequence[Observation], changed: Collection[int], *, middle: int | None, token_budget: int
-) -> Answer:
+def timeline_answer(timeline: Timeline, changed: Collection[int], *, middle: int | None, token_budget: int) -> Answer:
     """Return observations in order, one line each; the observation `middle` is marked with `>`."""
     lines = [
         f"{'>' if row.place == middle else '-'} {iso(row.created_at)[:19]} {format_id(row.id)} {row.kind}: "
         + title_of(" ".join(row.text.split()), characters=_LINE_CHARACTERS)
         + (f" {CHANGED_MARK}" if row.place in changed else "")
         + _superseded(row)
-        for row in rows
+        for row in timeline.rows
     ]
     head = "Quoted from memory, oldest first:"
     return _fit_answer(
         lines,
         head,
-        "\nNext: get_observations(ids) shows full text.",
+        _omitted(timeline) + "\nNext: get_observations(ids) shows full text.",
         "observations",
         "lower before and after",
         token_budget,
     )
+
+
+def _omitted(timeline: Timeline) -> str:
+    """Return a note about observations before and after those of a timeline; empty if there are none."""
+    sides = [side for side, more in (("before", timeline.has_earlier), ("after", timeline.has_later)) if more]
+    return f"\nMore observations {' and '.join(sides)} are not listed." if sides else ""
 
 
 def _superseded(row: Observation) -> str:
@@ -70,11 +75,21 @@ def _superseded(row: Observation) -> str:
 
 
 def remembered_text(done: RememberResult) -> str:
-    """Return one line about the result of storing a draft."""
+    """Return one line about the result of storing a draft, and one per statement that may contradict it."""
     text = f"{'Merged into' if done.merged else 'Remembered as'} {format_id(done.id)}"
     if done.superseded:
         text += f", superseding {', '.join(map(format_id, done.superseded))}"
-    return text + (f" (redacted: {', '.join(done.redacted)})" if done.redacted else "")
+    text += f" (redacted: {', '.join(done.redacted)})" if done.redacted else ""
+    if not done.conflicts:
+        return text
+    lines = [f"- {dated_line(row)}" for row in done.conflicts]
+    return "\n".join((text, CONFLICTS_HEAD, *lines))
+
+
+def dated_line(row: Observation) -> str:
+    """Return an observation as one line with its id and date."""
+    title = title_of(" ".join(row.text.split()), characters=_LINE_CHARACTERS)
+    return f"{format_id(row.id)} {day(row.created_at)}: {title}"
 
 
 def forget_summary(lookup: ObservationLookup, *, restored: bool) -> str:

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from deltos.confinement import may_recall_all
 from deltos.domains.memory.core.memory import random_id
-from deltos.domains.memory.core.model import KINDS, Draft, ObservationOrigin, format_id
+from deltos.domains.memory.core.model import KINDS, NOTE, Draft, ObservationOrigin, format_id
 from deltos.domains.memory.render import (
     forget_summary,
     observations_answer,
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from deltos.domains.memory.core.memory import Memory, ObservationLookup
+    from deltos.domains.memory.core.memory import Memory, ObservationLookup, Timeline
     from deltos.model import Project
     from deltos.store.observations import Observation
     from deltos.tool import Call, JsonObject, Session
 
-_SESSION_ROWS = 200
+MAX_SESSION_ROWS = 200  # of a session in the timeline
 _IDS_SHOWN = 10
 _SHOWN_CHARACTERS = 500
 
@@ -94,10 +94,11 @@ class _MemoryTools:
 
     def timeline(self, call: Call) -> Answer:
         """Return the observations around an observation or a moment, or those of one session."""
-        middle, rows = self._timeline_rows(call)
-        if not rows:
+        middle, timeline = self._timeline_rows(call)
+        if not timeline.rows:
             raise NotFound("There are no observations there", hint="Use search to find one to start from.")
-        return timeline_answer(rows, self._changed(call, rows), middle=middle, token_budget=self._token_budget)
+        changed = self._changed(call, timeline.rows)
+        return timeline_answer(timeline, changed, middle=middle, token_budget=self._token_budget)
 
     def remember(self, call: Call) -> Answer:
         """Store a text; durable when this returns."""
@@ -114,12 +115,14 @@ class _MemoryTools:
             source=call.text("source"),
             files=tuple(call.texts("files")),
         )
-        done = self._memory.remember(draft, origin)
+        done = self._memory.remember(draft, origin, supersedes=call.texts("supersedes"))
         data: JsonObject = {"id": format_id(done.id)}
         if done.merged:
             data["merged"] = True
         if done.superseded:
             data["superseded"] = [format_id(each) for each in done.superseded]
+        if done.conflicts:
+            data["possible_conflicts"] = [format_id(row.id) for row in done.conflicts]
         if done.redacted:
             data["redacted"] = list(done.redacted)
         return Answer(remembered_text(done), data)
@@ -132,12 +135,12 @@ class _MemoryTools:
             raise _unknown(ids)
         return Answer(forget_summary(lookup, restored=restore))
 
-    def _timeline_rows(self, call: Call) -> tuple[int | None, Sequence[Observation]]:
+    def _timeline_rows(self, call: Call) -> tuple[int | None, Timeline]:
         """Return the place of the middle observation, if any, and the observations of the timeline."""
         session_id, around = call.text("session_id"), call.text("around")
         before, after = call.number("before"), call.number("after")
         if session_id:
-            return None, self._memory.in_session(session_id, limit=_SESSION_ROWS)
+            return None, self._memory.session_timeline(session_id, limit=MAX_SESSION_ROWS)
         if not around:
             raise BadArgument("Give `around` (an id or a time) or `session_id`", hint="Ids come from search.")
         if (moment := parse_moment(around, self._memory.clock())) is not None:
@@ -192,7 +195,8 @@ class _MemoryTools:
             "Keep facts for later sessions, secrets redacted; not what code or git already says.",
             (
                 Parameter("text", "string", "Self-contained"),
-                Parameter("kind", "string", "Default: classified", default="", choices=KINDS),
+                Parameter("kind", "string", "Default: classified", default="", choices=(*KINDS, NOTE)),
+                Parameter("supersedes", "array", "Ids it replaces", default=[]),
                 Parameter("tags", "array", "Kept as #tag", default=[], listed=False),
                 Parameter("files", "array", "Files it is about", default=[], listed=False),
                 Parameter("source", "string", "Where it comes from", default="", listed=False),

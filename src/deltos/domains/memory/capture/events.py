@@ -7,7 +7,7 @@ Named tuples instead of dataclasses: every tool call starts a hook, and their de
 # No `from __future__ import annotations`: a named tuple would compile each annotation at import, and slow every hook.
 from enum import Enum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from deltos.store.observations import Clean
 
@@ -43,6 +43,7 @@ class ToolOutcome(Enum):
     SUCCEEDED = "worked"
     FAILED = "failed"
     UNCLEAR = "unclear"  # the input does not show whether it succeeded
+    UNJUDGED = "unjudged"  # a command whose output decides; distillation reads it
     STOPPED = "stopped"  # interrupted or refused by the user, or still running
 
 
@@ -50,7 +51,7 @@ class ToolUse(NamedTuple):
     """One use of a tool.
 
     `subject` is the command, URL, query or title. `edits` are pairs of old and new text, `answers` pairs of a question
-    and the user's answer.
+    and the user's answer. `status` is the exit status of a command, None if the agent did not report it.
     """
 
     name: str
@@ -61,6 +62,7 @@ class ToolUse(NamedTuple):
     output: Clean
     outcome: ToolOutcome = ToolOutcome.SUCCEEDED
     answers: tuple[tuple[Clean, Clean], ...] = ()
+    status: int | None = None
 
 
 class Event(NamedTuple):
@@ -76,3 +78,44 @@ class Event(NamedTuple):
     text: Clean
     tool: ToolUse | None = None
     source: Clean = Clean("")  # reason of a session start: new, resumed or compacted
+
+
+def event_to_json(event: Event) -> dict[str, Any]:
+    """Return an event as JSON fields for the journal."""
+    tool = event.tool
+    return {
+        **event._asdict(),
+        "event_type": event.event_type.value,
+        "folder": None if event.folder is None else str(event.folder),
+        "tool": None
+        if tool is None
+        else {**tool._asdict(), "action": tool.action.value, "outcome": tool.outcome.value},
+    }
+
+
+def event_from_json(fields: dict[str, Any]) -> Event:
+    """Return the event in a record of the journal; its texts were redacted before they were written."""
+    tool = fields["tool"]
+    return Event(
+        EventType(fields["event_type"]),
+        agent=fields["agent"],
+        session_id=Clean(fields["session_id"]),
+        folder=None if fields["folder"] is None else Path(fields["folder"]),
+        text=Clean(fields["text"]),
+        tool=None if tool is None else _tool_from_json(tool),
+        source=Clean(fields["source"]),
+    )
+
+
+def _tool_from_json(fields: dict[str, Any]) -> ToolUse:
+    return ToolUse(
+        fields["name"],
+        Action(fields["action"]),
+        subject=Clean(fields["subject"]),
+        files=tuple(map(Clean, fields["files"])),
+        edits=tuple((Clean(old), Clean(new)) for old, new in fields["edits"]),
+        output=Clean(fields["output"]),
+        outcome=ToolOutcome(fields["outcome"]),
+        answers=tuple((Clean(question), Clean(answer)) for question, answer in fields["answers"]),
+        status=fields["status"],
+    )

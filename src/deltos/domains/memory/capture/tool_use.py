@@ -8,54 +8,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from deltos.domains.memory.capture.agents import agent_names
 from deltos.domains.memory.capture.events import Action, ToolOutcome, ToolUse
-from deltos.domains.memory.capture.outcome import outcome_of, status_in
 from deltos.domains.memory.core.model import ALTERNATIVES_PREFIX
 from deltos.store.observations import Clean
 
 if TYPE_CHECKING:
     from deltos.domains.memory.capture.payload import Payload
 
-_ACTIONS = {
-    "edit": Action.EDIT,
-    "multiedit": Action.EDIT,
-    "write": Action.EDIT,
-    "create": Action.EDIT,
-    "notebookedit": Action.EDIT,
-    "applypatch": Action.EDIT,
-    "patch": Action.EDIT,
-    "replace": Action.EDIT,
-    "strreplace": Action.EDIT,
-    "strreplaceeditor": Action.EDIT,
-    "writefile": Action.EDIT,
-    "editfile": Action.EDIT,
-    "searchreplace": Action.EDIT,
-    "createfile": Action.EDIT,
-    "bash": Action.COMMAND,
-    "shell": Action.COMMAND,
-    "runshellcommand": Action.COMMAND,
-    "execcommand": Action.COMMAND,
-    "localshell": Action.COMMAND,
-    "runterminalcmd": Action.COMMAND,
-    "powershell": Action.COMMAND,
-    "webfetch": Action.FETCH,
-    "fetch": Action.FETCH,
-    "websearch": Action.WEB_SEARCH,
-    "googlewebsearch": Action.WEB_SEARCH,
-    "webrun": Action.WEB_SEARCH,  # Codex's own tool for providers without a search of their own
-    "askuserquestion": Action.QUESTION,
-    "askuser": Action.QUESTION,
-    "question": Action.QUESTION,
-    "requestuserinput": Action.QUESTION,
-    "exitplanmode": Action.PLAN,
-}
-# Tools of MCP servers. Their full names start with the name of the server.
-_ACTIONS_BY_ENDING = {
-    "createpullrequest": Action.PULL_REQUEST,
-    "mergepullrequest": Action.PULL_REQUEST,
-    "createmergerequest": Action.PULL_REQUEST,
-    "mergemergerequest": Action.PULL_REQUEST,
-}
 # Tool names for agents that have an event per tool and send no name.
 _TOOL_NAMES = {
     "aftershellexecution": "Shell",
@@ -78,18 +38,12 @@ _RESPONSE_FIELDS = (
 _JSON_RESPONSE_FIELDS = ("tool_output", "result_json")
 _PATCHED_FILE_LINE = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$"
 _FAILED_RESULTS = ("failure", "rejected", "denied")
-# Outputs of a tool that the user stopped or refused, or that continues in the background.
-_STOPPED_PREFIXES = (
-    "[Request interrupted by user",
-    "The user doesn't want to proceed with this tool use",
-    "The user doesn't want to take this action right now",
-    "Command was cancelled by user",
-    "Command moved to background",
-)
 _PLAN_APPROVED_PREFIXES = ("User has approved", "Plan approved")
 _USER_ANSWER_PREFIXES = ("User selected: ", "User responded: ")
 _EXIT_STATUS_PREFIX = "<exited with exit code "
 _FIRST_HTTP_ERROR = 400
+_STATUS_WORDS = ("exit code: ", "exit code ", "exit status ", "exited with code ")
+_MAX_STATUS_DISTANCE = 2_000  # characters from the end of the output
 
 
 def read_tool_use(key: str, agent: str, payload: Payload) -> ToolUse:
@@ -104,16 +58,16 @@ def read_tool_use(key: str, agent: str, payload: Payload) -> ToolUse:
     output = _output(
         action, agent, payload.all_text(field, is_json=field in _JSON_RESPONSE_FIELDS), response, tool_input
     )
-    subject = _subject(action, tool_input)
     return ToolUse(
         name,
         action,
-        subject=subject,
+        subject=_subject(action, tool_input),
         files=_files(action, tool_input),
         edits=_edits(tool_input) if action is Action.EDIT else (),
         output=_without_exit_status(output) if agent == "copilot" else output,
-        outcome=_outcome(key, agent, action, payload, response, subject, output),
+        outcome=_outcome(key, action, payload, response, output),
         answers=_answers(tool_input, payload, field) if action is Action.QUESTION else (),
+        status=_exit_status(key, agent, response, output) if action is Action.COMMAND else None,
     )
 
 
@@ -125,8 +79,10 @@ def normalize_name(name: str) -> str:
 def _action(name: str) -> Action:
     """Return the action of a tool by its name."""
     key = normalize_name(name)
-    ending = next((action for end, action in _ACTIONS_BY_ENDING.items() if key.endswith(end)), Action.OTHER)
-    return _ACTIONS.get(key, ending)
+    # Full names of the tools of MCP servers start with the name of the server.
+    by_ending = agent_names().actions_by_ending.items()
+    ending = next((action for end, action in by_ending if key.endswith(end)), Action.OTHER)
+    return agent_names().actions.get(key, ending)
 
 
 def _subject(action: Action, tool_input: Payload) -> Clean:
@@ -225,16 +181,14 @@ def _patch_edits(patch: Clean) -> tuple[tuple[Clean, Clean], ...]:
     return ((Clean(old), Clean(new)),)
 
 
-def _outcome(
-    key: str, agent: str, action: Action, payload: Payload, response: Payload, subject: Clean, output: Clean
-) -> ToolOutcome:
-    """Return the outcome of a tool use."""
+def _outcome(key: str, action: Action, payload: Payload, response: Payload, output: Clean) -> ToolOutcome:
+    """Return the outcome of a tool use as far as the agent reports it."""
     if _is_stopped(payload, response, output):
         return ToolOutcome.STOPPED
     if key == "posttoolusefailure" or _is_marked_failed(response):
         return ToolOutcome.FAILED
     if action is Action.COMMAND:
-        return outcome_of(subject, output, _exit_status(key, agent, response, output))
+        return ToolOutcome.UNJUDGED
     if action is Action.FETCH and (response.number("code", "status") or 0) >= _FIRST_HTTP_ERROR:
         return ToolOutcome.FAILED
     return ToolOutcome.SUCCEEDED
@@ -248,7 +202,7 @@ def _is_stopped(payload: Payload, response: Payload, output: Clean) -> bool:
         or response.is_set("interrupted")
         or response.is_set("backgroundTaskId")
         or response.is_set("awaitingLeaderApproval")
-        or output.startswith(_STOPPED_PREFIXES)
+        or output.startswith(agent_names().stopped_outputs)
     )
 
 
@@ -337,3 +291,19 @@ def _describe_choice(
         described = f"{described}. In the user's words: {note}"
     with_alternatives = Clean(f"{described}\n{ALTERNATIVES_PREFIX}{'; '.join(others)}" if others else described)
     return payload.clean_answer(asked_question, with_alternatives, is_typed=False)
+
+
+def status_in(output: str) -> int | None:
+    """Return the exit status that an agent appended to an output; None if there is none."""
+    end = output[-_MAX_STATUS_DISTANCE:].lower()
+    found = max(((end.rfind(words), words) for words in _STATUS_WORDS), default=(-1, ""))
+    return None if found[0] < 0 else _number_at(end, found[0] + len(found[1]))
+
+
+def _number_at(text: str, at: int) -> int | None:
+    """Return the integer at an offset; None if there is none."""
+    end = at
+    while end < len(text) and (text[end].isdecimal() or (end == at and text[end] == "-")) and end - at < 12:
+        end += 1
+    digits = text[at:end]
+    return int(digits) if digits.lstrip("-").isdecimal() else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from deltos.errors import FileRefused
 from deltos.files import FileTree, read_below
-from deltos.redaction.redact import is_secret_file
+from deltos.redaction.secret_files import is_secret_file
 from deltos.store.observations import Anchor, Clean
 from deltos.text.identifiers import names_in_prose
 

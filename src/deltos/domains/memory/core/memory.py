@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from deltos.confinement import is_inside, may_recall, may_recall_all, visible_location
 from deltos.domains.memory.core import anchors
+from deltos.domains.memory.core.conflicts import MAX_STATEMENTS_COMPARED, STATEMENT_KINDS, find_conflicts, is_statement
 from deltos.domains.memory.core.duplicates import find_duplicate
 from deltos.domains.memory.core.model import (
     ALL_PROJECTS,
@@ -18,17 +19,6 @@ from deltos.domains.memory.core.model import (
     RememberResult,
     format_id,
     possible_ids,
-)
-from deltos.domains.memory.core.supersede import (
-    amendment_text,
-    find_amendments,
-    find_reversal,
-    find_superseded,
-    is_reversal,
-    kinds_that_replace,
-    kinds_to_compare,
-    may_amend,
-    without_amendments,
 )
 from deltos.errors import BadArgument, Forbidden, NotFound
 from deltos.model import NO_FILTERS
@@ -51,7 +41,6 @@ if TYPE_CHECKING:
     from deltos.store.observations import ProjectRow as KnownProject
 
 _MAX_DUPLICATE_CANDIDATES = 40  # recent observations of the project that a new one is compared with
-_MAX_LATER_CHECKED = 400  # later observations that may supersede one imported from the past
 _ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
 _ID_LENGTH = 10
 MAX_QUERY_CHARACTERS = 500
@@ -59,13 +48,10 @@ SNAPSHOTS_KEPT = 7
 _MAX_STATEMENT_DISTANCE = 12  # observations before an edit that are searched for the statement behind it
 _LASTING_KINDS = ("decision", "preference")
 _UNCERTAIN_KINDS = ("note", "request")  # may be decisions
-_RULE_OPENINGS = ("prefer ", "always use ", "never use ")
 _MAX_SELECTED = 1_000_000
 _MAX_SELECTED_BY_QUERY = 100
 # Microseconds. A clock may be a little ahead; times beyond that come from a wrong clock.
 CLOCK_TOLERANCE = 86_400_000_000
-# Microseconds. A hook records an event slightly later than the agent's session file does.
-_CLOCK_SKEW = 60_000_000
 
 
 class ObservationLookup(NamedTuple):
@@ -73,6 +59,14 @@ class ObservationLookup(NamedTuple):
 
     found: tuple[Observation, ...]
     unknown: tuple[str, ...]
+
+
+class Timeline(NamedTuple):
+    """Observations in chronological order, and whether there are more before and after them."""
+
+    rows: Sequence[Observation]
+    has_earlier: bool = False
+    has_later: bool = False
 
 
 class ObservationFilter(NamedTuple):
@@ -128,32 +122,63 @@ class Memory:
         clock: Clock = local_now,
         new_id: Callable[[], Clean] = random_id,
         semantic_index: Callable[[], SemanticIndex | None] = lambda: None,
-        is_past: bool = False,
         files_defining: Callable[[Path, Sequence[str]], Sequence[str]] = lambda _root, _names: (),
     ) -> None:
         self.store = store
-        self._is_past = is_past
         self._semantic_index = semantic_index
         self._files_defining = files_defining
         self.clock = clock
         self.fresh_id = new_id
 
-    def as_of(self, moment: int, new_id: Clean) -> Memory:
-        """Return this memory as of an earlier moment, for importing.
+    def at(self, moment: int) -> Memory:
+        """Return this memory with the clock of an earlier moment, at which an event was recorded."""
+        return Memory(
+            self.store,
+            clock=lambda: moment_of(moment),
+            new_id=self.fresh_id,
+            semantic_index=self._semantic_index,
+            files_defining=self._files_defining,
+        )
 
-        New observations get that time and id and no anchors, because the code of that time is not known. Later
-        observations do not count as recent.
+    def remember(self, draft: Draft, origin: ObservationOrigin, *, supersedes: Sequence[str] = ()) -> RememberResult:
+        """Store a draft, durable when this returns; a duplicate is merged into the older observation.
+
+        `supersedes` are ids of statements that the new one replaces. Other statements that may contradict it are
+        returned.
         """
-        return Memory(self.store, clock=lambda: moment_of(moment), new_id=lambda: new_id, is_past=True)
-
-    def remember(self, draft: Draft, origin: ObservationOrigin) -> RememberResult:
-        """Store a draft, durable when this returns; a duplicate is merged into the older observation."""
         if not may_recall(origin.project_id, folder_of(origin)):
             raise Forbidden("You may not store observations in that project", hint="Leave out project_id.")
+        replaced = [self._replaceable(given, origin.project_id) for given in dict.fromkeys(supersedes)]
         prepared = self.prepare(draft, origin.root)
+        if not prepared.new.score and (older := next((row for row in replaced if row.kind in _LASTING_KINDS), None)):
+            # A statement that replaces a decision is one.
+            prepared = prepared._replace(new=prepared.new._replace(kind=Clean(older.kind)))
         with self.store.writing() as writer:
             project, session = self.origin_keys(writer, origin)
-            return self.add(writer, project, session, prepared)
+            done = self.add(writer, project, session, prepared)
+            for row in replaced:
+                if row.id != done.id:
+                    writer.mark_superseded(row.place, done.id, micros(self.clock()))
+            conflicts = () if done.merged else self._conflicts(writer, project, done.id)
+        return done._replace(superseded=tuple(row.id for row in replaced if row.id != done.id), conflicts=conflicts)
+
+    def _conflicts(self, writer: ObservationsWriter, project: int, stored_id: str) -> tuple[Observation, ...]:
+        """Return the live statements of a project that may contradict a new one, closest in topic first."""
+        rows = writer.recent(project, limit=MAX_STATEMENTS_COMPARED, kinds=STATEMENT_KINDS)
+        new = next((row for row in rows if row.id == stored_id), None)
+        if new is None or not is_statement(new):
+            return ()
+        return tuple(find_conflicts(new.text, (row for row in rows if row.place != new.place)))
+
+    def _replaceable(self, given: str, project_id: str) -> Observation:
+        """Return the observation that a new one is to supersede; only the user replaces pinned ones."""
+        row = self._known(given, project_id)
+        if row.pinned_at is not None:
+            raise BadArgument(
+                f"{format_id(row.id)} is pinned, so only the user can replace it",
+                hint="Leave it out; the user runs `deltos memory supersede`.",
+            )
+        return row
 
     def prepare(self, draft: Draft, root: Path | None) -> PreparedDraft:
         """Clean and redact a draft and anchor it to code; raise BadArgument if it cannot be stored."""
@@ -185,7 +210,7 @@ class Memory:
             names=words_of_names(kept, files),
             files=files,
             symbols=symbols,
-            anchors=() if self._is_past else anchors.anchor(files, symbols, root),
+            anchors=anchors.anchor(files, symbols, root),
             score=score,
         )
         return PreparedDraft(new, safe.kinds)
@@ -219,32 +244,18 @@ class Memory:
     def add(self, writer: ObservationsWriter, project: int, session: int, prepared: PreparedDraft) -> RememberResult:
         """Insert a prepared draft, or merge it into a recent duplicate."""
         new = prepared.new
-        # Checked inside the write transaction: two concurrent hooks with the same report must not both insert it.
-        until = new.created_at + _CLOCK_SKEW if self._is_past else None
-        if self._is_past and (writer.was_purged(new.id) or writer.find(project, new.id)):
-            return RememberResult(new.id, merged=True, redacted=prepared.redacted)
-        duplicate = find_duplicate(
-            new.text, new.kind, writer.recent(project, limit=_MAX_DUPLICATE_CANDIDATES, until=until)
-        )
+        # Checked inside the write transaction: two concurrent writers with the same text must not both insert it.
+        duplicate = find_duplicate(new.text, new.kind, writer.recent(project, limit=_MAX_DUPLICATE_CANDIDATES))
         if duplicate is not None:
             older, fuller = duplicate
             self._merge(writer, older, new, takes_text=fuller == "newer")
             return RememberResult(older.id, merged=True, redacted=prepared.redacted)
         # Keep the order of a session's observations if the clock went backwards.
-        last = 0 if self._is_past else writer.last_created_at(session) or 0
+        last = writer.last_created_at(session) or 0
         is_ahead = last > new.created_at + CLOCK_TOLERANCE  # then the other one was wrong
         created_at = new.created_at if is_ahead else max(new.created_at, last)
-        replaced = self._supersede_older(writer, project, new)
-        if new.kind not in _LASTING_KINDS and (
-            replaced_statement := next((row for row in replaced if row.kind in _LASTING_KINDS), None)
-        ):
-            new = new._replace(
-                kind=Clean(replaced_statement.kind), score=replaced_statement.score
-            )  # what replaces a decision is one
-        place = writer.insert(project, session, new._replace(created_at=created_at))
-        if self._is_past:
-            self._supersede_by_later(writer, project, place, new)
-        return RememberResult(new.id, redacted=prepared.redacted, superseded=tuple(row.id for row in replaced))
+        writer.insert(project, session, new._replace(created_at=created_at))
+        return RememberResult(new.id, redacted=prepared.redacted)
 
     def anchor_statement(self, writer: ObservationsWriter, session: int, edit: NewObservation) -> None:
         """Anchor the user's last decision of a session to the code edited after it, unless the decision is too far
@@ -255,70 +266,6 @@ class Memory:
         edited = [anchor for anchor in edit.anchors if anchor.symbol]
         if edited and statement is not None and statement.kind in _LASTING_KINDS and not statement.files:
             writer.add_anchors(statement.place, edited)
-
-    def _supersede_older(self, writer: ObservationsWriter, project: int, new: NewObservation) -> list[Observation]:
-        """Mark the observations that the new one supersedes, amend texts of which it replaces a part, and return the
-        former."""
-        kinds, looked_at = kinds_to_compare(new)
-        if not kinds:
-            return []
-        older = writer.recent(project, limit=looked_at, until=new.created_at, kinds=kinds)
-        # Only the user can replace pinned observations.
-        replaced = [row for row in find_superseded(new, older) if row.pinned_at is None]
-        if is_reversal(new):
-            replaced += [row for row in self._revert_to_earlier(project, writer, new, older) if row not in replaced]
-            older = writer.recent(project, limit=looked_at, until=new.created_at, kinds=kinds)
-        for row, text in find_amendments(new, (row for row in older if row not in replaced)):
-            self._amend(writer, row, Clean(text))
-        for row in replaced:
-            writer.mark_superseded(row.place, new.id, micros(self.clock()))
-        return replaced
-
-    def _revert_to_earlier(
-        self, project: int, writer: ObservationsWriter, new: NewObservation, older: Sequence[Observation]
-    ) -> tuple[Observation, ...]:
-        """Restore the observations to which the new one returns, and return those withdrawn for it."""
-        kinds, looked_at = kinds_to_compare(new)
-        statements = self.store.page((project,), new.created_at + 1, 0, limit=looked_at, kinds=kinds)
-        restored, withdrawn = find_reversal(new, statements)
-        for row in restored:
-            writer.mark_superseded(row.place, None, micros(self.clock()))
-        for row in older:
-            if (text := without_amendments(row.text, withdrawn)) != row.text:
-                self._amend(writer, row, Clean(text))
-        return withdrawn
-
-    def _supersede_by_later(self, writer: ObservationsWriter, project: int, place: int, old: NewObservation) -> None:
-        """Apply later corrections to an observation that is imported with an earlier time."""
-        row = writer.find(project, old.id)
-        kinds = kinds_that_replace(old.kind)
-        if row is None or not kinds:
-            return
-        for newer in writer.later(project, old.created_at, limit=_MAX_LATER_CHECKED, kinds=kinds):
-            if find_superseded(newer, [row]):
-                writer.mark_superseded(place, newer.id, newer.created_at)
-                return
-            for _, text in find_amendments(newer, [row]):
-                self._amend(writer, row, Clean(text))
-                row = row._replace(text=Clean(text))
-
-    def _update_amendments(self, writer: ObservationsWriter, changed: Observation, *, is_back: bool) -> None:
-        """Remove amendments made by an observation that was forgotten, or add them again if it was restored."""
-        if not may_amend(changed):
-            return  # avoids searching all texts of the project
-        project = writer.project_of(changed.place)
-        if not is_back:
-            for row in writer.containing(project, amendment_text(changed)):
-                self._amend(writer, row, Clean(without_amendments(row.text, [changed])))
-            return
-        kinds, looked_at = kinds_to_compare(changed)
-        older = writer.recent(project, limit=looked_at, until=changed.created_at, kinds=kinds) if kinds else []
-        for row, text in find_amendments(changed, (row for row in older if row.place != changed.place)):
-            self._amend(writer, row, Clean(text))
-
-    def _amend(self, writer: ObservationsWriter, row: Observation, text: Clean) -> None:
-        """Replace the text of an observation."""
-        self._rewrite(writer, row, text=text)
 
     def _rewrite(self, writer: ObservationsWriter, row: Observation, **changed: object) -> None:
         """Replace some fields of an observation; index words are recomputed and its embedding is dropped."""
@@ -332,21 +279,6 @@ class Memory:
             "updated_at": max(row.updated_at, micros(self.clock())),
         }
         writer.replace(row.place, NewObservation(**fields))
-
-    def earlier_in(self, writer: ObservationsWriter, session: int, *, limit: int) -> list[Observation]:
-        """Return the last live observations of a session, newest first; of a past memory, only those from before its
-        moment."""
-        rows = writer.in_session(session, limit=limit)
-        until = micros(self.clock()) + _CLOCK_SKEW
-        return [row for row in rows if row.created_at <= until] if self._is_past else rows
-
-    def latest_of(self, writer: ObservationsWriter, project: int, kind: str, *, limit: int) -> list[Observation]:
-        """Return the newest live observations of a kind in a project; of a past memory, as they were at its moment."""
-        if not self._is_past:
-            return writer.recent(project, limit=limit, kinds=(kind,))
-        until = micros(self.clock()) + _CLOCK_SKEW
-        rows = writer.recent(project, limit=limit, until=until, kinds=(kind,))
-        return [row if row.updated_at <= until else row._replace(updated_at=row.created_at) for row in rows]
 
     def _merge(self, writer: ObservationsWriter, older: Observation, new: NewObservation, *, takes_text: bool) -> None:
         """Merge a new observation into an older duplicate."""
@@ -417,20 +349,28 @@ class Memory:
                 unknown.append(given)
         return ObservationLookup(tuple(found.values()), tuple(unknown))
 
-    def around(self, observation: Observation, *, before: int, after: int) -> list[Observation]:
+    def around(self, observation: Observation, *, before: int, after: int) -> Timeline:
         """Return an observation with its neighbours in the project, in chronological order."""
-        keys = self.project_keys(observation.project_id)
         moment = (observation.created_at, observation.place)
-        with self.store.snapshot():
-            earlier = self.store.before(keys, *moment, limit=before)
-            return [*earlier, observation, *self.store.after(keys, *moment, limit=after)]
+        return self._timeline(self.project_keys(observation.project_id), moment, [observation], before, after)
 
-    def around_time(self, moment: int, project_id: str, *, before: int, after: int) -> list[Observation]:
+    def around_time(self, moment: int, project_id: str, *, before: int, after: int) -> Timeline:
         """Return the observations before and after a moment in a project, in chronological order."""
-        keys = self.project_keys(project_id)
+        return self._timeline(self.project_keys(project_id), (moment, 0), [], before, after)
+
+    def session_timeline(self, session_id: str, *, limit: int) -> Timeline:
+        """Return the last observations of a session, oldest first."""
+        rows = self.in_session(session_id, limit=limit + 1)
+        return Timeline(rows[-limit:], has_earlier=len(rows) > limit)
+
+    def _timeline(
+        self, keys: Sequence[int], moment: tuple[int, int], middle: list[Observation], before: int, after: int
+    ) -> Timeline:
         with self.store.snapshot():
-            earlier = self.store.before(keys, moment, 0, limit=before)
-            return [*earlier, *self.store.after(keys, moment, 0, limit=after)]
+            earlier = self.store.before(keys, *moment, limit=before + 1)
+            later = self.store.after(keys, *moment, limit=after + 1)
+        rows = [*earlier[len(earlier) - before if len(earlier) > before else 0 :], *middle, *later[:after]]
+        return Timeline(rows, has_earlier=len(earlier) > before, has_later=len(later) > after)
 
     def forget(self, ids: Sequence[str], *, restore: bool = False, project_id: str = "") -> ObservationLookup:
         """Hide observations from all answers, or restore them.
@@ -451,7 +391,6 @@ class Memory:
                 found.append(chosen)
                 if (chosen.deleted_at is None) != restore:
                     writer.mark_deleted(chosen.place, now, undo=restore)
-                    self._update_amendments(writer, chosen, is_back=restore)
                 elif restore and chosen.superseded_by is not None:
                     writer.mark_superseded(chosen.place, None, now)
         return ObservationLookup(tuple(found), tuple(unknown))
@@ -593,13 +532,10 @@ def _kind_of(draft: Draft, kept: Clean) -> tuple[str, float | None]:
     """Return the kind of a draft and its confidence: the given kind, otherwise classified from the text."""
     if draft.kind:
         return draft.kind, draft.score
-    from deltos.domains.memory.capture.kinds import judge  # deferred: loads its data files, and most drafts have a kind
+    from deltos.domains.memory.capture.classify import judge  # deferred: loads numpy, and most drafts have a kind
 
     judgement = judge(kept)
-    if judgement.kind in _LASTING_KINDS:
-        return judgement.kind, round(judgement.score, 2)
-    # A text that is remembered explicitly and begins like a rule is one; in captured text it may concern a single task.
-    return ("preference" if kept.lower().startswith(_RULE_OPENINGS) else "finding"), None
+    return (judgement.kind, round(judgement.score, 2)) if judgement.kind in _LASTING_KINDS else ("finding", None)
 
 
 def _has_word_of(query: str, row: Observation) -> bool:

@@ -11,12 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from deltos.store.observations import Observation
+
     # Returns the current time, with its time zone.
     Clock = Callable[[], datetime]
 
+# Kind of a text that may be a decision or a preference, but is too uncertain to be shown without a query.
+NOTE = "note"
 KINDS = ("decision", "finding", "change", "reference", "preference")
-# Kinds that only capture produces. A note may be a decision or a preference, but the classifier is not sure.
-CAPTURED_KINDS = ("request", "error", "summary", "note")
+# Kinds that only capture produces.
+CAPTURED_KINDS = ("request", "error", "summary", NOTE)
 
 # Pseudo-project whose observations are searched from every project.
 PERSONAL = "personal"
@@ -26,6 +30,9 @@ ALL_PROJECTS = "all"
 # Line prefixes of an answered question: the chosen option, and the other options, separated by semicolons.
 DECISION_PREFIX = "The user decided: "
 ALTERNATIVES_PREFIX = "Offered as well: "
+
+MEASURED = "Measured with "  # start of the text of a measurement
+APPROVED_PLAN = "Plan that the user approved:"
 
 ID_PREFIX = "obs:"
 MAX_TEXT_CHARACTERS = 100_000
@@ -56,12 +63,13 @@ class ObservationOrigin(NamedTuple):
 
 class RememberResult(NamedTuple):
     """Result of storing a draft: the id, whether it was merged into an older observation, the kinds of redacted
-    secrets, and the ids of superseded observations."""
+    secrets, the ids of superseded observations, and statements that may contradict it."""
 
     id: str
     merged: bool = False
     redacted: tuple[str, ...] = ()
     superseded: tuple[str, ...] = ()
+    conflicts: "tuple[Observation, ...]" = ()
 
 
 def format_id(observation_id: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Protocol
 
-from deltos.domains.memory.capture.extract import extract_draft
+from deltos.domains.memory.capture.drafts import extract_draft
 from deltos.domains.memory.capture.hook_events import read_event
 from deltos.domains.memory.capture.payload import Payload
 from deltos.domains.memory.importers.records import (

@@ -15,8 +15,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.memory.capture.extract import MEASURED
-from deltos.domains.memory.capture.kinds import NOTE
+from deltos.domains.memory.core.conflicts import conflicting_pairs
+from deltos.domains.memory.core.model import MEASURED, NOTE
 from deltos.domains.memory.search.query import AnswerForm, MemoryQuery, label_of, parse_query
 from deltos.model import NO_FILTERS
 from deltos.ranking import load_ranker
@@ -24,6 +24,7 @@ from deltos.redaction.spans import lower, offsets
 from deltos.store.observations import POSITION_BITS, session_of
 from deltos.text.dates import TimeSpan, requested_spans
 from deltos.text.idf import idf
+from deltos.text.language_table import has_marker, markers
 from deltos.text.stop_words import PROSE_STOP_WORDS
 from deltos.text.tags import has_tag
 from deltos.text.times import micros
@@ -63,10 +64,6 @@ _REQUEST_KIND_WEIGHT = 0.3
 _OFF_TOPIC_KIND_WEIGHT = 0.5  # for observations of the requested time that contain no term of the query
 _MAX_PROMPT_DISTANCE = 5  # observations between an answer and the prompt that it answers
 _COMMAND_KEY_CHARACTERS = 40  # commands with the same beginning are considered the same
-_REASON_WORDS = (
-    "because", "since ", "so that", "due to", "reason", "weil", "wegen", "damit", "denn ", "porque", "por eso",
-    "debido", "因为", "由于", "为了", "ため", "ので", "から、", "理由",
-)  # fmt: skip
 # Neighbours in the session, closest first.
 _NEIGHBOUR_OFFSETS = (-1, 1, -2, 2)
 _OFFSETS_BEFORE, _OFFSETS_AFTER = (-1, -2, -3), (1, 2, 3)
@@ -80,21 +77,6 @@ WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 _MAX_POSITIONS = 200
 _HEAD_CHARACTERS = 300
 _GIT_PREFIX = "Ran `git "
-_NUMBER_WORDS = frozenset(
-    "one two three four five six seven eight nine ten twelve half once twice zero a eins ein eine zwei drei vier fünf "
-    "sechs sieben acht neun zehn uno una dos tres cuatro cinco seis siete ocho nueve diez".split()
-) - frozenset(("a", "one", "ein", "eine", "uno", "una", "half"))
-_DURATIONS = frozenset(
-    "second seconds minute minutes hour hours day days week weeks month months year years ms s min h forever "
-    "sekunde sekunden minuten stunde stunden tag tage tagen woche wochen monat monate monaten jahr jahre jahren "
-    "segundo segundos minuto minutos hora horas día días semana semanas mes meses año años".split()
-)
-_UNSPACED_DURATIONS = ("秒", "分钟", "小时", "天", "周", "个月", "年", "分", "時間", "日", "週間", "か月")
-_FREQUENCIES = frozenset(
-    "every per each once twice hourly daily weekly monthly yearly nightly times alle pro je jede jeden jeder jedes "
-    "täglich wöchentlich stündlich monatlich einmal zweimal cada diario diaria veces vez".split()
-)
-_UNSPACED_FREQUENCIES = ("每", "毎", "ごと", "おき", "次", "回")
 SNIPPET_CHARACTERS = 100
 
 
@@ -529,10 +511,10 @@ def _has_form(summary: ObservationSummary, form: AnswerForm) -> bool:
         return re.search(r"\d\.\d", lowered) is not None
     words = tokens(lowered)
     if form is AnswerForm.FREQUENCY:
-        return not _FREQUENCIES.isdisjoint(words) or any(word in lowered for word in _UNSPACED_FREQUENCIES)
-    has_number = any(word[0].isdecimal() or word in _NUMBER_WORDS for word in words)
+        return has_marker("frequency", " ".join(words)) or has_marker("frequency", lowered)
+    has_number = any(word[0].isdecimal() or word in markers("number") for word in words)
     if form is AnswerForm.DURATION:
-        return has_number and (not _DURATIONS.isdisjoint(words) or any(word in lowered for word in _UNSPACED_DURATIONS))
+        return has_number and (has_marker("duration", " ".join(words)) or has_marker("duration", lowered))
     return has_number
 
 
@@ -549,7 +531,7 @@ def _asked_kind(summary: ObservationSummary, query: MemoryQuery) -> float:
 
 def _has_reason(head: str) -> bool:
     lowered = head.lower()
-    return any(word in lowered for word in _REASON_WORDS)
+    return any(word in lowered for word in markers("reason"))
 
 
 def _prompt_words(summary: ObservationSummary, summaries: Mapping[int, ObservationSummary], matches: _Matches) -> float:
@@ -618,6 +600,7 @@ def _hits(
 ) -> tuple[MemoryHit, ...]:
     by_place = {row.place: row for row in store.at_places([item.place for item in top])}
     best = top[0].score if top else 1.0
+    top = _newer_first(top, by_place)
     return tuple(
         MemoryHit(
             row,
@@ -629,6 +612,18 @@ def _hits(
         for item in top
         if (row := by_place.get(item.place))
     )
+
+
+def _newer_first(top: Sequence[_RankedPlace], by_place: Mapping[int, Observation]) -> list[_RankedPlace]:
+    """Exchange decisions and preferences that may contradict each other, so that the newer one comes first; pinned
+    ones stay."""
+    stated = (row for row in by_place.values() if row.kind in _STATEMENT_KINDS and row.pinned_at is None)
+    order = [item.place for item in top]
+    for newer, older in conflicting_pairs(sorted(stated, key=lambda row: (-row.created_at, -row.place))):
+        first, second = order.index(newer.place), order.index(older.place)
+        if second < first:
+            order[first], order[second] = older.place, newer.place
+    return [item._replace(place=place) for item, place in zip(top, order, strict=True)]
 
 
 def _term_positions(text: str, terms: Iterable[Collection[str]]) -> list[int]:

@@ -1,29 +1,31 @@
-"""Translations of single words, so that a query matches observations in another language. The table is glossary.txt."""
+"""Translations of single words, so that a query matches text in another language.
+
+Each row of the language table's glossary has the words of English, German, Spanish, Chinese and Japanese.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deltos.text.language_table import table
 from deltos.text.unspaced_scripts import UNSPACED, bigrams
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-TABLE = Path(__file__).with_name("glossary.txt")
 _ENDINGS = ("ing", "ed", "es", "en", "s", "e", "n")
 _MIN_STEM_CHARACTERS = 3
 
 
 def translations(word: str) -> tuple[str, ...]:
     """Return the translations of a word as index terms; the word may be a bigram of a script without spaces."""
-    table = _load_table()
+    known = _load_table()
     stems = (
         word[: -len(end)] for end in _ENDINGS if word.endswith(end) and len(word) - len(end) >= _MIN_STEM_CHARACTERS
     )
-    return next((table[form] for form in (word, *stems) if form in table), ())
+    return next((known[form] for form in (word, *stems) if form in known), ())
 
 
 @cache
@@ -31,8 +33,7 @@ def _load_table() -> Mapping[str, tuple[str, ...]]:
     """Return the translations of each word of the table."""
     rows = [
         [[word.strip().lower() for word in column.split(",")] for column in line.split("|")]
-        for line in TABLE.read_text("utf-8").splitlines()
-        if line and not line.startswith("#")
+        for line in table()["glossary"]
     ]
     rarest_bigrams = _RarestBigrams(word for row in rows for column in row for word in column)
     found: dict[str, dict[str, None]] = defaultdict(dict)

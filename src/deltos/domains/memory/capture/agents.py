@@ -1,0 +1,35 @@
+"""Names that agents use for events and tools, and texts that their programs insert. The data is in agents.json."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from deltos.domains.memory.capture.events import Action, EventType
+
+
+class AgentNames(NamedTuple):
+    """Events and actions by the names of all agents, in lower case without punctuation.
+
+    `program_prompts` start prompts that the agent's program wrote; `stopped_outputs` start outputs of tools that the
+    user stopped or refused, or that continue in the background.
+    """
+
+    events: dict[str, EventType]
+    actions: dict[str, Action]
+    actions_by_ending: dict[str, Action]
+    program_prompts: tuple[str, ...]
+    stopped_outputs: tuple[str, ...]
+
+
+@cache
+def agent_names() -> AgentNames:
+    """Return the names in the data file."""
+    data = json.loads(Path(__file__).with_name("agents.json").read_text("utf-8"))
+    return AgentNames(
+        {name: EventType(kind) for kind, names in data["events"].items() for name in names.split()},
+        {name: Action(kind) for kind, names in data["actions"].items() for name in names.split()},
+        {name: Action(kind) for kind, names in data["actions_by_ending"].items() for name in names.split()},
+        tuple(data["program_prompts"]),
+        tuple(data["stopped_outputs"]),
+    )

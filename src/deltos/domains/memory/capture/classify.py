@@ -1,0 +1,203 @@
+"""Classifies texts of a user or an agent: decision, lasting preference, finding, or none of them.
+
+A linear model over word sequences of sentences, hashed into a fixed number of buckets: no word lists, one file of
+weights, trained by `python -m benchmarks.train_memory_kinds --write`. Distillation runs it, hooks do not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from deltos.domains.memory.core.model import NOTE
+from deltos.text.sentences import own_sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    import numpy.typing as npt
+
+DECISION = "decision"
+PREFERENCE = "preference"
+NEITHER = ""
+WEIGHTS_FILE = Path(__file__).with_name("kinds.npz")
+BUCKETS = 1 << 18
+_TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[^\w\s]|_")
+_UNSPACED_LETTER = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_MIN_RARE_CHARACTERS = 5  # longer rare words are represented by their endings
+_ENDING_CHARACTERS = 3
+_MAX_WORDS = 3
+_MAX_LETTERS = 4  # of a sequence in scripts without spaces
+_LENGTHS = (3, 6, 12, 22)  # words
+_MAX_SENTENCES_AS_CONTEXT = 4  # in texts up to this length, every sentence is context of the others
+_NAME = re.compile(r"[A-Z]\w")
+_CODE = re.compile(r"[`_]|\(\)|\w/\w")
+
+
+class Judgement(NamedTuple):
+    """Kind of a text, the probability that it is a decision or preference (0 to 1), and the deciding sentence."""
+
+    kind: str
+    score: float
+    sentence: str
+
+
+class Sentence(NamedTuple):
+    """A sentence as written, with its features."""
+
+    text: str
+    features: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class KindModel:
+    """Weights by bucket for decision, preference and finding; the last row is the constant.
+
+    `common` are the frequent words of the training texts; `sure` and `unsure` are thresholds of the probability of a
+    statement, `finding` of a finding.
+    """
+
+    weights: npt.NDArray[np.float32]
+    common: frozenset[str]
+    sure: float
+    unsure: float
+    finding: float
+
+    def probabilities(self, features: Collection[str]) -> tuple[float, float, float]:
+        """Return the probabilities of a decision, of a preference and of a finding."""
+        places = [*map(bucket_of, features), BUCKETS]
+        decision, preference, finding = self.weights[places].sum(axis=0)
+        top = max(decision, preference, 0.0)
+        parts = np.exp(np.array((decision, preference, 0.0)) - top)
+        parts /= parts.sum()
+        return float(parts[0]), float(parts[1]), float(1 / (1 + np.exp(-finding)))
+
+
+def judge(text: str, *, is_agent: bool = False) -> Judgement:
+    """Classify a prompt, or an answer of an agent, as a statement."""
+    model = load_model()
+    best = Judgement(NEITHER, 0.0, "")
+    for sentence in sentences_of(text, is_agent=is_agent, common=model.common):
+        decision, preference, _ = model.probabilities(sentence.features)
+        if decision + preference > best.score:
+            kind = DECISION if decision >= preference else PREFERENCE
+            best = Judgement(kind, decision + preference, sentence.text)
+    if best.score >= model.sure:
+        return best
+    return best._replace(kind=NOTE if best.score >= model.unsure else NEITHER)
+
+
+def statement_scores(text: str, *, is_agent: bool = False) -> list[tuple[str, float]]:
+    """Return the sentences of a text, each with the probability that it is a decision or preference."""
+    model = load_model()
+    sentences = sentences_of(text, is_agent=is_agent, common=model.common)
+    return [(each.text, sum(model.probabilities(each.features)[:2])) for each in sentences]
+
+
+def find_findings(text: str) -> list[str]:
+    """Return the sentences of an agent's answer that state a cause or a fact that was found out."""
+    model = load_model()
+    sentences = sentences_of(text, is_agent=True, common=model.common)
+    return [each.text for each in sentences if model.probabilities(each.features)[2] >= model.finding]
+
+
+def is_possible_statement(score: float) -> bool:
+    """Whether a sentence may be a decision or preference."""
+    return score >= load_model().unsure
+
+
+def sentences_of(text: str, *, is_agent: bool, common: Collection[str]) -> list[Sentence]:
+    """Return the sentences in the writer's own words, with their features."""
+    own, shown, has_foreign = own_sentences(text)
+    features = [_features(sentence, common) for sentence in own]
+    shared = {f"@n{min(len(own), _MAX_SENTENCES_AS_CONTEXT + 1)}"}
+    shared |= {"@agent"} if is_agent else set()
+    shared |= {"@foreign"} if has_foreign else set()
+    return [
+        Sentence(
+            sentence,
+            frozenset(
+                features[at]
+                | shared
+                | _position(at, len(own))
+                | _context(features, at, common)
+                | ({f"@a {name}" for name in features[at] if name in common} if is_agent else set())
+            ),
+        )
+        for at, sentence in enumerate(shown)
+    ]
+
+
+def common_words(texts: Sequence[str], *, least: int) -> frozenset[str]:
+    """Return the words that occur in at least `least` sentences of texts."""
+    counts = Counter(word for text in texts for sentence in own_sentences(text)[0] for word in set(_words(sentence)))
+    return frozenset(word for word, count in counts.items() if count >= least)
+
+
+def bucket_of(feature: str) -> int:
+    """Return the bucket of a feature."""
+    return crc32(feature.encode()) % BUCKETS
+
+
+@cache
+def load_model() -> KindModel:
+    """Return the model in the file of weights."""
+    with np.load(WEIGHTS_FILE) as data:
+        weights = data["weights"].astype(np.float32) * data["scales"]
+        common = frozenset(bytes(data["common"]).decode("utf-8").split("\n"))
+        sure, unsure, finding = map(float, data["thresholds"])
+    return KindModel(weights, common, sure, unsure, finding)
+
+
+def _features(sentence: str, common: Collection[str]) -> set[str]:
+    """Return the features of a sentence by itself: its words, and sequences in which endings represent rare words."""
+    words = _words(sentence)
+    row = ["^", *(word if word in common else _ending(word) for word in words), "$"]
+    longest = _MAX_LETTERS if _UNSPACED_LETTER.search(sentence) else _MAX_WORDS
+    found = set(words)
+    found.update(" ".join(row[at : at + size]) for size in range(2, longest + 1) for at in range(len(row) - size + 1))
+    found.update(f"{row[at]} * {row[at + 2]}" for at in range(len(row) - 2))
+    found.add("^" + " ".join(row[1:5]))
+    found.add(f"len{sum(len(words) > most for most in _LENGTHS)}")
+    found |= {"proper"} if _NAME.search(sentence, 1) else set()
+    found |= {"code"} if _CODE.search(sentence) else set()
+    return found
+
+
+def _words(sentence: str) -> list[str]:
+    """Return the words and marks of a sentence in lower case; single letters in scripts without spaces."""
+    return [word for token in _TOKEN.findall(sentence.replace("’", "'").lower()) for word in _split(token)]
+
+
+def _split(token: str) -> Iterator[str]:
+    if token[0].isdigit():
+        yield "$n"
+    elif not token.isascii() and _UNSPACED_LETTER.search(token):
+        yield from token
+    else:
+        yield token
+
+
+def _ending(word: str) -> str:
+    return "$x" if len(word) < _MIN_RARE_CHARACTERS else f"${word[-_ENDING_CHARACTERS:]}"
+
+
+def _position(at: int, count: int) -> set[str]:
+    """Return whether a sentence is the first or the last one of several."""
+    if count == 1:
+        return set()
+    return ({"@first"} if at == 0 else set()) | ({"@last"} if at == count - 1 else set())
+
+
+def _context(features: Sequence[set[str]], at: int, common: Collection[str]) -> set[str]:
+    """Return the common words of the other sentences; in a long text, of the neighbours only."""
+    reach = len(features) if len(features) <= _MAX_SENTENCES_AS_CONTEXT else 1
+    near = range(max(0, at - reach), min(len(features), at + reach + 1))
+    return {f"~{name}" for place in near if place != at for name in features[place] if name in common}

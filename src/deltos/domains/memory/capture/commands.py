@@ -1,0 +1,281 @@
+"""Classifies shell commands by their effect, and compares commands that are spelled differently.
+
+The programs and subcommands are in commands.json.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class Effect(Enum):
+    """Effect of a command."""
+
+    READ_ONLY = "looks"
+    UNKNOWN = "tries"
+    CHANGES = "changes"
+
+
+class CommandIdentity(NamedTuple):
+    """What a command does, independent of its spelling: a program with its targets."""
+
+    program: str
+    targets: frozenset[str]
+
+
+_SEPARATOR = r"&&|\|\||[;|\n]|(?<!&)&(?!&)"
+_PIPE = r"(?<!\|)\|(?!\|)"
+_ASSIGNMENT = r"^\w+=\S*$"
+_REDIRECT = r"(?<![<>&\d-])>{1,2}(?![&>])\s*(?!/dev/)\S"
+_QUOTE = re.compile(r"[\"']")
+_MAX_WORDS_TO_VERB = 4  # the verb of a cloud CLI follows the names of services and resources
+_COMMIT = "git commit"
+
+
+class _Table:
+    """Contents of commands.json as sets of words."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self._sets = {name: frozenset(words.split()) for name, words in data.items() if isinstance(words, str)}
+        self._subcommands = {
+            name: {key: frozenset(words.split()) for key, words in table.items()}
+            for name, table in data.items()
+            if isinstance(table, dict)
+        }
+        self.runners = [runner.split() for runner in data["runners"]]
+
+    def has(self, name: str, word: str) -> bool:
+        """Whether a word belongs to a set."""
+        return word in self._sets[name]
+
+    def has_subcommand(self, name: str, program: str, words: list[str]) -> bool:
+        """Whether the first word is a subcommand of the program, or the second one a nested subcommand."""
+        table = self._subcommands[name]
+        first, second = (*words[:2], "", "")[:2]
+        return first in table.get(program, ()) or second in table.get(f"{program} {first}", ())
+
+
+@cache
+def _table() -> _Table:
+    return _Table(json.loads(Path(__file__).with_name("commands.json").read_text("utf-8")))
+
+
+def hides_exit_status(command: str) -> bool:
+    """Whether a part that is not read-only can fail without changing the exit status of the command line."""
+    bare_command = _without_literals(command)
+    is_strict = "set -e" in bare_command
+    has_pipefail = "pipefail" in bare_command
+    parts = re.split(_SEPARATOR, bare_command)
+    for part, separator in zip(parts, re.findall(_SEPARATOR, bare_command), strict=False):
+        passes_on = separator == "&&" or (separator == "|" and has_pipefail) or (separator in ";\n" and is_strict)
+        if not passes_on and _effect_of_part(part.split()) is not Effect.READ_ONLY:
+            return True
+    return False
+
+
+def programs_of(command: str) -> tuple[str, ...]:
+    """Return the programs of a command line that are not read-only; `git commit` is listed in addition to `git`."""
+    found: dict[str, None] = {}
+    for words in _working_parts(_without_literals(command)):
+        program = _name_of(words[0])
+        found[program] = None
+        if program == "git" and _subcommand_words(program, words[1:])[:1] == ["commit"]:
+            found[_COMMIT] = None
+    return tuple(found)
+
+
+def identity_of(command: str) -> tuple[CommandIdentity, ...]:
+    """Return the programs of a command line with their targets, without options, output filters and wrappers.
+
+    `.venv/bin/python -m pytest tests`, `uv run pytest tests -q` and `pytest tests | tail` have the same identity.
+    """
+    if _COMMIT in programs_of(command):
+        return (CommandIdentity(_COMMIT, frozenset()),)
+    shown = _without_output_filters(command)
+    folders = [f"cd {words[1]}" for words in map(str.split, re.split(_SEPARATOR, shown)) if _enters_folder(words)]
+    return tuple(
+        CommandIdentity(_name_of(words[0]), frozenset((*folders, *(word for word in words[1:] if word[0] != "-"))))
+        for words in _working_parts(shown)
+    )
+
+
+def confirms(succeeded: str, failed: str) -> bool:
+    """Whether the success of one command shows that another one, which failed, works now: the same programs with the
+    same targets; a test runner without targets runs all tests."""
+    ours, theirs = identity_of(succeeded), identity_of(failed)
+    if not ours or len(ours) != len(theirs):
+        return False
+    return all(
+        one.program == other.program
+        and (one.targets == other.targets or (not one.targets and _table().has("tests", one.program)))
+        for one, other in zip(ours, theirs, strict=True)
+    )
+
+
+def asks_for_version(command: str) -> bool:
+    """Whether a command only prints the version of a program."""
+    words = _without_wrappers(command.split())
+    return len(words) > 1 and _table().has("version_options", words[-1]) and not re.search(_SEPARATOR, command)
+
+
+def effect_of(command: str) -> Effect:
+    """Return the strongest effect among the parts of a command line."""
+    bare_command = _without_literals(command)
+    effects = {_effect_of_part(part.split()) for part in re.split(_SEPARATOR, bare_command) if part.strip()}
+    if re.search(_REDIRECT, bare_command) or Effect.CHANGES in effects:
+        return Effect.CHANGES
+    return Effect.UNKNOWN if Effect.UNKNOWN in effects else Effect.READ_ONLY
+
+
+def is_measurement(command: str) -> bool:
+    """Whether a command line runs a benchmark, whose output is remembered."""
+    parts = re.split(_SEPARATOR, _without_literals(command))
+    return any(_is_benchmark(_without_runner(_without_wrappers(part.split()))) for part in parts)
+
+
+def _is_benchmark(words: list[str]) -> bool:
+    if not words:
+        return False
+    table, program = _table(), _name_of(words[0])
+    if table.has("benchmarks", program) or table.has_subcommand("benchmark_subcommands", program, words[1:]):
+        return True
+    if table.has("task_runners", program):
+        return any(table.has("benchmark_tasks", word.split(":", 1)[0]) for word in words[1:])
+    return any(table.has("benchmark_options", word.partition("=")[0]) for word in words[1:])
+
+
+def _working_parts(command: str) -> list[list[str]]:
+    """Return the words of each part of a command line that is not read-only, without wrappers and runners."""
+    parts = (part.split() for part in re.split(_SEPARATOR, command))
+    working = (_without_runner(_without_wrappers(words)) for words in parts if not _is_read_only(words))
+    return [words for words in working if words]
+
+
+def _without_output_filters(command: str) -> str:
+    """Remove pipes and redirections that only filter or collect the output, such as `| tail` and `2>&1`."""
+    first, *rest = re.split(_PIPE, command)
+    shown = first if all(_is_read_only(part.split()) for part in rest) else command
+    return " ".join(word for word in shown.split() if word != "2>&1")
+
+
+def _without_literals(command: str) -> str:
+    """Remove quoted text, here documents and surrounding blanks from a command line."""
+    return _without_quoted(command.split("<<", 1)[0]).strip()
+
+
+def _without_quoted(command: str) -> str:
+    """Empty the quotes of a command; an unclosed quote is left as it is."""
+    kept: list[str] = []
+    at = last = 0
+    unclosed: set[str] = set()
+    while (opening := _QUOTE.search(command, at)) is not None:
+        at = opening.end()
+        end = -1 if opening[0] in unclosed else _after_closing_quote(command, at, opening[0])
+        if end < 0:
+            unclosed.add(opening[0])
+            continue
+        kept += (command[last : opening.start()], "''")
+        at = last = end
+    return "".join([*kept, command[last:]])
+
+
+def _after_closing_quote(command: str, at: int, quote: str) -> int:
+    """Return the offset after the closing quote; -1 if there is none."""
+    end = command.find(quote, at)
+    while quote == '"' and end >= 0 and _is_escaped(command, end):
+        end = command.find(quote, end + 1)
+    return end + 1 if end >= 0 else -1
+
+
+def _is_escaped(command: str, at: int) -> bool:
+    first = at
+    while first > 0 and command[first - 1] == "\\":
+        first -= 1
+    return (at - first) % 2 == 1
+
+
+def _without_wrappers(words: list[str]) -> list[str]:
+    """Remove assignments, wrapper programs such as `sudo`, and `python -m` from the start of a command."""
+    at = 0
+    while at < len(words) and (re.match(_ASSIGNMENT, words[at]) or _table().has("wrappers", words[at])):
+        wrapper, at = words[at], at + 1
+        while wrapper == "timeout" and at < len(words) and (words[at].startswith("-") or words[at][0].isdecimal()):
+            at += 1
+    words = words[at:]
+    is_module = len(words) > 2 and _name_of(words[0]).startswith("python") and words[1] == "-m"
+    return words[2:] if is_module else words
+
+
+def _without_runner(words: list[str]) -> list[str]:
+    """Remove `uv run`, `npx` and similar runners, with their options, from the start of a command."""
+    runner = next((runner for runner in _table().runners if words[: len(runner)] == runner), None)
+    if runner is None:
+        return words
+    words = words[len(runner) :]
+    first = next((at for at, word in enumerate(words) if not word.startswith("-")), len(words))
+    return _without_wrappers(words[first:])
+
+
+def _is_read_only(words: list[str]) -> bool:
+    return _effect_of_part(words) is Effect.READ_ONLY
+
+
+def _effect_of_part(words: list[str]) -> Effect:
+    """Return the effect of one command of a command line."""
+    words = _without_wrappers(words)
+    if not words:
+        return Effect.READ_ONLY
+    table, program = _table(), _name_of(words[0])
+    rest = _subcommand_words(program, words[1:])
+    if program in ("sed", "perl") and any(word.startswith("-i") or word == "--in-place" for word in rest):
+        return Effect.CHANGES
+    if rest and table.has_subcommand("changing_subcommands", f"{program} {rest[0]}", rest[1:]):
+        return Effect.CHANGES  # nested subcommands first: `gh pr create` changes, `gh pr` reads
+    if table.has_subcommand("reading_subcommands", program, rest):
+        return Effect.READ_ONLY
+    if table.has("cloud", program) and (effect := _cloud_effect(rest[:_MAX_WORDS_TO_VERB])) is not None:
+        return effect
+    if table.has("changing", program) or table.has_subcommand("changing_subcommands", program, rest):
+        return Effect.CHANGES
+    if table.has("reading", program):
+        return Effect.READ_ONLY
+    return Effect.CHANGES if rest and table.has("changing_anywhere", rest[0]) else Effect.UNKNOWN
+
+
+def _cloud_effect(words: list[str]) -> Effect | None:
+    """Return the effect of the first verb of a cloud CLI; None if there is no known verb.
+
+    A service may have the name of a verb (`run`, `deploy`, `logs`); then the next verb counts. Reading counts as
+    UNKNOWN, so that a failure is recorded: the reason why a cloud refuses to answer is useful later.
+    """
+    table = _table()
+    verbs = [word.split("-", 1)[0] for word in words]
+    is_reading = [table.has("reading_verbs", verb) for verb in verbs]
+    known = [at for at, verb in enumerate(verbs) if is_reading[at] or table.has("changing_verbs", verb)]
+    if not known:
+        return None
+    is_service = known[0] == 0 and len(known) > 1 and "-" not in words[0]
+    return Effect.UNKNOWN if is_reading[known[is_service]] else Effect.CHANGES
+
+
+def _subcommand_words(program: str, words: list[str]) -> list[str]:
+    """Return the words from the subcommand on; options of git before it are skipped."""
+    at = 0
+    while program == "git" and len(words) > at + 1 and words[at] in ("-C", "-c"):
+        at += 2
+    return words[at:]
+
+
+def _name_of(word: str) -> str:
+    """Return the name of a program without its folder."""
+    return word.rsplit("/", 1)[-1]
+
+
+def _enters_folder(words: list[str]) -> bool:
+    """Whether a part enters a relative folder; an absolute one is usually the project itself."""
+    return len(words) == 2 and words[0] == "cd" and not words[1].startswith(("/", "~", "."))

@@ -1,0 +1,130 @@
+"""Secrets with unusual labels: columns of tables, Wi-Fi codes and passphrases, words in scripts without spaces."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from deltos.redaction.named_values import Strength, strength_of
+from deltos.redaction.predicates import is_code, is_placeholder, is_type_name
+from deltos.redaction.spans import SecretSpan, offsets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_DELIMITERS = ("\t", ";", "|", ",")
+_MAX_HEADER_CHARACTERS = 400
+_MAX_ROWS = 2_000
+_MAX_VALUE_CHARACTERS = 200
+_NETWORK_WORDS = ("wifi", "wi-fi", "wlan", "hotspot")
+_NETWORK_LABELS = ("password", "passwort", "passphrase", "kennwort", "schlüssel", "key", "contraseña", "mot de passe")
+_MAX_LABEL_DISTANCE = 40
+_LABEL_END = re.compile(r"\s{0,3}(?::|=|\bis\b|\bist\b|\blautet\b|\bes\b|\best\b)\s{0,3}")
+_MIN_PASSPHRASE_CHARACTERS, _MAX_PASSPHRASE_CHARACTERS = 6, 64
+_PASSPHRASE = re.compile(r"[^\n.,;:!?\"'`()]++")
+# First words of a sentence about a password, as in "is on the fridge".
+_PROSE_OPENINGS = frozenset(
+    "on in at the a not no stored still wrong written with from for im auf am der die das nicht en".split()
+)
+_WIFI_CODE = "wifi:"
+_UNSPACED_LABELS = ("密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "пароль")
+_UNSPACED_SEPARATORS = ("：", ":", "=", "是", "は", "為", "为")
+_UNSPACED_ENDS = "。.」\"'` \t\r"
+_NO_VALUE = re.compile(r"[\s，。、；,;：:！!?？「」\"'`]")
+_MIN_UNSPACED_CHARACTERS = 3
+_MAX_UNSPACED_CHARACTERS = 64
+
+
+def find_labelled(text: str, lowered: str) -> Iterator[SecretSpan]:
+    """Yield the values of secret columns, Wi-Fi passwords, and values after labels in scripts without spaces."""
+    yield from _columns(text)
+    yield from _network_passwords(text, lowered)
+    if not text.isascii():
+        yield from _unspaced(text, lowered)
+
+
+def _columns(text: str) -> Iterator[SecretSpan]:
+    """Yield the values of columns whose heading names a password or another secret."""
+    lines = text.split("\n")
+    starts = _line_starts(lines)
+    done = 0
+    for number, line in enumerate(lines[:-1]):
+        if number < done or len(line) > _MAX_HEADER_CHARACTERS or not any(mark in line for mark in _DELIMITERS):
+            continue
+        delimiter = next((mark for mark in _DELIMITERS if mark in line), "")
+        names = [name.strip(" \"'\r") for name in line.split(delimiter)]
+        secret = [at for at, name in enumerate(names) if " " not in name and strength_of(name) >= Strength.SECRET]
+        if len(names) < 2 or not secret or not all(name and not name.isdigit() for name in names):
+            continue
+        for row in range(number + 1, min(len(lines), number + 1 + _MAX_ROWS)):
+            if lines[row].count(delimiter) != len(names) - 1:
+                break
+            done = row + 1
+            yield from _cells(lines[row], starts[row], delimiter, secret)
+
+
+def _cells(line: str, start: int, delimiter: str, columns: list[int]) -> Iterator[SecretSpan]:
+    """Yield the values of a row in some columns, without quotes and blanks."""
+    place = start
+    for at, cell in enumerate(line.split(delimiter)):
+        value = cell.strip(" \"'\r")
+        if at in columns and len(value) <= _MAX_VALUE_CHARACTERS and _is_value(value):
+            first = place + cell.index(value)
+            yield SecretSpan(first, first + len(value), "password")
+        place += len(cell) + len(delimiter)
+
+
+def _is_value(value: str) -> bool:
+    is_rule = not value.strip("-=: ")  # the line below the heading of a Markdown table
+    return bool(value) and not (is_rule or is_placeholder(value) or is_type_name(value) or is_code(value))
+
+
+def _network_passwords(text: str, lowered: str) -> Iterator[SecretSpan]:
+    """Yield passwords in the codes of Wi-Fi networks, and passphrases of several words next to a word for Wi-Fi."""
+    for at in offsets(lowered, _WIFI_CODE):
+        for field in text[at : at + _MAX_VALUE_CHARACTERS].split("\n", 1)[0].split(";"):
+            if field.rpartition(":")[0].upper() in ("P", "WIFI:P") and field.rpartition(":")[2]:
+                end = text.index(field, at) + len(field)
+                yield SecretSpan(end - len(field.rpartition(":")[2]), end, "password")
+    for word in _NETWORK_WORDS:
+        for at in offsets(lowered, word):
+            near = lowered[at : at + _MAX_LABEL_DISTANCE].partition("\n")[0]
+            label = next((label for label in _NETWORK_LABELS if label in near), "")
+            after = at + near.find(label) + len(label) if label else 0
+            verb = _LABEL_END.match(lowered, after) if label else None
+            value = _PASSPHRASE.match(text, verb.end()) if verb else None
+            if value and _is_passphrase(value[0].strip()):
+                yield SecretSpan(value.start(), value.start() + len(value[0].rstrip()), "password")
+
+
+def _is_passphrase(value: str) -> bool:
+    """Whether a value after a label of a network is a passphrase: a few words, no sentence about passwords."""
+    words = value.split()
+    fits = _MIN_PASSPHRASE_CHARACTERS <= len(value) <= _MAX_PASSPHRASE_CHARACTERS
+    return fits and 2 <= len(words) <= 6 and not any(map(is_placeholder, words)) and not _is_prose(words)
+
+
+def _is_prose(words: list[str]) -> bool:
+    """Whether words continue a sentence, such as "is on the fridge"."""
+    return words[0].lower() in _PROSE_OPENINGS
+
+
+def _unspaced(text: str, lowered: str) -> Iterator[SecretSpan]:
+    """Yield values after words for a password in scripts without spaces, and in Russian, at the end of a line."""
+    for label in _UNSPACED_LABELS:
+        for at in offsets(lowered, label):
+            line = text[at + len(label) : at + len(label) + 2 * _MAX_UNSPACED_CHARACTERS].partition("\n")[0].strip()
+            if not line.startswith(_UNSPACED_SEPARATORS):
+                continue
+            value = line[1:].strip(_UNSPACED_ENDS)
+            fits = _MIN_UNSPACED_CHARACTERS <= len(value) <= _MAX_UNSPACED_CHARACTERS
+            if fits and not _NO_VALUE.search(value) and not is_placeholder(value):
+                start = text.index(value, at + len(label))
+                yield SecretSpan(start, start + len(value), "password")
+
+
+def _line_starts(lines: list[str]) -> list[int]:
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    return starts

@@ -1,0 +1,137 @@
+"""Splits texts into sentences in the writer's own words: without code, logs and quotations."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from deltos.text.language_table import markers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Longer texts are mostly pasted material: the writer's own words are at the start or the end.
+_START_CHARACTERS = 12_000
+_END_CHARACTERS = 4_000
+_START_SENTENCES = 30
+_END_SENTENCES = 15
+_MIN_QUOTED_WORDS = 4  # a shorter quotation is a name
+_CJK_PER_WORD = 2
+_SPACELESS_CHARACTER = r"[\u3040-\u30ff\u3400-\u9fff]"
+_SENTENCE_END = r"[.!?。！？…]"
+_QUOTE_MARK = "$QUOTE"
+_CLOSING_QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "「": "」", "『": "』"}
+_LOG_NAME_CHARACTERS = 6  # an exception name at the start of a line is longer
+
+
+def count_words(text: str) -> int:
+    """Return the number of words; scripts without spaces count one word per two characters."""
+    if text.isascii():
+        return len(text.split())
+    spaced, spaceless = re.subn(_SPACELESS_CHARACTER, " ", text)
+    return len(spaced.split()) + -(-spaceless // _CJK_PER_WORD)
+
+
+def own_sentences(text: str) -> tuple[list[str], list[str], bool]:
+    """Return the writer's sentences twice, with quotation placeholders and as written, and whether code, logs or
+    quotations were found."""
+    if len(text) > _START_CHARACTERS + _END_CHARACTERS:
+        text = f"{text[:_START_CHARACTERS]}\n{text[-_END_CHARACTERS:]}"
+    marked: list[str] = []
+    quotations: list[str] = []
+    lines, has_foreign = prose_lines(text)
+    for line in lines:
+        if _is_log(line.lower()):
+            has_foreign = True
+            continue
+        unquoted, quoted = _without_quotations(line)
+        quotations += quoted
+        marked += split_sentences(unquoted)
+    remaining = iter(quotations)
+    shown = [_with_quotations(sentence, remaining) for sentence in marked]
+    if len(marked) > _START_SENTENCES + _END_SENTENCES:
+        marked, shown = (some[:_START_SENTENCES] + some[-_END_SENTENCES:] for some in (marked, shown))
+    return marked, shown, has_foreign or bool(quotations)
+
+
+def prose_lines(text: str) -> tuple[list[str], bool]:
+    """Return the lines outside of code fences without list marks, and whether there are code fences."""
+    lines: list[str] = []
+    in_fence = has_fence = False
+    for line in text.split("\n"):
+        bare = line.strip()
+        if bare.startswith("```"):
+            in_fence, has_fence = not in_fence, True
+        elif bare and not in_fence:
+            lines.append(bare.lstrip("-* \t"))
+    return lines, has_fence
+
+
+def split_sentences(line: str) -> list[str]:
+    """Split a line into sentences."""
+    sentences: list[str] = []
+    start = 0
+    for found in re.finditer(_SENTENCE_END, line):
+        end = found.end()
+        if _ends_sentence(line, start, found.start()):
+            sentences.append(line[start:end].strip())
+            start = end
+    sentences.append(line[start:].strip())
+    return [sentence for sentence in sentences if sentence]
+
+
+def _ends_sentence(line: str, start: int, at: int) -> bool:
+    """Whether the mark at `at` ends a sentence: not in abbreviations, list numbers and German dates."""
+    mark, after = line[at], line[at + 1 : at + 2]
+    if mark in "。！？":
+        return True
+    if after and after not in ' ")”':
+        return False
+    if mark == "…":
+        return after == " "
+    is_list_number = line[at - 1 : at].isdigit() and at - start < 4
+    abbreviated = line[max(0, at - 3) : at].strip().lower() in markers("abbreviation")
+    is_date = line[at - 1 : at].isdigit() and line[at + 2 : at + 5].lower() in markers("month after day")
+    return not (mark == "." and (at - start < 2 or is_list_number or abbreviated or is_date))
+
+
+def _is_log(line: str) -> bool:
+    """Whether a line belongs to a log, a table or markup; expects lower case."""
+    first = line.partition(" ")[0]
+    return (
+        line.startswith(tuple(markers("log line")))
+        or (len(first) > _LOG_NAME_CHARACTERS and first.endswith(tuple(markers("log name"))))
+        or (line.startswith("<") and line.endswith(">"))
+        or (first.count("/") > 0 and ":in" in line)
+    )
+
+
+def _without_quotations(line: str) -> tuple[str, list[str]]:
+    """Replace the quotations of a line by placeholders and return both; short quotations are names and stay."""
+    if not any(opening in line for opening in _CLOSING_QUOTES):
+        return line, []
+    kept: list[str] = []
+    quotations: list[str] = []
+    unclosed: set[str] = set()  # searched only once: a row of opening marks would otherwise take quadratic time
+    at = start = 0
+    while at < len(line):
+        closing = _CLOSING_QUOTES.get(line[at], "")
+        end = line.find(closing, at + 1) if closing and closing not in unclosed else -1
+        if end < 0:
+            unclosed.add(closing)
+            at += 1
+            continue
+        inner = line[at + 1 : end]
+        if count_words(inner) >= _MIN_QUOTED_WORDS:
+            kept += [line[start:at], f" {_QUOTE_MARK} "]
+            quotations.append(line[at : end + 1])
+        else:
+            kept += [line[start:at], f" {inner} "]
+        at = start = end + 1
+    return "".join([*kept, line[start:]]), quotations
+
+
+def _with_quotations(sentence: str, remaining: Iterator[str]) -> str:
+    """Put the next quotations back into the placeholders of a sentence."""
+    first, *others = (part.strip() for part in sentence.split(_QUOTE_MARK))
+    return " ".join([first, *(f"{next(remaining, _QUOTE_MARK)} {other}" for other in others)]).strip()
