@@ -125,14 +125,14 @@ def test_list_shows_the_state_of_every_client(home: Path, capsys: pytest.Capture
     assert len(capsys.readouterr().out.splitlines()) == len(rows) == 18
 
 
-def test_an_invalid_file_is_left_untouched_and_reported(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_file_is_left_unchanged_and_reported(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = home / ".gemini" / "settings.json"
     settings.parent.mkdir()
     settings.write_text('{\n  "a": 1\n  "b": 2\n}\n')
     assert main(["install", "gemini-cli"]) == 1
     output = capsys.readouterr().err
-    assert f"Error: {settings} cannot be edited: line 3, column 3: a comma or }} is missing" in output
-    assert "left untouched" in output
+    assert f"Error: {settings} cannot be edited: line 3, column 3: expected a comma or }}" in output
+    assert "No file was changed" in output
     assert settings.read_text() == '{\n  "a": 1\n  "b": 2\n}\n'
     assert [*settings.parent.iterdir()] == [settings]
 

@@ -49,7 +49,7 @@ def test_concurrent_changes_of_other_programs_are_not_overwritten(tmp_path: Path
     path.write_text("1")
     original = config_files.read(path)
     path.write_text("theirs")
-    with pytest.raises(StoreUnwritable, match="changed meanwhile"):
+    with pytest.raises(StoreUnwritable, match="changed during the edit"):
         config_files.replace(original, b"ours")
     assert path.read_text() == "theirs"
     assert not [*tmp_path.glob(".settings.json.*")]
