@@ -45,7 +45,7 @@ PREPARATION = (
 EXAMPLES = {
     "code": 'deltos code search "where is a damaged file moved aside" --limit 1',
     "graph": "deltos graph refs move_aside",
-    "docs": 'deltos docs search "share one index with a team" --source deltos-docs --limit 1',
+    "docs": 'deltos docs search "use one PostgreSQL database for a team" --source deltos-docs --limit 1',
     "apis": 'deltos api search "cancel an order" --limit 1',
     "memory": 'deltos memory search "why PostgreSQL"',
 }

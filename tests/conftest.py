@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 import sys
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
@@ -29,7 +30,13 @@ _guard = WriteGuard()
 
 
 def pytest_configure() -> None:
-    """Set the default folders of this process and its children to a temporary home, before tests are collected."""
+    """Set the default folders of this process and its children to a temporary home, before tests are collected.
+
+    A shell without job control starts background commands with SIGINT ignored, and children inherit that: tests of
+    Ctrl-C would wait forever.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     _home.enter_context(isolated_home())
     _guard.install()
 
