@@ -65,7 +65,7 @@ def test_the_installed_command_starts_and_the_installed_hook_runs(home: Path) ->
         env={**os.environ, "DELTOS_HOME": str(home / "data")},
     )
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert (home / "data" / "memory.db").exists()
+    assert len([*(home / "data" / "journal").iterdir()]) == 1
 
 
 def test_dry_run_shows_the_diff_and_writes_nothing(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

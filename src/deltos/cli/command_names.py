@@ -31,7 +31,6 @@ PHRASES = {
     "find_references lists them": "`deltos graph refs` lists them",
     "recrawl_source continues it": "`deltos docs recrawl` continues it",
     "recrawl_source updates": "`deltos docs recrawl` updates",
-    "recrawl_source (deltos docs recrawl": "(deltos docs recrawl",
     "crawl_status shows": "`deltos docs status` shows",
     "Use add_source to add one": "Add one with `deltos docs add`",
     "add_source or `deltos api add`": "`deltos api add`",
