@@ -98,7 +98,7 @@ def small_questions(names: dict[str, list[str]]) -> Iterator[Question]:
 def print_shares(size: str, library: SqliteLibrary, questions: Iterable[Question]) -> None:
     """Print the rows of the table for APIs of one size."""
     semantic_index = SemanticIndex(api_embedder(), library.api_vectors)
-    semantic_index.catch_up()
+    semantic_index.embed_new()
     apis = open_apis(library, network=None, clock=time.time)
     searcher = ApiSearcher(apis.library, lambda: semantic_index)
     every = list(questions)

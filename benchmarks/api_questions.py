@@ -105,7 +105,7 @@ def main() -> None:
         for name, source in further.items():
             apis.indexer.add(str(args.further / source["file"]), name)
         semantic_index = SemanticIndex(api_embedder(), library.api_vectors)
-        semantic_index.catch_up()
+        semantic_index.embed_new()
         searcher = ApiSearcher(apis.library, lambda: semantic_index)
         right = {
             name: same_operations(apis.library.store.units(apis.library.row(name).id, ("operation",)))

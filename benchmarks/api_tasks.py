@@ -46,7 +46,7 @@ def main() -> None:
             apis.indexer.add(path, name)
     semantic_index = None if given.words else SemanticIndex(api_embedder(), library.api_vectors)
     if semantic_index:
-        semantic_index.catch_up()
+        semantic_index.embed_new()
     searcher = ApiSearcher(apis.library, lambda: semantic_index)
     tasks = [json.loads(line) for line in TASKS.read_text("utf-8").splitlines()]
     names = {row.name for row in apis.library.rows()}

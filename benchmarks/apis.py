@@ -186,7 +186,7 @@ def parse_alone(data: bytes, suffix: str) -> None:
 
 def print_search(apis: Apis, semantic_index: SemanticIndex, names: list[str]) -> None:
     """Print how often the operation of a question is first or among the first three, with and without the encoder."""
-    semantic_index.catch_up()
+    semantic_index.embed_new()
     searchers = {"terms": apis.searcher, "encoder": ApiSearcher(apis.library, lambda: semantic_index)}
     print(
         "\n| API | questions | n | by | first | first 3 | first 3, all types | ms |\n|---|---|--:|---|--:|--:|--:|--:|"

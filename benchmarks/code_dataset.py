@@ -18,8 +18,6 @@ from benchmarks.paths import MIRRORS, REPOSITORY, SCRATCH, SHARED
 from benchmarks.tree_history import History, Past
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.code.paths import is_prose, is_settings
-from deltos.domains.code.semantic_candidates import project_vectors
-from deltos.progress import Silent
 from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.projects import Projects
 
@@ -149,7 +147,6 @@ def index_of(root: Path) -> ProjectStore:
     """Index a repository, with vectors, and return its store."""
     index = projects().at(root)
     index.index()
-    project_vectors(index.store.code).embed(index.store.code, Silent())
     return index.store
 
 

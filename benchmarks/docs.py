@@ -72,7 +72,7 @@ def opened(home: Path) -> Docs:
     semantic_index = None
     if name != "off":
         semantic_index = SemanticIndex(shared_model() if name == "static" else docs_embedder(), library.vectors)
-        semantic_index.catch_up()
+        semantic_index.embed_new()
     hosts = PrivateHosts.parse("127.0.0.1")
     return open_docs(library, apis=NoApis(), private_hosts=hosts, semantic_index=lambda: semantic_index)
 

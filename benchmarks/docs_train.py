@@ -191,7 +191,7 @@ def opened(home: Path, sites: dict[str, Path]) -> Docs:
             added = docs.library.add(NewSource(folder.as_posix(), name, folder, (folder,), max_pages=10_000))
             docs.library.crawls.run(added.sources[0].id)
             print(f"{name}: {docs.library.status(name).chunks} chunks", flush=True)
-    semantic_index.catch_up()
+    semantic_index.embed_new()
     return docs
 
 

@@ -105,9 +105,7 @@ def add_all(app: App, questions: Iterable[Row], project: Path, *, read: bool) ->
             for source in library.add(NewSource(address, "", project, roots=(project,))).sources:
                 library.crawls.run(source.id)
     if read:
-        semantic_index = library.crawls.semantic_index()
-        while semantic_index and semantic_index.catch_up(at_most=256):
-            print(f"{library.embedded_counts()} passages are embedded", file=sys.stderr)
+        library.crawls.embed_new()
 
 
 def asked(app: App, row: Row) -> int:

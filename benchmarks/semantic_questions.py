@@ -102,7 +102,7 @@ def ask_code(product: Product, folder: Path, questions: Sequence[Question]) -> d
 def ask_docs(product: Product, folder: Path, questions: Sequence[Question]) -> dict[str, list[Row]]:
     """Search the documentation of the project."""
     product.run("docs", "add", str(folder), "--name", "manual", "--wait")
-    product.run("docs", "crawl", "manual", "--read")
+    product.run("docs", "crawl", "manual")
     return product.batch(questions, "docs", "search", "--json")
 
 
@@ -221,7 +221,7 @@ def main() -> None:
 
 
 def _small(question: Question) -> Path:
-    return QUESTIONS / "near" / question.domain / question.project
+    return QUESTIONS / "semantic" / question.domain / question.project
 
 
 if __name__ == "__main__":

@@ -350,7 +350,7 @@ class Material:
                 self._apis.indexer.add(str(folder / f"{file}.json"), name)
             self._ids = {row.name: row.id for row in self._store.apis.apis()}
         self._meaning = SemanticIndex(api_embedder(), self._store.api_vectors)
-        self._meaning.catch_up()
+        self._meaning.embed_new()
         self._benchmark_apis = set(FILES) | set(others)
         self._right = {
             name: same_operations(self._store.apis.units(self._ids[name], ("operation",)))

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import threading
-import time
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,7 +61,7 @@ def nearest(semantic_index: SemanticIndex, text: str, count: int = 10) -> list[i
 
 def test_the_nearest_things_come_first(database: SqliteDatabase, semantic_index: SemanticIndex) -> None:
     add(database, "aaab", "bbb", "abc")
-    assert semantic_index.catch_up() == 3
+    assert semantic_index.embed_new() == 3
     assert nearest(semantic_index, "a") == [1, 3, 2]
     assert nearest(semantic_index, "b", 1) == [2]
 
@@ -74,7 +71,7 @@ def test_texts_without_a_vector_are_not_found_and_cause_no_error(
 ) -> None:
     add(database, "a", "ab")
     assert semantic_index.similarities(TextToEmbed("a", "a")) is None
-    semantic_index.catch_up()
+    semantic_index.embed_new()
     add(database, "aa")
     similarities = semantic_index.similarities(TextToEmbed("a", "a"))
     assert similarities is not None
@@ -83,35 +80,35 @@ def test_texts_without_a_vector_are_not_found_and_cause_no_error(
 
 def test_deleting_a_text_deletes_its_vector(database: SqliteDatabase, semantic_index: SemanticIndex) -> None:
     add(database, "a", "b", "c")
-    semantic_index.catch_up()
+    semantic_index.embed_new()
     assert len(nearest(semantic_index, "abc")) == 3
     with database.write() as connection:
         connection.execute("DELETE FROM note WHERE id = 2")
     add(database, "bb")
-    semantic_index.catch_up()
+    semantic_index.embed_new()
     assert sorted(nearest(semantic_index, "abc")) == [1, 3, 4]
 
 
 def test_a_different_model_recomputes_all_vectors(database: SqliteDatabase, semantic_index: SemanticIndex) -> None:
     add(database, "a", "b")
-    semantic_index.catch_up()
+    semantic_index.embed_new()
     other = SemanticIndex(Letters("other"), SqliteVectors(database, NOTES))
     assert nearest(other, "a") == []
-    assert other.catch_up() == 2
+    assert other.embed_new() == 2
     assert nearest(other, "a")[0] == 1
     assert nearest(semantic_index, "a") == []
 
 
 def test_it_stops_when_asked_to(database: SqliteDatabase, semantic_index: SemanticIndex) -> None:
     add(database, "a")
-    assert semantic_index.catch_up(lambda: True) == 0
+    assert semantic_index.embed_new(lambda: True) == 0
 
 
 def test_an_unavailable_model_is_reported_until_it_is_available_again(database: SqliteDatabase) -> None:
     letters = Letters()
     semantic_index = SemanticIndex(letters, SqliteVectors(database, NOTES))
     add(database, "a", "b")
-    semantic_index.catch_up()
+    semantic_index.embed_new()
     letters.is_down = True
     with pytest.raises(EmbedderUnavailable, match="letters are out"):
         semantic_index.similarities(TextToEmbed("a", "a"))
@@ -121,78 +118,10 @@ def test_an_unavailable_model_is_reported_until_it_is_available_again(database: 
 
 def test_a_question_that_says_nothing_is_like_nothing(database: SqliteDatabase, semantic_index: SemanticIndex) -> None:
     add(database, "a")
-    semantic_index.catch_up()
+    semantic_index.embed_new()
     assert semantic_index.similarities(TextToEmbed("xyz", "xyz")) is None
 
 
 def test_values_that_do_not_differ_say_nothing() -> None:
     assert standardised(np.array([0.5, 0.5, np.nan], np.float32)) == [0.0, 0.0, 0.0]
     assert standardised(np.array([0.5], np.float32)) == [0.0]
-
-
-class Slow(Letters):
-    """The same vectors, computed slowly."""
-
-    def __init__(self) -> None:
-        super().__init__("slow")
-        self.made: list[str] = []
-        self.may_go_on = threading.Event()
-
-    def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        self.may_go_on.wait()
-        self.made += [each.text for each in passages]
-        return super().texts(passages)
-
-    def question(self, passage: TextToEmbed) -> Vectors:
-        return Letters().question(passage)
-
-
-def models(database: SqliteDatabase) -> Counter[str]:
-    rows = database.read().execute(f"SELECT model FROM {NOTES.vectors}").fetchall()
-    return Counter(row[0] for row in rows)
-
-
-def test_texts_not_yet_embedded_are_compared_by_a_faster_model(
-    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("deltos.semantic_index._SLOW_SECONDS", -1.0)
-    slow = Slow()
-    semantic_index = SemanticIndex(slow, SqliteVectors(database, NOTES), at_once=Letters("fast"))
-    add(database, "aaab", "bbb", "abc")
-    found = semantic_index.compare("a")
-    assert found is not None
-    assert found.nearest(3) == [1, 3, 2]
-    assert (models(database), semantic_index.is_behind) == ({"fast": 3}, False)
-    semantic_index.stop()
-
-
-def test_remaining_texts_are_embedded_once_in_the_background(database: SqliteDatabase) -> None:
-    slow = Slow()
-    slow.may_go_on.set()
-    semantic_index = SemanticIndex(slow, SqliteVectors(database, NOTES), at_once=Letters("fast"))
-    add(database, *("ab" * number for number in range(1, 101)))
-    semantic_index.compare("a")
-    deadline = time.monotonic() + 20
-    while models(database) != {"slow": 100} and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert models(database) == {"slow": 100}
-    assert len(slow.made) == len(set(slow.made)) == 100
-    found = semantic_index.compare("a")
-    assert found is not None
-    assert len(found.keys) == len(set(found.keys.tolist())) == 100
-    semantic_index.stop()
-
-
-def test_what_another_process_makes_is_left_to_it(database: SqliteDatabase) -> None:
-    slow = Slow()
-    slow.may_go_on.set()
-    store = SqliteVectors(database, NOTES)
-    semantic_index = SemanticIndex(slow, store, at_once=Letters("fast"))
-    add(database, "a", "b")
-    with store.try_lock() as is_held:
-        assert is_held
-        assert semantic_index.compare("a") is not None
-        assert (models(database), slow.made) == ({"fast": 2}, [])
-    semantic_index.compare("a")
-    assert models(database) == {"slow": 2}
-    semantic_index.stop()

@@ -143,14 +143,10 @@ class OpenedDomains:
         return self._open_index(api_embedder() if of_apis else memory_embedder(), vectors)
 
     def _open_index(self, model: Embedder, vectors: VectorRecords) -> SemanticIndex:
-        """Return an index whose vectors come from `model`, or from its static vectors until they exist."""
-        from deltos.embed.embedders import CombinedEmbedder  # deferred, as above
-        from deltos.semantic_index import SemanticIndex
+        """Return an index whose vectors come from `model`."""
+        from deltos.semantic_index import SemanticIndex  # deferred, as above
 
-        at_once = model.words_only if isinstance(model, CombinedEmbedder) else None
-        semantic_index = SemanticIndex(model, vectors, at_once, ends_soon=self._ends_with_its_answer)
-        self._closing.callback(semantic_index.stop)
-        return semantic_index
+        return SemanticIndex(model, vectors)
 
     @cached_property
     def library(self) -> LibraryStore:
@@ -199,10 +195,6 @@ class OpenedDomains:
             from deltos.embed.static import shared_model  # deferred, as above
 
             return shared_model()
-        if chosen.kind in ("minilm", "folder"):
-            from deltos.embed.sentence_encoder import open_encoder  # deferred: few have one
-
-            return open_encoder(chosen.model)
         from deltos.embed.remote import Endpoint, RemoteModel  # deferred: few have one
         from deltos.fetch.configured_endpoint import ask
 

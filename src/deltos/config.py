@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-EMBEDDERS = ("encoder", "static", "off", "minilm", "openai", "ollama", "voyage")
+EMBEDDERS = ("encoder", "static", "off", "openai", "ollama", "voyage")
 TOOLSETS = ("docs", "apis", "code", "graph", "memory")
 PROFILES = ("full", "lean")
 INDEXED_BY = ("server", "worker")

@@ -5,12 +5,9 @@ Search by words never waits for it; texts without a vector are not found by simi
 
 from __future__ import annotations
 
-import sys
-import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,12 +27,7 @@ if TYPE_CHECKING:
     from deltos.embed.static import StaticModel
     from deltos.store.vectors import VectorRecords
 
-FIRST_BATCH_TEXTS = (
-    8  # batches grow while they are fast: encoders need a second for dozens, static vectors for thousands
-)
-EMBED_BATCH_TEXTS = 500
-_QUICK_SECONDS = 0.5
-_SLOW_SECONDS = 0.3  # of slow embedding during a query, or at a time in the background
+EMBED_BATCH_TEXTS = 200
 CATCH_UP_SECONDS = 2.0  # for embedding new texts during a search; the next search continues
 # Semantic matches exceed this similarity and this fraction of the best one.
 MIN_COSINE_SIMILARITY = 0.1
@@ -137,88 +129,30 @@ class _ModelRows:
 
 
 class SemanticIndex:
-    """The vectors of one kind of text, in memory as int8, and the model that makes them.
+    """The vectors of one kind of text, in memory as int8, and the model that makes them."""
 
-    `at_once` is a faster model with comparable similarities. Its vectors are used until a background thread has made
-    those of the main model. With `ends_soon`, as in a command, queries wait longer for the main model.
-    """
-
-    def __init__(
-        self, embedder: Embedder, store: VectorRecords, at_once: Embedder | None = None, *, ends_soon: bool = False
-    ) -> None:
+    def __init__(self, embedder: Embedder, store: VectorRecords) -> None:
         self._embedder = embedder
-        self._at_once = at_once
         self._store = store
-        self._ends_soon = ends_soon
-        self._rows = [(each, _ModelRows(each.identity, store)) for each in (embedder, at_once) if each]
-        self._stopped = threading.Event()
-        self._background: threading.Thread | None = None
+        self._rows = _ModelRows(embedder.identity, store)
 
-    def catch_up(self, stopping: Callable[[], bool] = lambda: False, *, at_most: int = sys.maxsize) -> int:
-        """Embed texts that lack a vector of the main model, at most `at_most`; return their number. Ends when
-        `stopping` is true.
-        """
-        return self._embed(self._embedder, stopping, at_most=at_most)
-
-    def _embed(
-        self, embedder: Embedder, stopping: Callable[[], bool], *, instead: str = "", at_most: int = sys.maxsize
-    ) -> int:
-        """Embed texts that lack a vector of `embedder`; those with a vector of the model `instead` are skipped."""
+    def embed_new(self, stopping: Callable[[], bool] = lambda: False) -> int:
+        """Embed the texts that have no vector of the model until done or `stopping`; return their number."""
         written = last = 0
-        model = embedder.identity
-        batch = min(at_most, FIRST_BATCH_TEXTS)
-        while (
-            batch
-            and not stopping()
-            and (found := self._store.unembedded(model, after=last, limit=batch, instead=instead))
-        ):
-            began = time.monotonic()
-            vectors = embedder.texts([self._passage(thing.text, thing.words) for thing in found])
-            rows = zip((thing.key for thing in found), map(np.ndarray.tobytes, quantised(vectors)), strict=True)
+        model = self._embedder.identity
+        while not stopping() and (found := self._store.unembedded(model, after=last, limit=EMBED_BATCH_TEXTS)):
+            vectors = self._embedder.texts([self._passage(each.text, each.words) for each in found])
+            rows = zip((each.key for each in found), map(np.ndarray.tobytes, quantised(vectors)), strict=True)
             self._store.write(model, rows)
             written += len(found)
             last = found[-1].key
-            if time.monotonic() - began < _QUICK_SECONDS / 4:
-                batch = min(4 * batch, EMBED_BATCH_TEXTS)
-            batch = min(batch, at_most - written)
         return written
 
-    @property
-    def is_behind(self) -> bool:
-        """Whether some texts have no vector at all."""
-        model, instead = (self._at_once or self._embedder).identity, self._embedder.identity
-        return bool(self._store.unembedded(model, after=0, limit=1, instead=instead))
-
-    def keep_up(self, stopping: Callable[[], bool]) -> None:
-        """Embed all new texts, with the faster model if there is one; the main model follows in the background."""
-        if self._at_once is None:
-            self.catch_up(stopping)
-        else:
-            self._embed(self._at_once, stopping, instead=self._embedder.identity)
-            self._start_background()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait for the background thread, at most `seconds`; return whether it has ended."""
-        if self._background is not None:
-            self._background.join(seconds)
-        return self._background is None or not self._background.is_alive()
-
-    @property
-    def count(self) -> int:
-        """The number of texts with a vector of the main model."""
-        return self._store.count(self._embedder.identity)
-
-    def embedded_keys(self) -> list[int]:
-        """Return the keys of the texts with a vector of the main model."""
-        _, rows = self._rows[0]
-        keys: list[int] = rows.now().keys.tolist()
-        return keys
-
     def compare(self, question: str) -> Similarities | None:
-        """Return the similarity of every text to a query, after embedding new texts."""
+        """Return the similarity of every text to a query, after embedding texts that hooks and imports added."""
         until = time.monotonic() + CATCH_UP_SECONDS
         with suppress(StoreError):  # the store is read-only; existing vectors are compared
-            self.keep_up(lambda: time.monotonic() > until)
+            self.embed_new(lambda: time.monotonic() > until)
         question = translate_to_english(question) or question
         return self.similarities(TextToEmbed(question, query_words(question)))
 
@@ -228,43 +162,13 @@ class SemanticIndex:
             return TextToEmbed(english, shared_words().of(english))
         return TextToEmbed(text, words or shared_words().of(text))
 
-    def _start_background(self) -> None:
-        """Start a background thread that makes the remaining vectors with half of one core, and wait shortly for it."""
-        is_running = self._background is not None and self._background.is_alive()
-        if self._stopped.is_set() or not self._store.unembedded(self._embedder.identity, after=0, limit=1):
-            return
-        if not is_running:
-            self._background = threading.Thread(target=self._catch_up_slowly, name="meaning", daemon=True)
-            self._background.start()
-            self._background.join(CATCH_UP_SECONDS if self._ends_soon else _SLOW_SECONDS)
-
-    def _catch_up_slowly(self) -> None:
-        with suppress(StoreError), self._store.try_lock() as is_held:  # the next query tries again
-            while is_held and not self._stopped.is_set():
-                began = time.monotonic()
-                if not self.catch_up(partial(self._is_late, began + _SLOW_SECONDS)):
-                    return
-                if not self._ends_soon:
-                    self._stopped.wait(time.monotonic() - began)
-
-    def _is_late(self, until: float) -> bool:
-        return self._stopped.is_set() or time.monotonic() > until
-
-    def stop(self) -> None:
-        """Stop the background thread."""
-        self._stopped.set()
-        if self._background is not None:
-            self._background.join()
-
     def similarities(self, question: TextToEmbed) -> Similarities | None:
         """Return the similarity of every text to a query; None if there is nothing to compare.
 
         Raises `EmbedderUnavailable` if the model cannot be reached.
         """
-        found = [(model, rows) for model, each in self._rows if len(rows := each.now())]
-        if not found and not self.is_behind:
+        rows = self._rows.now()
+        if not len(rows) and not self._store.unembedded(self._embedder.identity, after=0, limit=1):
             return None
-        if not self._embedder.question(question).any() or not found:
-            return None
-        cosines = [rows.cosines(model.question(question)) for model, rows in found]
-        return Similarities(np.concatenate([rows.keys for _, rows in found]), np.concatenate(cosines))
+        vector = self._embedder.question(question)
+        return Similarities(rows.keys, rows.cosines(vector)) if len(rows) and vector.any() else None

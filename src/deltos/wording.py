@@ -39,16 +39,6 @@ def parse_error(line: int, last_line: int) -> str:
     return f"Parse error at line {line:,}; lines {line + 1:,}–{last_line:,} are not indexed."
 
 
-def not_embedded(embedded: int, total: int, noun: str) -> str:
-    """Progress of embedding; results by meaning are less accurate until it is complete."""
-    return f"{embedded:,} of {total:,} {noun} are embedded."
-
-
-def partly_embedded(noun: str) -> str:
-    """Note that some vectors are missing, so that semantic matches are incomplete."""
-    return f"Note: not all {noun} are embedded yet. Ask again for complete semantic matches."
-
-
 def more(count: int, where: str, how: str) -> str:
     """Line for results that are omitted by default, with `how` to list them."""
     return f"{count:,} more {where} ({how})."

@@ -13,8 +13,6 @@ from deltos.open_stores import address_of_worker, open_jobs, take_jobs
 from deltos.store.jobs import (
     CHECK_FRESHNESS,
     CRAWL,
-    EMBED_CODE,
-    EMBED_DOCS,
     INDEX,
     SWEEP_BLOBS,
     JobHandlers,
@@ -52,13 +50,11 @@ class _Handlers:
         return JobHandlers(
             {
                 INDEX: self.index,
-                EMBED_CODE: self.embed_code,
                 CRAWL: self.crawl,
-                EMBED_DOCS: self.embed_docs,
                 CHECK_FRESHNESS: self.check_freshness,
                 SWEEP_BLOBS: self.sweep,
             },
-            every_minute=(CHECK_FRESHNESS, EMBED_DOCS),
+            every_minute=(CHECK_FRESHNESS,),
             every_hour=(SWEEP_BLOBS,),
             interrupt=self._app.domains.interrupt,
             log=self._say,
@@ -71,20 +67,6 @@ class _Handlers:
         report = index.index(progress=progress, force=is_forced)
         for note in (*report.notes, *index.catch_up(progress=progress, again=is_forced)):
             self._say(f"{request.subject}: {note}")
-        if self._app.config.searches_by_meaning:
-            self._jobs.add(
-                JobRequest(EMBED_CODE, request.subject)
-            )  # a separate job, so that the index is usable earlier
-        _check(progress)
-
-    def embed_code(self, request: JobRequest, progress: Progress) -> None:
-        """Embed the chunks of a project; servers read the vectors from the database."""
-        from deltos.domains.code.semantic_candidates import (
-            project_vectors,  # deferred: numpy and the model take a while to open
-        )
-
-        code = self._app.domains.projects.at(Path(request.subject)).store.code
-        project_vectors(code).embed(code, progress)
         _check(progress)
 
     def crawl(self, request: JobRequest, progress: Progress) -> None:
@@ -95,10 +77,6 @@ class _Handlers:
             if not crawls.run(request.subject):
                 raise StoreBusy("Another process is crawling this source", hint="The job is retried later.")
         _check(progress)
-
-    def embed_docs(self, _request: JobRequest, _progress: Progress) -> None:
-        """Embed passages of documentation that have no vector of the current model."""
-        self._app.domains.docs.library.crawls.keep_up()
 
     def check_freshness(self, _request: JobRequest, progress: Progress) -> None:
         """Queue projects whose checkouts differ from their indexes, because servers may not have the files."""
@@ -114,9 +92,11 @@ class _Handlers:
                 self._say(f"{known.root}: {problem}")
 
     def sweep(self, _request: JobRequest, _progress: Progress) -> None:
-        """Delete unreferenced contents and clones."""
+        """Delete unreferenced contents and clones, and embed passages that an earlier model embedded."""
         self._app.domains.projects.stores.sweep()
-        self._app.domains.docs.library.crawls.sweep_clones()
+        crawls = self._app.domains.docs.library.crawls
+        crawls.sweep_clones()
+        crawls.embed_new()
 
 
 def _check(progress: Progress) -> None:

@@ -71,19 +71,6 @@ def test_a_folder_is_added_searched_listed_and_removed(manual: Path, capsys: pyt
     assert "No documentation sources" in run(capsys, "list")[1]
 
 
-def test_passages_that_are_not_embedded_are_reported_and_can_be_embedded(
-    manual: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DELTOS_EMBED", "static")
-    run(capsys, "add", "manual", "--name", "m", "--wait")
-    assert "passages are read" not in run(capsys, "list")[1]
-    monkeypatch.setenv("DELTOS_EMBED", "encoder")
-    assert "\n0 of 2 passages are embedded" in run(capsys, "list")[1]
-    code, _, err = run(capsys, "crawl", "m", "--read")
-    assert (code, err) == (0, "")
-    assert "passages are read" not in run(capsys, "list")[1]
-
-
 def test_questions_can_come_in_batches(
     manual: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,8 +14,6 @@ import pytest
 
 from deltos.app import App
 from deltos.config import Config
-from deltos.domains.code.semantic_candidates import project_vectors
-from deltos.progress import Silent
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
@@ -42,7 +40,6 @@ def search(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> It
     with closing(App(Config(folder / "home"), workers=workers)) as app:
         index = app.domains.projects.at(unpack(HERE / "bookshop.txtar", folder / "bookshop"))
         index.index()
-        project_vectors(index.store.code).embed(index.store.code, Silent())  # the state soon after the first question
         yield app.code_search(index)
 
 

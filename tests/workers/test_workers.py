@@ -15,12 +15,9 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from deltos.cli.main import main
-from deltos.domains.code.semantic_candidates import project_vectors
-from deltos.embed.distilled_encoder import DistilledEncoder
-from deltos.progress import Silent
+from deltos.embed.embedders import code_embedder
 from deltos.store.jobs import (
     CHECK_FRESHNESS,
-    EMBED_DOCS,
     INDEX,
     RUNNING,
     SET_ASIDE,
@@ -66,11 +63,10 @@ def test_a_worker_indexes_a_queued_project_and_deletes_the_job(
     assert jobs.all() == []
 
 
-def test_a_worker_embeds_the_chunks_that_it_indexed_so_that_servers_need_not(
+def test_a_worker_embeds_the_chunks_that_it_indexes(
     queue: tuple[PostgresDatabase, PostgresJobs],
     tmp_path: Path,
     worker: Callable[..., WorkerProcess],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     root = project(tmp_path)
     database, jobs = queue
@@ -78,11 +74,7 @@ def test_a_worker_embeds_the_chunks_that_it_indexed_so_that_servers_need_not(
     assert worker("--once", DELTOS_EMBED="encoder").end() == 0
     projects = PostgresProjects(lambda: database)
     code = projects.store_of(root).code
-    monkeypatch.setattr(DistilledEncoder, "texts", None)  # embedding fails here
-    assert project_vectors(code).embed(code, Silent()) == (1, 1)
-    assert code.embedding_cache().exists()
-    projects.remove(root)
-    assert not code.embedding_cache().exists()
+    assert code.vector_count(code_embedder().identity) == 1
 
 
 def test_repeated_requests_queue_one_job_with_the_highest_urgency(
@@ -178,8 +170,7 @@ def test_a_long_job_continues_while_due_routine_jobs_are_queued(
     root = project(tmp_path)
     database, jobs = queue
     job = jobs.add(JobRequest(INDEX, str(root)))
-    for kind in (CHECK_FRESHNESS, EMBED_DOCS):  # jobs of the previous minute, which the running job delays
-        jobs.add(JobRequest(kind))
+    jobs.add(JobRequest(CHECK_FRESHNESS))  # the job of the previous minute, which the running job delays
     beats = "SELECT id, last_heartbeat FROM procrastinate_workers"
     with held_back(database, root):
         running = worker()  # it immediately queues the jobs of this minute
@@ -189,10 +180,7 @@ def test_a_long_job_continues_while_due_routine_jobs_are_queued(
             until(lambda beat=beat: database.query(beats) != beat, lambda: running.lines)  # type: ignore[misc]
         assert [row.job_ids for row in jobs.workers()] == [(job.id,)]
         waiting = sorted(row.kind for row in jobs.all() if row.state == WAITING)
-        assert [kind for kind in waiting if kind != SWEEP_BLOBS] == [
-            EMBED_DOCS,
-            CHECK_FRESHNESS,
-        ]  # this one is due once an hour
+        assert [kind for kind in waiting if kind != SWEEP_BLOBS] == [CHECK_FRESHNESS]  # the other is due once an hour
     until(lambda: jobs.all() == [], lambda: running.lines)
     assert running.says(f"{job.describe()} is done"), running.lines
     assert not running.says("is returned to the queue"), running.lines

@@ -107,7 +107,6 @@ def _add(apis: Apis, args: argparse.Namespace) -> int:
     try:
         projects = (SHARED,) if args.shared else (project_of(Path(args.project)),)
         report = apis.indexer.add(args.location, args.name, root=root, projects=projects, progress=bar)
-        apis.searcher.read(bar)
     finally:
         bar.clear()
     for api in report.apis:

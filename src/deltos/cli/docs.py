@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import sys
 import time
@@ -25,7 +24,6 @@ from deltos.cli.command import (
     project_roots,
 )
 from deltos.cli.command_names import replace_tool_names_in_answer
-from deltos.cli.progress_bar import ProgressBar
 from deltos.cli.style import is_interactive, progress_line
 from deltos.cli.terminal import redraw_line
 from deltos.config import Config
@@ -63,7 +61,6 @@ _POLL_SECONDS = 0.5
 _LOG_SECONDS = 10.0
 # A crawl that waits longer than this for its process has none.
 _START_TIMEOUT_SECONDS = 20.0
-_EMBEDDING_SECONDS = 20.0  # time limit for waiting users; a server or `crawl --read` embeds the rest
 
 
 def add_commands(subparsers: Subparsers) -> None:
@@ -88,7 +85,6 @@ def add_commands(subparsers: Subparsers) -> None:
         verbs, "crawl", _with_app(_crawl_command), "resume a crawl that stopped, and wait until it is done"
     )
     crawl.add_argument("source", help="name or id of the source")
-    crawl.add_argument("--read", action="store_true", help="also wait until all passages are embedded")
     _add_version(crawl)
     _add_private(crawl)
     recrawl = add_verb(verbs, "recrawl", _with_app(_recrawl), "update a source")
@@ -229,13 +225,11 @@ def _crawl(app: App, source_ids: list[str], arguments: argparse.Namespace) -> in
         for source_id in source_ids:
             _crawl_detached(app.config.home, source_id, allow_private_hosts=arguments.allow_private_hosts)
         return 0
-    code = _exit_code([_crawl_here(app.domains.docs, source_id).state for source_id in source_ids])
-    _embed_passages(app.domains.docs, math.inf)
-    return code
+    return _exit_code([_crawl_here(app.domains.docs, source_id).state for source_id in source_ids])
 
 
 def _crawl_detached(home: Path, source_id: str, *, allow_private_hosts: str) -> None:
-    words = ["docs", "crawl", source_id, "--json", "--read"]
+    words = ["docs", "crawl", source_id, "--json"]
     if allow_private_hosts:
         words.append(f"--allow-private-hosts={allow_private_hosts}")
     # The process runs in another folder, so a relative DELTOS_HOME must be made absolute.
@@ -245,25 +239,7 @@ def _crawl_detached(home: Path, source_id: str, *, allow_private_hosts: str) -> 
 def _crawl_command(app: App, arguments: argparse.Namespace) -> int:
     docs = app.domains.docs
     sources = docs.library.matching_sources(arguments.source, arguments.version)
-    code = _show((_crawl_here(docs, source.id) for source in sources), arguments)
-    if docs.library.crawls.jobs is None:
-        if arguments.read:
-            docs.library.crawls.keep_up()  # also embed passages of earlier crawls
-        _embed_passages(docs, math.inf if arguments.read else _EMBEDDING_SECONDS)
-    return code
-
-
-def _embed_passages(docs: Docs, seconds: float) -> None:
-    """Wait up to `seconds` until passages are embedded, and print a note if some remain."""
-    bar, until = ProgressBar(), time.monotonic() + seconds
-    before, _ = docs.library.embedded_counts()
-    with _terminable():
-        while not docs.library.crawls.wait_for_meaning(_POLL_SECONDS) and time.monotonic() < until:
-            read, total = docs.library.embedded_counts()
-            bar.report(read - before, total - before, "passages embedded")
-    bar.clear()
-    if note := docs.library.embedding_note():
-        print(f"{note} A running server embeds the rest, or run `deltos docs crawl NAME --read`.", file=sys.stderr)
+    return _show((_crawl_here(docs, source.id) for source in sources), arguments)
 
 
 def _crawl_here(docs: Docs, source_id: str) -> SourceStatus:
@@ -355,7 +331,7 @@ def _list(app: App, arguments: argparse.Namespace) -> int:
         elsewhere = library.elsewhere(roots)
         statuses = library.statuses({source.id for source in elsewhere})
         apis = [f"- {line}" for line in app.domains.docs.apis.names(roots).values()]
-        notes = filter(None, [render_elsewhere(elsewhere), library.embedding_note()])
+        notes = filter(None, [render_elsewhere(elsewhere)])
         text = render_sources(statuses, [*apis, *notes], project_root=Path.cwd(), token_budget=MAX_TOKENS).text
         print(replace_tool_names_in_answer(text))
     return 0
@@ -464,7 +440,6 @@ def _import(app: App, arguments: argparse.Namespace) -> int:
     file = str(arguments.file.absolute())
     request = NewSource(file, arguments.name, root, (Path(root.anchor),), shared=arguments.shared)
     source = library.import_file(request)
-    _embed_passages(app.domains.docs, math.inf)
     return _show([library.status(source.id)], arguments)
 
 

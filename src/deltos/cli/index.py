@@ -8,24 +8,20 @@ from typing import TYPE_CHECKING
 
 from deltos.cli.command import add_verb, open_app, print_json
 from deltos.cli.progress_bar import ProgressBar
-from deltos.domains.code.word_vectors import can_embed_chunks, too_many_chunks_note
 from deltos.store.history import HISTORY_SUMMARY
 from deltos.store.jobs import SET_ASIDE
 from deltos.text.counts import counted
-from deltos.wording import not_embedded
 
 if TYPE_CHECKING:
     import argparse
 
     from deltos.cli.command import Subparsers
-    from deltos.progress import Progress
     from deltos.store.jobs import JobRow
     from deltos.workspace.project_index import ProjectIndex
     from deltos.workspace.sync import SyncReport
 
 _TOO_LARGE = "too large"
 _SHOWN_PATHS = 5
-_EMBEDDING_SECONDS = 10.0
 
 
 def add_commands(subparsers: Subparsers) -> None:
@@ -45,8 +41,6 @@ def _index(arguments: argparse.Namespace) -> int:
         report = index.index(progress=bar, force=arguments.force)
         seconds = time.monotonic() - started
         notes = [*index.catch_up(progress=bar, again=arguments.force)]
-        if app.config.searches_by_meaning:
-            notes += _embed_chunks(index, bar)
         bar.clear()
         if arguments.json:
             print_json(_as_data(index, report, seconds))
@@ -54,36 +48,6 @@ def _index(arguments: argparse.Namespace) -> int:
             _print(index, report, seconds)
             print("\n".join([*notes, f"history: {index.store.meta(HISTORY_SUMMARY) or 'none (not a git repository)'}"]))
     return 0
-
-
-def _embed_chunks(index: ProjectIndex, bar: ProgressBar) -> list[str]:
-    """Embed chunks for some seconds, which suffices for small projects; return notes if some remain."""
-    # Deferred: numpy and the model take a while to load.
-    from deltos.domains.code.semantic_candidates import project_vectors
-
-    store = index.store.code
-    read, total = project_vectors(store).embed(store, _TimeLimitedProgress(bar, _EMBEDDING_SECONDS))
-    if not can_embed_chunks(total):
-        return [f"meaning: {too_many_chunks_note(total)}"]
-    if read < total:
-        return [f"meaning: {not_embedded(read, total, 'chunks')} A running server embeds the rest."]
-    return []
-
-
-class _TimeLimitedProgress:
-    """Passes progress on and cancels the work after `seconds`."""
-
-    def __init__(self, progress: Progress, seconds: float) -> None:
-        self._progress = progress
-        self._until = time.monotonic() + seconds
-
-    def report(self, done: int, total: int, what: str) -> None:
-        """Pass the step on."""
-        self._progress.report(done, total, what)
-
-    def cancelled(self) -> bool:
-        """Whether the time is over or the wrapped progress is cancelled."""
-        return time.monotonic() > self._until or self._progress.cancelled()
 
 
 def _print_queued(index: ProjectIndex, job: JobRow, *, as_json: bool) -> int:

@@ -58,7 +58,7 @@ from deltos.store.private_files import make_private_folder, write_private
 from deltos.text.counts import counted
 from deltos.text.dates import parse_moment
 from deltos.text.times import day, iso, micros, parse_iso
-from deltos.wording import SEMANTIC_MATCH_MARK, partly_embedded
+from deltos.wording import SEMANTIC_MATCH_MARK
 from deltos.workspace.identity import identify
 
 if TYPE_CHECKING:
@@ -237,8 +237,6 @@ def _print_found(query: str, found: MemoryResults, *, as_json_lines: bool) -> No
             f"{score:.2f}  {hit.observation.id}  {day(hit.observation.created_at)}  "
             f"{hit.observation.kind}: {hit.snippet}{f' {SEMANTIC_MATCH_MARK}' if hit.is_near else ''}"
         )
-    if found.is_behind:
-        print(partly_embedded("observations"))
     if not found.hits:
         print(
             f"No observations found matching '{query}'. "

@@ -1,7 +1,6 @@
-"""Distilled encoder for operations and code: a two-layer transformer over word vectors.
+"""Distilled encoder for operations of APIs: a two-layer transformer over word vectors.
 
-Trained to reproduce the vectors of the bundled encoder at a tenth of the cost or less, because there are thousands of
-operations and chunks.
+Trained to reproduce the vectors of the bundled encoder at a tenth of the cost.
 """
 
 from __future__ import annotations
@@ -12,29 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deltos.embed.identity import APIS_FOLDER, CODE_FOLDER, DISTILLED_WEIGHTS_FILE
-from deltos.embed.static import StaticModel, api_model, shared_model
+from deltos.embed.identity import APIS_FOLDER, DISTILLED_WEIGHTS_FILE
+from deltos.embed.static import ScaledWordVectors, StaticModel, api_model
 from deltos.embed.transformer import Shape, Transformer, read_weights, unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    import numpy.typing as npt
-
     from deltos.embed.protocol import TextToEmbed, Vectors
-
-
-class _WordRows:
-    """Word vectors by number, scaled to about unit length."""
-
-    def __init__(self, table: StaticModel, mean_length: float) -> None:
-        self._table = table
-        self._scale = np.float32(1 / mean_length)
-
-    def __getitem__(self, numbers: npt.NDArray[np.intp], /) -> Vectors:
-        vectors: Vectors = self._table.vectors(numbers.reshape(-1)).reshape(*numbers.shape, -1) * self._scale
-        return vectors
 
 
 class DistilledEncoder:
@@ -52,7 +37,7 @@ class DistilledEncoder:
         weights = read_weights(folder / DISTILLED_WEIGHTS_FILE)
         heads = {name: weights.pop(name) for name in ("sum", "sum.bias", "read", "read.bias")}
         shape = Shape(about["layers"], about["attention_heads"], about["epsilon"], len(weights["places"]))
-        return cls(table, Transformer(shape, _WordRows(table, about["usual_length"]), weights), heads)
+        return cls(table, Transformer(shape, ScaledWordVectors(table, 1 / about["usual_length"]), weights), heads)
 
     @property
     def dimensions(self) -> int:
@@ -76,9 +61,3 @@ class DistilledEncoder:
 def api_distilled_encoder() -> DistilledEncoder:
     """Return the encoder of operations and schemas of APIs, loaded once per process."""
     return DistilledEncoder.load(api_model(), APIS_FOLDER)
-
-
-@cache
-def code_distilled_encoder() -> DistilledEncoder:
-    """Return the encoder of chunks of code, loaded once per process."""
-    return DistilledEncoder.load(shared_model(), CODE_FOLDER)

@@ -1,4 +1,4 @@
-"""Embedders for each kind of text: the vector of an encoder concatenated with the sum of word vectors."""
+"""Embedders for each kind of text: the vector of an encoder, interleaved with the sum of word vectors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from deltos.embed.bundled_encoder import docs_encoder, memory_encoder, shared_encoder
-from deltos.embed.distilled_encoder import api_distilled_encoder, code_distilled_encoder
+from deltos.embed.distilled_encoder import api_distilled_encoder
+from deltos.embed.identity import ENCODER_VERSION
+from deltos.embed.passage_encoder import PassageEncoder
 from deltos.embed.static import api_model, shared_model
 from deltos.embed.transformer import unit
 
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import TextToEmbed, Vectors
     from deltos.embed.static import StaticModel
 
-_VERSION = "deltos-reading-3"
 # Length of the word vector relative to the encoder's vector, chosen by recall on the development set.
 _API_WORDS_LENGTH, _MEMORY_WORDS_LENGTH, _CODE_WORDS_LENGTH, _DOCS_WORDS_LENGTH = 0.5, 0.5, 1.0, 1.0
 
@@ -36,7 +37,7 @@ class TextEncoder(Protocol):
 
 
 class CombinedEmbedder:
-    """Concatenates the vector of an encoder with the sum of word vectors, so that cosines weigh both.
+    """Combines the vector of an encoder with the sum of word vectors, so that cosines weigh both.
 
     A question that the encoder does not support is represented by its words only. With `predicts_words`, the encoder
     also predicts the word vector of the answer.
@@ -52,9 +53,8 @@ class CombinedEmbedder:
         words_length: float,
         predicts_words: bool,
     ) -> None:
-        self.identity = f"{_VERSION}/{name}"
+        self.identity = f"{ENCODER_VERSION}/{name}"
         self.table = table
-        self.words_only = WordsOnlyEmbedder(self)
         self._text_encoder = text_encoder
         self._question_encoder = question_encoder
         self._words_length = np.float32(words_length)
@@ -67,14 +67,14 @@ class CombinedEmbedder:
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
         """Return unit vectors; zeros for a text without a known word."""
-        return self.combine(self._text_encoder.texts(passages), self.table.texts(passages))
+        return self._combine(self._text_encoder.texts(passages), self.table.texts(passages))
 
     def question(self, passage: TextToEmbed) -> Vectors:
         """Return the vector of a question; zeros without a known word, as for texts."""
         of_words = self.table.question(passage)
         encoded = self._question_encoder.question(passage.text) if of_words.any() else None
         encoded_vector = encoded.vector if encoded else np.zeros(self._text_encoder.dimensions, np.float32)
-        vector: Vectors = self.combine(encoded_vector[None], self.question_in_word_space(passage)[None])[0]
+        vector: Vectors = self._combine(encoded_vector[None], self.question_in_word_space(passage)[None])[0]
         return vector
 
     def question_in_word_space(self, passage: TextToEmbed) -> Vectors:
@@ -83,32 +83,10 @@ class CombinedEmbedder:
         encoded = self._question_encoder.question(passage.text) if self._predicts_words and of_words.any() else None
         return encoded.in_word_space if encoded else of_words
 
-    def combine(self, encoded: Vectors | None, of_words: Vectors) -> Vectors:
-        """Concatenate both vectors; `encoded` is None for texts that are not encoded yet."""
-        if encoded is None:
-            encoded = np.zeros((len(of_words), self._text_encoder.dimensions), np.float32)
-        return unit(np.concatenate([encoded, of_words * self._words_length], axis=1))
-
-
-class WordsOnlyEmbedder:
-    """Embeds by word vectors only, for texts that are not encoded yet."""
-
-    def __init__(self, model: CombinedEmbedder) -> None:
-        self._model = model
-
-    @property
-    def identity(self) -> str:
-        """Identity of the model with a suffix for word vectors."""
-        return f"{self._model.identity}/words"
-
-    def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        """Return unit vectors; zeros for a text without a known word."""
-        return self._model.combine(None, self._model.table.texts(passages))
-
-    def question(self, passage: TextToEmbed) -> Vectors:
-        """Return the vector of a question by its words only, so that similarities are in the range of encoded texts."""
-        vector: Vectors = self._model.combine(None, self._model.question_in_word_space(passage)[None])[0]
-        return vector
+    def _combine(self, encoded: Vectors, of_words: Vectors) -> Vectors:
+        """Interleave both vectors, so that the first dimensions of the result represent both."""
+        weighted = of_words * self._words_length
+        return unit(np.stack([encoded, weighted], axis=2).reshape(len(encoded), self.dimensions))
 
 
 @cache
@@ -128,7 +106,7 @@ def api_embedder() -> CombinedEmbedder:
 def memory_embedder() -> CombinedEmbedder:
     """Return the embedder of observations."""
     return CombinedEmbedder(
-        "memory-2",
+        "memory",
         shared_model(),
         memory_encoder(),
         memory_encoder(),
@@ -143,7 +121,7 @@ def code_embedder() -> CombinedEmbedder:
     return CombinedEmbedder(
         "code",
         shared_model(),
-        code_distilled_encoder(),
+        PassageEncoder.load("code"),
         shared_encoder(),
         words_length=_CODE_WORDS_LENGTH,
         predicts_words=False,
@@ -154,9 +132,9 @@ def code_embedder() -> CombinedEmbedder:
 def docs_embedder() -> CombinedEmbedder:
     """Return the embedder of passages of documentation."""
     return CombinedEmbedder(
-        "docs-2",
+        "docs",
         shared_model(),
-        docs_encoder(),
+        PassageEncoder.load("docs"),
         docs_encoder(),
         words_length=_DOCS_WORDS_LENGTH,
         predicts_words=False,

@@ -8,12 +8,13 @@ from pathlib import Path
 
 MODEL_FOLDER = Path(__file__).with_name("model")
 APIS_FOLDER = MODEL_FOLDER / "apis"  # overrides for words with another meaning in queries for operations
-CODE_FOLDER = MODEL_FOLDER / "code"
+PASSAGES_FOLDER = MODEL_FOLDER / "passages"
 MEMORY_FOLDER = MODEL_FOLDER / "memory"
 DOCS_FOLDER = MODEL_FOLDER / "docs"
-DISTILLED_WEIGHTS_FILE = "reader.npz"  # weights of the distilled encoder of APIs and of code
+DISTILLED_WEIGHTS_FILE = "reader.npz"  # weights of the distilled encoder of APIs
 ENCODER_FOLDER = MODEL_FOLDER / "encoder"  # encoder of texts and questions
 ADAPTER_FILE = "adapter.npz"  # adapter of the encoder for one kind of text
+ENCODER_VERSION = "deltos-encoder-4"  # changes with the vectors of the encoders
 
 
 @cache

@@ -114,6 +114,13 @@ class StaticModel:
             self._fill(out[start : start + BATCH_TEXTS], texts[start : start + BATCH_TEXTS], common)
         return out
 
+    def sums(self, rows: Sequence[Sequence[int]]) -> Vectors:
+        """Return the unit sums of the vectors of words, given by their numbers; no row is empty."""
+        numbers = np.fromiter(chain.from_iterable(rows), np.intp)
+        sums = np.add.reduceat(self.vectors(numbers), np.cumsum([0, *map(len, rows[:-1])]), axis=0)
+        unit_sums: Vectors = sums / (np.linalg.norm(sums, axis=1, keepdims=True) + np.float32(1e-9))
+        return unit_sums
+
     def _fill(self, out: Vectors, texts: Sequence[str], common: dict[int, int]) -> None:
         """Add the words of each text to the sums in `out` and normalise."""
         known = [self._count_known(text, common) for text in texts]
@@ -145,6 +152,19 @@ class StaticModel:
         new = [number for number in counts if number not in already_counted]
         left_out = set(new[max(0, MAX_WORDS - len(already_counted)) :])
         return {number: count for number, count in counts.items() if number not in left_out}
+
+
+class ScaledWordVectors:
+    """Word vectors by number, multiplied by a scale: the input of an encoder."""
+
+    def __init__(self, table: StaticModel, scale: float) -> None:
+        self._table = table
+        self._scale = np.float32(scale)
+
+    def __getitem__(self, numbers: npt.NDArray[np.intp], /) -> Vectors:
+        """Return one vector per number, in the shape of `numbers`."""
+        vectors: Vectors = self._table.vectors(numbers.reshape(-1)).reshape(*numbers.shape, -1) * self._scale
+        return vectors
 
 
 @cache

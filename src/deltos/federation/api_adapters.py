@@ -71,11 +71,6 @@ class SharedApis:
         hits = apis.searcher.search(query, api_name=api_name, types=types, limit=limit, brief=True, without=without)
         return [_passage(hit) for hit in hits]
 
-    @property
-    def is_behind(self) -> bool:
-        """Whether some units of APIs are not embedded yet."""
-        return self.domains.apis.searcher.is_behind
-
     def freshen(self, api_name: str) -> tuple[str, ...]:
         """Re-read changed descriptions of one API, or of all if `api_name` is empty; return notes."""
         return self.domains.apis.freshen(api_name)

@@ -118,19 +118,6 @@ class FileScope:
         )
 
 
-class EmbeddingCache(Protocol):
-    """Cached embeddings of a project's chunks, stored as one value. Anything lost is embedded again."""
-
-    def exists(self) -> bool:
-        """Whether a cache is stored."""
-
-    def load(self) -> bytes | None:
-        """Return the stored cache; raise OSError or StoreError if it cannot be read."""
-
-    def save(self, data: bytes) -> None:
-        """Replace the stored cache; raise OSError or StoreError if it cannot be written."""
-
-
 class Code(Protocol):
     """Chunks and definitions of one project, and search over them."""
 
@@ -205,9 +192,6 @@ class Code(Protocol):
 
     def vector_numbers(self, model: str) -> list[int]:
         """Return the numbers of all vectors of a model."""
-
-    def embedding_cache(self) -> EmbeddingCache:
-        """Return the cache of chunk embeddings, which is deleted with the project."""
 
     def definitions_named(
         self, names: Sequence[str], scope: FileScope, *, limit: int

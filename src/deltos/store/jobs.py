@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 # Kinds of jobs; the values are stored in the queue.
 INDEX = "index"  # index code, graph and history of a project
 CRAWL = "crawl"  # crawl a documentation source
-EMBED_CODE = "read"  # embed the code chunks of a project for semantic search
-EMBED_DOCS = "embed"  # embed passages that have no vector of the present model
 CHECK_FRESHNESS = "look"  # find checkouts that differ from their indexes
 SWEEP_BLOBS = "sweep"  # delete blobs that no file refers to
 

@@ -20,7 +20,6 @@ from deltos.domains.apis.query import parse_query, strip_opening, synonyms_in_in
 from deltos.domains.apis.render import render_changes
 from deltos.embed.embedders import api_embedder
 from deltos.errors import NotFound
-from deltos.progress import Silent
 from deltos.semantic_index import SemanticIndex
 from deltos.store.sqlite.library import SqliteLibrary
 from deltos.text.words import shared_words
@@ -360,7 +359,6 @@ def test_different_words_are_compared_by_similarity(semantic_apis: Apis, tmp_pat
     }
     (tmp_path / "firm.json").write_text(json.dumps({"openapi": "3.0.0", "info": {"title": "Firm"}, "paths": paths}))
     semantic_apis.indexer.add(str(tmp_path / "firm.json"), "firm")
-    semantic_apis.searcher.read(Silent())
     asked = {
         "throw a picture away": "DELETE /photos/{id}",
         "remove a bill": "DELETE /invoices/{id}",

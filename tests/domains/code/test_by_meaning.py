@@ -10,6 +10,7 @@ import pytest
 
 from deltos.app import App
 from deltos.config import Config, Embedding
+from deltos.embed.embedders import code_embedder
 from deltos.embed.identity import model_identity
 from tests.calling import Desk
 from tests.domains.code.asking import paths, search
@@ -116,7 +117,7 @@ def vector_counts(app: App, root: Path) -> tuple[int, int]:
     index = app.domains.projects.at(root)
     index.index()
     index.catch_up()
-    return index.store.code.vector_count(model_identity()), index.store.history.vector_count(model_identity())
+    return index.store.code.vector_count(code_embedder().identity), index.store.history.vector_count(model_identity())
 
 
 def test_without_a_model_no_vectors_are_added_and_existing_ones_stay(tmp_path: Path, workers: ProcessPool) -> None:

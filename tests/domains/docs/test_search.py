@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from tests.loopback import Site
 
 
-def open_semantic_index(desk: Desk, model: Embedder, word_model: Embedder | None = None) -> Callable[[], SemanticIndex]:
-    semantic_index = SemanticIndex(model, desk.store.vectors, word_model)
+def open_semantic_index(desk: Desk, model: Embedder) -> Callable[[], SemanticIndex]:
+    semantic_index = SemanticIndex(model, desk.store.vectors)
     return lambda: semantic_index
 
 
@@ -389,7 +389,7 @@ def test_a_section_in_other_words_is_found_by_similarity(desk: Desk) -> None:
     )
     docs = open_docs(desk.store, apis=desk.descriptions, semantic_index=open_semantic_index(desk, shared_model()))
     docs.library.crawls.resume()
-    docs.library.crawls.wait("docs-meaning")
+    docs.library.crawls.wait("docs-embedding")
     (first, *_) = docs.search.search(DocsRequest("erase users and all memberships")).passages
     assert first.citation.endswith("remove.md#deleting-a-user")
     (alone, *_) = docs.search.search(DocsRequest("removal of somebody's login")).passages
@@ -409,7 +409,7 @@ def test_a_semantic_match_in_one_source_is_found_despite_better_ones_in_others(d
     desk.add("large", name="large")
     docs = open_docs(desk.store, apis=desk.descriptions, semantic_index=open_semantic_index(desk, shared_model()))
     docs.library.crawls.resume()
-    docs.library.crawls.wait("docs-meaning")
+    docs.library.crawls.wait("docs-embedding")
     question = "removal of somebody's login"
     assert all(each.source == "large" for each in docs.search.search(DocsRequest(question, limit=50)).passages)
     (found, *_) = docs.search.search(DocsRequest(question, source="small")).passages
@@ -460,7 +460,7 @@ def test_a_semantic_match_in_a_short_section_is_found_and_marked(desk: Desk, que
     write(desk, handbook=HANDBOOK)
     docs = open_docs(desk.store, apis=desk.descriptions, semantic_index=open_semantic_index(desk, shared_model()))
     docs.library.crawls.resume()
-    docs.library.crawls.wait("docs-meaning")
+    docs.library.crawls.wait("docs-embedding")
     found = docs.search.search(DocsRequest(question)).passages
     assert found[0].citation.endswith(f"handbook.md#{anchor}")
     assert found[0].is_near
@@ -483,59 +483,10 @@ def test_passages_are_found_by_the_similarity_of_their_embeddings(desk: Desk, qu
     docs = open_docs(
         desk.store,
         apis=desk.descriptions,
-        semantic_index=open_semantic_index(desk, docs_embedder(), docs_embedder().words_only),
+        semantic_index=open_semantic_index(desk, docs_embedder()),
     )
-    docs.library.crawls.keep_up()
-    assert docs.library.crawls.wait_for_meaning(60.0)
+    docs.library.crawls.embed_new()
     assert docs.search.search(DocsRequest(question)).passages[0].citation.endswith(f"handbook.md#{anchor}")
-
-
-def test_passages_without_embeddings_are_compared_by_word_vectors_with_a_note(desk: Desk) -> None:
-    write(desk, handbook=HANDBOOK)
-    docs = open_docs(
-        desk.store,
-        apis=desk.descriptions,
-        semantic_index=open_semantic_index(desk, docs_embedder(), docs_embedder().words_only),
-    )
-    with desk.store.vectors.try_lock() as is_held:  # another process is embedding
-        assert is_held
-        docs.library.crawls.keep_up()
-        assert docs.library.crawls.wait_for_meaning(60.0)
-        (first, *_) = docs.search.search(DocsRequest("vacation")).passages
-        assert first.citation.endswith("handbook.md#holidays")
-        assert first.is_near
-        passages = docs.library.status("manual").chunks
-        assert docs.library.embedding_note().startswith(f"0 of {passages} passages are embedded")
-        note = docs.search.search(DocsRequest("vacation")).full_note
-        assert note.count("Only 0% of the searched passages that were searched are read by meaning so far") == 1
-    docs.library.crawls.keep_up()
-    assert docs.library.crawls.wait_for_meaning(60.0)
-    assert docs.library.embedded_counts() == (passages, passages)
-    assert docs.library.embedding_note() == ""
-    assert "read by meaning" not in docs.search.search(DocsRequest("vacation")).full_note
-
-
-def test_the_note_about_missing_embeddings_covers_the_searched_sources(desk: Desk) -> None:
-    for name, text in (("manual", HANDBOOK), ("rota", "# Rota\n\nWho works on which day.\n")):
-        (desk.root / name).mkdir()
-        (desk.root / name / "page.md").write_text(text)
-    docs = open_docs(
-        desk.store,
-        apis=desk.descriptions,
-        semantic_index=open_semantic_index(desk, docs_embedder(), docs_embedder().words_only),
-    )
-    desk.add("manual", name="manual")
-    docs.library.crawls.keep_up()
-    assert docs.library.crawls.wait_for_meaning(60.0)
-    desk.add("rota", name="rota")
-    with desk.store.vectors.try_lock() as is_held:  # another process is embedding
-        assert is_held
-        for source, has_note in (("manual", False), ("rota", True), ("", False)):
-            note = docs.search.search(DocsRequest("holidays", source=source)).full_note
-            assert ("Only 0% of the searched passages" in note) is has_note, source
-        of_manual = docs.search.search(DocsRequest("holidays", limit=1))
-        assert of_manual.passages[0].source == "manual"
-        assert "of the passages that were searched" not in of_manual.full_note, "all shown passages are embedded"
 
 
 @pytest.mark.parametrize(
@@ -550,7 +501,7 @@ def test_a_query_in_another_language_finds_an_english_section(desk: Desk, questi
     write(desk, handbook=HANDBOOK)
     docs = open_docs(desk.store, apis=desk.descriptions, semantic_index=open_semantic_index(desk, shared_model()))
     docs.library.crawls.resume()
-    docs.library.crawls.wait("docs-meaning")
+    docs.library.crawls.wait("docs-embedding")
     found = docs.search.search(DocsRequest(question)).passages
     assert found[0].citation.endswith(f"handbook.md#{anchor}")
 
@@ -568,7 +519,7 @@ def test_a_term_match_is_not_marked_as_semantic_match(desk: Desk) -> None:
     write(desk, handbook=HANDBOOK)
     docs = open_docs(desk.store, apis=desk.descriptions, semantic_index=open_semantic_index(desk, shared_model()))
     docs.library.crawls.resume()
-    docs.library.crawls.wait("docs-meaning")
+    docs.library.crawls.wait("docs-embedding")
     (first, *_) = docs.search.search(DocsRequest("how often are backups copied")).passages
     assert first.citation.endswith("#backups")
     assert not first.is_near
@@ -579,7 +530,7 @@ def test_an_unavailable_model_is_reported_and_terms_are_searched(desk: Desk) -> 
     down = RemoteModel(Endpoint("ollama", "http://127.0.0.1:1"), ask, sleep=lambda _: None)
     docs = open_docs(desk.store, apis=desk.descriptions, semantic_index=open_semantic_index(desk, down))
     docs.library.crawls.resume()
-    docs.library.crawls.wait("docs-meaning")
+    docs.library.crawls.wait("docs-embedding")
     found = docs.search.search(DocsRequest("quokka"))
     assert [passage.title for passage in found.passages] == ["Use"]
     assert "terms only" in found.note

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos import semantic_index
 from deltos.domains.memory.core.memory import Memory
 from deltos.embed.embedders import memory_embedder
 from deltos.semantic_index import SemanticIndex
@@ -157,14 +156,6 @@ def test_a_changed_text_is_embedded_again(memory: Memory, notes: Notes) -> None:
     assert vectors(memory).count(("", 0)) == 1
     notes.ask("authentication")
     assert ("", 0) not in vectors(memory)
-
-
-def test_missing_embeddings_are_reported(memory: Memory, notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(semantic_index, "CATCH_UP_SECONDS", -1.0)
-    assert notes.ask("invoices") == [INVOICES]
-    assert memory.search("invoices", "p", limit=5).is_behind
-    monkeypatch.undo()
-    assert not memory.search("invoices", "p", limit=5).is_behind
 
 
 def test_the_cause_is_found_by_the_complaint_that_it_answers(memory: Memory) -> None:

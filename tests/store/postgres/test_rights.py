@@ -21,7 +21,7 @@ from deltos.store.postgres.blobs import BLOB_RULE
 from deltos.store.postgres.database import SCHEMA, PostgresDatabase
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 from deltos.store.postgres.projects import PostgresProjects
-from deltos.store.postgres.rights import ALL_PROJECTS, BY_PROJECT, RULES, SERVER, SHARED, admit_role
+from deltos.store.postgres.rights import ALL_PROJECTS, RULES, SERVER, SHARED, admit_role
 from deltos.store.postgres.vectors import OBSERVATIONS, PostgresVectors
 from deltos.workspace.identity import memory_scopes
 from tests.calling import Desk
@@ -41,7 +41,6 @@ TABLES = f"""SELECT relname FROM pg_class WHERE relnamespace = '{SCHEMA}'::regna
 
 RULES_OF_LATER_TABLES = {
     "blob": BLOB_RULE,
-    "chunk_readings": BY_PROJECT,
 }  # tables that later migrations add, with their policies
 
 

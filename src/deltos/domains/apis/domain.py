@@ -56,5 +56,5 @@ def open_apis(
     """Open the API domain of a library; without `network`, only local descriptions can be added."""
     library = ApiLibrary(store.apis)
     parser = parser or IsolatedParser(ProcessPool(), store.unreadable_content)
-    indexer = ApiIndexer(store.apis, network=network, parser=parser, clock=clock)
+    indexer = ApiIndexer(store.apis, network=network, parser=parser, clock=clock, semantic_index=semantic_index)
     return Apis(indexer, library, ApiSearcher(library, semantic_index), DescriptionWatch(library, indexer))

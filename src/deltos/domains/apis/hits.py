@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from deltos.domains.apis.outline import Resolve
-    from deltos.progress import Progress
     from deltos.semantic_index import SemanticIndex
     from deltos.store.apis import ApiRow, UnitRow
 
@@ -83,20 +82,6 @@ class ApiSearcher:
     def named_in(self, query: str, without: Collection[int] = ()) -> ApiMentions:
         """Return the APIs that a query mentions, and the query without those mentions."""
         return self._library.named_in(_normalised_question(query), without)
-
-    def read(self, progress: Progress) -> None:
-        """Embed all pending units, so that the caller who adds an API waits instead of the next search."""
-        semantic_index, done = self._semantic_index(), 0
-        total = self.count_searchable()
-        while semantic_index and (read := semantic_index.catch_up(progress.cancelled, at_most=_EMBED_BATCH_SIZE)):
-            done += read
-            progress.report(min(done, total), total, "parts embedded")
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether some units are not embedded yet."""
-        semantic_index = self._semantic_index()
-        return semantic_index is not None and semantic_index.is_behind
 
     def fetch(self, unit_id: str) -> ApiHit:
         """Return the full text of the unit with an id such as `api:stripe:POST /v1/refunds`."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.source import Network
     from deltos.isolated_parser import Parser
     from deltos.progress import Progress
+    from deltos.semantic_index import SemanticIndex
     from deltos.store.apis import ApiDescriptions
 
 _GENERIC_WORDS = frozenset(
@@ -218,9 +219,16 @@ class ApiIndexer:
     """Adds, refreshes and removes APIs."""
 
     def __init__(
-        self, store: ApiDescriptions, *, network: Network | None, parser: Parser, clock: Callable[[], float]
+        self,
+        store: ApiDescriptions,
+        *,
+        network: Network | None,
+        parser: Parser,
+        clock: Callable[[], float],
+        semantic_index: Callable[[], SemanticIndex | None] = lambda: None,
     ) -> None:
         self._store = store
+        self._semantic_index = semantic_index
         self._parser = parser
         self._network = network
         self._clock = clock
@@ -312,6 +320,7 @@ class ApiIndexer:
             apis.append(self._store_reading(each, api_name, place, warnings, read_at, reported_state))
             if known:
                 self._remove_replaced(known, api_name, location)
+        self._embed_new()
         return AddReport(tuple(apis), tuple(reading.failures))
 
     def _added_from(self, location: str) -> list[ApiRow]:
@@ -360,7 +369,13 @@ class ApiIndexer:
             reported_state = reported_states.get(api_name)
             place = _Place(source_name, source, rows[0].projects)
             apis.append(self._store_reading(each, api_name, place, (), read_at, reported_state))
+        self._embed_new()
         return apis, tuple(reading.failures)
+
+    def _embed_new(self) -> None:
+        """Embed the operations and schemas that have no vector yet."""
+        if semantic_index := self._semantic_index():
+            semantic_index.embed_new()
 
     def remove(self, name: str) -> tuple[str, ...]:
         """Remove the APIs of a source, or one API; return the removed names."""

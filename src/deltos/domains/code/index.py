@@ -9,7 +9,7 @@ from deltos.domains.code.chunk import chunk_lines, lines_of
 from deltos.domains.code.file_header import header_text
 from deltos.domains.code.paths import path_words
 from deltos.domains.code.word_vectors import chunk_vectors
-from deltos.embed.identity import model_identity
+from deltos.embed.identity import ENCODER_VERSION
 from deltos.languages.sections import HEADED_LANGUAGES, sections
 from deltos.store.code import ChunkRecord, ChunkVectors, DefinitionRecord, FileWords
 from deltos.text.words import shared_words, unique
@@ -53,7 +53,7 @@ class CodeIndexer:
     def version(self) -> str:
         """Version of the index; a new model, or indexing without vectors, changes it, so that all files are indexed
         again."""
-        return f"5/{model_identity() if self._makes_vectors else 'words'}"
+        return f"6/{ENCODER_VERSION if self._makes_vectors else 'words'}"
 
     def extract(self, file: ParsedFile) -> CodeFacts:
         """Split the file along its definitions and return the index words of the chunks."""

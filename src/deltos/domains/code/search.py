@@ -485,7 +485,7 @@ class CodeSearch:
             store, history = project.store.code, project.store.history
             evidence = Evidence(history=history)
             if self._by_meaning and not is_named:
-                evidence = _evidence_by_meaning(store, history, query, is_alone=not others)
+                evidence = _evidence_by_meaning(store, history, query)
             found.append(Corpus(store, replace(evidence, imports=project.store.graph)))
         return found
 
@@ -704,23 +704,17 @@ def evidence_for(store: Code, history: FileHistory | None, query: CodeQuery, *, 
     """Return the evidence for files of one project besides terms; without similarity for a name that is defined."""
     if not by_meaning or (query.kind == "symbol" and store.definitions_named(query.names, FileScope(), limit=1)):
         return Evidence(history=history)
-    return _evidence_by_meaning(store, history, query, is_alone=True)
+    return _evidence_by_meaning(store, history, query)
 
 
-def _evidence_by_meaning(
-    store: Code, history: FileHistory | None, query: CodeQuery, *, is_alone: bool = False
-) -> Evidence:
-    """Return similarities and similar commits.
-
-    A single project is compared by encoder vectors; several by word vectors, which are comparable between them.
-    """
+def _evidence_by_meaning(store: Code, history: FileHistory | None, query: CodeQuery) -> Evidence:
+    """Return similarities and similar commits."""
     from deltos.domains.code.semantic_candidates import project_vectors
     from deltos.domains.code.similar_commits import (
         find_similar_commits,  # deferred: numpy and the model take a while to open
     )
 
-    question = (query.in_english or query.text) if is_alone else ""
-    near = project_vectors(store).similarities(store, query.terms, question)
+    near = project_vectors(store).similarities(store, query.terms, query.in_english or query.text)
     return Evidence(near, history, find_similar_commits(history, query.terms) if history else None)
 
 

@@ -6,17 +6,16 @@ Vectors are stored per file during indexing; new ones are loaded before each que
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from deltos.domains.code.background_embedding import EmbeddedChunks, IndexedFile, embed_question
 from deltos.domains.code.similarity_statistics import sample_statistics
-from deltos.domains.code.word_vectors import can_embed_chunks
-from deltos.embed.static import shared_model
+from deltos.embed.embedders import code_embedder
+from deltos.embed.protocol import TextToEmbed
 from deltos.embed.vector_rows import SynchronisedRows, VectorRows, lengths_of, products
 
 if TYPE_CHECKING:
@@ -26,12 +25,11 @@ if TYPE_CHECKING:
 
     from deltos.domains.code.similarity_statistics import SimilarityStatistics
     from deltos.embed.protocol import Vectors
-    from deltos.progress import Progress
     from deltos.store.code import Code, FileVectors
 
-# With more chunks, all are compared in the strongest dimensions first, and only the best of them in all dimensions.
+# With more chunks, all are compared in some dimensions first, and only the best of them in all dimensions.
 MAX_EXACT_COMPARISONS = 4_000
-_COARSE_DIMENSIONS = 64
+_COARSE_DIMENSIONS = 128
 _MAX_COARSE_CANDIDATES = 500
 _STATISTICS_SAMPLE = 1_000  # chunks sampled for mean and deviation
 _CHUNKS_PER_FILE = 2
@@ -169,10 +167,9 @@ class CodeSimilarities:
 
 
 @lru_cache(maxsize=16)
-def query_vector(words: str) -> Vectors:
+def query_vector(question: str, words: str) -> Vectors:
     """Return the vector of a query; cached, because it is the same for all projects."""
-    vector: Vectors = shared_model().of_words([words])[0]
-    return vector
+    return code_embedder().question(TextToEmbed(question, words))
 
 
 class ProjectVectors:
@@ -181,61 +178,23 @@ class ProjectVectors:
     def __init__(self) -> None:
         self._rows: SynchronisedRows[_ChunkRows] = SynchronisedRows()
         self._spans: tuple[_ChunkRows | None, Mapping[int, slice]] = None, {}
-        self._embedded = EmbeddedChunks()
-        self._embedded_rows: tuple[_ChunkRows | None, _ChunkRows | None] = None, None
 
-    def similarities(self, store: Code, terms: Sequence[str], question: str = "") -> CodeSimilarities | None:
-        """Return the similarity of each chunk to the query terms, or None if the model knows none of them.
-
-        With `question`, encoder vectors are used as soon as all chunks are embedded.
-        """
-        vector = query_vector(" ".join(terms))
+    def similarities(self, store: Code, terms: Sequence[str], question: str) -> CodeSimilarities | None:
+        """Return the similarity of each chunk to a question, or None if the model knows none of its words."""
         rows = self._current_rows(store)
-        if not len(rows) or not vector.any():
+        if not len(rows):
             return None
-        if question and can_embed_chunks(len(rows)) and (embedded := self._embedded_rows_of(rows, store)) is not None:
-            return CodeSimilarities(embedded, self._spans_of(rows), embed_question(question, " ".join(terms)))
-        return CodeSimilarities(rows, self._spans_of(rows), vector)
-
-    def embed(self, store: Code, progress: Progress) -> tuple[int, int]:
-        """Embed chunks with the encoder until done or cancelled; return the numbers of embedded and of all chunks.
-
-        A project with too many chunks is not embedded.
-        """
-        rows = self._current_rows(store)
-        if not len(rows) or not can_embed_chunks(len(rows)):
-            return 0, len(rows)
-        return self._embedded.embed(self._files_of(rows), store, progress), len(rows)
+        vector = query_vector(question, " ".join(terms))
+        return CodeSimilarities(rows, self._spans_of(rows), vector) if vector.any() else None
 
     def _current_rows(self, store: Code) -> _ChunkRows:
-        model = shared_model()
+        model = code_embedder()
         return self._rows.refreshed(
             lambda number: _ChunkRows.of(store.vectors_since(model.identity, number), model.dimensions),
             lambda: store.vector_count(model.identity),
             lambda: store.vector_numbers(model.identity),
             store.version(),
         )
-
-    def _embedded_rows_of(self, rows: _ChunkRows, store: Code) -> _ChunkRows | None:
-        """Return the rows with vectors of the encoder, or None while chunks are missing."""
-        known, embedded = self._embedded_rows
-        if known is rows:
-            return embedded
-        vectors = self._embedded.of(self._files_of(rows), store)
-        if vectors is None:
-            return None
-        coarse = np.ascontiguousarray(vectors[:, :_COARSE_DIMENSIONS])
-        embedded = replace(rows, vectors=vectors, lengths=lengths_of(vectors), coarse=coarse)
-        self._embedded_rows = rows, embedded
-        return embedded
-
-    def _files_of(self, rows: _ChunkRows) -> list[IndexedFile]:
-        """Return the indexed files in the order of the rows."""
-        spans = self._spans_of(rows).items()
-        return [
-            IndexedFile(int(rows.numbers[at.start]), file_id, int(rows.chunk_ids[at.start]), at.stop - at.start)
-            for file_id, at in spans
-        ]
 
     def _spans_of(self, rows: _ChunkRows) -> Mapping[int, slice]:
         known, spans = self._spans

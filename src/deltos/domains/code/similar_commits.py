@@ -12,7 +12,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from deltos.domains.code.semantic_candidates import query_vector
 from deltos.embed.static import shared_model
 from deltos.embed.vector_rows import SynchronisedRows, VectorRows, lengths_of, products
 from deltos.store.history import MAX_RELATED_FILES
@@ -120,6 +119,6 @@ def find_similar_commits(history: FileHistory, terms: Sequence[str]) -> SimilarC
         lambda: history.vector_numbers(model.identity),
         history.version(),
     )
-    vector = query_vector(" ".join(terms))
+    vector = model.of_words([" ".join(terms)])[0]
     cosines = rows.nearest(vector) if len(rows) and vector.any() else {}
     return SimilarCommits(history, cosines) if cosines else None

@@ -11,7 +11,6 @@ from deltos.domains.code.multi_project_search import scope_for_projects, search_
 from deltos.domains.code.render import render_hits
 from deltos.domains.code.scope import scope_of
 from deltos.domains.code.search import MAX_RESULTS, CodeSearch
-from deltos.domains.code.word_vectors import can_embed_chunks, too_many_chunks_note
 from deltos.errors import Cancelled, DeltosError
 from deltos.files import given_path
 from deltos.store.jobs import SET_ASIDE
@@ -155,11 +154,6 @@ class _CodeTools:
             data["notes"] = list(unavailable_notes(selection.unavailable))
         return Answer(compact_json(data), data)
 
-    def _embedding_notes(self, index: ProjectIndex) -> list[str]:
-        """Return a note if the project has too many chunks for the encoder."""
-        chunks = index.store.code.chunk_count()
-        return [] if can_embed_chunks(chunks) or not self._by_meaning else [f"{too_many_chunks_note(chunks)}."]
-
     def _index(self, index: ProjectIndex, call: Call) -> JsonObject:
         started = time.monotonic()
         if job := index.queue(force=call.flag("force_reindex")):
@@ -169,7 +163,7 @@ class _CodeTools:
         data = _index_data(index, report, totals, duration_ms=int((time.monotonic() - started) * 1000))
         if call.flag("concise"):
             data = {key: data[key] for key in _CONCISE_KEYS}
-        if notes := [*report.notes, *_skip_notes(report), *self._embedding_notes(index)]:
+        if notes := [*report.notes, *_skip_notes(report)]:
             data = {"notes": notes, **data}
         return data
 

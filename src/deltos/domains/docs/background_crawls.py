@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from deltos.confinement import current, with_confinement
 from deltos.domains.docs.crawl import Clock, Crawl
 from deltos.errors import BadRequest, DeltosError, SourceError
-from deltos.store.jobs import CRAWL, EMBED_DOCS, SET_ASIDE, JobRequest
+from deltos.store.jobs import CRAWL, SET_ASIDE, JobRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,12 +78,11 @@ class BackgroundCrawls:
         if self.jobs is not None:
             for source_id in (unfinished := self.store.open_crawls()):
                 self.jobs.add(JobRequest(CRAWL, source_id))
-            self.jobs.add(JobRequest(EMBED_DOCS))
             return unfinished
         self.sweep_clones()
         for source_id in (unfinished := self.store.open_crawls()):
             self.start(source_id)
-        thread = threading.Thread(target=self.keep_up, name="docs-meaning", daemon=True)
+        thread = threading.Thread(target=self.embed_new, name="docs-embedding", daemon=True)
         with self._guard:
             self._threads[thread.name] = thread
         thread.start()
@@ -101,7 +100,7 @@ class BackgroundCrawls:
             while (crawl := self.store.crawl(source_id)) and crawl.state == "open" and not self._stop.is_set():
                 if not self._run_one(crawl, report):
                     break
-            self.keep_up()
+            self.embed_new()
             return True
 
     def _run_one(self, crawl: CrawlRow, report: Callable[[], None]) -> bool:
@@ -162,16 +161,11 @@ class BackgroundCrawls:
                 return
             self.clock.sleep(_QUEUE_POLL_SECONDS)
 
-    def wait_for_meaning(self, seconds: float) -> bool:
-        """Wait at most `seconds` for embeddings made in the background; return whether this process has finished."""
-        semantic_index = self.semantic_index()
-        return semantic_index is None or semantic_index.wait(seconds)
-
-    def keep_up(self) -> None:
-        """Embed all passages that have no vector yet, in the background."""
+    def embed_new(self) -> None:
+        """Embed all passages that have no vector of the present model."""
         try:
             if semantic_index := self.semantic_index():
-                semantic_index.keep_up(self._stop.is_set)
+                semantic_index.embed_new(self._stop.is_set)
         except DeltosError as exc:  # model unreachable or store busy: the next crawl or start continues
             _log.warning("Embedding of documentation is incomplete: %s", exc)
 

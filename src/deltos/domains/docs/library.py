@@ -37,7 +37,6 @@ from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, allowed_pa
 from deltos.globs import check_globs
 from deltos.store.documents import SourceRow
 from deltos.text.counts import counted
-from deltos.wording import not_embedded
 from deltos.workspace.source_projects import SHARED, is_visible_to, project_of
 
 if TYPE_CHECKING:
@@ -231,7 +230,7 @@ class Library:
         else:
             source = known
         store_import(source, pages, self._store, self._index, self._now())
-        self.crawls.keep_up()
+        self.crawls.embed_new()
         return source
 
     def _with_actual_version(self, source: SourceRow) -> SourceRow:
@@ -649,19 +648,6 @@ class Library:
     def statuses(self, without: Collection[str] = ()) -> list[SourceStatus]:
         """Return the status of every source except those with the given ids."""
         return [self._status(source) for source in self.sources() if source.id not in without]
-
-    def embedded_counts(self) -> tuple[int, int]:
-        """Return how many passages are embedded, and how many there are."""
-        total = self._search_store.chunk_count()
-        semantic_index = self.crawls.semantic_index() if total else None  # loading the model is slow
-        return (semantic_index.count, total) if semantic_index else (0, 0)
-
-    def embedding_note(self) -> str:
-        """Return the progress of embedding, or an empty text if it is complete."""
-        read, total = self.embedded_counts()
-        if read >= total:
-            return ""
-        return not_embedded(read, total, "passages")
 
     def status(self, named: str, version: str = "") -> SourceStatus:
         """Return the status of one source."""

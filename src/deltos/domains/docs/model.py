@@ -150,10 +150,6 @@ class ApiCatalog(Protocol):
     def named_in(self, question: str, roots: Sequence[Path], /) -> tuple[str, ...]:
         """Return the visible APIs that a question names; only these are searched then."""
 
-    @property
-    def is_behind(self) -> bool:
-        """Whether some parts of APIs are not embedded yet."""
-
     def freshen(self, api_name: str, /) -> Sequence[str]:
         """Refresh an API whose files changed, or all of them without a name; return notes about stale results."""
 

@@ -20,7 +20,7 @@ from deltos.errors import EmbedderUnavailable, NotFound
 from deltos.model import MIN_API_CONFIDENCE
 from deltos.text.translation import foreign_words, should_keep_original_words, translate_to_english
 from deltos.text.words import documentation_query_words, query_words, shared_words, tokens
-from deltos.wording import partly_embedded, weak_match
+from deltos.wording import weak_match
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -50,8 +50,6 @@ FAIR_CONFIDENCE = 0.5
 _MIN_NAMED_API_PARTS = 3  # parts of a named API that are shown even if they are unlikely to answer
 # Below this probability the best passage rarely answers (benchmarks/docs_confidence.py).
 WEAK_CHANCE = 0.3
-# Sample size for estimating how many passages of the searched sources are embedded.
-_EMBEDDED_SAMPLE_SIZE = 4_000
 _MAX_NAMES_SHOWN = 3
 
 
@@ -179,7 +177,7 @@ class DocsSearch:
             passages = self._with_continuation(every[: question.limit])
             is_least = len(found.candidates) > COUNTED_CANDIDATES or len(descriptions) >= COUNTED_UNITS
             searched = None if passages else self._store.totals(ids)
-            note = "\n".join(filter(None, (*freshness, self._note(question, found, sources, named, passages))))
+            note = "\n".join(filter(None, (*freshness, self._note(question, found, sources, named))))
             chance = _best_chance(documentation[: question.limit], ranked)
             confidence = max((passage.confidence for passage in descriptions[: question.limit]), default=0.0)
             is_weak = chance < WEAK_CHANCE and confidence < MIN_API_CONFIDENCE
@@ -206,37 +204,10 @@ class DocsSearch:
         found: Candidates,
         sources: Sequence[SourceRow],
         named: Sequence[str],
-        passages: Sequence[Passage],
     ) -> str:
         """Return why the results may be incomplete, and which versions were searched."""
-        is_behind = self._apis.is_behind and bool(self.apis_of(question))
-        behind = partly_embedded("parts of APIs") if is_behind else ""
         versions = _versions_note(sources) if question.source else ""
-        is_by_words_alone = found.similarities is None and bool(found.note)  # the note already says so
-        embedding_note = "" if is_by_words_alone else self._embedding_note([source.id for source in sources], passages)
-        return " ".join(filter(None, (found.note, embedding_note, behind, _named_apis_note(named), versions)))
-
-    def _embedding_note(self, source_ids: Collection[str], passages: Sequence[Passage]) -> str:
-        """Return a note if less than half of the searched passages are embedded.
-
-        Empty if all shown passages are embedded or only parts of APIs are shown.
-        """
-        semantic_index = self._semantic_index() if source_ids else None
-        if semantic_index is None or semantic_index.count >= self._store.chunk_count():
-            return ""
-        read = semantic_index.embedded_keys()
-        shown = {int(passage.id.removeprefix("doc:")) for passage in passages if _is_chunk(passage)}
-        if passages and shown.issubset(read):
-            return ""
-        sample = read[:: len(read) // _EMBEDDED_SAMPLE_SIZE + 1]
-        total = self._store.totals(source_ids).chunks
-        share = len(self._store.visible(sample, source_ids)) / max(1, len(sample)) * len(read) / max(1, total)
-        if not total or share >= 0.5:
-            return ""
-        return (
-            f"Only {share:.0%} of the searched passages are embedded so far; the others were matched by terms only."
-            " Ask again later."
-        )
+        return " ".join(filter(None, (found.note, _named_apis_note(named), versions)))
 
     def _apis_named(self, question: DocsRequest) -> tuple[str, ...]:
         """Return the APIs that the question names, if all APIs are searched."""

@@ -87,7 +87,7 @@ class DocsTools:
         apis = [f"- {line.replace(start, '(', 1)}" for line in self.docs.apis.names(roots).values()]
         others = self._library.elsewhere(roots)
         statuses = self._library.statuses({source.id for source in others})
-        lines = [*apis, *filter(None, [render_elsewhere(others), self._library.embedding_note()])]
+        lines = [*apis, *filter(None, [render_elsewhere(others)])]
         return render_sources(statuses, lines, project_root=root, token_budget=self.token_budget)
 
     def add_source(self, call: Call) -> Answer:

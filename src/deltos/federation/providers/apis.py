@@ -8,7 +8,6 @@ from deltos.confinement import display_path
 from deltos.federation.model import FullText, Hit, ProviderResults
 from deltos.federation.project_scope import requested_roots
 from deltos.text.counts import counted
-from deltos.wording import partly_embedded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,13 +34,12 @@ class ApiProvider:
         found = searcher.search(asked.query, limit=asked.limit, without=tuple(others))
         hits = tuple(_hit(hit, asked.root) for hit in found)
         total = len(hits) + (len(hits) >= asked.limit)  # at the limit, assume that there are more
-        behind = [partly_embedded("parts of APIs")] if searcher.is_behind else []
         searched = searcher.count_searchable() - sum(map(self._domains.apis.library.store.count_searchable, others))
         return ProviderResults(
             hits,
             total,
             f"{counted(searched, 'part')} of API descriptions",
-            (*fresh, *behind),
+            tuple(fresh),
             unsearched=tuple(sorted(others.values())),
         )
 

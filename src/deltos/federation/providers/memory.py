@@ -11,7 +11,6 @@ from deltos.federation.model import FullText, Hit, ProviderResults
 from deltos.federation.selected_projects import selected
 from deltos.text.counts import counted
 from deltos.text.times import iso
-from deltos.wording import partly_embedded
 from deltos.workspace.project_selection import EVERYTHING
 
 if TYPE_CHECKING:
@@ -45,8 +44,6 @@ class MemoryProvider:
             searched += f" ({found.elsewhere} more belong to other projects: project_id='all' searches them too)"
         aside = memory.store.set_aside
         notes = [set_aside_text(aside)] if aside and not hits else []
-        if found.is_behind:
-            notes.append(partly_embedded("observations"))
         return ProviderResults(hits, found.matching, searched, tuple(notes))
 
     def _where(self, memory: Memory, asked: SearchRequest) -> list[str]:

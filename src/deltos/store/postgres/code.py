@@ -3,7 +3,6 @@ queries."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.store.code import (
@@ -22,7 +21,6 @@ from deltos.store.migration import Migration
 from deltos.store.postgres.packed_word_index import PackedWordIndex, WordChanges, WordKind, prefetch_words
 from deltos.store.postgres.partitions import partitioned
 from deltos.store.postgres.project_tables import STORED_FILE, stored_file
-from deltos.store.postgres.rights import BY_PROJECT, protected
 from deltos.store.postgres.rows import (
     ascii_lower,
     check_text,
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from deltos.store.code import Code
-    from deltos.store.postgres.database import Connection, PostgresDatabase
+    from deltos.store.postgres.database import Connection
     from deltos.store.postgres.project_tables import IdAllocator, ProjectTables
     from deltos.store.project import StoredFile
     from deltos.store.version import Version
@@ -95,12 +93,6 @@ CODE_001 = Migration(
     )
     + "CREATE INDEX chunk_vectors_by_file ON chunk_vectors (project, file_id);",
 )
-CODE_002 = Migration(
-    "code-002-readings",
-    partitioned("chunk_readings", "data bytea NOT NULL, PRIMARY KEY (project)")
-    + "ALTER TABLE chunk_readings ALTER COLUMN data SET STORAGE EXTERNAL;"  # vectors cannot be compressed
-    + protected("chunk_readings", BY_PROJECT),
-)
 CHUNK_WORDS = WordKind(1, (2.0, 1.5, 1.0))
 FILE_WORDS = WordKind(2, (4.0, 1.5, 3.0, 1.5))
 # Number of chunks that are buffered before they are written: about one block of the inverted index.
@@ -114,29 +106,6 @@ _WHOLE_CHUNK = """SELECT chunk.id, file_id, path, start_line, end_line, symbol, 
                   FROM chunk JOIN file ON file.project = chunk.project AND file.id = file_id
                   WHERE chunk.project = %s AND chunk.id = ANY(%s)"""
 _FILE = "SELECT id, path, language, lines FROM file WHERE project = %s"
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingCacheRow:
-    """Implements `store.code.EmbeddingCache` with a row of the project, shared by servers and workers."""
-
-    database: PostgresDatabase
-    project: int
-
-    def exists(self) -> bool:
-        return bool(self.database.query("SELECT 1 FROM chunk_readings WHERE project = %s", (self.project,)))
-
-    def load(self) -> bytes | None:
-        rows = self.database.query("SELECT data FROM chunk_readings WHERE project = %s", (self.project,))
-        return bytes(rows[0][0]) if rows else None
-
-    def save(self, data: bytes) -> None:
-        with self.database.write() as connection:
-            connection.execute(
-                """INSERT INTO chunk_readings VALUES (%s, %s)
-                   ON CONFLICT (project) DO UPDATE SET data = excluded.data""",
-                (self.project, data),
-            )
 
 
 class PostgresCode:
@@ -296,9 +265,6 @@ class PostgresCode:
     def vector_numbers(self, model: str) -> list[int]:
         sql = "SELECT number FROM chunk_vectors WHERE project = %s AND model = %s ORDER BY number"
         return [row[0] for row in self._tables.query(sql, (self._tables.key, model))]
-
-    def embedding_cache(self) -> EmbeddingCacheRow:
-        return EmbeddingCacheRow(self._tables.database, self._tables.key)
 
     def definitions_named(
         self, names: Sequence[str], scope: FileScope, *, limit: int

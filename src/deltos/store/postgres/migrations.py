@@ -5,7 +5,7 @@ from __future__ import annotations
 from deltos.store.postgres.apis import APIS_002, APIS_003
 from deltos.store.postgres.blobs import BLOBS_001, BLOBS_002
 from deltos.store.postgres.calls import CALLS_001
-from deltos.store.postgres.code import CODE_001, CODE_002
+from deltos.store.postgres.code import CODE_001
 from deltos.store.postgres.docs import DOCS_SOURCES_003
 from deltos.store.postgres.graph import GRAPH_001
 from deltos.store.postgres.history import HISTORY_001
@@ -41,7 +41,6 @@ SCHEMA_STEPS = (
     APIS_002,
     PROJECT_002,
     PARTITIONS_001,
-    CODE_002,
     DOCS_SOURCES_003,
     APIS_003,
 )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deltos.store.postgres.database import PostgresDatabase
     from deltos.store.postgres.replicas import Replicas
 
-_TABLES = """word word_total meta file skipped folder failure chunk definition file_words chunk_vectors chunk_readings
+_TABLES = """word word_total meta file skipped folder failure chunk definition file_words chunk_vectors
              place node symbol edge mention import fact stale
              past_commit past_file past_touch past_name past_vectors""".split()
 _FACTS = frozenset({"root", "project_id"})  # facts of a project whose indexing has started

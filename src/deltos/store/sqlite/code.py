@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.store.code import (
@@ -20,7 +17,6 @@ from deltos.store.code import (
     FileWords,
 )
 from deltos.store.migration import Migration
-from deltos.store.private_files import open_private
 from deltos.store.sqlite.fts_query import any_of, any_single_or_pair
 from deltos.store.sqlite.vocabulary import VocabularyCache
 
@@ -28,7 +24,6 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from deltos.store.code import Code
     from deltos.store.sqlite.database import SqliteDatabase, SqliteErrorTranslator
@@ -83,32 +78,6 @@ CODE_002 = Migration(
 
 # A word is common if it occurs in more than one chunk out of this number.
 COMMON_WORD_SHARE = 100
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingCacheFile:
-    """Implements `store.code.EmbeddingCache` with a file next to the index."""
-
-    path: Path
-
-    def exists(self) -> bool:
-        return self.path.exists()
-
-    def load(self) -> bytes | None:
-        return self.path.read_bytes() if self.path.exists() else None
-
-    def save(self, data: bytes) -> None:
-        temporary = self.path.with_name(
-            f"{self.path.name}.part"
-        )  # concurrent writers would damage it, and it would be rebuilt
-        try:
-            with os.fdopen(open_private(temporary, os.O_WRONLY | os.O_TRUNC), "wb") as file:
-                file.write(data)
-            temporary.replace(self.path)
-        except OSError:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
-            raise
 
 
 def _chunk_total(connection: sqlite3.Connection) -> int:
@@ -271,9 +240,6 @@ class SqliteCode:
     def vector_numbers(self, model: str) -> list[int]:
         rows = self._database.read().execute("SELECT number FROM chunk_vectors WHERE model = ?", (model,))
         return [row[0] for row in rows]
-
-    def embedding_cache(self) -> EmbeddingCacheFile:
-        return EmbeddingCacheFile(self._database.path.with_name(f"{self._database.path.name}-readings"))
 
     def definitions_named(
         self, names: Sequence[str], scope: FileScope, *, limit: int

@@ -333,7 +333,7 @@ class Memory:
             )
             others = [project.key for project in self._projects() if project.key not in keys]
             elsewhere = self.store.count(others) if not found.hits else 0
-        return replace(found, elsewhere=elsewhere, is_behind=semantic_index is not None and semantic_index.is_behind)
+        return replace(found, elsewhere=elsewhere)
 
     def look_up(self, ids: Sequence[str], project_id: str = "") -> ObservationLookup:
         """Return the live observations with these ids, in this order; for an ambiguous id, the observation of

@@ -103,7 +103,6 @@ class MemoryResults:
     matching: int
     searched: int
     elsewhere: int
-    is_behind: bool = False  # some observations have no embedding yet
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,106 @@
+"""Forward pass with numpy of a small transformer: layers of attention and ReLU networks over rows of vectors."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from deltos.embed.protocol import Vectors
+
+HEAD_WIDTH = 32
+BATCH_ROWS = 512  # larger batches exceed a core's cache
+_EPSILON = np.float32(1e-6)
+
+
+class InputVectors(Protocol):
+    """Input vectors by number: an array, or an object that computes them."""
+
+    def __getitem__(self, numbers: npt.NDArray[np.intp], /) -> Vectors:
+        """Return one vector per number."""
+
+
+class Mixer:
+    """Encodes a sequence of inputs as the mean of their transformed vectors."""
+
+    def __init__(self, inputs: InputVectors, weights: Mapping[str, Vectors]) -> None:
+        """`weights` has `places`, `project`, and per layer the matrices `qkv`, `out`, `up` and `down` with biases."""
+        self._inputs = inputs
+        self._weights = weights
+        self._layers = sum(name.endswith("_qkv") for name in weights)
+
+    @property
+    def max_inputs(self) -> int:
+        """The maximum length of a sequence."""
+        return len(self._weights["places"])
+
+    def encode(self, rows: Sequence[Sequence[int]], shift: Vectors) -> Vectors:
+        """Return one vector per sequence of input numbers; `shift` is added to every input.
+
+        Sequences of similar length are batched to reduce padding.
+        """
+        order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
+        out = np.zeros((len(rows), self._weights["places"].shape[1]), np.float32)
+        start = 0
+        while start < len(order):
+            end = start + 1
+            while end < len(order) and (end + 1 - start) * len(rows[order[end]]) <= BATCH_ROWS:
+                end += 1
+            places = order[start:end]
+            out[places] = self._encode_batch([rows[place] for place in places], shift)
+            start = end
+        return out
+
+    def _encode_batch(self, rows: Sequence[Sequence[int]], shift: Vectors) -> Vectors:
+        longest = max(map(len, rows))
+        numbers = np.zeros((len(rows), longest), np.intp)
+        is_real = np.zeros((len(rows), longest), np.float32)
+        for place, row in enumerate(rows):
+            numbers[place, : len(row)] = row
+            is_real[place, : len(row)] = 1.0
+        weights = self._weights
+        projected = self._inputs[numbers.reshape(-1)] @ weights["project"]
+        state = projected.reshape(len(rows), longest, -1) + (weights["places"][:longest] + shift)
+        attention_bias = None if is_real.all() else (1.0 - is_real)[:, None, None, :] * np.float32(-1e9)
+        for layer in range(self._layers):
+            self._apply_layer(state, attention_bias, f"{layer}_")
+        shares = is_real / is_real.sum(axis=1, keepdims=True)
+        pooled: Vectors = np.einsum("nlw,nl->nw", _normalised(state), shares)
+        return pooled
+
+    def _apply_layer(self, state: Vectors, attention_bias: Vectors | None, name: str) -> None:
+        """Add self-attention, then the feed-forward network, to the state in place."""
+        count, length, width = state.shape
+        flat = state.reshape(-1, width)
+        projected = self._linear(_normalised(flat), name + "qkv")
+        query, key, value = projected.reshape(count, length, 3, -1, HEAD_WIDTH).transpose(2, 0, 3, 1, 4)
+        scores = query @ key.transpose(0, 1, 3, 2)
+        scores *= np.float32(1 / math.sqrt(HEAD_WIDTH))
+        if attention_bias is not None:
+            scores += attention_bias
+        scores -= scores.max(axis=-1, keepdims=True)
+        np.exp(scores, out=scores)
+        scores /= scores.sum(axis=-1, keepdims=True)
+        attended = (scores @ value).transpose(0, 2, 1, 3).reshape(-1, width)
+        flat += self._linear(attended, name + "out")
+        inner = self._linear(_normalised(flat), name + "up")
+        np.maximum(inner, np.float32(0), out=inner)
+        flat += self._linear(inner, name + "down")
+
+    def _linear(self, rows: Vectors, name: str) -> Vectors:
+        product: Vectors = rows @ self._weights[name]
+        product += self._weights[f"{name}_bias"]
+        return product
+
+
+def _normalised(state: Vectors) -> Vectors:
+    """Scale rows to a mean square of 1."""
+    mean_squares = np.einsum("...w,...w->...", state, state)[..., None] * np.float32(1 / state.shape[-1])
+    scaled: Vectors = state / np.sqrt(mean_squares + _EPSILON)
+    return scaled
