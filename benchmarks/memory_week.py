@@ -25,7 +25,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.memory import opened, table
+from deltos.domains.memory.capture.distill import distill
 from deltos.domains.memory.capture.hooks import capture
+from deltos.domains.memory.capture.journal import Journal
+from deltos.domains.memory.core.memory import Memory
 from deltos.hook_settings import HookSettings
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.workspace.identity import identify
@@ -33,7 +36,6 @@ from deltos.workspace.identity import identify
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from deltos.domains.memory.core.memory import Memory
 
 QUESTIONS = Path(__file__).with_name("questions")
 WEEKS = QUESTIONS / "memory_weeks"
@@ -686,6 +688,7 @@ def check_processes(week: Week) -> None:
             return subprocess.run(command, input=given, env=environ, cwd=root, check=True, capture_output=True)
 
         replay(week, Agent(root), send, Clock())
+        distill(Memory(SqliteObservations(home / "memory.db")), Journal(home))
         play(week, Agent, Path(other))
         by_processes, in_process = (_kept(Path(folder) / "home", Path(folder)) for folder in (one, other))
     print(

@@ -13,7 +13,16 @@ from deltos.budget import CHARACTERS_PER_TOKEN
 from deltos.domains.memory.capture.error_text import summarize_error
 from deltos.domains.memory.capture.fixes import MAX_FINDINGS_CHECKED, is_fixed
 from deltos.domains.memory.core.conflicts import conflicting_pairs, topic_stems
-from deltos.domains.memory.core.model import APPROVED_PLAN, NOTE, PERSONAL, format_id, format_kind, title_of
+from deltos.domains.memory.core.model import (
+    ALTERNATIVES_PREFIX,
+    APPROVED_PLAN,
+    DECISION_PREFIX,
+    NOTE,
+    PERSONAL,
+    format_id,
+    format_kind,
+    title_of,
+)
 from deltos.hook_settings import CONTEXT_TOKENS
 from deltos.store.observations import session_of
 from deltos.text.counts import counted
@@ -28,7 +37,7 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
 
 # Maximum lengths of a line, tried in this order until everything fits.
-_LINE_CHARACTERS = (600, 400, 280, 220, 160, 120)
+_LINE_CHARACTERS = (600, 400, 280, 220, 180)
 _SUMMARY_FACTOR = 3  # a summary may be longer than other lines
 _SOURCE_CHARACTERS = 60
 _MAX_PINNED = 20
@@ -46,8 +55,8 @@ _MARK = r"<(?=[A-Za-z/!?|])"
 _CONFLICTS_HEADING = "Possible conflicts, newest first; call remember with supersedes=[id] to settle one"
 # Sections after the pinned observations, most useful first: heading, kinds, maximum number.
 _SECTIONS = (
-    ("Open errors", ("error",), 5),
-    ("Preferences and decisions", _STATEMENT_KINDS, 28),
+    ("Open errors", ("error",), 3),
+    ("Preferences and decisions", _STATEMENT_KINDS, 20),
     ("Last summary", ("summary",), 1),
     ("Findings", ("finding",), 10),
     ("Recent changes and requests", _RECENT_KINDS, 8),
@@ -190,9 +199,12 @@ def _one_line(row: Observation, characters: int) -> str:
     text: str = row.text
     if row.kind == "summary":
         characters *= _SUMMARY_FACTOR
+    elif DECISION_PREFIX in text or text.startswith(APPROVED_PLAN):
+        kept = (line for line in text.splitlines() if not line.startswith(ALTERNATIVES_PREFIX))
+        return _escape_marks(title_of(" ".join(" ".join(kept).split()), characters=characters))
     elif row.kind == "error":
         text = summarize_error(text, characters=characters)
-    elif row.kind in _STATEMENT_KINDS and len(text) > characters and _is_user_wording(row):
+    elif row.kind in _STATEMENT_KINDS and len(text) > characters and row.source == "user":
         text = _deciding_sentences(text, characters)
     return _escape_marks(whole_sentences(" ".join(text.split()), characters))
 
@@ -221,11 +233,6 @@ def _deciding_sentences(text: str, characters: int) -> str:
             chosen.add(sentence)
             remaining -= len(sentence) + 1
     return " ".join(sentence for sentence in scores if sentence in chosen) or text
-
-
-def _is_user_wording(row: Observation) -> bool:
-    """Whether the text is in the user's own words."""
-    return row.source == "user" and not row.text.startswith(APPROVED_PLAN)
 
 
 def _escape_marks(text: str) -> str:

@@ -9,6 +9,7 @@ import json
 import re
 from enum import Enum
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,22 +100,29 @@ def identity_of(command: str) -> tuple[CommandIdentity, ...]:
     shown = _without_output_filters(command)
     folders = [f"cd {words[1]}" for words in map(str.split, re.split(_SEPARATOR, shown)) if _enters_folder(words)]
     return tuple(
-        CommandIdentity(_name_of(words[0]), frozenset((*folders, *(word for word in words[1:] if word[0] != "-"))))
-        for words in _working_parts(shown)
+        CommandIdentity(_name_of(words[0]), frozenset((*folders, *_targets(words)))) for words in _working_parts(shown)
     )
+
+
+def _targets(words: list[str]) -> list[str]:
+    """Return the arguments of a command without options and their numbers."""
+    pairs = pairwise(words)
+    return [word for before, word in pairs if word[0] != "-" and not (before[0] == "-" and word.isdecimal())]
 
 
 def confirms(succeeded: str, failed: str) -> bool:
-    """Whether the success of one command shows that another one, which failed, works now: the same programs with the
-    same targets; a test runner without targets runs all tests."""
+    """Whether the success of one command shows that another one, which failed, works now.
+
+    It runs the last program of the other with the same targets; a test runner without targets runs all tests.
+    """
     ours, theirs = identity_of(succeeded), identity_of(failed)
-    if not ours or len(ours) != len(theirs):
-        return False
-    return all(
-        one.program == other.program
-        and (one.targets == other.targets or (not one.targets and _table().has("tests", one.program)))
-        for one, other in zip(ours, theirs, strict=True)
-    )
+    return bool(theirs) and any(_covers(one, theirs[-1]) for one in ours)
+
+
+def _covers(one: CommandIdentity, other: CommandIdentity) -> bool:
+    """Whether one command does at least what the other one does."""
+    is_whole_test = not one.targets and _table().has("tests", one.program)
+    return one.program == other.program and (is_whole_test or one.targets == other.targets)
 
 
 def asks_for_version(command: str) -> bool:

@@ -1,0 +1,41 @@
+"""Commands that are spelled differently and do the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltos.domains.memory.capture.commands import confirms
+
+
+@pytest.mark.parametrize(
+    ("succeeded", "failed"),
+    [
+        (".venv/bin/python -m pytest", "python -m pytest"),
+        ("pytest -q", "python -m pytest"),
+        ("uv run pytest tests/a.py -q | tail -5", "pytest tests/a.py"),
+        ("pytest", "pytest tests/a.py"),
+        ("FOO=1 sudo make install", "make install"),
+        ("npx vitest run", "pnpm exec vitest run 2>&1"),
+        ("cd /srv/app && npm test", "npm test"),
+        ("pytest -n 4", "pytest"),
+        ("uv run pytest", "uv lock && uv run pytest"),
+        ("psql -f a.sql", "psql -1 -f a.sql"),
+    ],
+)
+def test_a_success_closes_the_error_of_the_same_tool_with_the_same_target(succeeded: str, failed: str) -> None:
+    assert confirms(succeeded, failed)
+
+
+@pytest.mark.parametrize(
+    ("succeeded", "failed"),
+    [
+        ("pytest tests/a.py", "pytest tests/b.py"),
+        ("pytest tests/a.py", "pytest"),
+        ("make test", "make install"),
+        ("cd web && npm test", "cd api && npm test"),
+        ("ls", "make"),
+        ("", "make"),
+    ],
+)
+def test_other_successes_close_nothing(succeeded: str, failed: str) -> None:
+    assert not confirms(succeeded, failed)
