@@ -192,7 +192,7 @@ class _MemoryTools:
             "remember",
             "memory",
             "Remember",
-            "Keep facts for later sessions, secrets redacted; not what code or git already says.",
+            "Keep facts for later sessions; not what code or git says.",
             (
                 Parameter("text", "string", "Self-contained"),
                 Parameter("kind", "string", "Default: classified", default="", choices=(*KINDS, NOTE)),
