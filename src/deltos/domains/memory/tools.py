@@ -128,7 +128,7 @@ class _MemoryTools:
         return Answer(remembered_text(done), data)
 
     def forget(self, call: Call) -> Answer:
-        """Hide observations, or restore them."""
+        """Hide observations."""
         ids, restore = call.texts("ids"), call.flag("restore")
         lookup = self._memory.forget(ids, restore=restore, project_id=self._project(call).project_id)
         if not lookup.found:
@@ -167,7 +167,7 @@ class _MemoryTools:
             "get_observations",
             "memory",
             "Observations",
-            "Show several in full.",
+            "Show in full.",
             (_IDS,),
             self.get_observations,
         )
@@ -177,7 +177,7 @@ class _MemoryTools:
             "timeline",
             "memory",
             "Timeline",
-            "Show the observations around one.",
+            "Show neighbours.",
             (
                 Parameter("around", "string", "Id or time", default=""),
                 Parameter("session_id", "string", "Show this session instead", default="", listed=False),
@@ -192,11 +192,11 @@ class _MemoryTools:
             "remember",
             "memory",
             "Remember",
-            "Keep facts for later sessions; not what code or git says.",
+            "Keep facts for later sessions.",
             (
                 Parameter("text", "string", "Self-contained"),
-                Parameter("kind", "string", "Default: classified", default="", choices=(*KINDS, NOTE)),
-                Parameter("supersedes", "array", "Ids it replaces", default=[]),
+                Parameter("kind", "string", "Default: judged", default="", choices=(*KINDS, NOTE)),
+                Parameter("supersedes", "array", "Ids replaced", default=[]),
                 Parameter("tags", "array", "Kept as #tag", default=[], listed=False),
                 Parameter("files", "array", "Files it is about", default=[], listed=False),
                 Parameter("source", "string", "Where it comes from", default="", listed=False),
@@ -212,7 +212,7 @@ class _MemoryTools:
             "forget",
             "memory",
             "Forget",
-            "Hide observations, or restore them.",
+            "Hide observations.",
             (_IDS, Parameter("restore", "boolean", "Bring them back instead", default=False, listed=False)),
             self.forget,
             read_only=False,
