@@ -17,13 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.paths import REPOSITORY
 from deltos.domains.apis.domain import open_apis
-from deltos.domains.apis.hits import ApiSearcher
+from deltos.domains.apis.search import search_units
 from deltos.embed.embedders import api_embedder
 from deltos.semantic_index import SemanticIndex
 from deltos.store.sqlite.library import SqliteLibrary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from deltos.domains.apis.search import RankedUnit
 
 TASKS = REPOSITORY / "benchmarks" / "questions" / "api_tasks.jsonl"
 SHOWN_RESULTS = 3
@@ -34,7 +36,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--held-out", action="store_true")
-    parser.add_argument("--words", action="store_true", help="search by words only")
+    parser.add_argument(
+        "--words", action="store_true", help="compare words and word vectors, without embeddings of operations"
+    )
     parser.add_argument("--show", action="store_true", help="print the tasks whose operation is not first")
     parser.add_argument("descriptions", nargs="*", metavar="NAME=DESCRIPTION")
     given = parser.parse_args()
@@ -44,31 +48,46 @@ def main() -> None:
     for name, _, path in (each.partition("=") for each in given.descriptions):
         if name not in known:
             apis.indexer.add(path, name)
-    semantic_index = None if given.words else SemanticIndex(api_embedder(), library.api_vectors)
-    if semantic_index:
+    semantic_index = None
+    if not given.words:
+        semantic_index = SemanticIndex(api_embedder(), library.api_vectors)
         semantic_index.embed_new()
-    searcher = ApiSearcher(apis.library, lambda: semantic_index)
+    rows = {row.name: row.id for row in apis.library.rows()}
     tasks = [json.loads(line) for line in TASKS.read_text("utf-8").splitlines()]
-    names = {row.name for row in apis.library.rows()}
-    asked = [task for task in tasks if task["api"] in names and task["held_out"] == given.held_out]
-    ranks = {task["id"]: (rank(searcher, task, task["api"], given.show), rank(searcher, task, "")) for task in asked}
+    asked = [task for task in tasks if task["api"] in rows and task["held_out"] == given.held_out]
+    ranks: dict[str, tuple[int, int]] = {}
+    for task in asked:
+        similarities = semantic_index.compare(task["query"]) if semantic_index else None
+        found = [
+            search_units(
+                library.apis,
+                task["query"],
+                api_id=api_id,
+                kinds=("operation", "webhook"),
+                limit=10,
+                similarities=similarities,
+                model=api_embedder(),
+            )
+            for api_id in (rows[task["api"]], None)
+        ]
+        ranks[task["id"]] = (rank(task, found[0]), rank(task, found[1]))
+        if given.show and ranks[task["id"]][0] > 1:
+            shown = " | ".join(unit.row.key for unit in found[0][:SHOWN_RESULTS])
+            print(f"{ranks[task['id']][0]:2} {task['query']} → {task['operation']}\n     {shown}")
     print("| API | tasks | first | three | first of all APIs | three of all APIs |\n|---|--:|--:|--:|--:|--:|")
     by_api: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for task in asked:
         by_api[task["api"]].append(ranks[task["id"]])
-    for name, found in (*by_api.items(), ("**all**", list(ranks.values()))):
-        shares = (share([each[which] for each in found], most) for which in (0, 1) for most in (1, SHOWN_RESULTS))
-        print(f"| {name} | {len(found)} | {' | '.join(f'{each:.3f}' for each in shares)} |")
+    for name, places in (*by_api.items(), ("**all**", list(ranks.values()))):
+        shares = (share([each[which] for each in places], most) for which in (0, 1) for most in (1, SHOWN_RESULTS))
+        print(f"| {name} | {len(places)} | {' | '.join(f'{each:.3f}' for each in shares)} |")
 
 
-def rank(searcher: ApiSearcher, task: dict[str, Any], api_name: str, show: bool = False) -> int:
-    """Return the position of a task's operation among the first ten results, starting with 1; 99 if it is not there."""
-    wanted = {f"api:{task['api']}:{key}" for key in (task["operation"], *task.get("also", ()))}
-    found = [hit.id for hit in searcher.search(task["query"], api_name=api_name, types=("endpoint",), limit=10)]
-    place = next((at for at, each in enumerate(found, 1) if each in wanted), 99)
-    if show and place > 1:
-        print(f"{place:2} {task['query']} → {task['operation']}\n     {' | '.join(found[:SHOWN_RESULTS])}")
-    return place
+def rank(task: dict[str, Any], found: Sequence[RankedUnit]) -> int:
+    """Return the position of a task's operation among the results, starting with 1; 99 if it is not there."""
+    wanted = {task["operation"], *task.get("also", ())}
+    places = (at for at, unit in enumerate(found, 1) if unit.api_name == task["api"] and unit.row.key in wanted)
+    return next(places, 99)
 
 
 def share(ranks: Sequence[int], most: int) -> float:

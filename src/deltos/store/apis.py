@@ -141,7 +141,7 @@ class ApiDescriptions(Protocol):
         limit: int,
         without: Sequence[int] = (),
     ) -> list[FoundUnit]:
-        """Return the units that best match any of the words, with a weight per field.
+        """Return the units that best match any of the words, with a weight per field; 0 leaves a field out.
 
         `without` are ids of APIs to leave out.
         """

@@ -413,3 +413,29 @@ def test_operation_id_ranks_its_operation_first(apis: Apis, add: Add) -> None:
     }
     add({"openapi": "3.0.0", "info": {"title": "Tracker", "version": "1"}, "paths": paths})
     assert apis.searcher.search("issues/create")[0].title.startswith("POST /repos/{repo}/issues")
+
+
+def test_word_whose_stem_is_stemmed_further_is_found(apis: Apis, add: Add) -> None:
+    paths = {f"/{noun}": {"post": {"summary": f"Create {noun}"}} for noun in ("releases", "databases", "licenses")}
+    add({"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": paths}, "t")
+    for noun in ("release", "database", "license"):
+        (first, *_) = apis.searcher.search(f"create a {noun}", api_name="t")
+        assert first.id == f"api:t:POST /{noun}s"
+
+
+def test_plain_verb_and_noun_find_the_plain_operation(apis: Apis, add: Add) -> None:
+    paths = {
+        "/repos/{owner}/{repo}/issues": {"post": {"summary": "Create an issue"}, "get": {"summary": "List issues"}},
+        "/repos/{owner}/{repo}/issues/{number}/labels": {"post": {"summary": "Add labels to an issue"}},
+        "/repos/{owner}/{repo}/labels": {"post": {"summary": "Create a label"}, "get": {"summary": "List labels"}},
+        "/orgs/{org}/labels": {"post": {"summary": "Create a label for an organization"}},
+    }
+    add({"openapi": "3.1.0", "info": {"title": "Hub", "version": "1"}, "paths": paths}, "hub")
+    for query, operation in (
+        ("create an issue with labels", "POST /repos/{owner}/{repo}/issues"),
+        ("list the issues of a repository", "GET /repos/{owner}/{repo}/issues"),
+        ("create a label", "POST /repos/{owner}/{repo}/labels"),
+        ("add labels to an issue", "POST /repos/{owner}/{repo}/issues/{number}/labels"),
+    ):
+        (first, *_) = apis.searcher.search(query, api_name="hub")
+        assert first.id == f"api:hub:{operation}", query

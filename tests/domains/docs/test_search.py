@@ -550,3 +550,17 @@ def test_an_unread_source_that_may_contain_apis_has_a_note(desk: Desk, site: Sit
     found = desk.docs.search.search(DocsRequest("refunds", types=("endpoint",)))
     assert not found.passages
     assert "the crawl of handbook was interrupted" in found.note
+
+
+def test_canonical_pages_rank_before_old_majors_changelogs_and_blogs(desk: Desk) -> None:
+    text = "# Coercion\n\nCoerce a value: `z.coerce.number()` turns a string into a number."
+    for page in ("v3/api", "v4/api", "blog/coercion", "changelog"):
+        place = desk.root / "manual" / f"{page}.md"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(f"{text} From {page}.")
+    for number in range(12):
+        (desk.root / "manual" / f"{number}.md").write_text(f"# Topic {number}\n\nAbout the quokka {number}.")
+    desk.add("manual", name="manual")
+    found = [passage.url.partition("manual/")[2] for passage in desk.search("coerce a string to a number")]
+    assert found[0] == "v4/api.md"
+    assert set(found[1:4]) == {"v3/api.md", "blog/coercion.md", "changelog.md"}

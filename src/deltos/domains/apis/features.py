@@ -14,10 +14,10 @@ import numpy as np
 
 from deltos.domains.apis.intent import ACT, ACTIONS, DELETE, READS, action_of, requested_actions
 from deltos.domains.apis.path_version import newest_versions, version_of, without_version
-from deltos.domains.apis.query import MAX_WORDS, synonyms_in_index
+from deltos.domains.apis.query import MAX_WORDS, synonyms_in_index, verb_of
 from deltos.domains.apis.spec_text import index_words, is_parameter_segment, path_segments
 from deltos.embed.protocol import TextToEmbed
-from deltos.text.words import query_words, shared_words
+from deltos.text.words import query_words, shared_words, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,15 +32,19 @@ _UNRELATED_COSINE = 0.15  # typical cosine of unrelated words
 _UNKNOWN_WEIGHT = 0.8  # of words unknown to the model, which are often distinctive product names
 _SYNONYM_SIMILARITY = 0.5  # roughly the model's similarity of words such as "abort" and "cancel"
 _MAX_TITLE_WORDS = 15
+_PREPOSITIONS = frozenset("with of for in on to from by at as into using via about".split())
 
 
 class OperationFeatures(NamedTuple):
     """Features of one operation.
 
     - `question_in_X`: share of the query that field X covers; `X_in_question`: share of field X that the query covers.
-    - `names`: title, path and operation id together; `parents`: nouns of the path before the last one.
+    - `names`: title, path and operation id together; `parents`: nouns of the path before the last one;
+      `unasked_parents`: number of parents that are not in the query.
     - `cosine`, `X_encoder_cosine`: similarity to the embedded query; other cosines: to the sum of its word vectors.
     - `action_cosine`: similarity of an action phrase such as "delete pet".
+    - `object_match`: similarity of the last noun of the path and the object of the query: `issue` in "create an issue
+      with labels".
     - `verb`: similarity of the first words of query and title.
     - `log_action_probability`: log probability that the query asks for the operation's action.
     - `api_…`: similarity and mention of the operation's API.
@@ -59,7 +63,9 @@ class OperationFeatures(NamedTuple):
     question_in_names: float
     question_in_all: float
     parents_in_question: float
+    unasked_parents: float
     description_in_question: float
+    object_match: float
     verb: float
     log_action_probability: float
     delete_requested: float
@@ -82,6 +88,7 @@ class _OperationTerms:
 
     title: Sequence[str]
     parents: Sequence[str]
+    resource: Sequence[str]  # of the last segment that is not only a verb, as in `/refunds/{id}/cancel`
     names: Sequence[str]
     description: Sequence[str]
     all: Sequence[str]
@@ -118,6 +125,17 @@ class _TermSimilarities:
         share = covered_weight / np.maximum(np.add.reduceat(weights, fields.starts), 1e-9)
         return share.astype(np.float32)
 
+    def object_match(self, fields: _FieldColumns, rows: Sequence[int]) -> Vectors:
+        """Return the similarity of each field to some query terms, in both directions."""
+        if not rows:
+            return np.zeros(len(fields.starts), np.float32)
+        similarities = self.similarities[list(rows)]
+        covered: Vectors = np.maximum.reduceat(similarities[:, fields.columns], fields.starts, axis=1).mean(axis=0)
+        best = np.add.reduceat(similarities.max(axis=0)[fields.columns], fields.starts)
+        sizes = np.diff(np.append(fields.starts, len(fields.columns)))
+        match: Vectors = (covered * (best / sizes)).astype(np.float32)
+        return match
+
     def cosines(self, fields: _FieldColumns) -> tuple[Vectors, Vectors]:
         """Return each field's cosine to the sum of the query's word vectors, and to the embedded query."""
         if self.vectors is None or self.question_vector is None or self.encoder_vector is None:
@@ -153,6 +171,9 @@ def describe_operations(
     compared = _compare_terms(question, query_terms, operations, model)
     named = {
         **_term_features(operations, compared),
+        "object_match": compared.object_match(
+            _columns_of(compared, [each.resource for each in operations]), _object_rows(question, query_terms)
+        ),
         **_action_features(operations, requested_actions(question)),
         **_shape_features(found, operations),
         "bm25": _relative_to_highest([unit.score for unit in found]),
@@ -163,6 +184,14 @@ def describe_operations(
     return np.column_stack([named[name] for name in OperationFeatures._fields]).astype(np.float32)
 
 
+def _object_rows(question: str, query_terms: Sequence[str]) -> list[int]:
+    """Return the positions of the query's terms before the first preposition, without the verb."""
+    words = tokens(question)
+    ends = next((at for at, word in enumerate(words) if at and word in _PREPOSITIONS), len(words))
+    terms = set(_index_terms(" ".join(word for word in words[:ends] if not verb_of(word))))
+    return [row for row, term in enumerate(query_terms) if term in terms]
+
+
 def _operation_terms(unit: FoundUnit) -> _OperationTerms:
     segments = path_segments(unit.row.path.partition("#")[0].removesuffix(".json"))
     fixed = [index_words(segment) for segment in segments if not is_parameter_segment(segment)]
@@ -170,10 +199,13 @@ def _operation_terms(unit: FoundUnit) -> _OperationTerms:
     names = list(dict.fromkeys((*title, *_index_terms(unit.words.names))))
     description = _index_terms(unit.words.description[:_DESCRIPTION_CHARACTERS])
     last, parents = _index_terms(fixed[-1]) if fixed else [], _index_terms(" ".join(fixed[:-1]))
+    nouns = [each for each in fixed if not all(map(verb_of, tokens(each)))]
+    resource = _index_terms(nouns[-1]) if nouns else last
     action = action_of(unit.row.method, unit.row.path)
     return _OperationTerms(
         title=title,
         parents=parents,
+        resource=resource,
         names=names,
         description=description,
         all=list(dict.fromkeys((*names, *description, *_index_terms(unit.words.tags)))),
@@ -199,7 +231,7 @@ def _compare_terms(
 ) -> _TermSimilarities:
     columns: dict[str, int] = {}
     for operation in operations:
-        for word in (*operation.all, *operation.parents, *operation.action_terms):
+        for word in (*operation.all, *operation.parents, *operation.resource, *operation.action_terms):
             columns.setdefault(word, len(columns))
     is_same = np.zeros((len(query_terms), len(columns) + 1), np.float32)  # the last column represents "no term"
     for row, word in enumerate(query_terms):
@@ -246,6 +278,7 @@ def _term_features(operations: Sequence[_OperationTerms], compared: _TermSimilar
     first = compared.similarities[:1].max(axis=0, initial=0.0)
     title_cosine, title_encoder_cosine = compared.cosines(title)
     names_cosine, names_encoder_cosine = compared.cosines(names)
+    parents_in_question = compared.field_share(_columns_of(compared, [each.parents for each in operations]))
     action_cosine, _ = compared.cosines(_columns_of(compared, [each.action_terms for each in operations]))
     return {
         "title_encoder_cosine": title_encoder_cosine,
@@ -255,7 +288,8 @@ def _term_features(operations: Sequence[_OperationTerms], compared: _TermSimilar
         "names_cosine": names_cosine,
         "question_in_names": compared.question_share(names),
         "question_in_all": compared.question_share(_columns_of(compared, [each.all for each in operations])),
-        "parents_in_question": compared.field_share(_columns_of(compared, [each.parents for each in operations])),
+        "parents_in_question": parents_in_question,
+        "unasked_parents": (1 - parents_in_question) * np.array([len(each.parents) for each in operations], np.float32),
         "description_in_question": compared.field_share(
             _columns_of(compared, [each.description for each in operations])
         ),

@@ -13,7 +13,6 @@ import msgspec
 from deltos.confinement import may_recall_all, may_show
 from deltos.domains.apis.api_mentions import find_api_mentions
 from deltos.domains.apis.model import Api, Json, Operation, Overview
-from deltos.domains.apis.query import stems_of
 from deltos.domains.apis.source import is_address
 from deltos.errors import NotFound
 from deltos.workspace.source_projects import is_visible_to, project_of
@@ -108,9 +107,9 @@ class ApiLibrary:
         def is_topic(name: str, words: Sequence[str]) -> bool:
             left_out = [row.id for row in rows if row.name == name or _provider(row) == name.partition("-")[0]]
             left_out += [*without, *self.hidden_ids()]
-            longest = tuple(stems_of(max(words, key=len)))
+            longest = max(words, key=len)
             found = self.store.search(
-                longest, _EQUAL_COLUMNS, api_id=None, kinds=("operation",), limit=1, without=left_out
+                (longest,), _EQUAL_COLUMNS, api_id=None, kinds=("operation",), limit=1, without=left_out
             )
             return bool(found)
 

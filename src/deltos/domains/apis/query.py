@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from deltos.text.identifiers import CODE_SIGNS, split_identifier
@@ -100,8 +100,12 @@ class ApiQuery:
     stems: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()  # possible names of types and operations, as typed
 
+    def asked_words(self) -> tuple[str, ...]:
+        """Return the words of the query for the word index, without synonyms."""
+        return tuple(dict.fromkeys(_index_form(next(iter(concept.stems))) for concept in self.concepts))
+
     def match_words(self) -> tuple[str, ...]:
-        """Return the stems of which any may match.
+        """Return words for the word index, of which any may match.
 
         Synonyms of verbs are left to ranking: they occur everywhere and would crowd out the nouns.
         """
@@ -110,7 +114,7 @@ class ApiQuery:
         for concept in self.concepts:
             known = list(concept.stems)
             stems.update(dict.fromkeys(known if only_verbs or not concept.verb else known[:1]))
-        return tuple(stems)
+        return tuple(map(_index_form, stems))
 
 
 def parse_query(text: str) -> ApiQuery:
@@ -157,6 +161,13 @@ def question_words(text: str) -> list[str]:
 def stem(word: str) -> str:
     """Return the stem of a word as the index stores it."""
     return stemmer("porter").stemWord(word)
+
+
+@lru_cache(maxsize=20_000)
+def _index_form(stemmed: str) -> str:
+    """Return a word that the index stems to `stemmed`; the stem itself may be stemmed further: `releas` to `relea`."""
+    forms = (f"{stemmed}{ending}" for ending in ("", "e", "s", "es", "ed", "y"))
+    return next((form for form in forms if stem(form) == stemmed), stemmed)
 
 
 def stems_of(text: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from deltos.store.apis import ApiDescriptions, FoundUnit, UnitRow
 
 COLUMN_WEIGHTS = (6.0, 8.0, 2.0, 1.5, 0.5)  # BM25 weights of names, title, tags, description, details
+NAME_WEIGHTS = (6.0, 8.0, 0.0, 0.0, 0.0)
 CANDIDATES = 100
 MAX_SEMANTIC_CANDIDATES = 80  # candidates by meaning
 _SIMILARITY_CANDIDATES = 600  # across all APIs and kinds, before filtering
@@ -352,9 +354,13 @@ def _candidates(
     found: list[FoundUnit] = []
     for position, wanted in enumerate(filter(None, groups)):
         most = limit // 3 if position else limit
-        found += store.search(
-            question.match_words(), COLUMN_WEIGHTS, api_id=api_id, kinds=wanted, limit=most, without=without
-        )
+        search = partial(store.search, api_id=api_id, kinds=wanted, limit=most, without=without)
+        matches = search(question.match_words(), COLUMN_WEIGHTS)
+        if position == 0:  # synonyms and words of other columns can crowd out the operation with this very name
+            known, lowest = {unit.row.id for unit in matches}, min((unit.score for unit in matches), default=0.0)
+            named = (unit for unit in search(question.asked_words(), NAME_WEIGHTS) if unit.row.id not in known)
+            matches += [replace(unit, score=lowest) for unit in named]
+        found += matches
     return found
 
 

@@ -43,9 +43,11 @@ _TRAIT_PENALTIES = {
 }
 _NAME_BONUS = 3.0  # tuned so that a definition outranks members of the same name in sqlalchemy and rich
 _ABOUT_ERRORS = frozenset("error except exception rais throw catch caught fail failur".split())
-# Release notes and indexes mention everything without explaining it.
+_OLD_MAJOR_PENALTY = 1.5  # like that of a deep import: it decides between equal pages of two major versions
+_MAJOR = re.compile(r"/v(\d{1,3})(?:[.][\d.]{1,20})?/")
+# Release notes, blogs and indexes mention everything without explaining it.
 _SECONDARY_PAGE = re.compile(
-    r"what.?s.?new|\breleases?\b|release.?notes|change.?log|\bchanges\b|\bhistory\b|\bnews\b|deprecat|\bupgrad|\bmigrat"
+    r"/blog/|what.?s.?new|\breleases?\b|release.?notes|change.?log|\bchanges\b|\bhistory\b|\bnews\b|deprecat|\bupgrad|\bmigrat"
     r"|gen(?:eral.)?index|mod(?:ule)?.?index|book.?index|keyword.?index|table.of.contents|site.?map",
     re.IGNORECASE,
 )
@@ -130,12 +132,12 @@ def order(
     ranker = ranker_for(query)
     known = known_share(query, candidates)
     cosines = similarities.cosines if similarities else [None] * len(candidates)
-    ranked = [
-        _ranked(
-            ranker, candidate, row, _PassageEvidence(known, cosine, query.as_sentence, kind_bonus(query, candidate))
-        )
-        for candidate, row, cosine in zip(candidates, rows, cosines, strict=True)
-    ]
+    newest = _newest_majors(candidates)
+    ranked = []
+    for candidate, row, cosine in zip(candidates, rows, cosines, strict=True):
+        is_old = _major_of(candidate) < newest[candidate.source]
+        bonus = kind_bonus(query, candidate) - _OLD_MAJOR_PENALTY * is_old
+        ranked.append(_ranked(ranker, candidate, row, _PassageEvidence(known, cosine, query.as_sentence, bonus)))
     ranked.sort(key=lambda each: (-each.score, each.candidate.chunk_id))
     return _move_first_part_up(query, _move_section_up(ranked, ranker))
 
@@ -164,6 +166,21 @@ def ranker_for(query: WeightedQuery) -> LinearRanker:
     """Return the ranker for a question, interpolated between short queries and sentences."""
     few_words, sentence = (load_ranker(WEIGHTS_FILE, DocsFeatures._fields, which) for which in WEIGHTS)
     return few_words.towards(sentence, query.as_sentence)
+
+
+def _major_of(candidate: CandidateChunk) -> float:
+    """Return the major version in a page's path, such as 3 for `/v3/types`; infinity if there is none."""
+    found = _MAJOR.search(candidate.url)
+    return float(found[1]) if found else math.inf
+
+
+def _newest_majors(candidates: Sequence[CandidateChunk]) -> dict[str, float]:
+    """Return the newest major version in the paths of each source's candidates."""
+    newest = dict.fromkeys((candidate.source for candidate in candidates), 0.0)
+    for candidate in candidates:
+        if (major := _major_of(candidate)) != math.inf:
+            newest[candidate.source] = max(newest[candidate.source], major)
+    return newest
 
 
 def kind_bonus(query: WeightedQuery, candidate: CandidateChunk) -> float:

@@ -78,6 +78,7 @@ _FOUND_COLUMNS = (
     + ", api.name, names, api_words.title, api_words.tags, description, details"
 )
 _FOUND_TABLES = "api_words JOIN api_unit AS unit ON unit.id = api_words.rowid JOIN api ON api.id = unit.api_id"
+_WORD_COLUMNS = ("names", "title", "tags", "description", "details")
 _CALLABLE = "('operation', 'webhook')"
 _UNREAD = "SELECT source, document, reason FROM api_unread ORDER BY source, document"
 
@@ -185,7 +186,9 @@ class SqliteApis:
             f"SELECT {_FOUND_COLUMNS}, -bm25(api_words, {ranking}) AS score FROM {_FOUND_TABLES} "
             f"WHERE api_words MATCH ? {where} ORDER BY score DESC, unit.id LIMIT ?"
         )
-        rows = self._database.read().execute(query, (any_of(words), *values, limit))
+        searched = [name for name, weight in zip(_WORD_COLUMNS, weights, strict=True) if weight]
+        match = any_of(words) if len(searched) == len(weights) else f"{{{' '.join(searched)}}} : ({any_of(words)})"
+        rows = self._database.read().execute(query, (match, *values, limit))
         return [_unit_hit(row) for row in rows]
 
     def units_by_id(
