@@ -95,7 +95,7 @@ def test_sources_of_another_project_are_skipped_and_named(place: Place) -> None:
     assert "The rate limit of the till" not in desk.call("search_docs", query="rate limit").text
     assert "The rate limit of the till" in desk.call("search_docs", query="rate limit", source="docs").text
     assert "GET /limit" not in desk.call("search_docs", query="rate limit").text
-    assert "Only in other projects: docs" in desk.call("list_sources").text
+    assert "Only in other projects: docs, openapi.yaml" in desk.call("list_sources").text
     assert "Only in other projects: openapi.yaml" in desk.call("list_apis").text
 
 

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from deltos.domains.apis.domain import Apis
-    from deltos.domains.apis.index import UnreadDocument
     from deltos.domains.apis.model import Api, ApiChanges, ApiHit
+    from deltos.domains.apis.prepare import UnreadDocument
     from deltos.store.apis import UnitRow
 
 
@@ -177,8 +177,10 @@ def _search(apis: Apis, args: argparse.Namespace) -> int:
             f"Searched only {', '.join(named)}, which the query names. Use --api NAME for another API.", file=sys.stderr
         )
     if not found and not args.json:
-        searched = apis.searcher.count_searchable(args.api)
+        searched = apis.searcher.count_searchable(args.api, without)
         print(f"No results found for query: {args.query} (searched {searched} operations, schemas and tags)")
+        if others := apis.library.elsewhere(project_roots(args.project)).values():
+            print(f"Only in other projects: {', '.join(others)}. Use --api NAME, or --project '*' for all.")
     return 0 if found else 1
 
 

@@ -328,10 +328,10 @@ def _list(app: App, arguments: argparse.Namespace) -> int:
         for status in library.statuses():
             print_json(_status_json(status))
     else:
-        elsewhere = library.elsewhere(roots)
-        statuses = library.statuses({source.id for source in elsewhere})
+        statuses = library.statuses({source.id for source in library.elsewhere(roots)})
         apis = [f"- {line}" for line in app.domains.docs.apis.names(roots).values()]
-        notes = filter(None, [render_elsewhere(elsewhere)])
+        others = render_elsewhere(app.domains.docs.names_elsewhere(roots))
+        notes = filter(None, [others])
         text = render_sources(statuses, [*apis, *notes], project_root=Path.cwd(), token_budget=MAX_TOKENS).text
         print(replace_tool_names_in_answer(text))
     return 0

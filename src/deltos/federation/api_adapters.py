@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from deltos.domains.apis.index import UnreadDocument
     from deltos.domains.apis.model import Api, ApiHit
+    from deltos.domains.apis.prepare import UnreadDocument
     from deltos.domains.docs.model import FoundDescription
     from deltos.federation.model import Domains
     from deltos.fetch.http import HttpClient, HttpResponse

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from deltos.budget import characters_for, truncate
 from deltos.confinement import display_path, visible_location
-from deltos.domains.apis.library import ApiLibrary, api_of, location_of, similar_names, suggestion, tags_of
+from deltos.domains.apis.library import ApiLibrary, api_of, location_of, suggestion, tags_of
 from deltos.domains.apis.render import fence, operation_line, render_operation, render_schema
 from deltos.domains.apis.spec_text import is_parameter_segment, one_line, text_of
 from deltos.errors import NotFound
 from deltos.text.counts import counted
+from deltos.text.similar_names import similar_names
 from deltos.tool import Answer
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def _no_match_error(row: ApiRow, units: Sequence[UnitRow], wanted: Filter, types
     if wanted.method and not (wanted.path or wanted.tag):
         known = sorted({unit.method for unit in units})
     every = sorted(set(known))
-    similar = similar_names(wanted.path or wanted.tag or wanted.method, every)
+    similar = similar_names(wanted.path or wanted.tag or wanted.method, every, limit=MAX_FULL_OPERATIONS)
     return NotFound(
         f"None of the {len(units)} operations of {row.name} has {wanted}",
         hint=suggestion(similar, every),

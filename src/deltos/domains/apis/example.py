@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 import shlex
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from deltos.domains.apis.graphql_call import graphql_document
-from deltos.domains.apis.refs import reference_name
 from deltos.domains.apis.sample import Sampler, author_values, kind_of_value
 from deltos.domains.apis.shell_variable import shell_variable
 
@@ -169,33 +167,21 @@ def _body(operation: Operation, sampler: Sampler) -> list[str]:
     header = f"-H {shlex.quote(f'Content-Type: {media_type}')}"
     if _is_binary(content, media_type, sampler):
         return [header, "--data-binary @file"]
-    body = _encode_body(value, content, media_type)
+    if "xml" in media_type and not isinstance(value, str):
+        return [header, "-d @body.xml"]
+    body = _encode_body(value, media_type)
     if len(body) > MAX_GENERATED_CHARACTERS:
         return [header, "-d @body.json"]
     return [header, f"{'--data-raw' if body.startswith('@') else '-d'} {shlex.quote(body)}"]
 
 
-def _encode_body(value: Json, content: Content, media_type: str) -> str:
+def _encode_body(value: Json, media_type: str) -> str:
     """Encode a body value in its media type."""
     if isinstance(value, list) and media_type.partition(";")[0] in _JSON_LINES_MEDIA:
         return "\n".join(map(_compact, value))
     if "json" in media_type or "yaml" in media_type:
         return _compact(value)
-    if "xml" in media_type and not isinstance(value, str):
-        schema = content.schema if isinstance(content.schema, dict) else {}
-        return _xml(value, reference_name(schema["$ref"]) if isinstance(schema.get("$ref"), str) else "body")
     return value if isinstance(value, str) else _compact(value)
-
-
-def _xml(value: Json, name: str, level: int = 0) -> str:
-    tag = re.sub(r"[^\w.-]+", "_", name) or "item"
-    if isinstance(value, dict) and level < MAX_FORM_LEVELS:
-        inner = "".join(_xml(part, key, level + 1) for key, part in value.items())
-    elif isinstance(value, list) and level < MAX_FORM_LEVELS:
-        inner = "".join(_xml(part, "item", level + 1) for part in value)
-    else:
-        inner = html.escape(_form_text(value))
-    return f"<{tag}>{inner}</{tag}>"
 
 
 def _is_binary(content: Content, media_type: str, sampler: Sampler) -> bool:

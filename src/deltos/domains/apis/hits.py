@@ -95,12 +95,12 @@ class ApiSearcher:
                 )
             return _HitRenderer(self._library).hit(RankedUnit(unit, row.name, 1.0), FULL_CHARACTERS)
 
-    def count_searchable(self, api_name: str = "") -> int:
-        """Return the number of searchable units: operations, schemas, tags and overviews."""
+    def count_searchable(self, api_name: str = "", without: Sequence[int] = ()) -> int:
+        """Return the number of searchable units of one API, or of all except those with the ids in `without`."""
         store = self._library.store
         if api_name:
             return sum(store.count_searchable(row.id) for row in self._library.group(api_name))
-        return store.count_searchable() - sum(map(store.count_searchable, self._library.hidden_ids()))
+        return store.count_searchable() - sum(map(store.count_searchable, {*self._library.hidden_ids(), *without}))
 
 
 def _normalised_question(query: str) -> str:

@@ -19,7 +19,14 @@ from deltos.confinement import visible_location, whole_store
 from deltos.domains.apis.chunk import encode
 from deltos.domains.apis.library import ApiLibrary, api_of, is_visible, projects_of
 from deltos.domains.apis.model import Api, ApiChanges
-from deltos.domains.apis.prepare import PreparedDocuments, RawDocument, StoredApi, changes_between, prepare
+from deltos.domains.apis.prepare import (
+    PreparedDocuments,
+    RawDocument,
+    StoredApi,
+    UnreadDocument,
+    changes_between,
+    prepare,
+)
 from deltos.domains.apis.source import Fetched, fetched_document, find_documents, is_address, is_same_place
 from deltos.errors import BadArgument, DeltosError, ReadingStopped, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
@@ -87,14 +94,6 @@ class _ReportedState(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class UnreadDocument:
-    """A document that could not be read."""
-
-    document: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class OwningSource:
     """The documentation source that a description was found in; removing it removes the API.
 
@@ -151,7 +150,7 @@ class _SourceReading:
         result = self._prepare_or_error(documents)
         if isinstance(result, PreparedDocuments):
             self.apis += result.apis
-            self.failures += [UnreadDocument(citation, reason) for citation, reason in result.failures]
+            self.failures += result.failures
         elif len(documents) == 1:
             self.record_failure(documents[0], result)
         elif len(good := self._readable_documents(documents)) < len(documents):

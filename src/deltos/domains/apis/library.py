@@ -15,6 +15,7 @@ from deltos.domains.apis.api_mentions import find_api_mentions
 from deltos.domains.apis.model import Api, Json, Operation, Overview
 from deltos.domains.apis.source import is_address
 from deltos.errors import NotFound
+from deltos.text.similar_names import similar_names
 from deltos.workspace.source_projects import is_visible_to, project_of
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 MAX_SIMILAR_NAMES = 3
 MAX_LISTED_NAMES = 5
-_MIN_NAME_SIMILARITY = 60  # of 100; below this, names share letters but no word
 _EQUAL_COLUMNS = (1.0, 1.0, 1.0, 1.0, 1.0)
 
 _decode_operation = msgspec.json.Decoder(Operation).decode
@@ -80,7 +80,9 @@ class ApiLibrary:
         candidates = [row for row in rows if row.name.lower().startswith(wanted)] if wanted else []
         if len(candidates) == 1:
             return candidates[0]
-        names = [row.name for row in candidates] or similar_names(name, [row.name for row in rows])
+        names = [row.name for row in candidates] or similar_names(
+            name, [row.name for row in rows], limit=MAX_SIMILAR_NAMES
+        )
         raise NotFound(f"API '{name}' is not indexed", hint=suggestion(names, [row.name for row in rows]))
 
     def group(self, name: str) -> list[ApiRow]:
@@ -189,14 +191,6 @@ def tags_of(unit: UnitRow) -> tuple[str, ...]:
 def projects_of(row: ApiRow) -> tuple[str, ...]:
     """Return the projects that see an API."""
     return _decode_texts(row.projects)
-
-
-def similar_names(name: str, names: list[str]) -> list[str]:
-    """Return up to `MAX_SIMILAR_NAMES` names that resemble `name`."""
-    from rapidfuzz import fuzz, process  # deferred: only a name that is not found needs it
-
-    found = process.extract(name, names, scorer=fuzz.WRatio, limit=MAX_SIMILAR_NAMES, score_cutoff=_MIN_NAME_SIMILARITY)
-    return [each[0] for each in found]
 
 
 def suggestion(near: Sequence[str], every: Sequence[str]) -> str:

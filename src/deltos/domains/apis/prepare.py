@@ -77,10 +77,10 @@ class PreparedApi(NamedTuple):
         return _is_protobuf(self.overview) and not self.operations
 
 
-class FailedDocument(NamedTuple):
+class UnreadDocument(NamedTuple):
     """A document that could not be read, with the reason."""
 
-    citation: str
+    document: str
     reason: str
 
 
@@ -88,7 +88,7 @@ class PreparedDocuments(NamedTuple):
     """Result of preparing documents."""
 
     apis: tuple[PreparedApi, ...]
-    failures: tuple[FailedDocument, ...]
+    failures: tuple[UnreadDocument, ...]
 
 
 class _ReadDescription(NamedTuple):
@@ -116,7 +116,7 @@ def prepare(
             return _prepare_protobuf(documents, neighbours)
         missing: list[Wanted] = []
         readings: list[_ReadDescription] = []
-        failures: list[FailedDocument] = []
+        failures: list[UnreadDocument] = []
         for position, raw in enumerate(documents):
             read = _reader(position, neighbours, missing) if raw.refers else None
             document = ApiDocument(raw.data, raw.citation, raw.name, read)
@@ -124,20 +124,20 @@ def prepare(
                 description = read_description(document, references.get(position))
                 readings.append(_ReadDescription(replace(document, data=b""), description))
             except SourceError as exc:
-                failures.append(FailedDocument(raw.citation, str(exc)))
+                failures.append(UnreadDocument(raw.citation, str(exc)))
         if missing and not is_last_round:
             return Missing(tuple(dict.fromkeys(missing)))
         apis = [_prepared(reading, failures) for reading in readings]
         return PreparedDocuments(tuple(api for api in apis if api), tuple(failures))
 
 
-def _prepared(reading: _ReadDescription, failures: list[FailedDocument]) -> PreparedApi | None:
+def _prepared(reading: _ReadDescription, failures: list[UnreadDocument]) -> PreparedApi | None:
     description = reading.description
     webhooks = sum(operation.webhook for operation in description.operations)
     try:
         units = tuple(_pickle_units(description))
     except RecursionError:
-        failures.append(FailedDocument(reading.document.citation, "The description is nested too deeply to be stored"))
+        failures.append(UnreadDocument(reading.document.citation, "The description is nested too deeply to be stored"))
         return None
     return PreparedApi(
         citation=reading.document.citation,
@@ -253,7 +253,7 @@ def _prepare_protobuf(documents: Sequence[RawDocument], neighbours: Neighbours) 
     imported = {text: decode_text(text) for text in neighbours.values() if isinstance(text, bytes)}
     packages = parse_protobuf_files([decode_text(raw.data) for raw in documents], imported.values())
     useful = [package for package in packages if package.description.operations] or packages
-    failures: list[FailedDocument] = []
+    failures: list[UnreadDocument] = []
     apis = []
     for package in useful:
         first = documents[package.positions[0]]

@@ -18,7 +18,7 @@ from deltos.logins import NO_LOGINS, Logins
 from deltos.private_hosts import NO_PRIVATE_HOSTS, PrivateHosts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from deltos.domains.docs.model import ApiCatalog
@@ -39,6 +39,12 @@ class Docs:
     library: Library
     search: DocsSearch
     apis: ApiCatalog
+
+    def names_elsewhere(self, roots: Sequence[Path]) -> list[str]:
+        """Return the names of the sources and APIs that the projects at `roots` do not see."""
+        visible = self.apis.names(roots)
+        apis = [name for name in self.apis.versions() if name not in visible]
+        return [*(source.name for source in self.library.elsewhere(roots)), *apis]
 
     def api_named(self, name: str) -> str:
         """Return the API with that name, unless a documentation source has the same name; empty if there is none."""

@@ -7,7 +7,6 @@ import re
 import threading
 import time
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +36,7 @@ from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, allowed_pa
 from deltos.globs import check_globs
 from deltos.store.documents import SourceRow
 from deltos.text.counts import counted
+from deltos.text.similar_names import similar_names
 from deltos.workspace.source_projects import SHARED, is_visible_to, project_of
 
 if TYPE_CHECKING:
@@ -624,7 +624,7 @@ class Library:
                 return chosen
             raise version_not_found(found[0].name, wanted, found, {})
         names = list(dict.fromkeys((*(known.name for known in self.sources()), *self._apis.names())))
-        near = get_close_matches(named, names, n=3, cutoff=0.5) or names[:3]
+        near = similar_names(named, names, limit=3) or names[:3]
         more = f" and {len(names) - len(near)} more (list_sources)" if len(names) > len(near) else ""
         hint = f"Known: {', '.join(near)}{more}." if near else "Use add_source to add one."
         raise NotFound(f"No documentation source '{named}'", hint=f"{hint} {_PACKAGE_HINT}")

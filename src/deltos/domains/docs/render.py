@@ -17,7 +17,7 @@ from deltos.wording import SEMANTIC_MATCH_MARK, truncated
 from deltos.workspace.source_projects import SHARED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from deltos.domains.docs.library import Added, Removed
@@ -155,9 +155,9 @@ def render_sources(
     return Answer("\n".join(lines), truncated=fitted.truncated, original_characters=fitted.original_characters)
 
 
-def render_elsewhere(sources: Sequence[SourceRow]) -> str:
-    """Return a line that names the sources of other projects; empty if there are none."""
-    names = list(dict.fromkeys(source.name for source in sources))
+def render_elsewhere(names: Iterable[str]) -> str:
+    """Return a line that names the sources and APIs of other projects; empty if there are none."""
+    names = list(dict.fromkeys(names))
     return (
         f"Only in other projects: {_join_first(names)}. Name one as source to search it, or add it here."
         if names

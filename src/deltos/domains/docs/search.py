@@ -7,7 +7,7 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from deltos.domains.docs.chunk import JOINED_HEADING, has_text
+from deltos.domains.docs.chunk import JOINED_HEADING
 from deltos.domains.docs.missing_terms import absent_names, missing_words
 from deltos.domains.docs.model import PACKAGE_ADDRESSES, Passage
 from deltos.domains.docs.pages import SECTION_SEPARATOR
@@ -141,6 +141,7 @@ class DocsSearch:
         """Return the best passages without duplicates."""
         self._semantic_index()  # load the vectors before the snapshot starts
         elsewhere = self._library.elsewhere(question.roots)
+        names_elsewhere = [source.name for source in elsewhere]
         question = replace(question, without=frozenset(source.id for source in elsewhere))
         asked = self._sources(question)
         named = self._apis_named(question)
@@ -190,7 +191,7 @@ class DocsSearch:
                 max(chance, confidence),
                 is_weak,
                 asked=tuple(ids),
-                left_out=() if question.source else tuple(source.name for source in elsewhere),
+                left_out=() if question.source else (*names_elsewhere, *self.apis_elsewhere(question)),
                 elsewhere=question.without,
                 absent=(
                     missing_words(question.query, found.asked, found.candidates) if is_weak and not descriptions else ()
@@ -245,11 +246,9 @@ class DocsSearch:
         self, question: DocsRequest, found: Candidates, best: Sequence[RankedPassage]
     ) -> list[Passage]:
         ranked = {each.candidate.chunk_id: each for each in best}
-        # Older indexes contain chunks without text.
-        shown = [chunk for chunk in self._store.chunks(list(ranked)) if has_text(chunk.text)]
         wanted = set(documentation_query_words(question.query).split())
         texts: dict[str, Passage] = {}
-        for chunk in shown:
+        for chunk in self._store.chunks(list(ranked)):
             cited = _with_matching_heading(chunk, self._best_anchor_first(chunk.anchors, wanted))
             found_as = ranked[chunk.id]
             score = found_as.score - (
@@ -378,6 +377,13 @@ class DocsSearch:
         wanted = (name for name in named if name and _is_of_version(versions.get(name, ""), question.version))
         found_apis = (api for source in self._sources_with_apis(question) for api in self._apis.brought_by(source.id))
         return list(dict.fromkeys((*wanted, *found_apis)))
+
+    def apis_elsewhere(self, question: DocsRequest) -> list[str]:
+        """Return the names of the APIs that only other projects see, if APIs are searched."""
+        if not question.roots or not question.with_apis or question.api_name:
+            return []
+        visible = self._apis.names(question.roots)
+        return [name for name in self._apis.versions() if name not in visible]
 
     def _freshen_apis(self, question: DocsRequest) -> Sequence[str]:
         """Refresh the searched APIs whose files changed; return notes about stale results."""

@@ -85,9 +85,8 @@ class DocsTools:
         start = f"({root.as_posix().rstrip('/')}/"
         roots = call.session.project_roots()
         apis = [f"- {line.replace(start, '(', 1)}" for line in self.docs.apis.names(roots).values()]
-        others = self._library.elsewhere(roots)
-        statuses = self._library.statuses({source.id for source in others})
-        lines = [*apis, *filter(None, [render_elsewhere(others)])]
+        statuses = self._library.statuses({source.id for source in self._library.elsewhere(roots)})
+        lines = [*apis, *filter(None, [render_elsewhere(self.docs.names_elsewhere(roots))])]
         return render_sources(statuses, lines, project_root=root, token_budget=self.token_budget)
 
     def add_source(self, call: Call) -> Answer:

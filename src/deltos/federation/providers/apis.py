@@ -34,7 +34,7 @@ class ApiProvider:
         found = searcher.search(asked.query, limit=asked.limit, without=tuple(others))
         hits = tuple(_hit(hit, asked.root) for hit in found)
         total = len(hits) + (len(hits) >= asked.limit)  # at the limit, assume that there are more
-        searched = searcher.count_searchable() - sum(map(self._domains.apis.library.store.count_searchable, others))
+        searched = searcher.count_searchable(without=tuple(others))
         return ProviderResults(
             hits,
             total,
