@@ -350,7 +350,7 @@ def test_owned_apis_are_searched_and_removed_with_their_source(tmp_path: Path, w
     assert "POST /refunds" in found
     assert "POST /refunds" in desk.call("search_docs", query="create a refund", source="own").text
     removed = desk.call("remove_source", source="handbook").text
-    assert removed.endswith(f"With it went the APIs it brought: {brought}.")
+    assert removed.endswith(f"Its APIs were removed too: {brought}.")
     assert list(app.domains.docs.apis.names()) == ["own"]
     app.close()
 

@@ -40,7 +40,7 @@ class OperationFeatures(NamedTuple):
 
     - `question_in_X`: share of the query that field X covers; `X_in_question`: share of field X that the query covers.
     - `names`: title, path and operation id together; `parents`: nouns of the path before the last one;
-      `unasked_parents`: number of parents that are not in the query.
+      `extra_parents`: number of parents that are not in the query.
     - `cosine`, `X_encoder_cosine`: similarity to the embedded query; other cosines: to the sum of its word vectors.
     - `action_cosine`: similarity of an action phrase such as "delete pet".
     - `object_match`: similarity of the last noun of the path and the object of the query: `issue` in "create an issue
@@ -63,7 +63,7 @@ class OperationFeatures(NamedTuple):
     question_in_names: float
     question_in_all: float
     parents_in_question: float
-    unasked_parents: float
+    extra_parents: float
     description_in_question: float
     object_match: float
     verb: float
@@ -289,7 +289,7 @@ def _term_features(operations: Sequence[_OperationTerms], compared: _TermSimilar
         "question_in_names": compared.question_share(names),
         "question_in_all": compared.question_share(_columns_of(compared, [each.all for each in operations])),
         "parents_in_question": parents_in_question,
-        "unasked_parents": (1 - parents_in_question) * np.array([len(each.parents) for each in operations], np.float32),
+        "extra_parents": (1 - parents_in_question) * np.array([len(each.parents) for each in operations], np.float32),
         "description_in_question": compared.field_share(
             _columns_of(compared, [each.description for each in operations])
         ),
