@@ -48,6 +48,13 @@ class Load:
     cpu_seconds: float = 0.0
 
 
+_STATELESS_VERSION = "2026-07-28"
+_STATELESS_META = {
+    "io.modelcontextprotocol/protocolVersion": _STATELESS_VERSION,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
 class Session:
     """One client with a persistent connection and its session."""
 
@@ -108,11 +115,14 @@ class Session:
             self._next_id += 1
             message["id"] = self._next_id
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        own = self._authorization + (f"Mcp-Session-Id: {self._session_id}\r\n" if self._session_id else "")
+        own = self._authorization + self._protocol_headers(message)
         return (
             f"POST /mcp HTTP/1.1\r\nHost: {self._host}:{self._port}\r\nContent-Type: application/json\r\n"
             f"Accept: application/json, text/event-stream\r\n{own}Content-Length: {len(body)}\r\n\r\n"
         ).encode() + body
+
+    def _protocol_headers(self, _message: dict[str, Any]) -> str:
+        return f"Mcp-Session-Id: {self._session_id}\r\n" if self._session_id else ""
 
     async def _exchange(self, request: bytes) -> tuple[dict[str, str], bytes]:
         self._writer.write(request)
@@ -130,6 +140,23 @@ class Session:
         while size := int(await self._reader.readuntil(b"\r\n"), 16):
             yield (await self._reader.readexactly(size + 2))[:-2]
         await self._reader.readuntil(b"\r\n")
+
+
+class StatelessClient(Session):
+    """One client of 2026-07-28: without a session, so any server can answer any request."""
+
+    async def open(self) -> str:
+        """Connect; there is no handshake."""
+        await self._connect()
+        return ""
+
+    async def ask(self, method: str, params: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Send a request; return the status and the JSON-RPC response."""
+        return await super().ask(method, {**(params or {}), "_meta": _STATELESS_META})
+
+    def _protocol_headers(self, message: dict[str, Any]) -> str:
+        name = f"Mcp-Name: {message['params']['name']}\r\n" if "name" in message["params"] else ""
+        return f"MCP-Protocol-Version: {_STATELESS_VERSION}\r\nMcp-Method: {message['method']}\r\n{name}"
 
 
 def main() -> None:

@@ -6,7 +6,7 @@
 `--roots` lists the folders of projects that are indexed in the database, one per line. A user opens a session at one of
 two real servers and queries one repository after another, five seconds on average after each answer: a name that only
 one file defines (search_code, find_references), or words of a chunk's documentation (search_code, search). An answer
-without the right file counts as missed. CPU is that of servers and database, standbys (`--read`) included, per answer.
+without the right file counts as missed. CPU is that of servers and database, per answer.
 Load is the average number of runnable processes of the machine. `--record` appends a line of JSON to a file, which
 `--plot` draws.
 """
@@ -86,7 +86,6 @@ def main() -> int:
     """Print a table; return 1 if a query failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--database")
-    parser.add_argument("--read", nargs="+", default=[], help="standbys that serve searches")
     parser.add_argument("--roots", type=Path)
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 20, 200])
     parser.add_argument("--seconds", type=float, default=60.0)
@@ -103,10 +102,7 @@ def main() -> int:
         size = size_of(connection)
         asked = [each for root in roots for each in questions(connection, root)]
         postmasters = [_postmaster(connection)]
-    for url in given.read:
-        with psycopg.connect(url, autocommit=True) as standby:
-            postmasters.append(_postmaster(standby))
-    settings = {"DELTOS_DATABASE": given.database, "DELTOS_DATABASE_READ": ",".join(given.read)}
+    settings = {"DELTOS_DATABASE": given.database}
     print(f"{size.projects} projects, {size.chunks:,} chunks, {size.lines:,} lines, {size.megabytes:,.0f} MB\n")
     print("| clients | tool | answers | p50 ms | p95 ms | without the file | errors | CPU ms each | load |")
     print("|--:|---|--:|--:|--:|--:|--:|--:|--:|")
@@ -117,7 +113,7 @@ def main() -> int:
         show(count, answers, cpu)
         if given.record:
             with given.record.open("a") as out:
-                out.write(json.dumps(record(size, count, answers, cpu, len(given.read))) + "\n")
+                out.write(json.dumps(record(size, count, answers, cpu)) + "\n")
     return 1 if failed else 0
 
 
@@ -258,13 +254,12 @@ def show(count: int, answers: Answers, cpu: float) -> None:
         print(f"- {times_seen} × {problem}")
 
 
-def record(size: Size, count: int, answers: Answers, cpu: float, standbys: int) -> dict[str, Any]:
+def record(size: Size, count: int, answers: Answers, cpu: float) -> dict[str, Any]:
     """Return one point of the curve."""
     times = {tool: [round(at * 1000, 1) for at in _percentiles(sorted(answers.seconds[tool]))] for tool in TOOLS}
     return {
         **size._asdict(),
         "clients": count,
-        "standbys": standbys,
         "p50_p95_ms": times,
         "cpu_ms": round(cpu * 1000 / answers.count, 1),
         "load": round(answers.load_average, 1),
@@ -305,7 +300,6 @@ def plot(points: Sequence[dict[str, Any]]) -> str:
     clients.
     """
     width, height, left, foot, legend = 760, 360, 60, 44, 190
-    points = [point for point in points if not point["standbys"]]
     most_chunks = max(p["chunks"] for p in points)
     lines: list[tuple[str, str, str, list[tuple[int, float]]]] = []
     for clients, dashes in zip(sorted({p["clients"] for p in points}), ("", "6 4", "2 3"), strict=False):

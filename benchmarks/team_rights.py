@@ -38,7 +38,7 @@ import psycopg
 from tests.calling import Desk
 from tests.postgres_server import empty_database, role_url, server
 from tests.repositories import git, write_files
-from tests.server.over_http.served import Served, tool_call
+from tests.server.over_http.served import MODERN_META, Served, rpc
 
 from deltos.app import App
 from deltos.config import Config
@@ -86,6 +86,9 @@ class Repository:
     @property
     def places(self) -> tuple[Place, ...]:
         return (self.top, self.inner) if self.inner else (self.top,)
+
+
+STATELESS = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +246,7 @@ def ask_over_http(team: Team, questions: int, seconds: float) -> None:
         for _ in range(2)
     ]
     try:
-        sessions = [servers[0].open_session({"Authorization": f"Bearer {person.token}"}) for person in team.people]
+        headers = [{"Authorization": f"Bearer {person.token}", **STATELESS} for person in team.people]
         ids = all_ids(team)
         counts, leaked, times = Counter[str](), Counter[str](), list[float]()
         asked = [(n, team.random.randrange(len(team.people)), team.question(ids)) for n in range(questions)]
@@ -255,7 +258,8 @@ def ask_over_http(team: Team, questions: int, seconds: float) -> None:
             started = time.perf_counter()
             if time.monotonic() > until:
                 return number, (name, arguments), None
-            reply = servers[n % 2].post({**tool_call(name, **arguments), "id": n + 1}, sessions[number])
+            call = rpc("tools/call", {"name": name, "arguments": arguments, "_meta": MODERN_META}, n + 1)
+            reply = servers[n % 2].post(call, {**headers[number], "Mcp-Name": name})
             times.append(1000 * (time.perf_counter() - started))
             return number, (name, arguments), reply.message
 

@@ -74,7 +74,7 @@ class OpenedDomains:
         graph = (GraphIndexer(),) if "graph" in config.toolsets else ()
         self.jobs = open_jobs(config.database) if config.leaves_indexing_to_workers else None
         self.projects = Projects(
-            open_projects(config.home, config.database, config.standbys),
+            open_projects(config.home, config.database),
             (CodeIndexer(makes_vectors=config.searches_by_meaning), *graph),
             first_index_seconds=math.inf if ends_with_its_answer else FIRST_INDEX_SECONDS,
             changes_seconds=math.inf if ends_with_its_answer else CHANGES_SECONDS,
@@ -112,7 +112,7 @@ class OpenedDomains:
     def _opened_memory(self) -> Memory:
         from deltos.domains.memory.core.memory import Memory
 
-        store = open_observations(self.config.home, self.config.database, self.config.standbys)
+        store = open_observations(self.config.home, self.config.database)
         self._closing.callback(store.close)
         semantic_index = cache(lambda: self._open_packaged_index(store.vectors))
         memory = Memory(store, semantic_index=semantic_index, files_defining=self._files_defining)
@@ -151,7 +151,7 @@ class OpenedDomains:
     @cached_property
     def library(self) -> LibraryStore:
         """Store of documentation and API descriptions."""
-        library = open_library(self.config.home, self.config.database, self.config.standbys)
+        library = open_library(self.config.home, self.config.database)
         self._closing.callback(library.close)
         return library
 

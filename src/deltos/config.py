@@ -56,7 +56,6 @@ class Config:
     log_format: str = "text"  # of messages on stderr
     database: str = field(default="", repr=False)  # address of a PostgreSQL database, with its password
     indexing: str = "server"  # `worker`: workers index and crawl, servers only queue jobs
-    standbys: tuple[str, ...] = field(default=(), repr=False)  # addresses of standbys for searches
 
     @property
     def searches_by_meaning(self) -> bool:
@@ -92,7 +91,6 @@ class Config:
             log_format=parse_log_format(log_format or environ.get("DELTOS_LOG", "")),
             database=environ.get("DELTOS_DATABASE", "").strip(),
             indexing=_indexing(environ),
-            standbys=tuple(url.strip() for url in environ.get("DELTOS_DATABASE_READ", "").split(",") if url.strip()),
         )
 
 

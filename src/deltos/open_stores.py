@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from deltos.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from deltos.store.calls import CallRecords
-    from deltos.store.http_sessions import SessionRecords
     from deltos.store.jobs import JobHandlers, Jobs, WorkerSettings
     from deltos.store.library import LibraryStore
     from deltos.store.observations import Observations
@@ -25,27 +24,27 @@ if TYPE_CHECKING:
     from deltos.store.workspaces import WorkspaceRecords
 
 
-def open_projects(home: Path, database: str = "", standbys: Sequence[str] = ()) -> ProjectStores:
-    """Open the stores of all projects; searches use standbys that are up to date."""
+def open_projects(home: Path, database: str = "") -> ProjectStores:
+    """Open the stores of all projects."""
     if database:
         with _driver():
             from deltos.store.postgres.projects import PostgresProjects
-            from deltos.store.postgres.shared_databases import shared_database, shared_replicas
+            from deltos.store.postgres.shared_databases import shared_database
 
-        return PostgresProjects(lambda: shared_database(database), shared_replicas(standbys))
+        return PostgresProjects(lambda: shared_database(database))
     from deltos.store.sqlite.projects import SqliteProjects
 
     return SqliteProjects(home)
 
 
-def open_library(home: Path, database: str = "", standbys: Sequence[str] = ()) -> LibraryStore:
-    """Open the store of documentation and API descriptions; searches use standbys that are up to date."""
+def open_library(home: Path, database: str = "") -> LibraryStore:
+    """Open the store of documentation and API descriptions."""
     if database:
         with _driver():
             from deltos.store.postgres.library import PostgresLibrary
-            from deltos.store.postgres.shared_databases import shared_database, shared_replicas
+            from deltos.store.postgres.shared_databases import shared_database
 
-        return PostgresLibrary(shared_database(database, "library").with_standbys(shared_replicas(standbys)))
+        return PostgresLibrary(shared_database(database, "library"))
     from deltos.store.sqlite.library import FILE_NAME, SqliteLibrary
 
     return SqliteLibrary(home / FILE_NAME)
@@ -63,7 +62,6 @@ def has_library(home: Path, database: str = "") -> bool:
 def open_observations(
     home: Path,
     database: str = "",
-    standbys: Sequence[str] = (),
     *,
     busy_timeout_seconds: float | None = None,
     reads_a_copy: bool = True,
@@ -75,10 +73,10 @@ def open_observations(
     if database:
         with _driver():
             from deltos.store.postgres.memory.reader import PostgresObservations
-            from deltos.store.postgres.shared_databases import shared_database, shared_replicas, short_timeout_database
+            from deltos.store.postgres.shared_databases import shared_database, short_timeout_database
 
         if busy_timeout_seconds is None:
-            return PostgresObservations(shared_database(database, "memory").with_standbys(shared_replicas(standbys)))
+            return PostgresObservations(shared_database(database, "memory"))
         return PostgresObservations(short_timeout_database(database, busy_timeout_seconds))
     from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS
     from deltos.store.sqlite.memory.reader import SqliteObservations
@@ -164,17 +162,6 @@ def take_jobs(database: str, work: JobHandlers, settings: WorkerSettings) -> Non
     JobWorker(opened, PostgresJobs(lambda: opened), work, settings).run()
 
 
-def open_http_sessions(database: str, idle_seconds: float) -> SessionRecords | None:
-    """Open the sessions that servers share; None without a database, because each process then has its own."""
-    if not database:
-        return None
-    with _driver():
-        from deltos.store.postgres.http_sessions import PostgresHttpSessions
-        from deltos.store.postgres.shared_databases import shared_database
-
-    return PostgresHttpSessions(lambda: shared_database(database, "access"), idle_seconds)
-
-
 def describe_database(database: str) -> str:
     """Connect to a database, migrate it and return its address and server version."""
     with _driver():
@@ -224,14 +211,6 @@ def database_pools(database: str) -> list[PoolUse]:
         from deltos.store.postgres.shared_databases import pools_of
 
     return pools_of(database)
-
-
-def describe_standbys(urls: Sequence[str]) -> list[str]:
-    """Return the address and replication state of each standby."""
-    with _driver():
-        from deltos.store.postgres.health import standby_state
-
-    return [standby_state(url) for url in urls]
 
 
 @contextmanager

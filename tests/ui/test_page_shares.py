@@ -1,4 +1,4 @@
-"""One user of the web UI cannot take its threads, its streams or the sessions of others."""
+"""One user of the web UI cannot take its threads or its streams."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from deltos.server.caller import Caller
 from deltos.server.conversation import Conversation
 from deltos.server.http.rate_limit import RateLimit
 from deltos.server.http.ui_routes import MAX_STREAMS, MAX_STREAMS_PER_CALLER, UiRouteOptions, UiRoutes
-from deltos.server.http.ui_sessions import MAX_SESSIONS, UiSessions
 from deltos.server.tool_runner import ToolRunner
 from deltos.tool import Toolbox
 
@@ -43,14 +42,13 @@ class Views:
 
 
 class Visit:
-    """The web UI routes with these views, and sessions for callers by name."""
+    """The web UI routes with these views, whose cookies are the names of callers."""
 
     def __init__(self) -> None:
         self.views = Views()
-        self.sessions = UiSessions(lambda: NOW)
         tool_runner = ToolRunner(lambda: Toolbox((), lambda: None, open_pages=lambda: self.views))
         options = UiRouteOptions(
-            self.sessions, self._admit, asks_token=True, is_open=False, is_secure=False,
+            self._admit, asks_token=True, is_open=False, is_secure=False,
             rate=RateLimit(0.0, lambda: NOW), body_seconds=0.01,
         )  # fmt: skip
         self._app = Starlette(routes=UiRoutes(tool_runner, options).routes())
@@ -90,7 +88,7 @@ def test_slow_views_leave_threads_for_others() -> None:
         visit = Visit()
         greedy: list[int] = []
         others: list[int] = []
-        mine, yours = (visit.sessions.begin(visitor(name)) for name in ("greedy", "other"))
+        mine, yours = ("greedy", "other")
         async with anyio.create_task_group() as tasks:
             for _ in range(20):
                 tasks.start_soon(lambda: visit.ask("/api/view/slow", mine, statuses=greedy))
@@ -109,7 +107,7 @@ def test_one_caller_cannot_take_all_streams() -> None:
         visit = Visit()
         greedy: list[int] = []
         others: list[int] = []
-        mine, yours = (visit.sessions.begin(visitor(name)) for name in ("greedy", "other"))
+        mine, yours = ("greedy", "other")
         async with anyio.create_task_group() as tasks:
             for _ in range(MAX_STREAMS):
                 tasks.start_soon(lambda: visit.ask("/api/events", mine, statuses=greedy))
@@ -121,14 +119,6 @@ def test_one_caller_cannot_take_all_streams() -> None:
         assert others == [200]
 
     anyio.run(scenario)
-
-
-def test_many_sessions_of_one_caller_do_not_end_those_of_others() -> None:
-    sessions = UiSessions(lambda: NOW)
-    others = [sessions.begin(visitor(f"other {number}")) for number in range(5)]
-    many = [sessions.begin(visitor("greedy")) for _ in range(MAX_SESSIONS)]
-    assert all(sessions.find(cookie) for cookie in others)
-    assert sum(sessions.find(cookie) is not None for cookie in many) == MAX_SESSIONS - len(others)
 
 
 def test_a_body_that_never_ends_times_out() -> None:

@@ -15,7 +15,6 @@ from deltos.open_stores import open_tokens
 from deltos.server.access import Level, Tokens
 from deltos.server.http.rate_limit import RateLimit
 from deltos.server.http.ui_routes import MAX_BODY_BYTES, UiRouteOptions, UiRoutes
-from deltos.server.http.ui_sessions import UiSessions
 from deltos.server.tool_runner import ToolRunner
 from tests.repositories import make_repository
 from tests.server.over_http.served import Served
@@ -164,6 +163,10 @@ def test_over_http_the_web_ui_requires_tokens_and_checks_levels(root: Path, tmp_
         cookie = server.request("POST", "/enter", f"token={reader}".encode(), form).headers["set-cookie"]
         state = state_of(server, cookie)
         mine = {"Cookie": cookie.partition(";")[0], "X-Deltos-CSRF": state["csrf"]}
+        assert "; secure" not in cookie.lower()
+        behind_tls = {**form, "Host": "127.0.0.1", "Origin": "https://127.0.0.1"}
+        entered = server.request("POST", "/enter", f"token={reader}".encode(), behind_tls)
+        assert "; secure" in entered.headers["set-cookie"].lower()
         assert state["level"] == "read"
         assert reader not in json.dumps(state)
         answer = json.loads(server.request("POST", "/api/tool/remember", b'{"text": "x"}', mine).body)
@@ -188,7 +191,6 @@ def test_slow_sign_ins_time_out_and_frequent_ones_are_rejected() -> None:
 
     def page(rate: float) -> Starlette:
         options = UiRouteOptions(
-            UiSessions(lambda: 0.0),
             authenticate,
             asks_token=True,
             is_open=False,

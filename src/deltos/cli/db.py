@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.cli.command import add_group, add_verb, print_json
 from deltos.config import Config
 from deltos.errors import BadArgument
-from deltos.open_stores import admit_role, describe_database, describe_standbys, examine_database, open_jobs
+from deltos.open_stores import admit_role, describe_database, examine_database, open_jobs
 from deltos.store.jobs import SET_ASIDE
 from deltos.text.counts import counted
 
@@ -59,19 +59,16 @@ def _check(arguments: argparse.Namespace) -> int:
     config = database_config()
     description, health = describe_database(config.database), examine_database(config.database)
     set_aside_jobs = [job for job in open_jobs(config.database).all() if job.state == SET_ASIDE]
-    standbys = describe_standbys(config.standbys)
     if arguments.json:
         jobs = [
             {"job": job.id, "kind": job.kind, "subject": job.subject, "reason": job.reason} for job in set_aside_jobs
         ]
         found = {"database": description, "counts": health.counts, "risks": list(health.risks)}
-        print_json({**found, "standbys": standbys, "jobs_set_aside": jobs})
+        print_json({**found, "jobs_set_aside": jobs})
         return 0
     print(description)
     for name, count in health.counts.items():
         print(f"{name}: {count:,}")
-    for standby in standbys:
-        print(f"standby {standby}")
     for risk in health.risks:
         print(f"risky: {risk}")
     for job in set_aside_jobs:

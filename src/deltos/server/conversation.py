@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from deltos.errors import BadArgument
 from deltos.shown_excerpts import ShownExcerpts
 
 if TYPE_CHECKING:
@@ -17,20 +17,23 @@ if TYPE_CHECKING:
     import anyio
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-_LOG_LEVEL = "debug"
 _DRIVE = re.compile(r"/[A-Za-z]:")
 
 
 class Conversation:
     """The session that tools see. Its projects are those chosen by a call, else the client's roots, else the start
-    folder."""
+    folder.
 
-    def __init__(self, start: Path) -> None:
+    One that does not last serves a single request of a connection without sessions.
+    """
+
+    def __init__(self, start: Path, *, lasts: bool = True) -> None:
         self._start = start
+        self._lasts = lasts
         self._roots: tuple[Path, ...] = ()
         self._chosen: tuple[Path, ...] = ()
         self.excerpts = ShownExcerpts()
-        self.log_level = _LOG_LEVEL
+        self.log_level = "debug"
         self.roots_settled: anyio.Event | None = None
 
     def project_root(self) -> Path:
@@ -39,7 +42,7 @@ class Conversation:
 
     def set_project_root(self, root: Path) -> None:
         """Make `root` the default project folder."""
-        self._chosen = (root,)
+        self.set_project_roots((root,))
 
     def project_roots(self) -> tuple[Path, ...]:
         """Return the default project folders of calls that accept several projects."""
@@ -47,6 +50,11 @@ class Conversation:
 
     def set_project_roots(self, roots: Sequence[Path]) -> None:
         """Make `roots`, at least one folder, the default project folders."""
+        if not self._lasts:
+            raise BadArgument(
+                "This connection has no session, so a working directory would be forgotten at once",
+                hint="Name the project in each call: project_path takes its folder, name or workspace.",
+            )
         self._chosen = tuple(roots)
 
     def granted_roots(self) -> tuple[Path, ...]:
@@ -57,19 +65,6 @@ class Conversation:
         """Replace the client's roots by the `uris` that are local folders; the first one is the default project."""
         folders = (Path(path) for uri in uris if (path := path_of_uri(uri)))
         self._roots = tuple(dict.fromkeys(folder for folder in folders if folder.is_dir()))
-
-    def state(self) -> str:
-        """Return the state that another server needs to continue the conversation; empty for the initial state."""
-        chosen = [str(folder) for folder in self._chosen]
-        if not chosen and self.log_level == _LOG_LEVEL:
-            return ""
-        return json.dumps({"folders": chosen, "log_level": self.log_level})
-
-    def restore(self, state: str) -> None:
-        """Replace the state by one that `state()` returned, here or on another server."""
-        kept = json.loads(state) if state else {}
-        self._chosen = tuple(Path(folder) for folder in kept.get("folders", ()))
-        self.log_level = kept.get("log_level", _LOG_LEVEL)
 
     def hears(self, level: str) -> bool:
         """Whether the client wants log messages of `level`."""

@@ -127,13 +127,6 @@ class Code(Protocol):
     def version(self) -> Version:
         """Return a value that identifies the state that this thread reads."""
 
-    def prefetch(self, others: Sequence[Code], terms: Sequence[str], names: Sequence[str], *, limit: int) -> None:
-        """Read the postings of the terms and up to `limit` definitions of the names of this and other projects in one
-        round trip.
-
-        Call it before this thread queries the projects in turn. SQLite has no round trips and does nothing.
-        """
-
     def chunk_count(self) -> int:
         """Return the number of chunks."""
 

@@ -11,10 +11,14 @@ if TYPE_CHECKING:
 
 
 class Migration(NamedTuple):
-    """A named step of a schema, applied once and recorded in the same transaction."""
+    """A named step of a schema, applied once and recorded in the same transaction.
+
+    `replaces` names former steps that new databases do not need.
+    """
 
     name: str
     sql: str
+    replaces: tuple[str, ...] = ()
 
 
 def missing_migrations(
@@ -25,7 +29,7 @@ def missing_migrations(
     A step may be inserted anywhere in the list, after the steps whose tables it uses.
     """
     steps = tuple(known)
-    names = {step.name for step in steps}
+    names = {name for step in steps for name in (step.name, *step.replaces)}
     if unknown := next((name for name in applied if name not in names), ""):
         raise StoreTooNew(f"{place} was migrated by a newer version (unknown schema step '{unknown}')", hint=hint)
     return tuple(step for step in steps if step.name not in applied)

@@ -245,10 +245,6 @@ class ProjectStore(ProjectFiles, Protocol):
         """The commits of the repository."""
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes for the user about where answers are read from."""
-
-    @property
     def set_aside(self) -> str:
         """Name of the damaged file that was replaced by an empty one; empty if there was none."""
 
@@ -258,12 +254,6 @@ class ProjectStore(ProjectFiles, Protocol):
     def run_with_repair(self, work: Callable[[], _T]) -> _T:
         """Run `work` and return its result; if the store is damaged, replace it by an empty one and run
         `work` again."""
-
-    def prefetch(self, others: Sequence[ProjectStore]) -> None:
-        """Read the versions of this and other stores in one round trip, before this thread queries them in turn.
-
-        SQLite has no round trips and does nothing.
-        """
 
     def try_lock(self, part: str = "") -> AbstractContextManager[bool]:
         """Return a context that yields whether this process now holds the indexing lock.

@@ -320,12 +320,11 @@ class ProjectIndex:
 
     def _index_notes(self, facts: IndexFacts) -> tuple[str, ...]:
         """Return notes on incomplete listings and, once, on a damaged index that was replaced."""
-        lacking = (*facts.notes, *self.store.notes)
         aside = self.store.set_aside
         if not aside or aside == self._reported_set_aside:
-            return lacking
+            return facts.notes
         self._reported_set_aside = aside
-        return (f"Note: the index was damaged; it was moved to {aside} and rebuilt.", *lacking)
+        return (f"Note: the index was damaged; it was moved to {aside} and rebuilt.", *facts.notes)
 
     def _indexers(self, facts: IndexFacts) -> tuple[Indexer, ...]:
         """Return the indexers to use: the previous ones if they made an index that is to be kept."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from deltos.confinement import may_read
-from deltos.errors import BadArgument, Cancelled, DeltosError, Forbidden, NoSuchFolder, NotFound, StoreError
+from deltos.errors import BadArgument, Cancelled, DeltosError, Forbidden, NoSuchFolder, NotFound
 from deltos.files import given_path
 from deltos.workspace.project_index import FIRST_INDEX_SECONDS
 from deltos.workspace.project_lookup import find_project_root
@@ -328,10 +328,6 @@ def freshen_all(
     ready: dict[Path, FreshProject] = {}
     unavailable = [*selection.unavailable]
     deadline = time.monotonic() + wait_seconds
-    stores = [repository.index.store for repository in selection.repositories]
-    if len(stores) > 1:
-        with suppress(StoreError):  # reported below for each project
-            stores[0].prefetch(stores[1:])
     is_complete_by_root = {
         repository.index.project.root: repository.index.is_complete for repository in selection.repositories
     }

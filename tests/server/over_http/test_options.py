@@ -85,10 +85,17 @@ def test_the_bind_host_and_allowed_hosts_are_accepted(bind: str, header: str, *,
 
 def test_an_allowed_origin_may_call() -> None:
     allowing = policy("127.0.0.1", origins=("https://app.example",))
-    assert allowing.admits_origin("https://APP.example/")
-    assert not allowing.admits_origin("http://app.example")
-    assert not allowing.admits_origin("https://app.example.evil.example")
-    assert not allowing.admits_origin("ftp://localhost")
+    assert allowing.admits_origin("https://APP.example/", "127.0.0.1")
+    assert not allowing.admits_origin("http://app.example", "127.0.0.1")
+    assert not allowing.admits_origin("https://app.example.evil.example", "127.0.0.1")
+    assert not allowing.admits_origin("ftp://localhost", "127.0.0.1")
+
+
+def test_a_page_of_the_server_itself_may_call() -> None:
+    behind_proxy = policy("127.0.0.1", "deltos.example")
+    assert behind_proxy.admits_origin("https://Deltos.example", "deltos.example")
+    assert not behind_proxy.admits_origin("https://deltos.example.evil.example", "deltos.example")
+    assert not behind_proxy.admits_origin("null", "deltos.example")
 
 
 def test_labels_are_escaped() -> None:

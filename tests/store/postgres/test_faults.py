@@ -186,7 +186,7 @@ def test_token_times_use_the_clock_of_the_server_process(tmp_path: Path) -> None
 
 
 # Files whose times are both written by the database and compared with its clock.
-DATABASE_CLOCK_FILES = frozenset(("jobs.py", "http_sessions.py", "health.py", "replicas.py"))
+DATABASE_CLOCK_FILES = frozenset(("jobs.py", "health.py"))
 
 
 def test_no_statement_compares_process_time_with_database_time() -> None:
@@ -213,9 +213,7 @@ def test_servers_find_a_promoted_standby_and_lose_nothing(tmp_path: Path) -> Non
     hosts = f"127.0.0.1:{primary.port},127.0.0.1:{standby.port}"
     url = primary.url.replace(f"127.0.0.1:{primary.port}", hosts) + "?target_session_attrs=read-write"
     command = [sys.executable, "-P", "-m", "deltos", "mcp", str(tmp_path / "shop"), "--http", "127.0.0.1:0"]
-    served = Served(
-        command, tmp_path / "home", DELTOS_DATABASE=url, DELTOS_DATABASE_READ=standby.url, DELTOS_EMBED="off"
-    )
+    served = Served(command, tmp_path / "home", DELTOS_DATABASE=url, DELTOS_EMBED="off")
     try:
         session = served.open_session()
         assert "pay.py" in text_of(served.call("search_code", session, query="pay_invoice"))

@@ -104,8 +104,6 @@ def test_cached_rows_are_not_returned_to_a_caller_without_rights(database: Postg
         assert _bodies(ours, ["tusk"]) == ["tusk"]
         assert _bodies(theirs, ["secret"]) == []
         assert not theirs.facts().is_complete
-        ours.prefetch([theirs])
-        assert not theirs.facts().is_complete
         with ours.code.snapshot(), theirs.code.snapshot():
             assert theirs.code.chunk_count() == 0
             assert theirs.code.document_frequencies(["secret"]) == {}
@@ -114,46 +112,9 @@ def test_cached_rows_are_not_returned_to_a_caller_without_rights(database: Postg
     assert _bodies(theirs, ["secret"]) == ["secret"]
 
 
-def test_a_prefetch_for_one_caller_is_not_used_for_another(database: PostgresDatabase) -> None:
+def test_facts_are_not_cached_across_a_write(database: PostgresDatabase) -> None:
     ours, theirs = _store_with_code(database, OURS, "tusk"), _store_with_code(database, THEIRS, "secret")
     assert theirs.facts().is_complete
-    ours.prefetch([theirs])
-    with confined(Confinement((OURS,))):
-        assert not theirs.facts().is_complete
-
-
-def test_a_prefetch_of_several_projects_respects_the_rights_of_the_caller(
-    database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ours, theirs = _store_with_code(database, OURS, "tusk secret"), _store_with_code(database, THEIRS, "secret")
-
-    def prefetched_counts() -> list[list[int]]:
-        with ours.code.snapshot(), theirs.code.snapshot():
-            ours.code.prefetch([theirs.code], ["secret"], ["walrus"], limit=5)
-            statements = _record_statements(monkeypatch)
-            found = [
-                [
-                    len(store.code.match_chunks(["secret"], [], FileScope(), limit=5)),
-                    len(store.code.definitions_named(["walrus"], FileScope(), limit=5)),
-                ]
-                for store in (ours, theirs)
-            ]
-            assert not [sql for sql in statements if "FROM definition" in sql or "FROM word " in sql] or found[1] == [
-                0,
-                0,
-            ]
-            return found
-
-    with confined(Confinement((OURS,))):
-        assert prefetched_counts() == [[1, 1], [0, 0]]
-    assert prefetched_counts() == [[1, 1], [1, 1]]
-    with confined(Confinement((OURS,))):
-        assert prefetched_counts() == [[1, 1], [0, 0]]
-
-
-def test_a_prefetch_is_not_used_after_a_write(database: PostgresDatabase) -> None:
-    ours, theirs = _store_with_code(database, OURS, "tusk"), _store_with_code(database, THEIRS, "secret")
-    ours.prefetch([theirs])
     with theirs.writing() as writer:
         writer.set_meta({"complete": ""})
     assert not theirs.facts().is_complete

@@ -471,9 +471,6 @@ class CodeSearch:
 
     def _corpora(self, query: CodeQuery) -> list[Corpus]:
         """Return the searched projects with their evidence; similarity is not used for a defined name."""
-        first, *others = [project.store.code for project in self._projects]
-        if others:
-            first.prefetch(others, [*query.terms, *query.joined], query.names, limit=NAME_CANDIDATES)
         is_named = query.kind == "symbol" and any(
             project.store.code.definitions_named(
                 query.names, FileScope(), limit=NAME_CANDIDATES

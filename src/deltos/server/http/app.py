@@ -12,7 +12,6 @@ import anyio
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend, RequireAuthMiddleware
 from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -32,11 +31,8 @@ from deltos.server.http.options import MCP_PATH
 from deltos.server.http.origin import OriginPolicy
 from deltos.server.http.rate_limit import RateLimit
 from deltos.server.http.readiness import Readiness
-from deltos.server.http.sessions import Sessions
-from deltos.server.http.shared_sessions import SharedSessions
+from deltos.server.http.session_manager import SessionManager
 from deltos.server.http.ui_routes import UiRouteOptions, UiRoutes
-from deltos.server.http.ui_session_store import SharedUiSessions
-from deltos.server.http.ui_sessions import UiSessions
 from deltos.server.protocol import McpHandlers, build_server
 from deltos.tool import snake_case
 
@@ -52,11 +48,9 @@ if TYPE_CHECKING:
     from deltos.server.http.event_log import EventLog
     from deltos.server.http.options import HttpOptions
     from deltos.server.http.token_verifier import Verifier
-    from deltos.server.http.ui_session_store import UiSessionStore
     from deltos.server.manifest import Manifest
     from deltos.server.tool_runner import CallOutcome
     from deltos.server.toolset_watcher import ToolsetWatcher
-    from deltos.store.http_sessions import SessionRecords
 
     Build = Callable[[Manifest, McpHandlers], Server[Any]]
 
@@ -74,7 +68,6 @@ def build_app(
     watcher: ToolsetWatcher,
     verifier: Verifier | None,
     build: Build = build_server,
-    session_records: SessionRecords | None = None,
     log: EventLog | None = None,
 ) -> HttpApp:
     """Return the application for `options`. Without a verifier every client that can connect may call."""
@@ -96,24 +89,24 @@ def build_app(
             log.write("request", "error" if status >= 500 else "info", caller=caller_id(scope).strip(), **facts)
 
     surface = McpHandlers(manifest, watcher.tool_runner, callers.find, observe, follow_roots=False)
-    manager = StreamableHTTPSessionManager(
+    manager = SessionManager(
         build(manifest, surface),
+        stateless=options.workers > 1,  # any of them may get the next request
         session_idle_timeout=limits.session_idle_seconds,
         max_request_body_size=limits.body_bytes,
-        max_sessions=None,  # `Sessions` limits them
+        max_sessions=limits.sessions,
     )
     rate = RateLimit(limits.calls_per_second, time.monotonic)
-    shared = SharedSessions(session_records) if session_records else None
-    sessions = Sessions(manager.handle_request, limits.sessions, limits.session_idle_seconds, time.monotonic, shared)
-    request_guard = RequestGuard(sessions, limits, rate, lambda scope, body: _scope_refusal(scope, body, manifest))
+    request_guard = RequestGuard(
+        manager.handle_request, limits, rate, lambda scope, body: _scope_refusal(scope, body, manifest)
+    )
     metrics.gauge(
         "deltos_http_requests_in_flight", "Requests that are being answered.", lambda: request_guard.in_flight
     )
-    metrics.gauge("deltos_sessions", "Open sessions.", lambda: sessions.count)
+    metrics.gauge("deltos_sessions", "Open sessions.", lambda: manager.count)
     metrics.pools(lambda: database_pools(watcher.config.database))
     readiness = Readiness(watcher.tool_runner, watcher.config.database, time.monotonic)
-    session_store = SharedUiSessions(shared) if shared else None
-    ui_routes = UiRoutes(watcher.tool_runner, _ui_route_options(options, callers, verifier, rate, session_store))
+    ui_routes = UiRoutes(watcher.tool_runner, _ui_route_options(options, callers, verifier, rate))
     app = Starlette(
         routes=[
             *_routes(options, request_guard, metrics, readiness, guarded=verifier is not None),
@@ -126,9 +119,7 @@ def build_app(
 
 
 @asynccontextmanager
-async def _lifespan(
-    manager: StreamableHTTPSessionManager, watcher: ToolsetWatcher, surface: McpHandlers
-) -> AsyncIterator[None]:
+async def _lifespan(manager: SessionManager, watcher: ToolsetWatcher, surface: McpHandlers) -> AsyncIterator[None]:
     async with manager.run(), anyio.create_task_group() as tasks:
         tasks.start_soon(watcher.watch, surface)
         yield
@@ -176,7 +167,6 @@ def _ui_route_options(
     callers: RequestCallers,
     verifier: Verifier | None,
     rate: RateLimit,
-    session_store: UiSessionStore | None,
 ) -> UiRouteOptions:
     """Return the options of the web UI. It admits the same callers as the protocol: with a token, or anyone on
     loopback."""
@@ -191,14 +181,12 @@ def _ui_route_options(
         return callers.ui_caller(verified, f"token {verified.client_id} {verified.subject or ''}")
 
     return UiRouteOptions(
-        sessions=UiSessions(time.monotonic),
         authenticate=authenticate,
         asks_token=verifier is not None,
         is_open=verifier is None,
         is_secure=options.scheme == "https",
         rate=rate,
         body_seconds=options.limits.body_seconds,
-        session_store=session_store,
     )
 
 

@@ -15,13 +15,13 @@ from deltos.server.access import Level
 from deltos.server.caller import Caller
 from deltos.server.conversation import Conversation
 from deltos.server.http.caller_id import caller_id
-from deltos.server.http.sessions import SESSION_KEY, OpenSession
 from deltos.workspace.identity import memory_scopes
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
 
+_SESSION_HEADER = "mcp-session-id"
 _NOWHERE = Path(os.devnull)  # start folder of a token whose projects are not served
 
 
@@ -51,10 +51,11 @@ class RequestCallers:
         return Caller(conversation, level, confinement, name=name, denial_reason=_denial_reason(token, confinement))
 
     def ui_caller(self, token: VerifiedToken | None, name: str) -> Caller:
-        """Return the caller for a new session of the web UI, with a conversation of its own."""
+        """Return the caller of a request of the web UI."""
         level, confinement, start = self._rights(token)
         denial_reason = _denial_reason(token, confinement)
-        return Caller(Conversation(start), level, confinement, client="page", name=name, denial_reason=denial_reason)
+        conversation = Conversation(start, lasts=False)
+        return Caller(conversation, level, confinement, client="page", name=name, denial_reason=denial_reason)
 
     def _rights(self, token: VerifiedToken | None) -> tuple[Level, Confinement, Path]:
         """Return the level, the confinement and the start folder of a token, or of a caller without one."""
@@ -65,14 +66,11 @@ class RequestCallers:
         return token.level, confinement, start
 
     def _conversation(self, context: ServerRequestContext[Any, Any], start: Path) -> Conversation:
-        shared = context.request.scope.get(SESSION_KEY) if context.request else None
-        if isinstance(shared, OpenSession):
-            return shared.restored_conversation(start)
         # The SDK keeps one object with the client's handshake parameters for exactly as long as the session lives, so
-        # its id identifies the session. Requests without a handshake get a conversation each.
+        # its id identifies the session. Requests without a session get a conversation each.
         client = context.session.client_params
-        if client is None:
-            return Conversation(start)
+        if client is None or context.request is None or _SESSION_HEADER not in context.request.headers:
+            return Conversation(start, lasts=False)
         key = id(client)
         if key not in self._conversations:
             self._conversations[key] = Conversation(start)

@@ -8,13 +8,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import anyio
-import mcp_types as types
 from starlette.datastructures import Headers
 
 from deltos.errors import StoreError
 from deltos.server.http.caller_id import caller_id
 from deltos.server.http.error_responses import error_response, invalid_message_response
-from deltos.server.http.sessions import METHOD_KEY
 from deltos.server.messages import InvalidMessage, read_message
 
 if TYPE_CHECKING:
@@ -66,7 +64,7 @@ class HostGuard:
         headers = Headers(scope=scope)
         if len(headers.getlist("host")) != 1 or not self._policy.admits_host(headers["host"]):
             return error_response(421, "Misdirected Request: this host is not served here")
-        if not all(self._policy.admits_origin(origin) for origin in headers.getlist("origin")):
+        if not all(self._policy.admits_origin(origin, headers["host"]) for origin in headers.getlist("origin")):
             return error_response(403, "Forbidden: this origin may not call")
         return None
 
@@ -122,7 +120,7 @@ class RequestGuard:
                 if not self._requests_by_caller:
                     self._drained.set()
         else:
-            await self._app(scope, receive, send)
+            await self._app(_without_last_event(scope), receive, send)
 
     @property
     def in_flight(self) -> int:
@@ -172,11 +170,9 @@ class RequestGuard:
         if len(body) > self._limits.body_bytes:
             return error_response(413, "The request is too large", {"Connection": "close"})
         try:
-            message = read_message(body)
+            read_message(body)
         except InvalidMessage as error:
             return invalid_message_response(error)
-        if isinstance(message, types.JSONRPCRequest):
-            scope[METHOD_KEY] = message.method
         return self._check_scope(scope, body)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
@@ -193,6 +189,11 @@ class RequestGuard:
             if not message.get("more_body", False):
                 break
         return bytes(parts)
+
+
+def _without_last_event(scope: Scope) -> Scope:
+    """Return the scope without `Last-Event-ID`: a resumed stream starts anew, because past events are not stored."""
+    return {**scope, "headers": [each for each in scope["headers"] if each[0].lower() != b"last-event-id"]}
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -13,7 +13,7 @@ import uvicorn
 
 from deltos.config import Config
 from deltos.errors import BadArgument, DeltosError
-from deltos.open_stores import open_http_sessions, open_tokens, open_workspaces
+from deltos.open_stores import open_tokens, open_workspaces
 from deltos.server.access import Tokens, is_valid
 from deltos.server.deadline import exit_within
 from deltos.server.http.app import build_app
@@ -60,7 +60,6 @@ def serve(
             toolsets=options.toolsets, profile=options.profile, log_format=options.log_format
         )
         verifier = _verifier(options, config.home, config.database)
-        session_records = open_http_sessions(config.database, options.limits.session_idle_seconds)
     except DeltosError as error:
         sys.stderr.write(f"deltos mcp: {error}\n")
         return 2
@@ -79,7 +78,7 @@ def serve(
     if port is None or port.is_announced:
         _announce(options, listening, tool_count=len(manifest.listings()))
     watcher = ToolsetWatcher(config, manifest, tool_runner, open_toolbox)
-    asyncio.run(_serve(options, lambda: build_app(options, watcher, verifier, build, session_records, log), listening))
+    asyncio.run(_serve(options, lambda: build_app(options, watcher, verifier, build, log), listening))
     closing = threading.Thread(target=tool_runner.close, args=(DRAIN_SECONDS,), daemon=True)
     closing.start()
     closing.join(CLOSE_SECONDS)

@@ -36,9 +36,13 @@ class OriginPolicy:
         # DNS rebinding needs a name, so any IP address is safe for a server that listens on all addresses.
         return _is_unspecified(self.bind_host) and _is_address(name)
 
-    def admits_origin(self, header: str) -> bool:
-        """Whether a web page of the origin `header` may call. Requests without an origin do not come from a page."""
-        if not header:
+    def admits_origin(self, header: str, host: str) -> bool:
+        """Whether a web page of the origin `header` may call, in a request to an admitted `host`.
+
+        A page of this server may: the host of its origin is the host of the request. Requests without an origin do not
+        come from a page.
+        """
+        if not header or header.lower().rpartition("://")[2] == host.lower():
             return True
         try:
             parts = urlsplit(header)

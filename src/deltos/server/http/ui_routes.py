@@ -20,8 +20,15 @@ from deltos.progress import Silent
 from deltos.server.access import Level
 from deltos.server.fair_threads import FairThreadPool
 from deltos.server.http.caller_id import caller_id
-from deltos.server.http.ui_session_store import LocalUiSessions
-from deltos.server.http.ui_sessions import SESSION_SECONDS, is_equal_secret
+from deltos.server.http.sign_in import (
+    COOKIE_SECONDS,
+    MAX_COOKIE_CHARACTERS,
+    OpeningLink,
+    PageUser,
+    csrf_of,
+    is_equal_secret,
+    new_cookie,
+)
 from deltos.server.tool_runner import FailedCall
 from deltos.ui import structs
 from deltos.ui.views import TOKENS
@@ -34,8 +41,6 @@ if TYPE_CHECKING:
 
     from deltos.server.caller import Caller
     from deltos.server.http.rate_limit import RateLimit
-    from deltos.server.http.ui_session_store import UiSessionStore
-    from deltos.server.http.ui_sessions import UiSession, UiSessions
     from deltos.server.tool_runner import ToolRunner
     from deltos.tool import Toolbox
 
@@ -70,19 +75,18 @@ _CHANGE_LEVEL = Level.ADMIN  # the level of the tool `forget`
 
 @dataclass(frozen=True, slots=True)
 class UiRouteOptions:
-    """How users sign in.
+    """How users sign in: with a token in a form, with an opening link, or not at all.
 
-    `authenticate` returns the caller of a token ("" for none), or None; `asks_token` shows a sign-in form.
+    `authenticate` returns the caller of a cookie, which is a token if `asks_token`, or None.
     """
 
-    sessions: UiSessions
     authenticate: Authenticate
     asks_token: bool
     is_open: bool  # no sign-in, because only this machine can connect
     is_secure: bool
     rate: RateLimit
     body_seconds: float  # timeout for receiving a request
-    session_store: UiSessionStore | None = None  # set if several servers share sessions
+    link: OpeningLink | None = None
 
 
 class UiRoutes:
@@ -91,7 +95,6 @@ class UiRoutes:
     def __init__(self, tool_runner: ToolRunner, options: UiRouteOptions) -> None:
         self._tool_runner = tool_runner
         self._options = options
-        self._session_store = options.session_store or LocalUiSessions(options.sessions)
         self._threads = FairThreadPool(MAX_CONCURRENT_VIEWS)
         self._streams: Counter[str] = Counter()
 
@@ -102,8 +105,8 @@ class UiRoutes:
             Route("/enter", self.enter, methods=["GET"]),
             Route("/enter", self.sign_in, methods=["POST"]),
             Route("/static/{name}", self.static, methods=["GET"]),
-            Route("/api/view/{name}", self._with_session(self.view), methods=["GET"]),
-            Route("/api/events", self._with_session(self.events), methods=["GET"]),
+            Route("/api/view/{name}", self._with_user(self.view), methods=["GET"]),
+            Route("/api/events", self._with_user(self.events), methods=["GET"]),
             Route("/api/tool/{name}", self._with_json_body(self.tool), methods=["POST"]),
             Route("/api/change/{name}", self._with_json_body(self.change), methods=["POST"]),
             Route("/api/leave", self._with_json_body(self.leave), methods=["POST"]),
@@ -111,23 +114,21 @@ class UiRoutes:
 
     async def index(self, request: Request) -> Response:
         """Return the page, or the sign-in form."""
-        if await self._session(request):
+        if await self._user(request):
             return _file("index.html")
-        if self._options.is_open and (caller := await self._options.authenticate("")):
-            return await self._begin_session(request, caller, "", _file("index.html"))
+        if self._options.is_open:
+            return self._with_cookie(request, new_cookie(), _file("index.html"))
         return _file("sign-in.html" if self._options.asks_token else "closed.html", status=401)
 
     async def enter(self, request: Request) -> Response:
-        """Begin a session with the single-use key of the opening link."""
-        if not self._options.sessions.redeem(request.query_params.get("key", "")):
+        """Sign in with the single-use key of the opening link."""
+        link = self._options.link
+        if link is None or not link.redeem(request.query_params.get("key", "")):
             return _file("closed.html", status=401)
-        caller = await self._options.authenticate("")
-        if caller is None:
-            return _file("closed.html", status=401)
-        return await self._begin_session(request, caller, "", _file("entered.html"))
+        return self._with_cookie(request, link.cookie, _file("entered.html"))
 
     async def sign_in(self, request: Request) -> Response:
-        """Begin a session with the token of the sign-in form."""
+        """Sign in with the token of the form."""
         if not _is_own_origin(request):
             return _problem(403, "This request did not come from the page")
         if wait_seconds := self._options.rate.wait_seconds(caller_id(request.scope)):
@@ -136,10 +137,11 @@ class UiRoutes:
         if isinstance(body, Response):
             return body
         token = parse_qs(body.decode("utf-8", "replace")).get("token", [""])[0].strip()
-        caller = await self._options.authenticate(token) if self._options.asks_token and token else None
-        if caller is None:
+        if len(token) > MAX_COOKIE_CHARACTERS:
+            return _problem(400, "This token is too long for a cookie. Sign in with a token of `deltos token create`")
+        if not (self._options.asks_token and token and await self._options.authenticate(token)):
             return _file("sign-in.html", status=401)
-        return await self._begin_session(request, caller, token, _file("entered.html"))
+        return self._with_cookie(request, token, _file("entered.html"))
 
     async def static(self, request: Request) -> Response:
         """Return a file of the bundle. Needs no session, because the files are public."""
@@ -150,48 +152,45 @@ class UiRoutes:
             return Response(status_code=304, headers=HEADERS | {"ETag": _etag(name)})
         return _file(name)
 
-    async def view(self, request: Request, session: UiSession) -> Response:
+    async def view(self, request: Request, user: PageUser) -> Response:
         """Return the data of a view."""
         name, given = request.path_params["name"], dict(request.query_params)
-        if name == TOKENS and session.caller.level < _CHANGE_LEVEL:
+        if name == TOKENS and user.caller.level < _CHANGE_LEVEL:
             return _problem(403, f"This requires the scope '{_CHANGE_LEVEL.scope}'")
         if any(len(value) > MAX_PARAMETER_CHARACTERS for value in given.values()):
             return _problem(414, "A parameter is too long")
-        result = await self._in_thread(_show, name, given, session.caller)
+        result = await self._in_thread(_show, name, given, user.caller)
         if name == "state" and isinstance(result, bytes):
             state = msgspec.json.decode(result, type=structs.PageState)
-            level = session.caller.level.scope
-            result = msgspec.json.encode(msgspec.structs.replace(state, csrf=session.csrf, level=level))
+            level = user.caller.level.scope
+            result = msgspec.json.encode(msgspec.structs.replace(state, csrf=user.csrf, level=level))
         return _json(result)
 
-    async def change(self, request: Request, session: UiSession, given: dict[str, Any]) -> Response:
+    async def change(self, request: Request, user: PageUser, given: dict[str, Any]) -> Response:
         """Apply a change."""
-        if session.caller.level < _CHANGE_LEVEL:
+        if user.caller.level < _CHANGE_LEVEL:
             return _problem(403, f"This requires the scope '{_CHANGE_LEVEL.scope}'")
         texts = {str(name): str(value) for name, value in given.items()}
-        result = await self._in_thread(_change, request.path_params["name"], texts, session.caller)
-        await self._session_store.keep(_cookie(request), session)
+        result = await self._in_thread(_change, request.path_params["name"], texts, user.caller)
         return _json(result)
 
-    async def tool(self, request: Request, session: UiSession, given: dict[str, Any]) -> Response:
+    async def tool(self, request: Request, user: PageUser, given: dict[str, Any]) -> Response:
         """Call a tool with the same checks as for agents."""
         name = request.path_params["name"]
-        run = partial(self._tool_runner.run, name, given, session.caller, Silent())
-        outcome = await self._threads.run(session.caller, run)
-        await self._session_store.keep(_cookie(request), session)
+        run = partial(self._tool_runner.run, name, given, user.caller, Silent())
+        outcome = await self._threads.run(user.caller, run)
         text = structs.ToolText(outcome.text, outcome.is_error, outcome.truncated, estimate_tokens(outcome.text))
         return _json(msgspec.json.encode(text))
 
-    async def leave(self, request: Request, _session: UiSession, _given: dict[str, Any]) -> Response:
-        """End the session."""
-        await self._session_store.end(_cookie(request))
+    async def leave(self, request: Request, _user: PageUser, _given: dict[str, Any]) -> Response:
+        """Sign out: delete the cookie. The token remains valid."""
         response = _json(msgspec.json.encode(structs.Changed("You are signed out.")))
         response.delete_cookie(_cookie_name(request), path="/")
         return response
 
-    async def events(self, request: Request, session: UiSession) -> Response:
+    async def events(self, request: Request, user: PageUser) -> Response:
         """Stream the state of the sources whenever it changes."""
-        name = session.caller.name
+        name = user.caller.name
         if self._streams.total() >= MAX_STREAMS or self._streams[name] >= MAX_STREAMS_PER_CALLER:
             return _problem(503, f"Too many open pages: at most {MAX_STREAMS} can receive changes")
         self._streams[name] += 1
@@ -202,33 +201,33 @@ class UiRoutes:
 
     async def _source_events(self, request: Request) -> AsyncIterator[bytes]:
         last = b""
-        while not await request.is_disconnected() and (session := await self._session(request)):
-            result = await self._in_thread(_show, "sources", {}, session.caller)
+        while not await request.is_disconnected() and (user := await self._user(request)):
+            result = await self._in_thread(_show, "sources", {}, user.caller)
             if isinstance(result, bytes) and result != last:
                 last = result
                 yield b"event: sources\ndata: " + result + b"\n\n"
             await anyio.sleep(STREAM_SECONDS)
 
-    def _with_session(self, handle: Callable[[Request, UiSession], Awaitable[Response]]) -> Handler:
-        """Wrap `handle` to require a session and a request from the same origin."""
+    def _with_user(self, handle: Callable[[Request, PageUser], Awaitable[Response]]) -> Handler:
+        """Wrap `handle` to require a signed-in user and a request from the same origin."""
 
         async def guarded(request: Request) -> Response:
-            session = await self._session(request)
-            if session is None:
-                return _problem(401, "There is no valid session. Open the link that `deltos ui` prints")
+            user = await self._user(request)
+            if user is None:
+                return _problem(401, "You are not signed in. Open the link that `deltos ui` prints")
             if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
                 return _problem(403, "This request did not come from the page")
-            if wait_seconds := self._options.rate.wait_seconds(session.caller.name):
+            if wait_seconds := self._options.rate.wait_seconds(user.caller.name):
                 return _problem(429, f"Too many requests; try again in {wait_seconds} s")
-            return await handle(request, session)
+            return await handle(request, user)
 
         return guarded
 
-    def _with_json_body(self, handle: Callable[[Request, UiSession, dict[str, Any]], Awaitable[Response]]) -> Handler:
-        """Wrap `handle` to also require the session's CSRF token and a JSON object as body."""
+    def _with_json_body(self, handle: Callable[[Request, PageUser, dict[str, Any]], Awaitable[Response]]) -> Handler:
+        """Wrap `handle` to also require the user's CSRF token and a JSON object as body."""
 
-        async def guarded(request: Request, session: UiSession) -> Response:
-            if not is_equal_secret(request.headers.get(CSRF_HEADER, ""), session.csrf) or not _is_own_origin(request):
+        async def guarded(request: Request, user: PageUser) -> Response:
+            if not is_equal_secret(request.headers.get(CSRF_HEADER, ""), user.csrf) or not _is_own_origin(request):
                 return _problem(403, "This request did not come from the page")
             body = await self._body(request)
             if isinstance(body, Response):
@@ -237,21 +236,26 @@ class UiRoutes:
                 given = msgspec.json.decode(body, type=dict[str, Any])
             except (msgspec.DecodeError, RecursionError):
                 return _problem(400, "The body is not a JSON object")
-            return await handle(request, session, given)
+            return await handle(request, user, given)
 
-        return self._with_session(guarded)
+        return self._with_user(guarded)
 
-    async def _session(self, request: Request) -> UiSession | None:
-        return await self._session_store.find(_cookie(request), self._options.authenticate)
+    async def _user(self, request: Request) -> PageUser | None:
+        """Return the user of a request, whose token is verified again each time as for agents; None without one."""
+        cookie = request.cookies.get(_cookie_name(request), "")
+        caller = await self._options.authenticate(cookie) if cookie else None
+        return PageUser(caller, csrf_of(cookie)) if caller else None
 
-    async def _begin_session(self, request: Request, caller: Caller, token: str, response: Response) -> Response:
+    def _with_cookie(self, request: Request, cookie: str, response: Response) -> Response:
+        # A proxy that terminates TLS passes plain requests on; browsers state the scheme in the origin of a form.
+        is_secure = self._options.is_secure or request.headers.get("origin", "").lower().startswith("https://")
         response.set_cookie(
             _cookie_name(request),
-            await self._session_store.begin(caller, token),
-            max_age=SESSION_SECONDS,
+            cookie,
+            max_age=COOKIE_SECONDS,
             httponly=True,
             samesite="strict",
-            secure=self._options.is_secure,
+            secure=is_secure,
             path="/",
         )
         return response
@@ -299,10 +303,6 @@ def _change(name: str, given: dict[str, str], caller: Caller, tool_runner: ToolR
         return b"" if toolbox.open_pages is None else toolbox.open_pages().change(name, given, caller.conversation)
 
     return tool_runner.run_guarded(work, caller)
-
-
-def _cookie(request: Request) -> str:
-    return request.cookies.get(_cookie_name(request), "")
 
 
 def _cookie_name(request: Request) -> str:

@@ -20,8 +20,8 @@ from deltos.server.http.options import HttpOptions
 from deltos.server.http.origin import OriginPolicy
 from deltos.server.http.port import open_port
 from deltos.server.http.rate_limit import RateLimit
+from deltos.server.http.sign_in import OpeningLink, is_equal_secret
 from deltos.server.http.ui_routes import UiRouteOptions, UiRoutes
-from deltos.server.http.ui_sessions import UiSessions
 from deltos.server.tool_runner import ToolRunner
 
 if TYPE_CHECKING:
@@ -56,12 +56,12 @@ def serve_ui(
     """Serve the web UI until a signal ends it; `announce` is called with the opening link."""
     listening = open_port(LOOPBACK, options.port)
     port = listening.getsockname()[1]
-    sessions = UiSessions(time.monotonic)
+    link = OpeningLink()
     tool_runner = ToolRunner(lambda: open_toolbox(config))
     threading.Thread(target=tool_runner.warm_up, name="deltos-warm-up", daemon=True).start()
-    announce(f"http://{LOOPBACK}:{port}/enter?key={sessions.new_key()}")
+    announce(f"http://{LOOPBACK}:{port}/enter?key={link.key}")
     try:
-        asyncio.run(_serve(options, sessions, tool_runner, listening))
+        asyncio.run(_serve(options, link, tool_runner, listening))
     finally:
         tool_runner.close(CLOSE_SECONDS)
     return 0
@@ -77,20 +77,22 @@ class UiServer(uvicorn.Server):
         self.should_exit = True
 
 
-async def _serve(options: UiOptions, sessions: UiSessions, tool_runner: ToolRunner, listening: socket.socket) -> None:
-    async def authenticate(_token: str) -> Caller:
+async def _serve(options: UiOptions, link: OpeningLink, tool_runner: ToolRunner, listening: socket.socket) -> None:
+    async def authenticate(cookie: str) -> Caller | None:
+        if not is_equal_secret(cookie, link.cookie):
+            return None
         return Caller(Conversation(options.start), client="page", name="owner")
 
     rate = RateLimit(0.0, time.monotonic)
     limits = HttpOptions(LOOPBACK, 0, options.start).limits
     route_options = UiRouteOptions(
-        sessions,
         authenticate,
         asks_token=False,
         is_open=False,
         is_secure=False,
         rate=rate,
         body_seconds=limits.body_seconds,
+        link=link,
     )
     app = Starlette(routes=UiRoutes(tool_runner, route_options).routes())
     policy = OriginPolicy.of(HttpOptions(LOOPBACK, listening.getsockname()[1], options.start))

@@ -1,7 +1,7 @@
 """`deltos mcp --http --workers N`: a supervisor process and N forked processes that serve one port.
 
 The workers are forked before the supervisor has threads or has imported much. All of them accept connections from the
-same socket. Sessions are stored in the database, so any worker can answer.
+same socket, so none of them has sessions.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def check_workers(options: HttpOptions) -> None:
         raise BadArgument("--workers needs a system with fork", hint="Start several servers behind a proxy.")
     if not Config.from_environment().database:
         raise BadArgument(
-            "--workers needs a database, in which the workers share sessions",
+            "--workers needs a database, which the workers share",
             hint="Set DELTOS_DATABASE=postgresql://…, see docs/postgres.md.",
         )
 

@@ -18,7 +18,7 @@ from deltos.store.code import (
     FileWords,
 )
 from deltos.store.migration import Migration
-from deltos.store.postgres.packed_word_index import PackedWordIndex, WordChanges, WordKind, prefetch_words
+from deltos.store.postgres.packed_word_index import PackedWordIndex, WordChanges, WordKind
 from deltos.store.postgres.partitions import partitioned
 from deltos.store.postgres.project_tables import STORED_FILE, stored_file
 from deltos.store.postgres.rows import (
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from deltos.store.code import Code
     from deltos.store.postgres.database import Connection
     from deltos.store.postgres.project_tables import IdAllocator, ProjectTables
     from deltos.store.project import StoredFile
@@ -122,17 +121,10 @@ class PostgresCode:
     def version(self) -> Version:
         return self._tables.version()
 
-    def prefetch(self, others: Sequence[Code], terms: Sequence[str], names: Sequence[str], *, limit: int) -> None:
-        several = [self._tables, *(each._tables for each in others if isinstance(each, PostgresCode))]  # noqa: SLF001
-        prefetch_words(several, [CHUNK_WORDS, FILE_WORDS], terms)
-        if names:
-            _prefetch_definitions(several, tuple(names), limit)
-
     def chunk_count(self) -> int:
         return self._chunk_words.row_total()
 
     def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        prefetch_words([self._tables], [CHUNK_WORDS, FILE_WORDS], terms)  # files are asked for the same words
         return self._chunk_words.row_counts(terms)
 
     def match_chunks(
@@ -353,28 +345,6 @@ def _stored_bytes(file: StoredFile) -> int:
 
 def _definitions_bytes(found: Sequence[object]) -> int:
     return _DEFINITION_BYTES * len(found)
-
-
-def _prefetch_definitions(several: Sequence[ProjectTables], names: tuple[str, ...], limit: int) -> None:
-    """Cache the definitions of names in several projects in one round trip; projects without a cache are skipped."""
-    asked = (names, limit)
-    states = {tables.key: state for tables in several if (state := tables.state())}
-    keys = [key for key, state in states.items() if not state.has(_BY_NAME_CACHE, asked)]
-    if not keys:
-        return
-    named, given = is_one_of_in_any_case("name", names)
-    rows = several[0].query(
-        f"""SELECT asked.key, file_id, name, kind, line, end_line, container FROM unnest(%s::bigint[]) AS asked (key)
-            CROSS JOIN LATERAL (SELECT * FROM definition WHERE definition.project = asked.key
-            AND definition.project = ANY(%s) AND {named} ORDER BY lower(name), definition.id LIMIT %s) AS found
-            ORDER BY asked.key, lower(name), found.id""",
-        (keys, keys, *given, limit),
-    )
-    found: dict[int, list[tuple[int, DefinitionRecord]]] = {key: [] for key in keys}
-    for key, file_id, *definition in rows:
-        found[key].append((file_id, DefinitionRecord(*definition)))
-    for key, definitions in found.items():
-        states[key].put(_BY_NAME_CACHE, {asked: tuple(definitions)}, _definitions_bytes)
 
 
 class _FileCode(NamedTuple):

@@ -7,9 +7,9 @@ import hashlib
 import logging
 import threading
 import time
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import psycopg
@@ -79,7 +79,7 @@ class _OpenTransaction:
 
     connection: Connection
     rights: Rights
-    versions: dict[int, int | None] | None = None
+    versions: dict[int, int] | None = None
 
 
 @dataclass(slots=True)
@@ -89,20 +89,10 @@ class _PooledConnection:
     connection: Connection
 
 
-class Standbys(Protocol):
-    """The standby servers of a database."""
-
-    def snapshot_after(self, opened: ExitStack, written: str) -> PostgresDatabase | None:
-        """Return a standby that has replayed the log up to the position `written`; None if there is none.
-
-        Its snapshot is open and ends with `opened`.
-        """
-
-
 class PostgresDatabase:
     """A migrated schema of a PostgreSQL database, accessed through a bounded connection pool.
 
-    With `migrations=None` the schema is used as it is; for child processes and standbys.
+    With `migrations=None` the schema is used as it is; for child processes.
     """
 
     def __init__(
@@ -122,7 +112,6 @@ class PostgresDatabase:
         self._local = threading.local()
         self._shared = threading.local()  # shared by all objects from `with_own_transactions`
         self._applied = _AppliedRights()
-        self._standbys: Standbys | None = None
         if migrations is not None:
             with self.errors:
                 self._prepare(migrations)
@@ -139,14 +128,6 @@ class PostgresDatabase:
         other._local = threading.local()  # noqa: SLF001 (same class)
         return other
 
-    def with_standbys(self, standbys: Standbys | None) -> PostgresDatabase:
-        """Return the same database, whose snapshots are read from a standby that has all writes."""
-        if standbys is None:
-            return self
-        other = self.with_own_transactions()
-        other._standbys = standbys  # noqa: SLF001 (same class)
-        return other
-
     def describe(self) -> str:
         """Return address and server version for the user."""
         ((version,),) = self.query("SHOW server_version")
@@ -154,8 +135,6 @@ class PostgresDatabase:
 
     def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of one query, within this thread's snapshot or transaction if it has one."""
-        if reading := self._active_standby():
-            return reading.query(sql, values)
         with self.errors:
             connection = self._usable_connection()
             if connection is not None:
@@ -170,23 +149,11 @@ class PostgresDatabase:
         Snapshots of several stores in one thread share one transaction, so that a query over a hundred projects takes
         one connection. The first snapshot ends last.
         """
-        if reading := self._active_standby():
-            with reading.snapshot() as connection_there:
-                yield connection_there
-            return
         connection = self._usable_connection()
         if connection is not None:
             with self.errors:
                 yield connection
             return
-        if self._standbys is not None:
-            with ExitStack() as opened:
-                if standby := self._find_standby(opened, self._standbys):
-                    self._local.reading = standby
-                    opened.callback(setattr, self._local, "reading", None)
-                    with standby.snapshot() as connection_there:
-                        yield connection_there
-                    return
         shared_snapshot: _OpenTransaction | None = getattr(self._shared, "snapshot", None)
         if shared_snapshot is not None and shared_snapshot.rights == current_rights():
             with self.errors, self._use_transaction(shared_snapshot):
@@ -198,16 +165,6 @@ class PostgresDatabase:
                 yield connection
             finally:
                 self._shared.snapshot = shared_snapshot
-
-    def _find_standby(self, opened: ExitStack, standbys: Standbys) -> PostgresDatabase | None:
-        """Return a standby that has all writes up to now, with an open snapshot that ends with `opened`."""
-        ((written,),) = self.query("SELECT pg_current_wal_insert_lsn()::text")
-        return standbys.snapshot_after(opened, written)
-
-    def _active_standby(self) -> PostgresDatabase | None:
-        """Return the standby of this thread's snapshot, if any."""
-        reading: PostgresDatabase | None = getattr(self._local, "reading", None)
-        return reading
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -225,7 +182,7 @@ class PostgresDatabase:
         with self.errors, self._borrow() as pooled:
             self._run_first(pooled, begin)
             try:
-                versions: dict[int, int | None] | None = {} if begin == _SNAPSHOT else None
+                versions: dict[int, int] | None = {} if begin == _SNAPSHOT else None
                 with self._use_transaction(_OpenTransaction(pooled.connection, current_rights(), versions)):
                     yield pooled.connection
                 if versions is not None:
@@ -318,11 +275,9 @@ class PostgresDatabase:
                 "",
             )  # a transaction that is taken back takes this back too
 
-    def snapshot_versions(self) -> dict[int, int | None] | None:
+    def snapshot_versions(self) -> dict[int, int] | None:
         """Return the project versions seen by this thread's snapshot, to be extended by the caller; None outside a
         snapshot."""
-        if reading := self._active_standby():
-            return reading.snapshot_versions()
         opened = self._open_transaction()
         return opened.versions if opened is not None and self._usable_connection() is not None else None
 
@@ -331,8 +286,6 @@ class PostgresDatabase:
 
         A project that was registered after the rights of its connection were applied is not visible.
         """
-        if reading := self._active_standby():
-            return reading.visible_keys(project_keys)
         connection = self._usable_connection()
         applied = self._applied.by_connection.get(connection) if connection is not None else None
         if applied is None or applied[0] == EVERYTHING:
@@ -484,8 +437,7 @@ class PostgresDatabase:
             # Before the transaction begins, so that it sees the tables that another process created.
             connection.execute("SELECT pg_advisory_lock(%s)", (self._lock_number("migration"),))
             with connection.transaction():
-                missing = self._missing_steps(connection, migrations)
-                self._migrate(connection, missing, applied=len(migrations) - len(missing))
+                self._migrate(connection, self._missing_steps(connection, migrations))
 
     def _check_server(self, connection: Connection) -> None:
         version = connection.info.server_version
@@ -500,21 +452,24 @@ class PostgresDatabase:
 
     def _missing_steps(self, connection: Connection, migrations: Sequence[Migration]) -> Sequence[Migration]:
         applied: list[str] = []
-        found = connection.execute("SELECT to_regclass(%s)", (f'"{self.schema}".migration',)).fetchone()
-        if found and found[0]:
+        if _exists(connection, "to_regclass", f'"{self.schema}".migration'):
             applied = [row[0] for row in connection.execute("SELECT name FROM migration ORDER BY position")]
         hint = "Upgrade deltos, or set DELTOS_DATABASE to another database."
         return missing_migrations(migrations, applied, place=self.place, hint=hint)
 
-    def _migrate(self, connection: Connection, steps: Sequence[Migration], *, applied: int) -> None:
-        if not applied:
-            connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
-            connection.execute(
-                "CREATE TABLE migration (position integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz)"
-            )
-        for position, migration in enumerate(steps, start=applied):
+    def _migrate(self, connection: Connection, steps: Sequence[Migration]) -> None:
+        if not _exists(connection, "to_regnamespace", f'"{self.schema}"'):
+            connection.execute(f'CREATE SCHEMA "{self.schema}"')
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS migration"
+            " (position integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz)"
+        )
+        for migration in steps:
             connection.execute(migration.sql.encode())
-            connection.execute("INSERT INTO migration VALUES (%s, %s, now())", (position, migration.name))
+            connection.execute(
+                "INSERT INTO migration SELECT coalesce(max(position) + 1, 0), %s, now() FROM migration",
+                (migration.name,),
+            )
 
     def _lock_number(self, key: str) -> int:
         """Return a 64-bit lock number for a name; all users of a database share these numbers."""
@@ -534,6 +489,12 @@ def savepoint(connection: Connection) -> Iterator[None]:
             connection.execute("RELEASE part")
         raise
     connection.execute("RELEASE part")
+
+
+def _exists(connection: Connection, function: str, name: str) -> bool:
+    """Whether the function, such as to_regclass, finds an object of that name."""
+    row = connection.execute(f"SELECT {function}(%s) IS NOT NULL".encode(), (name,)).fetchone()
+    return bool(row and row[0])
 
 
 def _roll_back(connection: Connection) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.errors import StoreError
-from deltos.store.postgres.database import PostgresDatabase
-from deltos.store.postgres.errors import place_of
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 
-_WAIT_SECONDS = 2.0
+if TYPE_CHECKING:
+    from deltos.store.postgres.database import PostgresDatabase
 
 _RISKY_SETTINGS = {
     "fsync": ("off", "a crash of the machine may damage everything"),
@@ -44,25 +41,9 @@ class Health(NamedTuple):
 
 def schema_problem(database: PostgresDatabase) -> str:
     """Return why the tables cannot be used; empty if their schema is current or newer."""
-    known = [step.name for step in SCHEMA_STEPS]
-    applied = [row[0] for row in database.query("SELECT name FROM migration ORDER BY position")]
-    return "" if applied[: len(known)] == known else "the tables of the database are older than this server"
-
-
-def standby_state(url: str) -> str:
-    """Return the address of a standby and how far it lags behind, for the user."""
-    place = place_of(url)
-    try:
-        with closing(PostgresDatabase(url, migrations=None, wait_seconds=_WAIT_SECONDS)) as standby:
-            ((follows, seconds),) = standby.query(
-                """SELECT pg_is_in_recovery(), CASE WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0
-                   ELSE extract(epoch FROM now() - pg_last_xact_replay_timestamp()) END::double precision"""
-            )
-    except StoreError as error:
-        return f"{place}: {error.message}"
-    if not follows:
-        return f"{place}: no standby (it does not replicate any server)"
-    return f"{place}: replicating, {seconds or 0:.0f} s behind the log that it received"
+    applied = {name for (name,) in database.query("SELECT name FROM migration")}
+    is_current = all(step.name in applied for step in SCHEMA_STEPS)
+    return "" if is_current else "the tables of the database are older than this server"
 
 
 def examine(database: PostgresDatabase) -> Health:

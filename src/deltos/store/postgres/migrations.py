@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from deltos.store.migration import Migration
 from deltos.store.postgres.apis import APIS_002, APIS_003
 from deltos.store.postgres.blobs import BLOBS_001, BLOBS_002
 from deltos.store.postgres.calls import CALLS_001
@@ -9,19 +10,20 @@ from deltos.store.postgres.code import CODE_001
 from deltos.store.postgres.docs import DOCS_SOURCES_003
 from deltos.store.postgres.graph import GRAPH_001
 from deltos.store.postgres.history import HISTORY_001
-from deltos.store.postgres.http_sessions import HTTP_SESSIONS_001
 from deltos.store.postgres.jobs import JOBS_001, JOBS_002, JOBS_003
 from deltos.store.postgres.library import LIBRARY_STEPS
 from deltos.store.postgres.memory.schema import MEMORY_001
 from deltos.store.postgres.packed_word_index import WORDS_001
 from deltos.store.postgres.partitions import PARTITIONS_001
 from deltos.store.postgres.project import PROJECT_001, PROJECT_002
-from deltos.store.postgres.project_tables import REGISTRY_001
-from deltos.store.postgres.replicas import REPLICAS_001
+from deltos.store.postgres.project_tables import PROJECT_VERSION, REGISTRY_001
 from deltos.store.postgres.rights import RIGHTS_001
 from deltos.store.postgres.tokens import TOKENS_001
 from deltos.store.postgres.workspaces import WORKSPACES_001
 
+HTTP_SESSIONS_002 = Migration(
+    "http-sessions-002", "DROP TABLE IF EXISTS http_session;", replaces=("http-sessions-001",)
+)
 PROJECT_STEPS = (REGISTRY_001, WORDS_001, PROJECT_001, CODE_001, GRAPH_001, HISTORY_001)
 JOB_STEPS = (JOBS_001, JOBS_002, BLOBS_001)
 SCHEMA_STEPS = (
@@ -34,13 +36,13 @@ SCHEMA_STEPS = (
     *JOB_STEPS,
     # From here on, every migration that creates a table also sets its policy with `rights.protected`.
     RIGHTS_001,
-    HTTP_SESSIONS_001,
     JOBS_003,
     BLOBS_002,
-    REPLICAS_001,
+    PROJECT_VERSION,
     APIS_002,
     PROJECT_002,
     PARTITIONS_001,
     DOCS_SOURCES_003,
     APIS_003,
+    HTTP_SESSIONS_002,
 )

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from deltos.store.postgres.database import Connection
     from deltos.store.postgres.project_tables import ProjectTables
-    from deltos.store.postgres.row_cache import CachedState
 
     Numbers = npt.NDArray[Any]
 
@@ -55,7 +54,7 @@ _WIDTHS = (0, 1, 2, 4)  # bytes of a number, by the two-bit code of its column i
 _TYPES = {1: "<u1", 2: "<u2", 4: "<u4"}
 _HEAD_BYTES = 2
 _MAX_TERM_BYTES = 256
-_MAX_PREFETCHED_ROWS = 1_000  # postings of words with more rows are read only when needed; 1,000 rows take about 6 kB
+_MAX_COUNTED_ROWS = 1_000  # postings of words with more rows are read only when needed; 1,000 rows take about 6 kB
 _BLOCK_BYTES = 150  # estimated overhead of a cached block in addition to its postings
 # Constants of bm25() in FTS5.
 _K1, _B, _MIN_IDF = 1.2, 0.75, 1e-6
@@ -141,36 +140,6 @@ def _stored_bytes(stored: _StoredWord) -> int:
     return sum(len(postings) + _BLOCK_BYTES for _, _, postings in stored.blocks or ())
 
 
-def prefetch_words(projects: Sequence[ProjectTables], kinds: Sequence[WordKind], terms: Iterable[str]) -> None:
-    """Cache the postings of query words for several projects and indexes in one round trip.
-
-    Postings of common words are left out; they are read when a query needs them. Projects without a cache are skipped.
-    """
-    words = sorted({word for term in terms for word in tokens_of(term)})
-    missing: dict[int, tuple[CachedState, list[str]]] = {}
-    for tables in projects:
-        if state := tables.state():
-            unknown = [word for word in words if any(not state.has(kind.cache_key, word) for kind in kinds)]
-            if unknown:
-                missing[tables.key] = state, unknown
-    if not missing:
-        return
-    query_terms = sorted({word for _, unknown in missing.values() for word in unknown})
-    rows = projects[0].query(
-        """SELECT project, kind, term, block, row_count,
-                  CASE WHEN SUM(row_count) OVER (PARTITION BY project, kind, term) <= %s THEN postings END FROM word
-           WHERE project = ANY(%s) AND kind = ANY(%s) AND term = ANY(%s) ORDER BY project, kind, term, block""",
-        (_MAX_PREFETCHED_ROWS, list(missing), [kind.number for kind in kinds], query_terms),
-    )
-    found: dict[tuple[int, int, str], list[tuple[int, int, bytes | None]]] = {}
-    for key, number, term, *block in rows:
-        found.setdefault((key, number, term), []).append((block[0], block[1], block[2]))
-    for key, (state, unknown) in missing.items():
-        for kind in kinds:
-            stored = {word: _stored(found.get((key, kind.number, word), ())) for word in unknown}
-            state.put(kind.cache_key, stored, _stored_bytes)
-
-
 def _stored(blocks: Iterable[tuple[int, int, bytes | None]]) -> _StoredWord:
     """Build the stored postings of one word from its blocks."""
     all_blocks = list(blocks)
@@ -197,17 +166,8 @@ class PackedWordIndex:
 
     def _counts(self, words: Iterable[str]) -> dict[str, int]:
         """Return the number of rows that contain each word; absent words are left out."""
-        if state := self._tables.state():
-            prefetch_words([self._tables], [self._kind], words)
-            cached = state.known(self._kind.cache_key, words)
-            if len(cached) == len(set(words)):  # otherwise some were evicted meanwhile
-                return {word: stored.row_count for word, stored in cached.items() if stored.row_count}
-        rows = self._tables.query(
-            """SELECT term, SUM(row_count)::bigint FROM word
-               WHERE project = %s AND kind = %s AND term = ANY(%s) GROUP BY term""",
-            (self._tables.key, self._kind.number, list(words)),
-        )
-        return dict(rows)
+        stored = self._stored(set(words), max_rows=_MAX_COUNTED_ROWS)
+        return {word: each.row_count for word, each in stored.items() if each.row_count}
 
     def match(
         self, single_terms: Sequence[str], paired_terms: Sequence[str] = (), *, in_first_column: Sequence[str] = ()
@@ -293,24 +253,28 @@ class PackedWordIndex:
                 )
         return hits, self._total() if hits else _Total(0, 0)
 
-    def _stored(self, words: Collection[str]) -> dict[str, _StoredWord]:
-        """Return the stored postings of each word, from the cache or the database."""
+    def _stored(self, words: Collection[str], *, max_rows: int | None = None) -> dict[str, _StoredWord]:
+        """Return the stored postings of each word, from the cache or the database.
+
+        Postings of words with more than `max_rows` rows are not read.
+        """
         state = self._tables.state()
         known = state.known(self._kind.cache_key, words) if state else {}
-        found = {word: stored for word, stored in known.items() if stored.blocks is not None}
+        found = {word: stored for word, stored in known.items() if stored.blocks is not None or max_rows is not None}
         missing = sorted(word for word in words if word not in found)
         if missing:
-            read = self._read_stored(missing)
+            read = self._read_stored(missing, max_rows)
             found |= read
             if state:
                 state.put(self._kind.cache_key, read, _stored_bytes)
         return found
 
-    def _read_stored(self, words: Sequence[str]) -> dict[str, _StoredWord]:
+    def _read_stored(self, words: Sequence[str], max_rows: int | None) -> dict[str, _StoredWord]:
         rows = self._tables.query(
-            """SELECT term, block, row_count, postings FROM word
-               WHERE project = %s AND kind = %s AND term = ANY(%s) ORDER BY term, block""",
-            (self._tables.key, self._kind.number, words),
+            """SELECT term, block, row_count,
+                      CASE WHEN %s::bigint IS NULL OR SUM(row_count) OVER (PARTITION BY term) <= %s THEN postings END
+               FROM word WHERE project = %s AND kind = %s AND term = ANY(%s) ORDER BY term, block""",
+            (max_rows, max_rows, self._tables.key, self._kind.number, words),
         )
         blocks: dict[str, list[tuple[int, int, bytes | None]]] = {word: [] for word in words}
         for term, *block in rows:

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from deltos.store.postgres.database import Connection, PostgresDatabase
-    from deltos.store.postgres.replicas import Replicas
-    from deltos.store.project import ProjectStore
 
     Query = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
 
@@ -92,17 +90,13 @@ class PostgresProject:
     keeps_contents = True
     set_aside = ""  # a damaged database is repaired by its administrator, never replaced
 
-    def __init__(self, database: PostgresDatabase, name: str, root: str = "", replicas: Replicas | None = None) -> None:
+    def __init__(self, database: PostgresDatabase, name: str, root: str = "") -> None:
         self.name = name
         self._database = database
-        self.tables = ProjectTables(database, name, root, replicas)
+        self.tables = ProjectTables(database, name, root)
         self.code = PostgresCode(self.tables)
         self.graph = PostgresGraph(self.tables)
         self.history = PostgresHistory(self.tables)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self.tables.replicas.notes() if self.tables.replicas else ()
 
     @contextmanager
     def writing(self) -> Iterator[PostgresProjectWriter]:
@@ -117,9 +111,6 @@ class PostgresProject:
     def run_with_repair(self, work: Callable[[], _T]) -> _T:
         self.tables.register_if_gone()  # once per query: `deltos forget-project` deletes projects
         return work()
-
-    def prefetch(self, others: Sequence[ProjectStore]) -> None:
-        ProjectTables.prefetch([self.tables, *(each.tables for each in others if isinstance(each, PostgresProject))])
 
     def try_lock(self, part: str = "") -> AbstractContextManager[bool]:
         return self._database.try_lock(index_lock_key(self.name, part))
@@ -233,7 +224,7 @@ class PostgresProjectWriter:
 
     def _begin(self) -> None:
         # The update locks the project's row, so that writers take turns; lock_timeout raises StoreBusy.
-        # The version shows whether a standby has replayed this transaction.
+        # Readers cache rows by the version.
         counted = "UPDATE project SET version = version + 1 WHERE id = %s RETURNING version"
         row = self.connection.execute(counted, (self._tables.key,)).fetchone()
         if row is None:

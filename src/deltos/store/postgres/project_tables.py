@@ -5,15 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-import time
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from deltos.errors import StoreError
 from deltos.store.migration import Migration
-from deltos.store.postgres.replicas import VERSION
-from deltos.store.postgres.rights import Rights, current_rights
 from deltos.store.postgres.row_cache import SHARED_BUDGET, ProjectRowCache
 from deltos.store.project import SeenStamp, StoredFile
 
@@ -22,7 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.store.postgres.database import Connection, PostgresDatabase
-    from deltos.store.postgres.replicas import Replicas
     from deltos.store.postgres.row_cache import CachedState
     from deltos.store.version import Version
 
@@ -36,14 +31,10 @@ REGISTRY_001 = Migration(
     CREATE SEQUENCE vector_number;
     """,
 )
+PROJECT_VERSION = Migration("replicas-001", "ALTER TABLE project ADD COLUMN version bigint NOT NULL DEFAULT 0;")
 _REGISTERED = "SELECT id, root FROM project WHERE name = %s"
-_ALL_REGISTERED = "SELECT name, id, root, version FROM project WHERE name = ANY(%s)"
-_VERSIONS = "SELECT id, version FROM project WHERE id = ANY(%s)"
-# Prefetched versions are valid for this time, and for two uses: the check before a query and the query itself.
-_PREFETCH_SECONDS = 0.5
-_PREFETCH_USES = 2
-# Within this time, versions of all projects that were prefetched together are read in one query.
-_GROUP_SECONDS = 10.0
+_VERSION = "SELECT version FROM project WHERE id = %s"
+_VERSIONS = "SELECT id, version FROM project"
 STORED_FILE = "stored file"  # cache kind of `StoredFile` rows
 _Key = TypeVar("_Key", bound="Hashable")
 _Row = TypeVar("_Row")
@@ -61,26 +52,11 @@ def stored_file(file_id: int, path: str, digest: bytes, size: int, mtime_ns: int
     return StoredFile(file_id, path, digest, SeenStamp(size, mtime_ns, seen_at_ns))
 
 
-@dataclass(slots=True)
-class _Prefetched:
-    """State of a project that was read together with other projects, for a caller with these rights."""
-
-    rights: Rights
-    key: int
-    root: str
-    version: int
-    read_at: float
-    group_keys: tuple[int, ...]
-    uses_left: int = _PREFETCH_USES
-    is_registered: bool = False
-
-
 class ProjectTables:
     """Queries on the rows of one project. A thread sees its own uncommitted writes."""
 
-    def __init__(self, database: PostgresDatabase, name: str, root: str = "", replicas: Replicas | None = None) -> None:
+    def __init__(self, database: PostgresDatabase, name: str, root: str = "") -> None:
         self.database = database
-        self.replicas = replicas
         self.name = name
         self._root = root
         self._local = threading.local()
@@ -90,11 +66,6 @@ class ProjectTables:
 
     def register_if_gone(self) -> None:
         """Look up the key of the project, and register it if it is new or was deleted meanwhile."""
-        prefetched = self._prefetched()
-        if prefetched is not None and not prefetched.is_registered:
-            prefetched.is_registered = True
-            self._register(prefetched.key, prefetched.root)
-            return
         rows = self.database.query(_REGISTERED, (self.name,))
         if not rows:
             with self.database.write() as connection:
@@ -118,46 +89,17 @@ class ProjectTables:
             with self.database.write() as connection:
                 connection.execute("UPDATE project SET root = %s WHERE id = %s", (self._root, self.key))
 
-    @staticmethod
-    def prefetch(projects: Sequence[ProjectTables]) -> None:
-        """Read keys and versions of several projects in one query, before this thread queries them in turn."""
-        database = projects[0].database
-        rows = database.query(_ALL_REGISTERED, ([tables.name for tables in projects],))
-        found = {row[0]: row[1:] for row in rows}
-        keys = tuple(row[1] for row in rows)
-        database.note_projects(keys)
-        now, rights = time.monotonic(), current_rights()
-        for tables in projects:
-            row = found.get(tables.name)
-            prefetched = _Prefetched(rights, row[0], row[1], row[2], now, keys) if row else None
-            tables._local.prefetched = prefetched  # noqa: SLF001 (one of us)
-
-    def _prefetched(self, seconds: float = _PREFETCH_SECONDS) -> _Prefetched | None:
-        """Return the prefetched state of this thread if it is recent and has the rights of the present caller."""
-        prefetched: _Prefetched | None = getattr(self._local, "ahead", None)
-        if (
-            prefetched is None
-            or time.monotonic() > prefetched.read_at + seconds
-            or prefetched.rights != current_rights()
-        ):
-            return None
-        return prefetched
-
     def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of one query."""
         self._flush()
-        return self._active_database().query(sql, values)
+        return self.database.query(sql, values)
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """Run the block in a snapshot, on a standby if one has all writes to the project."""
+        """Run the block in a snapshot."""
         self._flush()
-        with ExitStack() as opened:
-            if self._active_database() is self.database and (standby := self._find_standby(opened)):
-                self._local.reading = standby
-                opened.callback(setattr, self._local, "reading", None)
-            with self._active_database().snapshot() as connection:
-                yield connection
+        with self.database.snapshot() as connection:
+            yield connection
 
     def version(self) -> Version:
         """Return a value that identifies the visible state of the project; None while this thread writes."""
@@ -168,8 +110,7 @@ class ProjectTables:
 
     def state(self) -> CachedState | None:
         """Return the row cache of this thread's snapshot; None outside a snapshot."""
-        reading = self._active_database()
-        if self._is_writing() or reading.snapshot_versions() is None:
+        if self._is_writing() or self.database.snapshot_versions() is None:
             return None
         version = self._version()
         return None if version is None else self._cache.at(version)
@@ -190,9 +131,9 @@ class ProjectTables:
 
     def cached_value(self, kind: str, read: Callable[[list[str]], Mapping[str, _Row]]) -> _Row:
         """Return a value that exists once per state, for this thread's snapshot or the newest state."""
-        if self._is_writing() or self._active_database().snapshot_versions() is not None:
+        if self._is_writing() or self.database.snapshot_versions() is not None:
             return self.cached_rows(kind, [""], read)[""]
-        version = self._newest_version()
+        version = self._version()
         state = None if version is None else self._cache.at(version)
         if state is not None and (found := state.known(kind, [""])):
             row: _Row = found[""]
@@ -204,48 +145,28 @@ class ProjectTables:
         """Drop all cached rows."""
         self._cache.forget()
 
-    def _newest_version(self) -> int | None:
-        """Return the committed version of the project, outside any snapshot."""
-        prefetched = self._prefetched()
-        if prefetched is not None and prefetched.uses_left and prefetched.key == self.key:
-            prefetched.uses_left -= 1
-            return prefetched.version
-        return self._version()
-
     def _version(self) -> int | None:
-        """Return the visible version, read once per snapshot; None if row-level security hides the project or parts of
-        it."""
-        reading = self._active_database()
-        seen = reading.snapshot_versions()
+        """Return the visible version; None if row-level security hides the project or parts of it.
+
+        A snapshot reads the versions of all projects at once.
+        """
+        seen = self.database.snapshot_versions()
         if seen is None:
-            rows = reading.query(VERSION, (self.key,))
+            rows = self.database.query(_VERSION, (self.key,))
             return rows[0][0] if rows else None
-        if self.key not in seen:
-            prefetched = self._prefetched(_GROUP_SECONDS)
-            keys = [self.key, *(prefetched.group_keys if prefetched else ())]
-            found = dict(reading.query(_VERSIONS, (keys,)))
-            visible = reading.visible_keys(found)
-            seen.update({key: found[key] if key in visible else None for key in keys})
-        return seen[self.key]
+        if not seen:
+            found = dict(self.database.query(_VERSIONS))
+            visible = self.database.visible_keys(found)
+            seen.update({key: version for key, version in found.items() if key in visible})
+        return seen.get(self.key)
 
     def _is_writing(self) -> bool:
         return getattr(self._local, "flush", None) is not None
-
-    def _active_database(self) -> PostgresDatabase:
-        """Return the standby of this thread's snapshot, or the primary."""
-        return getattr(self._local, "reading", None) or self.database
-
-    def _find_standby(self, opened: ExitStack) -> PostgresDatabase | None:
-        if not self.replicas or self.database.is_in_transaction:
-            return None
-        rows = self.database.query(VERSION, (self.key,))
-        return self.replicas.snapshot_with_version(opened, self.key, rows[0][0]) if rows else None
 
     @contextmanager
     def writing(self, flush: Callable[[], None]) -> Iterator[None]:
         """During the block, call `flush` to write buffered rows before anything is read."""
         self._local.flush = flush
-        self._local.prefetched = None
         try:
             yield
         finally:

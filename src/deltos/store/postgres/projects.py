@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from deltos.store.postgres.database import PostgresDatabase
-    from deltos.store.postgres.replicas import Replicas
 
 _TABLES = """word word_total meta file skipped folder failure chunk definition file_words chunk_vectors
              place node symbol edge mention import fact stale
@@ -34,9 +33,8 @@ class PostgresProjects:
 
     keep_contents = True
 
-    def __init__(self, opened: Callable[[], PostgresDatabase], replicas: Replicas | None = None) -> None:
+    def __init__(self, opened: Callable[[], PostgresDatabase]) -> None:
         self._opened = opened
-        self._replicas = replicas
 
     @cached_property
     def _database(self) -> PostgresDatabase:
@@ -44,9 +42,7 @@ class PostgresProjects:
         return self._opened().with_own_transactions()
 
     def store_of(self, root: Path) -> PostgresProject:
-        return PostgresProject(
-            self._opened().with_own_transactions(), project_name(root), root_text(root), self._replicas
-        )
+        return PostgresProject(self._opened().with_own_transactions(), project_name(root), root_text(root))
 
     def roots_with_store(self, roots: Sequence[Path]) -> set[Path]:
         by_name = {project_name(root): root for root in roots}

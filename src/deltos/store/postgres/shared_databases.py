@@ -6,20 +6,14 @@ Stores with different purposes have separate transactions, like separate SQLite 
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
 
 from psycopg.conninfo import make_conninfo
 
 from deltos.store.pools import PoolUse
 from deltos.store.postgres.database import PostgresDatabase
 from deltos.store.postgres.migrations import SCHEMA_STEPS
-from deltos.store.postgres.replicas import Replicas
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _opened: dict[tuple[str, str], PostgresDatabase] = {}
-_replicas: dict[tuple[str, ...], Replicas] = {}
 _lock = threading.Lock()
 _MIN_CONNECT_SECONDS = 2  # libpq's minimum
 
@@ -31,14 +25,6 @@ def shared_database(url: str, purpose: str = "") -> PostgresDatabase:
         if database is None:
             database = _opened[url, purpose] = PostgresDatabase(url, migrations=SCHEMA_STEPS)
         return database
-
-
-def shared_replicas(urls: Sequence[str]) -> Replicas | None:
-    """Return the standbys at some addresses, with one pool for each; None if there are none."""
-    with _lock:
-        if urls and tuple(urls) not in _replicas:
-            _replicas[tuple(urls)] = Replicas(urls)
-        return _replicas.get(tuple(urls))
 
 
 def pools_of(url: str) -> list[PoolUse]:

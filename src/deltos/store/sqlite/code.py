@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from deltos.store.code import Code
     from deltos.store.sqlite.database import SqliteDatabase, SqliteErrorTranslator
     from deltos.store.version import Version
 
@@ -105,9 +104,6 @@ class SqliteCode:
 
     def version(self) -> Version:
         return self._database.version()
-
-    def prefetch(self, others: Sequence[Code], terms: Sequence[str], names: Sequence[str], *, limit: int) -> None:
-        """Do nothing: SQLite has no round trips."""
 
     def chunk_count(self) -> int:
         return self._database.cached("chunk_total", _chunk_total)

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from deltos.store.project import ProjectStore
 
 PROJECT_001 = Migration(
     "project-001-files",
@@ -117,10 +116,6 @@ class SqliteProject:
         self.history = SqliteHistory(self.database)
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        return ()
-
-    @property
     def set_aside(self) -> str:
         aside = self.database.set_aside
         return aside.name if aside else ""
@@ -138,9 +133,6 @@ class SqliteProject:
         except StoreCorrupt:
             self.database.replace(file)
             return work()
-
-    def prefetch(self, others: Sequence[ProjectStore]) -> None:
-        """Do nothing: SQLite has no round trips."""
 
     def try_lock(self, part: str = "") -> AbstractContextManager[bool]:
         return try_lock(self.database.path.with_suffix(f".{part}.lock" if part else ".lock"))
