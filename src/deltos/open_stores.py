@@ -170,14 +170,14 @@ def describe_database(database: str) -> str:
     return shared_database(database).describe()
 
 
-def admit_role(database: str, name: str) -> bool:
+def admit_role(database: str, name: str, password: str = "") -> bool:
     """Grant a role access to the tables, with row-level security; return whether the role was created."""
     with _driver():
         from deltos.store.postgres.rights import admit_role as admit
         from deltos.store.postgres.shared_databases import shared_database
 
     with shared_database(database).write() as connection:
-        return admit(connection, name)
+        return admit(connection, name, password)
 
 
 def examine_database(database: str) -> Health:
@@ -203,14 +203,14 @@ def database_trouble(database: str) -> str:
     return schema_problem(shared_database(database))
 
 
-def database_pools(database: str) -> list[PoolUse]:
-    """Return the use of this process's connections to a database; empty without a database."""
+def database_pool(database: str) -> PoolUse | None:
+    """Return the use of this process's connections to a database; None without an open database."""
     if not database:
-        return []
+        return None
     with _driver():
-        from deltos.store.postgres.shared_databases import pools_of
+        from deltos.store.postgres.shared_databases import pool_of
 
-    return pools_of(database)
+    return pool_of(database)
 
 
 @contextmanager

@@ -45,6 +45,7 @@ class _Handlers:
         self._app = app
         self._jobs = jobs
         self._say = say
+        self._missing: set[Path] = set()
 
     def handlers(self) -> JobHandlers:
         return JobHandlers(
@@ -84,12 +85,20 @@ class _Handlers:
         for known in projects.stores.known():
             _check(progress)
             if not known.root.is_dir():
+                self._report_missing(known.root)
                 continue
+            self._missing.discard(known.root)
             try:
                 if projects.at(known.root).is_behind():
                     self._jobs.add(JobRequest(INDEX, str(known.root)))
             except DeltosError as problem:
                 self._say(f"{known.root}: {problem}")
+
+    def _report_missing(self, root: Path) -> None:
+        """Say once that the folder of a project is gone; its index keeps answering."""
+        if root not in self._missing:
+            self._missing.add(root)
+            self._say(f"{root}: no such folder here; if it was moved or deleted, run `deltos forget-project {root}`")
 
     def sweep(self, _request: JobRequest, _progress: Progress) -> None:
         """Delete unreferenced contents and clones, and embed passages that an earlier model embedded."""

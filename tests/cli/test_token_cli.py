@@ -48,7 +48,7 @@ def test_tokens_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_revoke_prints_the_revoked_tokens(capsys: pytest.CaptureFixture[str]) -> None:
     assert "No tokens yet." in output(capsys, "token", "list")
     made = json.loads(output(capsys, "token", "create", "ci", "--json"))
-    assert output(capsys, "token", "revoke", made["id"]) == f"Revoked {made['id']}\n"
+    assert output(capsys, "token", "revoke", made["id"]) == f"Revoked {made['id']}  ci\n"
     assert output(capsys, "token", "list").endswith("  revoked\n")
     assert main(["token", "revoke", "ci"]) == 1
     assert "No valid token is called 'ci'" in capsys.readouterr().err

@@ -31,6 +31,6 @@ def test_remote_callers_do_not_learn_the_database_address(
     assert outcome.is_error
     assert "cannot be reached" in outcome.text
     assert (address in outcome.text) is is_shown
-    assert is_shown or "Error: the server's database cannot be reached" in outcome.text
+    assert is_shown or "Error: The server's database cannot be reached" in outcome.text
     assert address in caplog.text
     assert "hunter2" not in outcome.text + caplog.text

@@ -6,11 +6,9 @@ import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-import procrastinate
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
@@ -26,13 +24,13 @@ from deltos.store.jobs import (
     JobRequest,
     WorkerSettings,
 )
-from deltos.store.postgres.jobs import JOBS_001
 from deltos.store.postgres.projects import PostgresProjects
 from tests.postgres_server import ROLE_PASSWORD, server
 from tests.workers.running import PATIENCE_SECONDS, WorkerProcess, held_back, job_of, opened, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     import pytest
 
@@ -355,11 +353,6 @@ def _a_worker_waits(url: str) -> bool:
                          AND held.pid = ANY(pg_blocking_pids(waiting.pid)))"""
     with opened(url) as (database, _):
         return bool(database.query(sql))
-
-
-def test_the_tables_of_the_queue_are_those_of_the_installed_release() -> None:
-    installed = (Path(procrastinate.__file__).parent / "sql" / "schema.sql").read_text("utf-8")
-    assert JOBS_001.sql.endswith(installed)
 
 
 def test_a_worker_outlives_a_restart_of_the_database(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from deltos.cli.command import Subparsers
 
+_ROLE_PASSWORD = "DELTOS_ROLE_PASSWORD"  # noqa: S105 - a variable name
 _MEMORY_NOT_COPIED = (
     "Memory was not copied because the target already has one."
     " Merge them with `deltos memory export` here and `deltos memory import` there."
@@ -27,7 +29,12 @@ def add_commands(subparsers: Subparsers) -> None:
     """Add `db init`, `db migrate`, `db check` and `db move`."""
     verbs = add_group(subparsers, "db", "manage the PostgreSQL database of DELTOS_DATABASE")
     init = add_verb(verbs, "init", _init, "create the tables in the database; existing data stays")
-    init.add_argument("--role", default="", metavar="NAME", help="let this role use them, under row-level security")
+    init.add_argument(
+        "--role",
+        default="",
+        metavar="NAME",
+        help=f"let this role use them, under row-level security; its password: {_ROLE_PASSWORD}",
+    )
     add_verb(verbs, "migrate", _migrate, "migrate the tables to this version; every command does so automatically")
     add_verb(verbs, "check", _check, "connect, count the stored data and report risky server settings")
     move = add_verb(verbs, "move", _move, "copy the data folder into the database, except code indexes")
@@ -37,14 +44,14 @@ def add_commands(subparsers: Subparsers) -> None:
 def _init(arguments: argparse.Namespace) -> int:
     if not arguments.role:
         return _migrate(arguments)
-    config = database_config()
-    description, is_new = describe_database(config.database), admit_role(config.database, arguments.role)
+    config, password = database_config(), os.environ.get(_ROLE_PASSWORD, "")
+    description, is_new = describe_database(config.database), admit_role(config.database, arguments.role, password)
     if arguments.json:
         print_json({"database": description, "status": "ready", "role": arguments.role, "is_new": is_new})
         return 0
     print(f"{description}: ready for the role {arguments.role}" + (", which was created" if is_new else ""))
-    if is_new:
-        print("The role has no password yet. Set one with ALTER ROLE … PASSWORD '…', or use another authentication.")
+    if is_new and not password:
+        print(f"The role has no password yet. Set {_ROLE_PASSWORD} and run this again, or use another authentication.")
     print("Use this role in DELTOS_DATABASE of servers. Migrations and `deltos memory purge` need the owner's role.")
     return 0
 

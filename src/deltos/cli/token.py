@@ -54,7 +54,7 @@ def add_commands(subparsers: Subparsers) -> None:
     )
     add_verb(verbs, "list", _list, "list all tokens, without their texts")
     revoke = add_verb(verbs, "revoke", _revoke, "make a token invalid")
-    revoke.add_argument("token", metavar="ID_OR_NAME", help="id or name of the token")
+    revoke.add_argument("token", metavar="ID_OR_NAME", help="id of the token, or its name if no other token has it")
 
 
 def _create(arguments: argparse.Namespace) -> int:
@@ -89,15 +89,24 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _revoke(arguments: argparse.Namespace) -> int:
     with _open_tokens() as store:
-        revoked = store.revoke(arguments.token, int(time.time()))
-    if not revoked:
-        raise NotFound(f"No valid token is called '{arguments.token}'", hint="See `deltos token list`.")
-    for token_id in revoked:
-        if arguments.json:
-            print_json({"id": token_id, "status": "revoked"})
-        else:
-            print(f"Revoked {token_id}")
+        token = _find_token(store, arguments.token)
+        store.revoke(token.id, int(time.time()))
+    if arguments.json:
+        print_json({"id": token.id, "status": "revoked"})
+    else:
+        print(f"Revoked {token.id}  {token.name}")
     return 0
+
+
+def _find_token(store: TokenRecords, id_or_name: str) -> StoredToken:
+    """Return the token that is not revoked with this id, or the only one with this name."""
+    found = [each for each in store.all() if each.revoked_at is None and id_or_name in (each.id, each.name)]
+    if not found:
+        raise NotFound(f"No valid token is called '{id_or_name}'", hint="See `deltos token list`.")
+    if len(found) > 1 and id_or_name not in (each.id for each in found):
+        made = ", ".join(f"{each.id} (created {_format_time(each.created_at)})" for each in found)
+        raise BadArgument(f"{len(found)} tokens are called '{id_or_name}': {made}", hint="Give the id of one.")
+    return next((each for each in found if each.id == id_or_name), found[0])
 
 
 def lifetime_seconds(text: str) -> int | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from deltos.cli.command import add_group, add_verb, integer_range, print_json
 from deltos.cli.db import database_config
 from deltos.open_stores import open_jobs
+from deltos.server.http.event_log import EventLog, open_event_log
 from deltos.store.jobs import WorkerSettings
 from deltos.text.counts import counted
 
@@ -64,13 +65,13 @@ def _work(arguments: argparse.Namespace) -> int:
     from deltos.worker import run_worker  # deferred: `deltos jobs` needs no application
 
     config = database_config()
+    log = EventLog(sys.stdout) if arguments.json else open_event_log(config.log_format)
 
     def say(line: str) -> None:
-        if arguments.json:
-            print_json({"at": time.time(), "told": line})
-            sys.stdout.flush()
+        if log:
+            log.write("worker", message=line)
         else:
-            print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)
+            print(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}", file=sys.stderr, flush=True)
 
     run_worker(
         config,

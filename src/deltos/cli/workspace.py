@@ -113,6 +113,11 @@ def _remove(arguments: argparse.Namespace) -> int:
         if missing := [root for root in wanted if root not in workspace.roots]:
             hint = f"See `deltos workspace show {workspace.name}`."
             raise NotFound(f"{missing[0]} is not in {workspace.name}", hint=hint)
+        if arguments.paths and {*wanted} == {*workspace.roots}:
+            raise BadArgument(
+                f"{workspace.name} would be empty, and its tokens would lose their projects",
+                hint=f"Add other folders first, or delete it with `deltos workspace remove {workspace.name}`.",
+            )
         removed = records.remove(workspace.name, wanted)
         remaining = records.get(workspace.name)
     if arguments.json:

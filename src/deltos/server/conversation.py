@@ -61,10 +61,15 @@ class Conversation:
         """Return the start folder and the client's roots, which calls cannot change."""
         return (self._start, *self._roots)
 
-    def set_client_roots(self, uris: Iterable[str]) -> None:
-        """Replace the client's roots by the `uris` that are local folders; the first one is the default project."""
-        folders = (Path(path) for uri in uris if (path := path_of_uri(uri)))
-        self._roots = tuple(dict.fromkeys(folder for folder in folders if folder.is_dir()))
+    def set_client_roots(self, uris: Iterable[str]) -> list[str]:
+        """Replace the client's roots by the `uris` that are local folders; the first one is the default project.
+
+        Return the other ones.
+        """
+        paths = {uri: path_of_uri(uri) for uri in uris}
+        missing = [uri for uri, path in paths.items() if not path or not Path(path).is_dir()]
+        self._roots = tuple(dict.fromkeys(Path(path) for uri, path in paths.items() if uri not in missing))
+        return missing
 
     def hears(self, level: str) -> bool:
         """Whether the client wants log messages of `level`."""

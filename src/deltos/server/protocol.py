@@ -48,6 +48,7 @@ logger = logging.getLogger(__name__)
 
 MAX_CONCURRENT_CALLS = 16  # more threads only compete for the GIL
 ROOTS_TIMEOUT_SECONDS = 10.0
+_MAX_LOG_CHARACTERS = 1_000
 ROOTS_PATIENCE_SECONDS = 1.0  # how long calls wait for the client's roots before they continue without
 
 
@@ -144,7 +145,11 @@ class McpHandlers:
         except (MCPError, ValidationError) as error:  # treat a client that fails to answer like one without roots
             logger.warning("The client did not report its roots: %s", error)
         else:
-            conversation.set_client_roots(str(root.uri) for root in result.roots)
+            if missing := conversation.set_client_roots(str(root.uri) for root in result.roots):
+                text = f"Roots of the client that are not folders here: {', '.join(missing)[:_MAX_LOG_CHARACTERS]}"
+                logger.warning("%s", text)
+                if conversation.hears("warning"):
+                    await context.session.send_log_message("warning", text, SERVER_NAME, context.request_id)
         finally:
             settled.set()
 

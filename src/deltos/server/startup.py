@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -9,7 +10,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from deltos.config import TOOLSETS, Config
+from deltos.config import TOOLSETS, Config, parse_log_format
 from deltos.errors import BadArgument, DeltosError
 from deltos.files import given_path
 from deltos.server.deadline import END_SECONDS, exit_now, exit_within, start_watchdog
@@ -119,11 +120,13 @@ def serve(manifest: Manifest, start: Path, config: Config, open_toolbox: Callabl
 
 
 def _serve_http(argv: Sequence[str], open_toolbox: Callable[[Config], Toolbox], manifest_path: Path) -> int:
+    from deltos.server.http.event_log import open_event_log
     from deltos.server.http.options import END_SECONDS_AFTER_GRACE, parse_options  # deferred: argparse
     from deltos.server.http.workers import SharedPort, check_workers, serve_with_workers
 
     try:
         options = parse_options(argv)
+        log = open_event_log(parse_log_format(options.log_format or os.environ.get("DELTOS_LOG", "")))
         check_workers(options)
     except DeltosError as error:
         sys.stderr.write(f"deltos mcp: {error}\n")
@@ -135,7 +138,7 @@ def _serve_http(argv: Sequence[str], open_toolbox: Callable[[Config], Toolbox], 
             port.exit_with_supervisor()
         from deltos.server.http.listen import serve  # deferred: imports the SDK
 
-        return serve(options, open_toolbox, manifest_path, port=port)
+        return serve(options, open_toolbox, manifest_path, port=port, log=log)
 
     if options.workers > 1:
         return serve_with_workers(options, serve_here)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 import logging
-import re
 import threading
 import time
 from dataclasses import dataclass
@@ -13,7 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from deltos.budget import MAX_ANSWER_CHARACTERS, truncate
 from deltos.confinement import confined
-from deltos.errors import BadRequest, DeltosError, Forbidden, NotFound, SourceError
+from deltos.errors import (
+    BadRequest,
+    DeltosError,
+    Forbidden,
+    NotFound,
+    SourceError,
+    StoreBusy,
+    StoreUnwritable,
+)
 from deltos.server.access import check_level
 from deltos.server.call_queue import CallQueue
 from deltos.tool import Answer, CallNote, snake_case
@@ -32,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 _NOTE_CHARACTERS = 200
-_DATABASE = re.compile(r"postgresql://[^\s'\"()]++")
+_DATABASE = "postgresql://"
 MAX_RUNNING = 32  # calls per caller, including cancelled ones that have not stopped yet
 
 
@@ -114,9 +121,9 @@ class ToolRunner:
                 return work(self.toolbox())
         except DeltosError as error:
             message = caller.confinement.hide_parent_folders(str(error)) if caller.confinement else str(error)
-            if caller.name and _DATABASE.search(message):  # remote callers must not learn the database address
+            if caller.name and _DATABASE in message:
                 logger.warning("%s", error)
-                message = _DATABASE.sub("the server's database", message)
+                message = _without_database(error)
             return FailedCall(_failure(message, is_bad_request=isinstance(error, BadRequest)))
         except (Exception, SystemExit) as error:  # top level: errors of tools must not break the protocol
             logger.exception("A tool failed")
@@ -160,6 +167,15 @@ class ToolRunner:
                 with confined(None):  # all callers share it, so the first one's limits must not apply
                     self._toolbox = self._open_toolbox()
             return self._toolbox
+
+
+def _without_database(error: DeltosError) -> str:
+    """Return a message for remote callers, who must not learn the database's address, role or server messages."""
+    if isinstance(error, StoreBusy):
+        return "The server's database is busy. Try again in a moment."
+    if isinstance(error, StoreUnwritable):
+        return "The server's database cannot be written to. Ask the administrator of this server."
+    return "The server's database cannot be reached. Try again later, or ask the administrator of this server."
 
 
 def _close_after(toolbox: Toolbox, running: Sequence[threading.Event]) -> None:

@@ -1,4 +1,4 @@
-"""Statistics of connection pools."""
+"""Statistics of a connection pool."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 
 class PoolUse(NamedTuple):
-    """Connections of one pool: maximum, open and idle connections, and requests waiting for one."""
+    """Maximum, open and idle connections, and requests waiting for one."""
 
-    purpose: str
     most: int
     opened: int
     idle: int

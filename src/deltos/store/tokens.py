@@ -42,8 +42,8 @@ class TokenRecords(Protocol):
     def all(self) -> list[StoredToken]:
         """Return every token, oldest first."""
 
-    def revoke(self, id_or_name: str, moment: int) -> list[str]:
-        """Revoke the tokens with this id or name; return the ids of tokens that were not revoked before."""
+    def revoke(self, token_id: str, moment: int) -> bool:
+        """Revoke the token with this id; return whether it exists and was not revoked before."""
 
     def close(self) -> None:
         """Close the store."""

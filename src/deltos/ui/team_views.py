@@ -27,7 +27,7 @@ def show_team(request: ViewRequest) -> structs.Team:
     every = jobs.all() if jobs else []
     workers = jobs.workers() if jobs else []
     return structs.Team(
-        database=describe_database(database) if sees_all else "",
+        database=describe_database(database).rpartition(", ")[2] if sees_all else "",  # without the address
         sees_all=sees_all,
         workspaces=_workspaces(request),
         workers=[structs.TeamWorker(each.id, each.seconds_ago, list(each.job_ids)) for each in workers],
@@ -37,9 +37,10 @@ def show_team(request: ViewRequest) -> structs.Team:
 
 
 def list_tokens(request: ViewRequest) -> structs.TokenList:
-    """Return every token. The caller of this function restricts it to administrators."""
+    """Return every token for a reader of all projects. The caller of this function admits only administrators."""
     now = time.time()
-    tokens = open_tokens(request.app.config.home, _database(request)).all()
+    database = _database(request)
+    tokens = open_tokens(request.app.config.home, database).all() if may_recall_all() else []
     return structs.TokenList([_token(each, now) for each in reversed(tokens)])
 
 

@@ -60,7 +60,7 @@ class Served:
         self._log: queue.Queue[str] = queue.Queue()
         threading.Thread(target=self._read_log, daemon=True).start()
         self.announcement = self.process.stdout.readline()
-        found = re.search(r"(https?://\S+)", self.announcement)
+        found = re.search(r"(https?://[^\s\"]+)", self.announcement)
         assert found, self.remaining_log()
         self.url = found[1]
         self.address = urlsplit(self.url)

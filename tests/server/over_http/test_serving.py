@@ -207,14 +207,15 @@ def test_structured_logs_are_json_lines_without_arguments_or_tokens(
     server.call("fail", session, how="s3cret words")
     assert server.request(path="/metrics?key=s3cret").status == 401
     server.stop()
-    lines = [line for line in server.remaining_log().splitlines() if line.startswith("{")]
+    lines = [server.announcement, *server.remaining_log().splitlines()]
     entries = [json.loads(line) for line in lines]
+    assert entries[0]["event"] == "serving"
     calls = [(each["tool"], each["outcome"]) for each in entries if each["event"] == "call"]
     requests = [(each["path"], each["status"], each["caller"]) for each in entries if each["event"] == "request"]
     assert calls == [("echo", "ok"), ("fail", "error")]
     assert ("/mcp", 200, f"token {token.split('_')[1]}") in requests
     assert requests[-1][:2] == ("/metrics", 401)
-    [failure] = [each for each in entries if each["event"] == "log"]
+    [failure] = [each for each in entries if each["event"] == "log" and each["level"] == "error"]
     assert (failure["level"], failure["logger"]) == ("error", "deltos.server.tool_runner")
     assert failure["frames"][-1].endswith(" fail")
     assert not [line for line in lines if "s3cret" in line or "secret detail" in line or token in line]

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from deltos.cli.main import main
-from tests.postgres_server import PASSWORD, ROLE, empty_database, role_url
+from tests.postgres_server import PASSWORD, ROLE, ROLE_PASSWORD, empty_database, role_url
 from tests.relevance.test_rankings import HERE as RELEVANCE
 from tests.relevance.test_rankings import unpack
 
@@ -81,7 +81,22 @@ def test_db_init_admits_a_role_and_db_check_reports_missing_row_level_security(
     owner = empty_database()
     output = commands.run(tmp_path, owner, "db", "init", "--role", ROLE)
     assert f"ready for the role {ROLE}" in output
-    assert "row-level security does not apply to this role" in commands.run(tmp_path, owner, "db", "check")
+    assert "row-level security does not apply" in commands.run(tmp_path, owner, "db", "check")
     assert "row-level security" not in commands.run(tmp_path, role_url(), "db", "check")
     commands.run(tmp_path, owner, "db", "init", "--role", "deltos")
     assert "The role deltos is exempt from row-level security" in commands.shown
+
+
+def test_db_init_sets_the_password_of_the_role(
+    tmp_path: Path, commands: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = empty_database()
+    monkeypatch.setenv("DELTOS_ROLE_PASSWORD", "l'été 1")
+    try:
+        commands.run(tmp_path, owner, "db", "init", "--role", ROLE)
+        address = role_url().replace(quote(ROLE_PASSWORD, safe=""), quote("l'été 1", safe=""))
+        assert "PostgreSQL" in commands.run(tmp_path, address, "db", "check")
+        assert "été" not in commands.shown
+    finally:
+        monkeypatch.setenv("DELTOS_ROLE_PASSWORD", ROLE_PASSWORD)
+        commands.run(tmp_path, owner, "db", "init", "--role", ROLE)

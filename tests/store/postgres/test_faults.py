@@ -67,7 +67,7 @@ def test_a_server_reports_a_dead_database_and_recovers(running: Server, served: 
     assert "pay.py" in text_of(served.call("search_code", session, query="pay_invoice"))
     assert not served.call("remember", session, text="invoices are paid on Fridays").get("isError")
     assert served.request(path="/readyz").status == 200
-    assert re.search(r'deltos_database_connections\{pool="memory",state="open"\} [1-9]', metrics(served))
+    assert re.search(r'deltos_database_connections\{state="open"\} [1-9]', metrics(served))
     running.kill()
     try:
         for tool, arguments in (

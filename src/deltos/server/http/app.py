@@ -19,7 +19,7 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
 
-from deltos.open_stores import database_pools
+from deltos.open_stores import database_pool
 from deltos.server.access import SCOPES, Level, required_level
 from deltos.server.http import metrics as prometheus
 from deltos.server.http.caller_id import caller_id
@@ -104,7 +104,7 @@ def build_app(
         "deltos_http_requests_in_flight", "Requests that are being answered.", lambda: request_guard.in_flight
     )
     metrics.gauge("deltos_sessions", "Open sessions.", lambda: manager.count)
-    metrics.pools(lambda: database_pools(watcher.config.database))
+    metrics.pool(lambda: database_pool(watcher.config.database))
     readiness = Readiness(watcher.tool_runner, watcher.config.database, time.monotonic)
     ui_routes = UiRoutes(watcher.tool_runner, _ui_route_options(options, callers, verifier, rate))
     app = Starlette(

@@ -1,12 +1,14 @@
 """Structured log: one JSON object per line for each request, tool call and log record.
 
-Lines never contain call arguments, tokens, query strings or exception texts, which may quote them.
+Lines never contain call arguments, tokens, query strings or exception texts, which may quote them. Messages of the
+connection pool name the database's address and user, but no password.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import sys
 import threading
 import traceback
 from datetime import UTC, datetime
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import TextIO
 
-_OWN = "deltos."  # messages of other loggers may quote requests
+_QUOTED = ("deltos.", "psycopg.pool")  # messages of other loggers may quote requests
+_PREFIX = "deltos mcp: "
 _MAX_FRAMES = 20
 
 
@@ -38,10 +41,26 @@ class EventLog:
             return
 
     def capture_logging(self) -> None:
-        """Write warnings and errors of all loggers to this log."""
+        """Write warnings and errors of all loggers, and errors that nothing caught, to this log."""
         root = logging.getLogger()
         root.addHandler(_Records(self))
         root.setLevel(logging.WARNING)
+        logging.captureWarnings(True)
+        sys.excepthook = _log_uncaught
+        threading.excepthook = lambda hook: _log_uncaught(hook.exc_type, hook.exc_value, hook.exc_traceback)
+
+
+def open_event_log(log_format: str) -> EventLog | None:
+    """Return the log on standard error, which captures all messages; None for the format `text`."""
+    if log_format != "json":
+        return None
+    log = EventLog(sys.stderr)
+    log.capture_logging()
+    return log
+
+
+def _log_uncaught(kind: type[BaseException], error: BaseException | None, where: TracebackType | None) -> None:
+    logging.getLogger("deltos.server").error("uncaught error", exc_info=(kind, error or kind(), where))
 
 
 class _Records(logging.Handler):
@@ -51,8 +70,8 @@ class _Records(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         facts: dict[str, object] = {"logger": record.name, "at": f"{record.filename}:{record.lineno}"}
-        if record.name.startswith(_OWN) and not record.exc_info:
-            facts["message"] = record.getMessage()
+        if record.name.startswith(_QUOTED) and not record.exc_info:
+            facts["message"] = record.getMessage().removeprefix(_PREFIX)
         if record.exc_info and record.exc_info[0]:
             facts |= {"error": record.exc_info[0].__name__, "frames": _frames(record.exc_info[2])}
         self._log.write("log", record.levelname.lower(), **facts)

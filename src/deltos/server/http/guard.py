@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     ScopeCheck = Callable[[Scope, bytes], Response | None]
     Observe = Callable[[Scope, str, int, float], None]
+
+logger = logging.getLogger(__name__)
 
 _MAX_CALLER_SHARE = 0.75  # of the concurrent requests for one caller; the others stay free for other callers
 _STORE_RETRY_SECONDS = 5
@@ -89,7 +91,7 @@ class StoreGuard:
         except StoreError as error:
             if has_begun:
                 raise
-            sys.stderr.write(f"deltos mcp: {error}\n")
+            logger.warning("deltos mcp: %s", error)
             wait = {"Retry-After": str(_STORE_RETRY_SECONDS)}
             await error_response(503, "The server's database is not available", wait)(scope, receive, send)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 import threading
 import time
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from deltos.server.http.workers import SharedPort
     from deltos.tool import Toolbox
 
+logger = logging.getLogger(__name__)
+
 DRAIN_SECONDS = 0.25
 STREAMS_END_SECONDS = 1
 CLOSE_SECONDS = 1.0
@@ -50,10 +53,11 @@ def serve(
     manifest_path: Path,
     build: Build = build_server,
     port: SharedPort | None = None,
+    log: EventLog | None = None,
 ) -> int:
     """Serve over HTTP until a signal ends it. Return 0 after a signal, 1 if it cannot serve, 2 for wrong options.
 
-    Worker processes pass the shared `port`.
+    Worker processes pass the shared `port`; `log` is the structured log, if messages are not plain text.
     """
     try:
         config = Config.from_environment(
@@ -61,22 +65,19 @@ def serve(
         )
         verifier = _verifier(options, config.home, config.database)
     except DeltosError as error:
-        sys.stderr.write(f"deltos mcp: {error}\n")
+        logger.critical("deltos mcp: %s", error)
         return 2
     try:
         listening = port.listening if port else open_port(options.host, options.port)
     except OSError as error:
-        sys.stderr.write(f"deltos mcp: cannot listen on {options.host}:{options.port}: {error.strerror or error}\n")
+        logger.critical("deltos mcp: cannot listen on %s:%s: %s", options.host, options.port, error.strerror or error)
         return 1
-    log = EventLog(sys.stderr) if config.log_format == "json" else None
-    if log:
-        log.capture_logging()
     manifest = Manifest.load(config.toolsets, manifest_path, lean=config.profile == "lean")
     tool_runner = ToolRunner(lambda: open_toolbox(config))
     threading.Thread(target=tool_runner.warm_up, name="deltos-warm-up", daemon=True).start()
     _raise_file_limit(options.limits.connections)
     if port is None or port.is_announced:
-        _announce(options, listening, tool_count=len(manifest.listings()))
+        _announce(options, listening, log, tool_count=len(manifest.listings()))
     watcher = ToolsetWatcher(config, manifest, tool_runner, open_toolbox)
     asyncio.run(_serve(options, lambda: build_app(options, watcher, verifier, build, log), listening))
     closing = threading.Thread(target=tool_runner.close, args=(DRAIN_SECONDS,), daemon=True)
@@ -162,11 +163,14 @@ def _raise_file_limit(wanted: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
 
 
-def _announce(options: HttpOptions, listening: socket.socket, *, tool_count: int) -> None:
+def _announce(options: HttpOptions, listening: socket.socket, log: EventLog | None, *, tool_count: int) -> None:
     host = f"[{options.host}]" if ":" in options.host else options.host
     url = f"{options.scheme}://{host}:{listening.getsockname()[1]}{MCP_PATH}"
     tokens = "bearer token required" if options.requires_token else "no token required on this machine"
-    sys.stdout.write(f"deltos mcp: serving {counted(tool_count, 'tool')} at {url} ({tokens})\n")
-    sys.stdout.flush()
+    if log:
+        EventLog(sys.stdout).write("serving", tools=tool_count, url=url, tokens=tokens)
+    else:
+        sys.stdout.write(f"deltos mcp: serving {counted(tool_count, 'tool')} at {url} ({tokens})\n")
+        sys.stdout.flush()
     if options.requires_token and options.scheme == "http":
-        sys.stderr.write("deltos mcp: tokens are sent without encryption; use --tls-cert or a TLS proxy\n")
+        logger.warning("deltos mcp: tokens are sent without encryption; use --tls-cert or a TLS proxy")

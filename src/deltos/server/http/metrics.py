@@ -17,11 +17,11 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from deltos.store.pools import PoolUse
 
-    Pools = Callable[[], Sequence[PoolUse]]
+    ReadPool = Callable[[], PoolUse | None]
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BOUNDS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -64,25 +64,23 @@ class Metrics:
         """Add a gauge whose value `read` returns at scrape time."""
         Gauge(name, text, registry=self._registry).set_function(read)
 
-    def pools(self, read: Pools) -> None:
+    def pool(self, read: ReadPool) -> None:
         """Add the use of database connections, which `read` returns at scrape time."""
-        self._registry.register(_Pools(read))
+        self._registry.register(_Pool(read))
 
     def text(self) -> bytes:
         """Return all metrics in the Prometheus text format."""
         return generate_latest(self._registry)
 
 
-class _Pools(Collector):
-    def __init__(self, read: Pools) -> None:
+class _Pool(Collector):
+    def __init__(self, read: ReadPool) -> None:
         self._read = read
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        shown = GaugeMetricFamily(
-            "deltos_database_connections", "Connections to the database by pool and state.", labels=["pool", "state"]
-        )
-        for pool in self._read():
+        shown = GaugeMetricFamily("deltos_database_connections", "Connections to the database.", labels=["state"])
+        if pool := self._read():
             counts = {"most": pool.most, "open": pool.opened, "idle": pool.idle, "waited_for": pool.waiting}
             for state, count in counts.items():
-                shown.add_metric([pool.purpose, state], count)
+                shown.add_metric([state], count)
         yield shown

@@ -6,6 +6,7 @@ same socket, so none of them has sessions.
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from deltos.server.http.options import HttpOptions
 
     Serve = Callable[["SharedPort"], int]
+
+logger = logging.getLogger(__name__)
 
 MIN_LIFE_SECONDS = 5.0
 """A worker that fails sooner than this could not serve and is not restarted."""
@@ -69,7 +72,7 @@ def serve_with_workers(options: HttpOptions, serve: Serve) -> int:
     try:
         listening = open_port(options.host, options.port)
     except OSError as error:
-        sys.stderr.write(f"deltos mcp: cannot listen on {options.host}:{options.port}: {error.strerror or error}\n")
+        logger.critical("deltos mcp: cannot listen on %s:%s: %s", options.host, options.port, error.strerror or error)
         return 1
     return _Supervisor(listening, serve).run(options.workers)
 
@@ -100,7 +103,7 @@ class _Supervisor:
                 code = code or ended
                 self._end()
                 continue
-            sys.stderr.write(f"deltos mcp: restarting a worker that ended ({_describe_exit(ended)})\n")
+            logger.warning("deltos mcp: restarting a worker that ended (%s)", _describe_exit(ended))
             time.sleep(_PAUSE_SECONDS)
             if not self._is_ending:
                 self._start()

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 SCHEMA = "deltos"
 OLDEST_VERSION = 15
-POOL_SIZE = 8
+POOL_SIZE = 6  # calls run nearly one at a time, and need two connections at most
+_MAX_IDLE_SECONDS = 60.0
 WAIT_SECONDS = 15.0
 _PROBE_SECONDS = 1.0
 _CONNECT_SECONDS = 10
@@ -126,6 +127,12 @@ class PostgresDatabase:
         """Return the same database with its own transactions, for stores that one thread uses at the same time."""
         other = copy.copy(self)
         other._local = threading.local()  # noqa: SLF001 (same class)
+        return other
+
+    def with_own_snapshots(self) -> PostgresDatabase:
+        """Return the same database with its own transactions and snapshots, for stores that see their own writes."""
+        other = self.with_own_transactions()
+        other._shared = threading.local()  # noqa: SLF001 (same class)
         return other
 
     def describe(self) -> str:
@@ -312,7 +319,7 @@ class PostgresDatabase:
         stats = self._pool.get_stats()
         names = ("pool_max", "pool_size", "pool_available", "requests_waiting")
         most, opened, idle, waiting = (stats.get(name, 0) for name in names)
-        return most, opened, idle, waiting
+        return most, opened, min(idle, opened), waiting  # the pool counts them without a common lock
 
     # --- connections
 
@@ -335,6 +342,7 @@ class PostgresDatabase:
             kwargs={"autocommit": True, "prepare_threshold": _PREPARE_THRESHOLD},
             min_size=0,
             max_size=size,
+            max_idle=_MAX_IDLE_SECONDS,
             configure=self._configure,
             reconnect_timeout=0.0,  # one attempt per request, so that the caller learns why it failed
             timeout=self._wait_seconds,

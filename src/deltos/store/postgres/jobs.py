@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,24 @@ _REASON_CHARACTERS = 500
 _WORKER_ALIVE_SECONDS = 60.0
 _ATTEMPTS = 5
 
-# procrastinate's schema is one of our migrations: a release that changes its tables needs a new migration here.
-JOBS_001 = Migration("jobs-001-procrastinate-3.10", Path(__file__).with_name("procrastinate.sql").read_text("utf-8"))
+_LAST_OF_FIRST_STEP = "03.04.00_50_post_add_retry_failed_job_procedure"
+
+
+def queue_steps() -> tuple[Migration, ...]:
+    """Return the migrations of the installed procrastinate, without importing it: one step for those of release 3.10,
+    and one for each later one."""
+    spec = find_spec("procrastinate")
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError("No module named 'procrastinate'", name="procrastinate")
+    files = sorted(Path(spec.submodule_search_locations[0], "sql", "migrations").glob("*.sql"))
+    first = "\n".join(file.read_text("utf-8") for file in files if file.stem <= _LAST_OF_FIRST_STEP)
+    later = [file for file in files if file.stem > _LAST_OF_FIRST_STEP]
+    return (
+        Migration("jobs-001-procrastinate-3.10", first),
+        *(Migration(f"jobs-procrastinate-{file.stem}", file.read_text("utf-8")) for file in later),
+    )
+
+
 JOBS_002 = Migration(
     "jobs-002-failures",
     """
@@ -148,8 +165,10 @@ class PostgresJobs:
         sql = """SELECT worker.id, extract(epoch FROM now() - last_heartbeat)::double precision,
                  array(SELECT job.id FROM procrastinate_jobs AS job
                        WHERE job.worker_id = worker.id AND status = 'doing' ORDER BY job.id)
-                 FROM procrastinate_workers AS worker ORDER BY last_heartbeat DESC"""
-        return [WorkerRow(row[0], row[1], tuple(row[2])) for row in self._database.query(sql)]
+                 FROM procrastinate_workers AS worker
+                 WHERE last_heartbeat > now() - make_interval(secs => %s) ORDER BY last_heartbeat DESC"""
+        rows = self._database.query(sql, (_WORKER_ALIVE_SECONDS,))
+        return [WorkerRow(row[0], row[1], tuple(row[2])) for row in rows]
 
     # --- for workers
 

@@ -10,7 +10,7 @@ from deltos.store.postgres.code import CODE_001
 from deltos.store.postgres.docs import DOCS_SOURCES_003
 from deltos.store.postgres.graph import GRAPH_001
 from deltos.store.postgres.history import HISTORY_001
-from deltos.store.postgres.jobs import JOBS_001, JOBS_002, JOBS_003
+from deltos.store.postgres.jobs import JOBS_002, JOBS_003, queue_steps
 from deltos.store.postgres.library import LIBRARY_STEPS
 from deltos.store.postgres.memory.schema import MEMORY_001
 from deltos.store.postgres.packed_word_index import WORDS_001
@@ -25,7 +25,7 @@ HTTP_SESSIONS_002 = Migration(
     "http-sessions-002", "DROP TABLE IF EXISTS http_session;", replaces=("http-sessions-001",)
 )
 PROJECT_STEPS = (REGISTRY_001, WORDS_001, PROJECT_001, CODE_001, GRAPH_001, HISTORY_001)
-JOB_STEPS = (JOBS_001, JOBS_002, BLOBS_001)
+JOB_STEPS = (*queue_steps(), JOBS_002, BLOBS_001)
 SCHEMA_STEPS = (
     *PROJECT_STEPS,
     *LIBRARY_STEPS,

@@ -15,6 +15,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from psycopg.sql import SQL, Identifier
+
 from deltos.confinement import current
 from deltos.errors import BadArgument, StoreError
 from deltos.store.migration import Migration
@@ -276,9 +278,11 @@ RIGHTS_001 = Migration(
 # ---------------------------------------------------------------------- roles
 
 
-def admit_role(connection: Connection, name: str) -> bool:
-    """Grant a role access to the tables within the policies; return whether the role was created. Needs the owner's
-    connection."""
+def admit_role(connection: Connection, name: str, password: str = "") -> bool:
+    """Grant a role access to the tables within the policies; return whether the role was created.
+
+    Sets its password if one is given. Needs the owner's connection.
+    """
     row = connection.execute(
         "SELECT rolsuper OR rolbypassrls, pg_has_role(oid, current_user, 'MEMBER') FROM pg_roles WHERE rolname = %s",
         (name,),
@@ -290,6 +294,9 @@ def admit_role(connection: Connection, name: str) -> bool:
         )
     if row is None:
         connection.execute(f"CREATE ROLE {quoted(name)} LOGIN NOSUPERUSER NOBYPASSRLS".encode())
+    if password:  # hashed here, so that the server's log cannot contain it
+        secret = connection.pgconn.encrypt_password(password.encode(), name.encode(), b"scram-sha-256")
+        connection.execute(SQL("ALTER ROLE {} PASSWORD {}").format(Identifier(name), secret.decode()))
     _grant_connect(connection, name)
     connection.execute("INSERT INTO application_role VALUES (%s) ON CONFLICT DO NOTHING", (name,))
     connection.execute("SELECT grant_application_roles()")

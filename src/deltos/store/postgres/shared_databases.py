@@ -1,4 +1,4 @@
-"""The databases opened by this process: one connection pool for each address and purpose.
+"""The databases opened by this process: one connection pool for each address.
 
 Stores with different purposes have separate transactions, like separate SQLite files.
 """
@@ -13,7 +13,7 @@ from deltos.store.pools import PoolUse
 from deltos.store.postgres.database import PostgresDatabase
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 
-_opened: dict[tuple[str, str], PostgresDatabase] = {}
+_opened: dict[str, dict[str, PostgresDatabase]] = {}
 _lock = threading.Lock()
 _MIN_CONNECT_SECONDS = 2  # libpq's minimum
 
@@ -21,16 +21,18 @@ _MIN_CONNECT_SECONDS = 2  # libpq's minimum
 def shared_database(url: str, purpose: str = "") -> PostgresDatabase:
     """Return the database at an address, opened and migrated on first use; it stays open until the process ends."""
     with _lock:
-        database = _opened.get((url, purpose))
-        if database is None:
-            database = _opened[url, purpose] = PostgresDatabase(url, migrations=SCHEMA_STEPS)
-        return database
+        if url not in _opened:
+            _opened[url] = {"": PostgresDatabase(url, migrations=SCHEMA_STEPS)}
+        by_purpose = _opened[url]
+        if purpose not in by_purpose:
+            by_purpose[purpose] = by_purpose[""].with_own_snapshots()
+        return by_purpose[purpose]
 
 
-def pools_of(url: str) -> list[PoolUse]:
-    """Return statistics of this process's connection pools for an address."""
-    opened = sorted(_opened.copy().items())  # without the lock, which is held while another database is connected to
-    return [PoolUse(purpose or "projects", *database.pool_counts()) for (at, purpose), database in opened if at == url]
+def pool_of(url: str) -> PoolUse | None:
+    """Return statistics of this process's connections to an address; None if it is not open."""
+    opened = _opened.get(url)  # without the lock, which is held while another database is connected to
+    return PoolUse(*opened[""].pool_counts()) if opened else None
 
 
 def short_timeout_database(url: str, wait_seconds: float) -> PostgresDatabase:

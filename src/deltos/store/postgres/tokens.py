@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from deltos.confinement import whole_store
 from deltos.store.migration import Migration
 from deltos.store.tokens import StoredToken, with_renamed_workspace
 
@@ -51,18 +52,15 @@ class PostgresTokens:
         rows = self._database.query(f"SELECT {_COLUMNS} FROM access_token WHERE id = %s", (token_id,))
         return _token(rows[0]) if rows else None
 
+    @whole_store()
     def all(self) -> list[StoredToken]:
         rows = self._database.query(f"SELECT {_COLUMNS} FROM access_token ORDER BY created_at, id")
         return [_token(row) for row in rows]
 
-    def revoke(self, id_or_name: str, moment: int) -> list[str]:
+    def revoke(self, token_id: str, moment: int) -> bool:
+        sql = "UPDATE access_token SET revoked_at = %s WHERE id = %s AND revoked_at IS NULL"
         with self._database.write() as connection:
-            rows = connection.execute(
-                "UPDATE access_token SET revoked_at = %s WHERE (id = %s OR name = %s) AND revoked_at IS NULL"
-                " RETURNING id",
-                (moment, id_or_name, id_or_name),
-            ).fetchall()
-        return [token_id for (token_id,) in rows]
+            return bool(connection.execute(sql, (moment, token_id)).rowcount)
 
     def close(self) -> None:
         pass

@@ -53,13 +53,10 @@ class SqliteTokens:
             rows = connection.execute(f"SELECT {_COLUMNS} FROM token ORDER BY created_at, id").fetchall()
         return [_token(row) for row in rows]
 
-    def revoke(self, id_or_name: str, moment: int) -> list[str]:
+    def revoke(self, token_id: str, moment: int) -> bool:
+        sql = "UPDATE token SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL"
         with self._database.write() as connection:
-            rows = connection.execute(
-                "UPDATE token SET revoked_at = ? WHERE (id = ? OR name = ?) AND revoked_at IS NULL RETURNING id",
-                (moment, id_or_name, id_or_name),
-            ).fetchall()
-        return [token_id for (token_id,) in rows]
+            return bool(connection.execute(sql, (moment, token_id)).rowcount)
 
     def rename_workspace(self, name: str, new_name: str) -> int:
         """Rename a workspace in all tokens; return the number of changed tokens."""
