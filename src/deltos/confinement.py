@@ -20,10 +20,12 @@ class Confinement(NamedTuple):
     """The real paths of allowed folders, and the allowed memories of each project (None: of every project).
 
     The memories of a project are selected by folders relative to the top of its repository; "" selects all of them.
+    `new_projects` are the folders that the call may add to the index (None: any folder below the roots).
     """
 
     roots: tuple[Path, ...]
     memories: Mapping[str, frozenset[str]] | None = None
+    new_projects: frozenset[Path] | None = None
 
     def admits(self, folder: Path) -> bool:
         """Whether the real path of `folder` is below one of the roots; it need not exist."""
@@ -132,6 +134,12 @@ def check_folder(folder: Path) -> None:
         raise Forbidden(
             "That folder is outside the folders that this server may read", hint="Name a project of this server."
         )
+
+
+def may_add_project(root: Path) -> bool:
+    """Whether this call may index a folder that is not indexed yet."""
+    current = _CURRENT.get()
+    return current is None or current.new_projects is None or root in current.new_projects
 
 
 def is_confined() -> bool:

@@ -6,8 +6,8 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.confinement import check_folder, visible_location
-from deltos.errors import BadArgument, BadRequest, NoSuchFolder
+from deltos.confinement import check_folder, may_add_project, visible_location
+from deltos.errors import BadArgument, BadRequest, Forbidden, NoSuchFolder
 from deltos.model import Project
 from deltos.workspace.identity import find_root, folder_identity, identify
 from deltos.workspace.project_index import CHANGES_SECONDS, FIRST_INDEX_SECONDS, ProjectIndex
@@ -108,6 +108,11 @@ class Projects:
             raise BadArgument(
                 f"{visible_location(str(root))} is not a project",
                 hint="Call set_working_directory with the folder of your repository.",
+            )
+        if not may_add_project(root) and not self.stores.roots_with_store([root]):
+            raise Forbidden(
+                f"{visible_location(str(root))} is not an indexed project, and a reader cannot add one",
+                hint="Name an indexed project, or ask the administrator of this server to index this folder.",
             )
         return ProjectIndex(
             self.identified(root),

@@ -291,4 +291,13 @@ def test_a_token_for_a_folder_that_is_not_served_is_rejected(walled: Walled, tmp
     home = walled.top.parents[1] / "home"
     token = create(home, Level.READ, tmp_path, database=walled.database)
     answer = walled.call(walled.server.open_session(bearer(token)), "list_sources")
-    assert "This server serves none of the folders of this token." in answer
+    assert "None of the folders that this token is for is served here." in answer
+
+
+def test_a_reader_adds_no_project(walled: Walled) -> None:
+    home = walled.top.parent.parent / "home"
+    reader = walled.server.open_session(bearer(create(home, Level.READ, database=walled.database)))
+    for arguments in ({"repo_path": "pkg"}, {"project_path": str(walled.mine / "docs")}):
+        assert "a reader cannot add one" in walled.call(reader, "search_code", query="of_mine", **arguments)
+    assert "a.py" in walled.call(reader, "search_code", query="of_mine")
+    assert "of_theirs" in walled.call(reader, "search_code", query="of_theirs", project_path=str(walled.theirs))

@@ -40,7 +40,8 @@ class RequestCallers:
         self._start = start
         self._confinement = Confinement(roots)
         self._conversations: dict[int, Conversation] = {}
-        self._token_confinements: dict[tuple[str, ...], Confinement] = {}
+        self._token_confinements: dict[tuple[str, ...] | None, Confinement] = {}
+        self._reader_confinements: dict[tuple[str, ...] | None, Confinement] = {}
 
     def find(self, context: ServerRequestContext[Any, Any]) -> Caller:
         """Return the caller of a request."""
@@ -63,6 +64,10 @@ class RequestCallers:
             return Level.ADMIN, self._confinement, self._start
         confinement = self._confinement_of(token.projects)
         start = self._start if confinement.admits(self._start) else next(iter(confinement.roots), _NOWHERE)
+        if token.level == Level.READ:
+            confinement = self._reader_confinements.setdefault(
+                token.projects, confinement._replace(new_projects=frozenset({*confinement.roots, start}))
+            )
         return token.level, confinement, start
 
     def _conversation(self, context: ServerRequestContext[Any, Any], start: Path) -> Conversation:
