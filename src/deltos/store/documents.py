@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
+    from deltos.store.sources import Sources
     from deltos.store.vectors import VectorRecords
 
 CrawlState = Literal["open", "done", "failed", "cancelled"]
@@ -215,74 +216,6 @@ class ShownChunk:
     section: str
     anchors: tuple[str, ...]
     text: str
-
-
-class Sources(Protocol):
-    """Documentation sources and their crawls."""
-
-    def sources(self) -> list[SourceRow]:
-        """Return all sources by name."""
-
-    def source(self, source_id: str) -> SourceRow | None:
-        """Return the source with that id. Several versions of a source may share one name."""
-
-    def add_source(self, source: SourceRow) -> None:
-        """Record a new source."""
-
-    def set_version(self, source_id: str, version: str) -> None:
-        """Record the version that the crawl found out."""
-
-    def set_projects(self, source_id: str, projects: Sequence[str]) -> None:
-        """Record which projects see a source."""
-
-    def try_lock(self, source_id: str) -> AbstractContextManager[bool]:
-        """Return a context that says whether it holds the lock for crawling a source, or another process does.
-
-        The lock ends with the block or the process.
-        """
-
-    def crawl(self, source_id: str) -> CrawlRow | None:
-        """Return the running or last crawl of a source; None before the first."""
-
-    def open_crawls(self) -> list[str]:
-        """Return the ids of sources whose crawl has not finished."""
-
-    def begin_crawl(self, source_id: str, *, is_full: bool, now: float) -> None:
-        """Open a crawl of the next generation and queue again the addresses that gave no page in the last one.
-
-        A full crawl (`is_full`) does not queue them. The reason of such an address is why it was skipped, or its old
-        state (`failed`, `missing`).
-        """
-
-    def seed(self, source_id: str, addresses: Iterable[CrawlAddress]) -> None:
-        """Record the first addresses of a crawl, queued or already failed, and mark the crawl as seeded."""
-
-    def end_crawl(self, source_id: str, state: CrawlState, reason: str, now: float) -> bool:
-        """Close an open crawl without publishing it; False if it was already closed."""
-
-    def forget(self, source_id: str, urls: Iterable[str]) -> None:
-        """Delete addresses that need not be crawled."""
-
-    def queued(self, source_id: str) -> list[CrawlAddress]:
-        """Return the queued addresses, nearest to the start first."""
-
-    def known_urls(self, source_id: str) -> set[str]:
-        """Return every address known to the crawl."""
-
-    def address_counts(self, source_id: str) -> dict[str, int]:
-        """Return the number of addresses by state."""
-
-    def failed_addresses(self, source_id: str) -> list[CrawlAddress]:
-        """Return the addresses that could not be read, each with its reason."""
-
-    def count_reason(self, source_id: str, reason: str) -> int:
-        """Return the number of addresses with exactly that reason."""
-
-    def skip_reasons(self, source_id: str, limit: int) -> list[SkippedAddresses]:
-        """Return why addresses were skipped, the most frequent reasons first, at most `limit`."""
-
-    def first_reason(self, source_id: str) -> str:
-        """Return why the first address gave no page, failures first; empty if no address has a reason."""
 
 
 class Pages(Protocol):

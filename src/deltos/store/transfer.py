@@ -5,13 +5,17 @@ Only observations keep their places: sessions, exports and vectors refer to them
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from deltos.store.apis import NewUnit, UnitRow, WordsRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from deltos.store.apis import ApiRow, NewUnit
+    from deltos.store.apis import ApiRow
     from deltos.store.documents import CrawlAddress, CrawlRow, SourceRow
+    from deltos.store.library import LibraryStore
     from deltos.store.observations import Anchor
 
 Vector = tuple[str, bytes]  # model and data
@@ -61,6 +65,48 @@ class TransferredApi(NamedTuple):
 
     api: ApiRow
     units: tuple[tuple[NewUnit, Vector | None], ...]
+
+
+class LibraryTransfer(ABC):
+    """Reads a whole library, in batches; each engine adds writing."""
+
+    def __init__(self, library: LibraryStore) -> None:
+        self._store = library
+
+    @abstractmethod
+    def _pages(self, source_id: str) -> Iterator[TransferredPage]:
+        """Yield the pages of a source."""
+
+    @abstractmethod
+    def _unit_rows(self, api_id: int) -> Iterable[Sequence[Any]]:
+        """Return the units of an API: columns of the unit, its body, index words and vector."""
+
+    def names(self) -> set[str]:
+        """Return the ids of all sources and the lower-case names of all APIs."""
+        sources, apis = self._store.sources.sources(), self._store.apis.apis()
+        return {*(source.id for source in sources), *(api.name.lower() for api in apis)}
+
+    def sources(self) -> Iterator[TransferredSource]:
+        """Yield every documentation source."""
+        sources = self._store.sources
+        for source in sources.sources():
+            addresses = tuple(sources.all_addresses(source.id))
+            yield TransferredSource(source, sources.crawl(source.id), addresses, self._pages(source.id))
+
+    def apis(self) -> Iterator[TransferredApi]:
+        """Yield every API."""
+        for api in self._store.apis.apis():
+            yield TransferredApi(api, tuple(_unit(row) for row in self._unit_rows(api.id)))
+
+
+def known(cells: Sequence[Any]) -> Any:
+    """Return cells of an outer join, or None if there was no row."""
+    return None if cells[0] is None else tuple(cells)
+
+
+def _unit(row: Sequence[Any]) -> tuple[NewUnit, Vector | None]:
+    words = None if row[11] is None else WordsRow(*row[11:16])
+    return NewUnit(UnitRow(*row[:10]), row[10], words), known(row[16:18])
 
 
 class TransferredSession(NamedTuple):

@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deltos.store.statements import Statements
+
+_MAX_ROWS = 10_000
 
 
-class UnreadableContent(Protocol):
-    """Failure reasons by digest of the content. Only the newest are kept."""
+class UnreadableContent:
+    """Failure reasons by digest of the content, in the library of either engine. Only the newest are kept."""
+
+    def __init__(self, statements: Statements, now: Callable[[], float]) -> None:
+        self._statements = statements
+        self._now = now
 
     def reason(self, digest: bytes) -> str:
         """Return why content with this digest could not be parsed; empty if it has not failed."""
+        rows = self._statements.query("SELECT reason FROM stopped_reading WHERE digest = ?", (digest,))
+        return str(rows[0][0]) if rows else ""
 
     def remember(self, digest: bytes, reason: str) -> None:
         """Record that content with this digest could not be parsed."""
+        with self._statements.write() as connection:
+            connection.execute(
+                "INSERT INTO stopped_reading VALUES (?, ?, ?)"
+                " ON CONFLICT (digest) DO UPDATE SET reason = excluded.reason, at = excluded.at",
+                (digest, reason, self._now()),
+            )
+            connection.execute(
+                "DELETE FROM stopped_reading WHERE at <"
+                " (SELECT at FROM stopped_reading ORDER BY at DESC LIMIT 1 OFFSET ?)",
+                (_MAX_ROWS - 1,),
+            )

@@ -1,14 +1,20 @@
-"""Protocol and rows of workspaces: named sets of project folders."""
+"""Workspaces, named sets of project folders: rows and queries."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from deltos.errors import BadArgument, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    from deltos.store.statements import Statements, WriteConnection
+
+_NAMED = "lower(workspace) = lower(?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,29 +25,74 @@ class StoredWorkspace:
     roots: tuple[str, ...]
 
 
-class WorkspaceRecords(Protocol):
-    """The workspaces of one data folder. Names are compared case-insensitively."""
+class WorkspaceRecords(ABC):
+    """The workspaces of a data folder or database, in one table of either engine. Names are compared
+    case-insensitively."""
+
+    table: str
+
+    @abstractmethod
+    def _open(self, *, may_create: bool) -> Statements | None:
+        """Return the database; None if there is none and none may be created."""
+
+    @abstractmethod
+    def _rename_in_tokens(self, connection: WriteConnection, name: str, new_name: str) -> int:
+        """Rename a workspace in access tokens, and return their number."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the store."""
+
+    @abstractmethod
+    def _lock(self, connection: WriteConnection) -> None:
+        """Keep other writers out until the transaction ends."""
 
     def all(self) -> list[StoredWorkspace]:
         """Return every workspace by name."""
+        return self._read("ORDER BY lower(workspace), number", ())
 
     def get(self, name: str) -> StoredWorkspace | None:
         """Return the workspace with this name."""
+        return next(iter(self._read(f"WHERE {_NAMED} ORDER BY number", (name,))), None)
 
     def add(self, name: str, roots: Sequence[str]) -> list[str]:
         """Add folders to a workspace, creating it if needed; return the newly added folders."""
+        with self._write() as connection:
+            self._lock(connection)
+            sql = f"SELECT workspace FROM {self.table} WHERE {_NAMED} LIMIT 1"
+            known = connection.execute(sql, (name,)).fetchone()
+            sql = f"INSERT INTO {self.table} (workspace, root) VALUES (?, ?) ON CONFLICT DO NOTHING"
+            return [root for root in roots if connection.execute(sql, (known[0] if known else name, root)).rowcount]
 
     def remove(self, name: str, roots: Sequence[str]) -> list[str]:
         """Remove folders from a workspace, which is deleted when it is empty; return the removed folders."""
+        sql = f"DELETE FROM {self.table} WHERE {_NAMED} AND root = ?"
+        with self._write() as connection:
+            return [root for root in roots if connection.execute(sql, (name, root)).rowcount]
 
     def rename(self, name: str, new_name: str) -> int:
         """Rename a workspace, also in access tokens, and return the number of those tokens.
 
         Raise NotFound if there is no such workspace, and BadArgument if the new name is taken.
         """
+        with self._write() as connection:
+            self._lock(connection)
+            check_rename(self.get(name), self.get(new_name), name, new_name)
+            connection.execute(f"UPDATE {self.table} SET workspace = ? WHERE {_NAMED}", (new_name, name))
+            return self._rename_in_tokens(connection, name, new_name)
 
-    def close(self) -> None:
-        """Close the store."""
+    def _write(self) -> AbstractContextManager[WriteConnection]:
+        opened = self._open(may_create=True)
+        assert opened  # noqa: S101 - it was created
+        return opened.write()
+
+    def _read(self, condition: str, values: tuple[str, ...]) -> list[StoredWorkspace]:
+        opened = self._open(may_create=False)
+        rows = opened.query(f"SELECT workspace, root FROM {self.table} {condition}", values) if opened else []
+        roots: dict[str, list[str]] = {}
+        for name, root in rows:
+            roots.setdefault(name, []).append(root)
+        return [StoredWorkspace(name, tuple(inside)) for name, inside in roots.items()]
 
 
 def check_rename(held: StoredWorkspace | None, taken: StoredWorkspace | None, name: str, new_name: str) -> None:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from deltos.domains.docs.source import SourceOpener
     from deltos.semantic_index import SemanticIndex
-    from deltos.store.documents import CrawlRow, Pages, Sources
+    from deltos.store.documents import CrawlRow, Pages
     from deltos.store.jobs import Jobs
+    from deltos.store.sources import Sources
 
 _MAX_ATTEMPTS = 20
 _RETRY_SECONDS = 0.05

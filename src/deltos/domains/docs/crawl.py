@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from deltos.domains.docs.model import Origin
     from deltos.domains.docs.readers import Outcome
     from deltos.isolated_parser import Parser
-    from deltos.store.documents import AddressState, CrawlRow, KnownPage, PageRow, Pages, SourceRow, Sources
+    from deltos.store.documents import AddressState, CrawlRow, KnownPage, PageRow, Pages, SourceRow
+    from deltos.store.sources import Sources
 
 MAX_ATTEMPTS = 3
 MAX_STOPPED_PAGES = 20  # pages that exceed their parsing limits; with more, the source is hostile or broken

@@ -24,7 +24,8 @@ from deltos.store.documents import Batch, DocsChunkRow, PageRow
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deltos.store.documents import Pages, Passages, SourceRow, Sources
+    from deltos.store.documents import Pages, Passages, SourceRow
+    from deltos.store.sources import Sources
 
 FORMAT = "deltos-docs"
 FORMAT_VERSION = 1

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deltos.domains.docs.model import ApiCatalog
-    from deltos.store.documents import CrawlRow, KnownPage, Pages, SourceRow, Sources
+    from deltos.store.documents import CrawlRow, KnownPage, Pages, SourceRow
+    from deltos.store.sources import Sources
 
 _FREE_SECONDS = 0.01
 # A comparison that did not finish is not repeated for every answer.

@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     from deltos.domains.docs.model import ApiCatalog
     from deltos.domains.docs.source import Address, Kind, SourceOpener
     from deltos.fetch.http import HttpClient
-    from deltos.store.documents import CrawlRow, Pages, Passages, Sources
+    from deltos.store.documents import CrawlRow, Pages, Passages
+    from deltos.store.sources import Sources
 
 DEPENDENCIES = "deps:"
 _API_PAGE = re.compile(

@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING
 from deltos.store.documents import Batch, DocsChunkWords, KnownPage, PageRow, PageWords, StoredChunk, StoredPage
 from deltos.store.migration import Migration
 from deltos.store.postgres.docs import (
-    close_crawl,
-    crawl_is_open,
+    ADDRESSES,
     digest_of,
     hold_source,
-    insert_addresses,
-    settle_addresses,
 )
 from deltos.store.postgres.posting_index import (
     ITEM_BITS,
@@ -28,6 +25,8 @@ from deltos.store.postgres.posting_index import (
     owners_of,
     partitioned,
 )
+from deltos.store.postgres.statements import PostgresWriteConnection
+from deltos.store.sources import close_crawl, crawl_is_open
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -136,14 +135,15 @@ class PostgresPages:
     def write(self, source_id: str, generation: int, batch: Batch) -> bool:
         with self.database.write() as connection:
             source = hold_source(connection, source_id)
-            if source is None or not crawl_is_open(connection, source_id, generation):
+            statements = PostgresWriteConnection(connection)
+            if source is None or not crawl_is_open(statements, source_id, generation, lock="FOR UPDATE"):
                 return False
             for address in dict.fromkeys(page.requested_url for page in batch.pages):
                 _drop(connection, source, address, generation)
             for page in batch.pages:
                 _insert_page(connection, source, generation, page)
-            insert_addresses(connection, source_id, batch.discovered)
-            settle_addresses(connection, source_id, batch.settled)
+            ADDRESSES.insert(statements, source_id, batch.discovered)
+            ADDRESSES.settle(statements, source_id, batch.settled)
             return True
 
     # ------------------------------------------------------------------ words
@@ -224,13 +224,14 @@ class PostgresPages:
     def publish(self, source_id: str, generation: int, left_out: str = "", *, now: float) -> bool:
         with self.database.write() as connection:
             source = hold_source(connection, source_id)
-            if source is None or not crawl_is_open(connection, source_id, generation):
+            statements = PostgresWriteConnection(connection)
+            if source is None or not crawl_is_open(statements, source_id, generation, lock="FOR UPDATE"):
                 return False
             _delete_pages(connection, source, "dropped <= %s", (generation,))
             connection.execute(
                 "UPDATE docs_source SET generation = %s, crawled_at = %s WHERE id = %s", (generation, now, source_id)
             )
-            return close_crawl(connection, source_id, "done", left_out, now)
+            return close_crawl(statements, source_id, "done", left_out, now)
 
     def discard(self, source_id: str) -> None:
         with self.database.write() as connection:

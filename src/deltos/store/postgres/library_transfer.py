@@ -5,71 +5,50 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from deltos.store.apis import NewUnit, UnitRow, WordsRow
-from deltos.store.documents import CrawlAddress
-from deltos.store.postgres.docs import ADDRESS_COLUMNS, digest_of, hold_source, insert_addresses, insert_source
+from deltos.store.postgres.docs import ADDRESSES, digest_of, hold_source
 from deltos.store.postgres.docs_index import CHUNK_WORDS, PAGE_WORDS, chunk_words
 from deltos.store.postgres.posting_index import ITEM_BITS
-from deltos.store.transfer import TransferredApi, TransferredChunk, TransferredPage, TransferredSource
+from deltos.store.postgres.statements import PostgresWriteConnection
+from deltos.store.sources import insert_crawl, insert_source
+from deltos.store.transfer import LibraryTransfer, TransferredChunk, TransferredPage, known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from deltos.store.postgres.database import Connection, PostgresDatabase
     from deltos.store.postgres.library import PostgresLibrary
-    from deltos.store.transfer import Vector
+    from deltos.store.transfer import TransferredApi, TransferredSource
 
 _PAGES_AT_ONCE = 100
 _PAGE = "url, address, title, etag, last_modified, hash, added, dropped, links_in"
 _UNIT = "kind, key, pointer, title, grouping_name, method, path, tags, deprecated, id"
 
 
-class PostgresLibraryTransfer:
+class PostgresLibraryTransfer(LibraryTransfer):
     """Reads and writes a whole library."""
 
     def __init__(self, library: PostgresLibrary) -> None:
+        super().__init__(library)
         self._library = library
 
-    def names(self) -> set[str]:
-        """Return the ids of all sources and the lower-case names of all APIs."""
-        sources, apis = self._library.sources.sources(), self._library.apis.apis()
-        return {*(source.id for source in sources), *(api.name.lower() for api in apis)}
+    def _pages(self, source_id: str) -> Iterator[TransferredPage]:
+        return _pages(self._library.database, source_id)
 
-    def sources(self) -> Iterator[TransferredSource]:
-        """Yield every documentation source."""
-        database = self._library.database
-        for source in self._library.sources.sources():
-            rows = database.query(
-                f"SELECT {ADDRESS_COLUMNS} FROM docs_address WHERE source_id = %s ORDER BY url",
-                (source.id,),
-            )
-            addresses = tuple(CrawlAddress(*row) for row in rows)
-            yield TransferredSource(
-                source, self._library.sources.crawl(source.id), addresses, _pages(database, source.id)
-            )
-
-    def apis(self) -> Iterator[TransferredApi]:
-        """Yield every API."""
+    def _unit_rows(self, api_id: int) -> Iterable[Sequence[Any]]:
         query = f"""SELECT {", ".join(f"u.{name}" for name in _UNIT.split(", "))}, u.body,
             u.names, u.words_title, u.words_tags, u.description, u.details, v.model, v.data FROM api_unit u
             LEFT JOIN api_unit_vector v ON v.key = u.id AND v.model <> '' WHERE u.api = %s ORDER BY u.id"""
-        for api in self._library.apis.apis():
-            yield TransferredApi(api, tuple(_unit(row) for row in self._library.database.query(query, (api.id,))))
+        return self._library.database.query(query, (api_id,))
 
     def add_source(self, carried: TransferredSource) -> None:
         """Write a new source in one transaction."""
         with self._library.database.write() as connection:
-            insert_source(connection, carried.source)
+            statements = PostgresWriteConnection(connection)
+            insert_source(statements, carried.source)
             number = hold_source(connection, carried.source.id) or 0
             if (crawl := carried.crawl) is not None:
-                connection.execute(
-                    "INSERT INTO docs_crawl VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
-                    (
-                        crawl.source_id, crawl.generation, crawl.state, crawl.reason, crawl.is_full,
-                        crawl.is_seeded, crawl.started_at, crawl.finished_at,
-                    ),
-                )  # fmt: skip
-            insert_addresses(connection, carried.source.id, carried.addresses)
+                insert_crawl(statements, crawl)
+            ADDRESSES.insert(statements, carried.source.id, carried.addresses)
             while pages := list(islice(carried.pages, _PAGES_AT_ONCE)):
                 _add_pages(connection, number, pages)
 
@@ -105,16 +84,7 @@ def _chunks(database: PostgresDatabase, source: int, page_id: int) -> tuple[Tran
            LEFT JOIN docs_chunk_vector v ON v.key = c.id WHERE c.source = %s AND c.page_id = %s ORDER BY c.position""",
         (source, page_id),
     )
-    return tuple(TransferredChunk._make((*row[:6], _known(row[6:11]), _known(row[11:13]))) for row in rows)
-
-
-def _known(cells: tuple[Any, ...]) -> Any:
-    return None if cells[0] is None else cells
-
-
-def _unit(row: tuple[Any, ...]) -> tuple[NewUnit, Vector | None]:
-    words = None if row[11] is None else WordsRow(*row[11:16])
-    return NewUnit(UnitRow(*row[:10]), row[10], words), _known(row[16:18])
+    return tuple(TransferredChunk._make((*row[:6], known(row[6:11]), known(row[11:13]))) for row in rows)
 
 
 def _add_pages(connection: Connection, source: int, pages: Sequence[TransferredPage]) -> None:
@@ -154,12 +124,12 @@ def _add_pages(connection: Connection, source: int, pages: Sequence[TransferredP
     )
     indexed = [chunk_words(chunk_id, chunk.words) for chunk_id, (_, _, chunk) in numbered if chunk.words is not None]
     CHUNK_WORDS.add(connection, source, indexed)
-    known = [
+    pages_words = [
         PAGE_WORDS.words_of(page_id, page.words)
         for page_id, page in zip(page_ids, pages, strict=True)
         if page.words is not None
     ]
-    PAGE_WORDS.add(connection, source, known)
+    PAGE_WORDS.add(connection, source, pages_words)
 
 
 def _copy(connection: Connection, target: str, rows: Sequence[Sequence[object]]) -> None:

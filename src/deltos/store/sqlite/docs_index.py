@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from deltos.store.documents import Batch, DocsChunkWords, KnownPage, PageRow, PageWords, StoredChunk, StoredPage
 from deltos.store.migration import Migration
-from deltos.store.sqlite.docs import close_crawl, crawl_is_open, insert_addresses, settle_addresses
+from deltos.store.sources import close_crawl, crawl_is_open
+from deltos.store.sqlite.docs import ADDRESSES
 
 if TYPE_CHECKING:
     import sqlite3
@@ -88,8 +89,8 @@ class SqlitePages:
                 _drop(connection, source_id, place, generation)
             for page in batch.pages:
                 _insert_page(connection, source_id, generation, page)
-            insert_addresses(connection, source_id, batch.discovered)
-            settle_addresses(connection, source_id, batch.settled)
+            ADDRESSES.insert(connection, source_id, batch.discovered)
+            ADDRESSES.settle(connection, source_id, batch.settled)
             return True
 
     # ------------------------------------------------------------------ words

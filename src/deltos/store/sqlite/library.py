@@ -11,8 +11,9 @@ from deltos.store.sqlite.docs import SqliteSources
 from deltos.store.sqlite.docs_index import SqlitePages
 from deltos.store.sqlite.docs_search import SqlitePassages
 from deltos.store.sqlite.migrations import LIBRARY
-from deltos.store.sqlite.unreadable_content import SqliteUnreadableContent
+from deltos.store.sqlite.statements import SqliteStatements
 from deltos.store.sqlite.vectors import API_UNITS, DOCS_CHUNKS, SqliteVectors
+from deltos.store.unreadable_content import UnreadableContent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +33,7 @@ class SqliteLibrary:
         self.vectors = SqliteVectors(self.database, DOCS_CHUNKS)
         self.apis = SqliteApis(self.database)
         self.api_vectors = SqliteVectors(self.database, API_UNITS)
-        self.unreadable_content = SqliteUnreadableContent(self.database, now)
+        self.unreadable_content = UnreadableContent(SqliteStatements(self.database), now)
 
     def close(self) -> None:
         self.database.close()

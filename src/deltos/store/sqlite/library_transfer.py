@@ -4,68 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deltos.store.apis import NewUnit, UnitRow, WordsRow
-from deltos.store.documents import CrawlAddress
-from deltos.store.sqlite.docs import ADDRESS_COLUMNS, insert_addresses, insert_source
-from deltos.store.transfer import TransferredApi, TransferredChunk, TransferredPage, TransferredSource
+from deltos.store.sources import insert_crawl, insert_source
+from deltos.store.sqlite.docs import ADDRESSES
+from deltos.store.transfer import LibraryTransfer, TransferredChunk, TransferredPage, known
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from deltos.store.sqlite.library import SqliteLibrary
-    from deltos.store.transfer import Vector
+    from deltos.store.transfer import TransferredApi, TransferredSource
 
 _PAGE = "id, url, place, title, etag, last_modified, hash, added, dropped, is_indexed, links_in"
 _UNIT = "kind, key, pointer, title, grouping, method, path, tags, deprecated, id"
 
 
-class SqliteLibraryTransfer:
+class SqliteLibraryTransfer(LibraryTransfer):
     """Reads and writes a whole library, inside one snapshot or transaction."""
 
     def __init__(self, library: SqliteLibrary) -> None:
+        super().__init__(library)
         self._library = library
 
-    def names(self) -> set[str]:
-        """Return the ids of all sources and the lower-case names of all APIs."""
-        sources, apis = self._library.sources.sources(), self._library.apis.apis()
-        return {*(source.id for source in sources), *(api.name.lower() for api in apis)}
+    def _pages(self, source_id: str) -> Iterator[TransferredPage]:
+        return _pages(self._library.database.read(), source_id)
 
-    def sources(self) -> Iterator[TransferredSource]:
-        """Yield every documentation source."""
-        connection = self._library.database.read()
-        for source in self._library.sources.sources():
-            rows = connection.execute(
-                f"SELECT {ADDRESS_COLUMNS} FROM docs_place WHERE source_id = ? ORDER BY url",
-                (source.id,),
-            ).fetchall()
-            addresses = tuple(CrawlAddress(*row) for row in rows)
-            crawl = self._library.sources.crawl(source.id)
-            yield TransferredSource(source, crawl, addresses, _pages(connection, source.id))
-
-    def apis(self) -> Iterator[TransferredApi]:
-        """Yield every API."""
-        connection = self._library.database.read()
+    def _unit_rows(self, api_id: int) -> Iterable[Sequence[Any]]:
         query = f"""SELECT {", ".join(f"u.{name}" for name in _UNIT.split(", "))}, u.body,
             w.names, w.title, w.tags, w.description, w.details, v.model, v.data FROM api_unit u
             LEFT JOIN api_words w ON w.rowid = u.id LEFT JOIN api_unit_vector v ON v.key = u.id AND v.model <> ''
             WHERE u.api_id = ? ORDER BY u.id"""
-        for api in self._library.apis.apis():
-            yield TransferredApi(api, tuple(_unit(row) for row in connection.execute(query, (api.id,))))
+        return self._library.database.read().execute(query, (api_id,))
 
     def add_source(self, carried: TransferredSource) -> None:
         """Write a new source in one transaction."""
         with self._library.database.write() as connection:
             insert_source(connection, carried.source)
             if (crawl := carried.crawl) is not None:
-                connection.execute(
-                    "INSERT INTO docs_crawl VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    (
-                        crawl.source_id, crawl.generation, crawl.state, crawl.reason, crawl.is_full,
-                        crawl.is_seeded, crawl.started_at, crawl.finished_at,
-                    ),
-                )  # fmt: skip
-            insert_addresses(connection, carried.source.id, carried.addresses)
+                insert_crawl(connection, crawl)
+            ADDRESSES.insert(connection, carried.source.id, carried.addresses)
             for page in carried.pages:
                 _add_page(connection, carried.source.id, page)
 
@@ -101,18 +78,9 @@ def _chunks(connection: sqlite3.Connection, page_id: int) -> tuple[TransferredCh
         (page_id,),
     )
     return tuple(
-        TransferredChunk(row[0], row[1], bool(row[2]), row[3], row[4], row[5], _known(row[6:11]), _known(row[11:13]))
+        TransferredChunk(row[0], row[1], bool(row[2]), row[3], row[4], row[5], known(row[6:11]), known(row[11:13]))
         for row in rows
     )
-
-
-def _known(cells: tuple[Any, ...]) -> Any:
-    return None if cells[0] is None else cells
-
-
-def _unit(row: tuple[Any, ...]) -> tuple[NewUnit, Vector | None]:
-    words = None if row[11] is None else WordsRow(*row[11:16])
-    return NewUnit(UnitRow(*row[:10]), row[10], words), _known(row[16:18])
 
 
 def _add_page(connection: sqlite3.Connection, source_id: str, page: TransferredPage) -> None:

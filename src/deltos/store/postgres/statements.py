@@ -1,0 +1,48 @@
+"""PostgreSQL as a database for statements that both engines execute."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deltos.store.postgres.database import Connection, PostgresDatabase
+    from deltos.store.statements import Cursor
+
+
+class PostgresStatements:
+    """Implements `store.statements.Statements`; the connection pool stays open for other stores."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self.database = database
+
+    def query(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        return self.database.query(_translated(sql), values)
+
+    @contextmanager
+    def write(self) -> Iterator[PostgresWriteConnection]:
+        with self.database.write() as connection:
+            yield PostgresWriteConnection(connection)
+
+    def close(self) -> None:
+        pass
+
+
+class PostgresWriteConnection:
+    """Implements `store.statements.WriteConnection`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def execute(self, sql: str, values: Sequence[object] = (), /) -> Cursor:
+        return self._connection.execute(_translated(sql).encode(), values)
+
+    def executemany(self, sql: str, rows: Sequence[Sequence[object]], /) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.executemany(_translated(sql).encode(), rows)
+
+
+def _translated(sql: str) -> str:
+    return sql.replace("?", "%s")

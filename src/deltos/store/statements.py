@@ -1,0 +1,46 @@
+"""Statements that both engines execute: SQL with `?` as placeholder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+
+class Cursor(Protocol):
+    """The result of a statement."""
+
+    @property
+    def rowcount(self) -> int:
+        """Number of changed rows."""
+
+    def fetchone(self) -> Any:
+        """Return the next row; None at the end."""
+
+    def fetchall(self) -> list[Any]:
+        """Return the remaining rows."""
+
+
+class WriteConnection(Protocol):
+    """A connection inside a write transaction."""
+
+    def execute(self, sql: str, values: Sequence[object] = (), /) -> Cursor:
+        """Execute one statement."""
+
+    def executemany(self, sql: str, rows: Sequence[Sequence[object]], /) -> object:
+        """Execute one statement for each row of values."""
+
+
+class Statements(Protocol):
+    """A database of either engine."""
+
+    def query(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        """Return the rows of a query."""
+
+    def write(self) -> AbstractContextManager[WriteConnection]:
+        """Return a context for one write transaction."""
+
+    def close(self) -> None:
+        """Close the database if it belongs to this store alone."""
