@@ -106,11 +106,14 @@ class PostgresHistory:
         return self._tables.version()
 
     def totals(self) -> HistoryTotals:
-        ((commits, oldest, newest, sweeping),) = self._query(
-            f"""SELECT COUNT(*), MIN(time), MAX(time), COUNT(*) FILTER (WHERE file_count > {MAX_RELATED_FILES})
-                FROM past_commit WHERE project = %s"""
-        )
-        return HistoryTotals(commits, oldest or 0, newest or 0, sweeping)
+        def read(_: object) -> dict[str, HistoryTotals]:
+            ((commits, oldest, newest, sweeping),) = self._query(
+                f"""SELECT COUNT(*), MIN(time), MAX(time), COUNT(*) FILTER (WHERE file_count > {MAX_RELATED_FILES})
+                    FROM past_commit WHERE project = %s"""
+            )
+            return {"": HistoryTotals(commits, oldest or 0, newest or 0, sweeping)}
+
+        return self._tables.cached_value("history totals", read)
 
     def of_files(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
         def read(missing: list[str]) -> dict[str, FileHistoryRow]:

@@ -29,7 +29,7 @@ from deltos.store.project import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from deltos.store.postgres.database import Connection, PostgresDatabase
@@ -81,6 +81,7 @@ _FAILURES = """SELECT failure.project, path, indexer, failure.reason FROM failur
                WHERE project = ANY(%s) AND key >= 'unfinished/' AND key < 'unfinished0'"""
 # Suffix of an indexer's name in failures of resolving files, which comes after reading them.
 UNRESOLVED = "/edges"
+_SKIPPED_BYTES = 300  # estimated size of a cached SkippedFile
 _T = TypeVar("_T")
 
 
@@ -105,6 +106,7 @@ class PostgresProject:
             with self.tables.writing(writer.flush):
                 yield writer
                 writer.flush()
+        self.tables.note_write()
         with suppress(StoreError):  # the transaction is committed; workers delete remaining blobs later
             drop_unused(self._database, writer.dropped)
 
@@ -132,8 +134,11 @@ class PostgresProject:
         return self.tables.cached_value("facts", read)
 
     def meta(self, key: str) -> str:
-        rows = self.tables.query("SELECT value FROM meta WHERE project = %s AND key = %s", (self.tables.key, key))
-        return rows[0][0] if rows else ""
+        def read(_: object) -> dict[str, dict[str, str]]:
+            sql = "SELECT key, value FROM meta WHERE project = %s"
+            return {"": dict(self.tables.query(sql, (self.tables.key,)))}
+
+        return self.tables.cached_value("meta", read, _text_bytes).get(key, "")
 
     def files(self) -> dict[str, StoredFile]:
         sql = "SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file WHERE project = %s ORDER BY id"
@@ -157,12 +162,16 @@ class PostgresProject:
         return {path: found[digest] for path, digest in digests.items() if digest in found}
 
     def skipped(self) -> dict[str, SkippedFile]:
-        rows = self.tables.query(
-            """SELECT path, reason, hash, failure, size, mtime_ns, seen_at_ns FROM skipped
-               WHERE project = %s ORDER BY path""",
-            (self.tables.key,),
-        )
-        return {row[0]: SkippedFile(row[0], row[1], SeenStamp(*row[4:]), row[2], row[3]) for row in rows}
+        def read(_: object) -> dict[str, dict[str, SkippedFile]]:
+            rows = self.tables.query(
+                """SELECT path, reason, hash, failure, size, mtime_ns, seen_at_ns FROM skipped
+                   WHERE project = %s ORDER BY path""",
+                (self.tables.key,),
+            )
+            return {"": {row[0]: SkippedFile(row[0], row[1], SeenStamp(*row[4:]), row[2], row[3]) for row in rows}}
+
+        found: dict[str, SkippedFile] = self.tables.cached_value("skipped", read, _skipped_bytes)
+        return dict(found)
 
     def failures(self) -> list[FailedFile]:
         return failures_of(self.tables.query, [self.tables.key])[self.tables.key]
@@ -437,6 +446,14 @@ def failures_of(query: Query, keys: list[int]) -> dict[int, list[FailedFile]]:
     for failures in found.values():
         failures.sort(key=lambda failed: (failed.path.encode(), failed.indexer))
     return found
+
+
+def _skipped_bytes(files: Mapping[str, SkippedFile]) -> int:
+    return _SKIPPED_BYTES * len(files)
+
+
+def _text_bytes(texts: Mapping[str, str]) -> int:
+    return sum(len(key) + len(value) for key, value in texts.items())
 
 
 def _numbers(stamp: SeenStamp) -> tuple[int, int, int]:
