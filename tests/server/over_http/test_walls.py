@@ -291,7 +291,7 @@ def test_a_token_for_a_folder_that_is_not_served_is_rejected(walled: Walled, tmp
     home = walled.top.parents[1] / "home"
     token = create(home, Level.READ, tmp_path, database=walled.database)
     answer = walled.call(walled.server.open_session(bearer(token)), "list_sources")
-    assert "None of the folders that this token is for is served here." in answer
+    assert "This server serves none of the folders of this token." in answer
 
 
 def test_a_reader_adds_no_project(walled: Walled) -> None:

@@ -91,10 +91,10 @@ def test_db_init_sets_the_password_of_the_role(
     tmp_path: Path, commands: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner = empty_database()
+    address = role_url().replace(quote(ROLE_PASSWORD, safe=""), quote("l'été 1", safe=""))
     monkeypatch.setenv("DELTOS_ROLE_PASSWORD", "l'été 1")
     try:
         commands.run(tmp_path, owner, "db", "init", "--role", ROLE)
-        address = role_url().replace(quote(ROLE_PASSWORD, safe=""), quote("l'été 1", safe=""))
         assert "PostgreSQL" in commands.run(tmp_path, address, "db", "check")
         assert "été" not in commands.shown
     finally:

@@ -17,7 +17,9 @@ from deltos.errors import StoreBusy
 from deltos.open_stores import open_tokens
 from deltos.server.access import Level, Tokens
 from deltos.store.postgres.database import PostgresDatabase
-from tests.postgres_server import Server, another_server, empty_database, role_url
+from deltos.store.postgres.health import schema_problem
+from deltos.store.postgres.migrations import SCHEMA_STEPS
+from tests.postgres_server import Server, another_server, empty_database, role_url, server
 from tests.repositories import make_repository
 from tests.server.over_http.served import Served, tool_call
 from tests.server.raw import PATIENCE_SECONDS, environment
@@ -236,3 +238,17 @@ def test_servers_find_a_promoted_standby_and_lose_nothing(tmp_path: Path) -> Non
         standby.stop()
         for stopped in (primary, standby):
             stopped.remove()
+
+
+def test_a_database_of_an_earlier_version_loses_tables_that_are_no_longer_used() -> None:
+    with psycopg.connect(empty_database(), autocommit=True) as owner:
+        owner.execute("SET search_path TO deltos")
+        owner.execute("DELETE FROM migration WHERE name = 'http-sessions-002'")
+        owner.execute("INSERT INTO migration SELECT max(position) + 1, 'http-sessions-001', now() FROM migration")
+        owner.execute("CREATE TABLE http_session (key bytea PRIMARY KEY)")
+        try:
+            with closing(PostgresDatabase(server().url, migrations=SCHEMA_STEPS)) as database:
+                assert database.query("SELECT to_regclass('http_session')") == [(None,)]
+                assert schema_problem(database) == ""  # although the steps were applied in another order
+        finally:
+            owner.execute("DELETE FROM migration WHERE name = 'http-sessions-001'")
