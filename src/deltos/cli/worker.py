@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from deltos.cli.command import add_group, add_verb, integer_range, print_json
 from deltos.cli.db import database_config
 from deltos.open_stores import open_jobs
-from deltos.server.http.event_log import EventLog, open_event_log
 from deltos.store.jobs import WorkerSettings
 from deltos.text.counts import counted
 
@@ -62,6 +61,7 @@ def _add_number(
 
 
 def _work(arguments: argparse.Namespace) -> int:
+    from deltos.server.http.event_log import EventLog, open_event_log
     from deltos.worker import run_worker  # deferred: `deltos jobs` needs no application
 
     config = database_config()
