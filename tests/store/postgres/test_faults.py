@@ -244,7 +244,7 @@ def test_servers_find_a_promoted_standby_and_lose_nothing(tmp_path: Path) -> Non
 def test_a_database_of_an_earlier_version_loses_tables_that_are_no_longer_used() -> None:
     with psycopg.connect(empty_database(), autocommit=True) as owner:
         owner.execute("SET search_path TO deltos")
-        owner.execute("DELETE FROM migration WHERE name = 'http-sessions-002'")
+        owner.execute("DELETE FROM migration WHERE name IN ('http-sessions-002', 'code-003')")
         owner.execute("INSERT INTO migration SELECT max(position) + 1, 'http-sessions-001', now() FROM migration")
         owner.execute("CREATE TABLE http_session (key bytea PRIMARY KEY)")
         try:

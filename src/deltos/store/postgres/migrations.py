@@ -24,6 +24,7 @@ from deltos.store.postgres.workspaces import WORKSPACES_001
 HTTP_SESSIONS_002 = Migration(
     "http-sessions-002", "DROP TABLE IF EXISTS http_session;", replaces=("http-sessions-001",)
 )
+CODE_003 = Migration("code-003", "DROP TABLE IF EXISTS chunk_readings;", replaces=("code-002-readings",))
 PROJECT_STEPS = (REGISTRY_001, WORDS_001, PROJECT_001, CODE_001, GRAPH_001, HISTORY_001)
 JOB_STEPS = (*queue_steps(), JOBS_002, BLOBS_001)
 SCHEMA_STEPS = (
@@ -45,4 +46,5 @@ SCHEMA_STEPS = (
     DOCS_SOURCES_003,
     APIS_003,
     HTTP_SESSIONS_002,
+    CODE_003,
 )
