@@ -52,7 +52,8 @@ def test_callers_of_a_wrapper_of_the_same_name_are_listed_below_it(project: Smal
 def test_a_file_that_could_not_be_resolved_is_named_once_and_only_if_it_contains_the_name(
     project: SmallProject,
 ) -> None:
-    tools = Tools(project.write({"deep.py": DEEP, "good.py": "def called():\n    return 1\n"}))
+    project.write({"deep.py": DEEP, "good.py": "def called():\n    return 1\n"}).index()
+    tools = Tools(project)
     answers = [tools.call("find_symbol", symbol=name) for name in ("called", "wrap", "wrap")]
     assert ["Note: 1 file could not be resolved" in text for text in answers] == [False, True, False]
 

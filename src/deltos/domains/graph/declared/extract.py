@@ -435,7 +435,9 @@ class FactCollector:
         kept: list[Binding] = []
         for binding in found:
             name = self.node_text.text(binding.leaf)
-            if (line, name) in self._properties:  # a component of a record, read as a field or through its accessor
+            if (
+                kind not in self.traits.fields and (line, name) in self._properties
+            ):  # a component of a record, read as a field or through its accessor
                 types = self.scope(self.spans.type_at(line)).types
                 types.setdefault(name, binding.path)
                 types.setdefault(f"{name}()", binding.path)
