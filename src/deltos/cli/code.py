@@ -24,12 +24,10 @@ from deltos.errors import BadArgument
 if TYPE_CHECKING:
     import argparse
 
-    from deltos.app import App
     from deltos.cli.command import Subparsers
     from deltos.domains.code.model import CodeHit
     from deltos.domains.code.search import CodeSearch
     from deltos.store.code import FileScope
-    from deltos.workspace.project_selection import Selection
 
 MAX_RESULTS = 50
 
@@ -50,41 +48,22 @@ def add_commands(subparsers: Subparsers) -> None:
 
 
 def _search(arguments: argparse.Namespace) -> int:
-    from deltos.domains.code.scope import scope_of  # deferred: not needed for `--help`
-
     if not arguments.query and not arguments.batch:
         raise BadArgument("There is no query", hint='Try: deltos code search "where is the cache cleared"')
-    from deltos.workspace.project_selection import select
+    from deltos.domains.code.multi_project_search import open_search, scope_for_projects  # not needed for `--help`
+    from deltos.workspace.project_selection import answer_on_fresh, select
 
     bar = ProgressBar()
     with open_app() as app:
         selection = select(app.domains.projects, arguments.project, [Path.cwd()], folders_first=True)
-        index = selection.alone
-        if index is None:
-            return _search_several(app, selection, arguments, bar)
-        scope = scope_of(index.project.root, arguments.directory, arguments.type)
-        freshness = index.freshen(progress=bar, wait_seconds=float("inf"))
+        chosen, scope = scope_for_projects(selection, arguments.directory, arguments.type)
+        fresh = answer_on_fresh(chosen, bar, lambda fresh: fresh, wait_seconds=float("inf"))
         bar.clear()
-        search = app.code_search(index)
-        print_notes(freshness.notes_about("code"), with_json=arguments.json or arguments.batch)
+        search = open_search(fresh.ready, by_meaning=app.config.searches_by_meaning)
+        print_notes(fresh.notes_about("code"), with_json=arguments.json or arguments.batch)
         if arguments.batch:
             return _answer_batch(search, scope, arguments.batch, arguments.limit)
         return _answer_one(search, scope, arguments)
-
-
-def _search_several(app: App, selection: Selection, arguments: argparse.Namespace, bar: ProgressBar) -> int:
-    """Search several projects; each result names its project."""
-    from deltos.domains.code.multi_project_search import open_search, scope_for_projects  # deferred, as above
-    from deltos.workspace.project_selection import freshen_all
-
-    chosen, scope = scope_for_projects(selection, arguments.directory, arguments.type)
-    fresh = freshen_all(chosen, bar, wait_seconds=float("inf"))
-    bar.clear()
-    search = open_search(fresh.ready, by_meaning=app.config.searches_by_meaning)
-    print_notes(fresh.notes_about("code"), with_json=arguments.json or arguments.batch)
-    if arguments.batch:
-        return _answer_batch(search, scope, arguments.batch, arguments.limit)
-    return _answer_one(search, scope, arguments)
 
 
 def _answer_batch(search: CodeSearch, scope: FileScope, source: str, limit: int) -> int:

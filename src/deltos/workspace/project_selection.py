@@ -277,8 +277,12 @@ class FreshSelection:
         return FreshSelection(tuple(ready), self.unavailable)
 
     def notes_about(self, indexer: str) -> tuple[str, ...]:
-        """Return the notes of each project, prefixed with its name."""
-        notes = [f"[{each.name}] {note}" for each in self.ready for note in each.freshness.notes_about(indexer)]
+        """Return the notes of each project, prefixed with its name if there are several."""
+        notes = [
+            f"[{each.name}] {note}" if each.name else note
+            for each in self.ready
+            for note in each.freshness.notes_about(indexer)
+        ]
         return (*notes, *unavailable_notes(self.unavailable))
 
 
@@ -301,17 +305,19 @@ def answer_on_fresh(
     work: Callable[[FreshSelection], _T],
     *,
     wait_seconds: float | None = None,
+    files_only: bool = False,
 ) -> _T:
     """Return the result of `work` on the updated projects; a damaged index of the only project is rebuilt and `work`
     repeated."""
     if selection.alone is None:
-        return work(freshen_all(selection, progress, wait_seconds=wait_seconds or FIRST_INDEX_SECONDS))
+        seconds = FIRST_INDEX_SECONDS if wait_seconds is None else wait_seconds
+        return work(freshen_all(selection, progress, wait_seconds=seconds, files_only=files_only))
     (repository,) = selection.repositories
 
     def answered(freshness: Freshness) -> _T:
         return work(FreshSelection((FreshProject(repository, freshness),), ()))
 
-    return repository.index.answer(answered, progress=progress, wait_seconds=wait_seconds)
+    return repository.index.answer(answered, progress=progress, wait_seconds=wait_seconds, files_only=files_only)
 
 
 def freshen_all(

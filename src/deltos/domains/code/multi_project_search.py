@@ -13,7 +13,7 @@ from deltos.workspace.project_selection import (
     FreshProject,
     FreshSelection,
     UnavailableProject,
-    freshen_all,
+    answer_on_fresh,
     unavailable_notes,
 )
 
@@ -39,12 +39,17 @@ def search_projects(
     selection: Selection, progress: Progress, ask: Callable[[CodeSearch], CodeAnswer], *, by_meaning: bool
 ) -> MultiProjectAnswer:
     """Search all selected projects as one; return the answer and the projects that could not be searched."""
-    fresh = freshen_all(selection, progress, files_only=True)
-    try:
+
+    def search(fresh: FreshSelection) -> MultiProjectAnswer:
+        try:
+            return MultiProjectAnswer(ask(open_search(fresh.ready, by_meaning=by_meaning)), fresh)
+        except StoreError:
+            if selection.alone is not None:
+                raise
+            fresh = _working_projects(fresh, progress, ask, by_meaning=by_meaning)
         return MultiProjectAnswer(ask(open_search(fresh.ready, by_meaning=by_meaning)), fresh)
-    except StoreError:
-        fresh = _working_projects(fresh, progress, ask, by_meaning=by_meaning)
-    return MultiProjectAnswer(ask(open_search(fresh.ready, by_meaning=by_meaning)), fresh)
+
+    return answer_on_fresh(selection, progress, search, files_only=True)
 
 
 def open_search(ready: Sequence[FreshProject], *, by_meaning: bool) -> CodeSearch:
@@ -100,9 +105,9 @@ def scope_for_projects(selection: Selection, directory: str, file_type: str) -> 
 
     A folder that begins with the name of a project selects that project only.
     """
-    folder = directory.strip().strip("/")
-    if not folder:
-        return selection, scope_of(selection.repositories[0].index.project.root, "", file_type)
+    folder = directory.strip() if selection.alone is not None else directory.strip().strip("/")
+    if not folder or selection.alone is not None:
+        return selection, scope_of(selection.repositories[0].index.project.root, folder, file_type)
     for repository in selection.repositories:
         inside = folder.removeprefix(repository.name)
         if folder.startswith(repository.name) and inside[:1] in ("", "/"):

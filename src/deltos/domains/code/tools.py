@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from deltos.confinement import visible_location
 from deltos.domains.code.multi_project_search import scope_for_projects, search_projects
 from deltos.domains.code.render import render_hits
-from deltos.domains.code.scope import scope_of
-from deltos.domains.code.search import MAX_RESULTS, CodeSearch
+from deltos.domains.code.search import MAX_RESULTS
 from deltos.errors import Cancelled, DeltosError
 from deltos.files import given_path
 from deltos.store.jobs import SET_ASIDE
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from deltos.domains.code.model import CodeAnswer
     from deltos.store.jobs import JobRow
     from deltos.store.project import ProjectTotals
-    from deltos.workspace.project_index import Freshness, ProjectIndex
+    from deltos.workspace.project_index import ProjectIndex
     from deltos.workspace.projects import Projects
     from deltos.workspace.sync import SyncReport
 
@@ -171,32 +170,7 @@ class _CodeTools:
         """Update the index, then search it."""
         started = time.monotonic()
         selection = select(self._projects, call.text("project_id"), call.session.project_roots())
-        index = selection.alone
-        if index is None:
-            return self._search_several(selection, call, started)
-        scope = scope_of(index.project.root, call.text("directory"), call.text("file_type"))
-        search = CodeSearch(index.store, index.project.root, workers=index.workers, by_meaning=self._by_meaning)
-
-        def work(freshness: Freshness) -> CodeAnswer:
-            with index.store.code.snapshot():
-                answer = search.search(call.text("query"), scope, limit=call.number("limit"))
-                if index.store.facts().is_complete:  # before, the count of uses would be incomplete
-                    answer = self._with_graph(index, answer)
-            return answer.with_notes(freshness.notes_about("code"))
-
-        return render_hits(
-            index.answer(work, progress=call.progress, files_only=True),
-            query=call.text("query"),
-            project_id=index.project.project_id,
-            database_name=index.store.name,
-            latency_ms=int((time.monotonic() - started) * 1000),
-            concise=call.flag("concise"),
-            token_budget=self._token_budget,
-            shown_before=call.excerpts.answering(call.text("query")),
-        )
-
-    def _search_several(self, selection: Selection, call: Call, started: float) -> Answer:
-        """Search several projects; each hit names its project."""
+        alone = selection.alone
         selection, scope = scope_for_projects(selection, call.text("directory"), call.text("file_type"))
         found = search_projects(
             selection,
@@ -205,19 +179,19 @@ class _CodeTools:
             by_meaning=self._by_meaning,
         )
         answer, ready = found.answer, {each.name: each.index for each in found.fresh.ready}
-        first = answer.hits[0] if answer.hits else None
-        if first is not None and ready[first.repository].store.facts().is_complete:
-            answer = self._with_graph(ready[first.repository], answer, of=first.repository)
+        first = answer.hits[0].repository if answer.hits else next(iter(ready))
+        if ready[first].store.facts().is_complete:  # before, the count of uses would be incomplete
+            answer = self._with_graph(ready[first], answer, of=first)
         return render_hits(
             answer.with_notes(found.fresh.notes_about("code")),
             query=call.text("query"),
             project_id=selection.name or ",".join(index.project.project_id for index in ready.values()),
-            database_name="",
+            database_name=alone.store.name if alone is not None else "",
             latency_ms=int((time.monotonic() - started) * 1000),
             concise=call.flag("concise"),
             token_budget=self._token_budget,
             shown_before=call.excerpts.answering(call.text("query")),
-            roots={name: index.project.root for name, index in ready.items()},
+            roots={name: index.project.root for name, index in ready.items()} if alone is None else None,
         )
 
     def _with_graph(self, index: ProjectIndex, answer: CodeAnswer, *, of: str = "") -> CodeAnswer:
