@@ -114,10 +114,12 @@ bench: venv
 	$(BIN)/python -m benchmarks
 
 # make sweep FOLDER=/var/tmp/sweep LIMIT=50: downloads source packages, checks invariants on them, prints the table.
+# A second run continues the first; CPU_MINUTES=60 ends it when that is used.
 FOLDER ?= .sweep
 LIMIT ?= 0
+CPU_MINUTES ?= 0
 sweep: venv
-	$(BIN)/python -m benchmarks.sweep $(FOLDER) --limit $(LIMIT)
+	$(BIN)/python -m benchmarks.sweep $(FOLDER) --limit $(LIMIT) --cpu-minutes $(CPU_MINUTES)
 	$(BIN)/python -m benchmarks.sweep $(FOLDER) --table
 
 # make fuzz MINUTES=2 TARGET='graph-*': minutes of CPU for each target that fits; fuzz/findings has what broke.

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import Counter
+from collections import Counter, defaultdict
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -30,9 +30,13 @@ from benchmarks.sweep.client import Server, ServerFailed
 from benchmarks.sweep.files import RepositoryFiles, check_files
 from benchmarks.sweep.names import definitions
 from benchmarks.sweep.sources import Repository, is_held_out, repositories
+from deltos.files import FileTree
+from deltos.workspace.admission import admit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from benchmarks.sweep.names import Definition
 
 INDEX_SECONDS = 1_800
 SEED = 20261119
@@ -115,7 +119,7 @@ def _index(result: checks.Result, root: Path, environment: dict[str, str]) -> di
 
 
 def _check(result: checks.Result, root: Path, environment: dict[str, str]) -> None:
-    every = list(definitions(root))
+    every = _indexed_definitions(root)
     sample, counts = checks.sampled(every, SEED)
     server = Server(root, environment)
     try:
@@ -128,6 +132,16 @@ def _check(result: checks.Result, root: Path, environment: dict[str, str]) -> No
         ranks.check_ranks(result, server, every, SEED)
     finally:
         server.close()
+
+
+def _indexed_definitions(root: Path) -> list[Definition]:
+    """The definitions of files that are indexed: built and minified ones are not."""
+    by_path: dict[str, list[Definition]] = defaultdict(list)
+    for each in definitions(root):
+        by_path[each.path].append(each)
+    with FileTree(root) as tree:
+        admitted = {path: admit(tree, path, (root / path).stat().st_size, with_generated=True) for path in by_path}
+    return [each for path, rows in by_path.items() if not isinstance(admitted[path], str) for each in rows]
 
 
 def _inner(root: Path) -> Path:

@@ -26,7 +26,10 @@ _LINE_OF_DEFINITION = re.compile(r"^def (\S+) (.+?):(\d+)-(\d+) ")
 LINE_OF_USE = re.compile(r"^ (\d[\d,:|…]*) (\S+) (.*)$")
 _OUTLINE_ENTRY = re.compile(r"^\s+(\d+)-(\d+)(?: (.*))?$")
 _RECEIVER = re.compile(r"(\w*)[)\]]*\s*(?:\.|->)\s*$")
+_CALL_FORM = re.compile(r"\S+\(")  # a method named `type`, an operator
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
+# Another definition of the name: a method of an object, a function that is assigned.
+_DEFINES = re.compile(r"[\w$]+\s*(?:=\s*(?:async\s+)?function\b|\([^()]*\)\s*\{\s*$)")
 _KEYWORDS = frozenset(
     "class struct interface enum type func function def fn method trait impl union object namespace module public"
     " private protected static final abstract const let var void int uint8 string bool export default async extern"
@@ -107,8 +110,9 @@ def check_outlines(result: Result, server: Server, paths: list[str]) -> None:
         for line in text.splitlines():
             match = _OUTLINE_ENTRY.match(line)
             if match:
-                words = set(_WORD.findall((match[3] or "").partition(" — ")[0]))
-                result.check("outline", f"{path}:{match[1]}", line.strip(), holds=bool(words - _KEYWORDS))
+                entry = (match[3] or "").partition(" — ")[0]
+                is_named = bool(set(_WORD.findall(entry)) - _KEYWORDS or _CALL_FORM.match(entry))
+                result.check("outline", f"{path}:{match[1]}", line.strip(), holds=is_named)
 
 
 def check_references(
@@ -177,16 +181,21 @@ def _missing_lines(root: Path, each: Definition, shown: set[tuple[str, int]]) ->
             continue
         for number, line in enumerate(code_lines(language, data), 1):
             is_own = (name, number) in shown or (name == each.path and number == each.line)
-            if not is_own and any(_may_refer(each, line[: found.start()]) for found in pattern.finditer(line)):
+            if is_own or _DEFINES.match(line[line.find(each.simple) :]):
+                continue
+            if any(_may_refer(each, line[: found.start()], data) for found in pattern.finditer(line)):
                 yield f"{name}:{number}"
 
 
-def _may_refer(each: Definition, before: str) -> bool:
-    """Whether a name may refer to a definition, given the text before it.
+def _may_refer(each: Definition, before: str, data: bytes) -> bool:
+    """Whether a name may refer to a definition, given the text before it and the file.
 
-    `client.close` does not refer to a function `close` outside of classes, unless `client` is its module.
+    `client.close` does not refer to a function `close` outside of classes, unless `client` is its module, nor to a
+    method if `client` is an imported module.
     """
     receiver = _RECEIVER.search(before)
+    if receiver and receiver[1] and re.search(rf"(?m)^\s*(?:import|from)\b.*\b{receiver[1]}\b".encode(), data):
+        return receiver[1] in each.path
     stem = each.path.rpartition("/")[2].partition(".")[0]
     return each.is_member or receiver is None or receiver[1] in {stem, *each.path.split("/")[-2:-1]}
 

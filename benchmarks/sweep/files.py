@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.sweep.generated import generated_rule
 from benchmarks.sweep.names import MAX_FILE_BYTES, definitions
+from deltos import wording
 from deltos.domains.code.chunk import chunk_lines, lines_of
 from deltos.domains.code.index import CodeIndexer, definitions_of
 from deltos.domains.graph.index import GraphIndexer
@@ -30,6 +31,15 @@ if TYPE_CHECKING:
 
 _NAME_SEPARATOR = re.compile(r"::|[.:#]")
 _WORD = re.compile(r"\w+")
+# What a line with a definition has, for kinds of which ctags reports others too: type constraints, arguments, casts.
+_FORMS = {
+    ("OCaml", "type"): r"^(?!.*(?<!\w)(?:with|and)\s+type\s).*(?<!\w)(?:type|and)(?!\w)",
+    ("Haskell", "function"): r"^(?!\s*infix[lr]?(?!\w))(?!\s*[A-Z])(?!.*\bNAME\s+`)",
+    ("Kotlin", "method"): r"(?<!\w)fun(?!\w)",
+    ("Lua", "function"): r"function\s+[\w.:]*NAME\s*\(|NAME\W*=\s*function",
+    ("C", "typedef"): r"^(?!\s*typedef\s+NAME(?!\w))",
+    ("C++", "typedef"): r"^(?!\s*typedef\s+NAME(?!\w))",
+}
 _MAX_SIGNATURE_LINES = 40
 _MAX_LINES_TO_NAME = 3  # between the line of ctags and that of the outline
 # Headings and keys of data are texts, not names.
@@ -77,14 +87,15 @@ def check_files(result: Result, files: RepositoryFiles, sample: list[Path]) -> i
             if isinstance(admitted, str) or admitted.language is None:
                 continue
             lines += data.count(b"\n")
+            has_plain_error = check_file(result, name, admitted, by_path[name])
             current = stamp(tree, name)
             if current is not None:
                 indexers = (CodeIndexer(makes_vectors=False), GraphIndexer())
                 extracted = extract_file(files.root, indexers, FileToRead(name, current))
-                reason = "; ".join(f"{indexer}: {reason}" for indexer, reason in extracted.failures)
-                is_read = not extracted.failures and not extracted.skip_reason
-                result.check("extraction", name, reason or extracted.skip_reason, holds=is_read)
-            check_file(result, name, admitted, by_path[name])
+                # Where a plain parse fails too, the file is wrong.
+                failures = [each for each in extracted.failures if not (has_plain_error and _is_parse_error(each[1]))]
+                reason = extracted.skip_reason or "; ".join(f"{indexer}: {reason}" for indexer, reason in failures)
+                result.check("extraction", name, reason, holds=not reason)
     return lines
 
 
@@ -100,15 +111,22 @@ def _check_generated(result: Result, name: str, data: bytes, admitted: Admitted 
         result.check("source", name, f"taken for {reason}", holds=not is_wrong)
 
 
-def check_file(result: Result, name: str, admitted: Admitted, tagged: list[Definition]) -> None:
-    """2, 4, 5: the tree equals that of a plain parse, and definitions and chunks match the source."""
+def _is_parse_error(reason: str) -> bool:
+    return reason.startswith(wording.parse_error(1, 2).partition(" at ")[0])
+
+
+def check_file(result: Result, name: str, admitted: Admitted, tagged: list[Definition]) -> bool:
+    """2, 4, 5: the tree equals that of a plain parse, and definitions and chunks match the source.
+
+    Returns whether a plain parse has errors.
+    """
     assert admitted.language is not None
     try:
         file = parse_file(name, admitted)
         outline = list(definitions_of(file))
     except Exception as exc:  # noqa: BLE001 - any exception is a violation
         result.check("parsing", name, f"{type(exc).__name__}: {exc}", holds=False)
-        return
+        return False
     has_plain_error = _check_tree(result, name, admitted.language, admitted.data, file.tree)
     lines = lines_of(admitted.data)
     for each in outline:
@@ -117,20 +135,21 @@ def check_file(result: Result, name: str, admitted: Admitted, tagged: list[Defin
     code = code_lines(admitted.language, admitted.data)
     for tag in tagged:
         text = code[tag.line - 1] if tag.line <= len(code) else ""
-        if _is_misread(tag, text):
+        if is_misread(tag, text):
             continue
         holds = any(_is_same(each, tag) for each in outline)
         # A macro may hide a definition from the grammar; these are counted separately.
         check = f"outline names {tag.language}" + (" (parse errors)" if has_plain_error else "")
         result.check(check, f"{name}:{tag.line}", f"{tag.kind} {tag.simple}: {text.strip()}", holds=holds)
+    return has_plain_error
 
 
-def _is_misread(tag: Definition, text: str) -> bool:
+def is_misread(tag: Definition, text: str) -> bool:
     """Whether ctags took a comment, a string, a call of a macro or a type constraint for a definition."""
     last = _NAME_SEPARATOR.split(tag.simple)[-1]
     is_macro_call = tag.language in {"C", "C++"} and tag.kind == "function" and tag.simple.isupper()
-    is_constraint = tag.language == "OCaml" and re.search(r"(?<!\w)(?:with|and)\s+type\s", text) is not None
-    return last not in text or is_macro_call or is_constraint
+    form = _FORMS.get((tag.language, tag.kind), "")
+    return last not in text or is_macro_call or re.search(form.replace("NAME", re.escape(last)), text) is None
 
 
 def _is_same(each: Outlined, tag: Definition) -> bool:

@@ -91,7 +91,7 @@ def definitions(root: Path, paths: Sequence[str] | None = None) -> Iterator[Defi
 def _definition(root: Path, tag: dict[str, object]) -> Definition | None:
     language, kind, name = str(tag.get("language", "")), str(tag.get("kind", "")), str(tag.get("name", ""))
     is_wanted = kind in KINDS.get(language, "").split() and tag.get("roles", "def") == "def"
-    if not is_wanted or not name or _ANONYMOUS.search(name):
+    if not is_wanted or not name or _ANONYMOUS.search(name) or (language in _SCRIPTS and name == "exports"):
         return None
     scope = str(tag.get("scope", ""))
     is_local = str(tag.get("scopeKind")) in _LOCAL_SCOPES
@@ -125,6 +125,8 @@ def _qualified(root: Path, language: str, kind: str, name: str, scope: str, path
     separator = _SEPARATORS.get(language, ".")
     parts = [part for part in re.split(r"::|\\|\.|/", scope) if part]
     prefix = _container(root, language, path)
+    if language in _SCRIPTS and scope.startswith(("module.exports", "exports")):
+        return name
     if language == "PHP" and is_member:
         return f"{separator.join(parts)}::{name}"
     if language == "Ruby" and scope and kind in {"method", "singletonMethod"}:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from benchmarks.sweep import checks, edits, symmetry
-from benchmarks.sweep.__main__ import outliers
+from benchmarks.sweep.__main__ import Limits, check_repository, outliers, print_table
 from benchmarks.sweep.client import Server
 from benchmarks.sweep.files import RepositoryFiles, check_file, check_files
 from benchmarks.sweep.generated import generated_rule
 from benchmarks.sweep.names import Definition, definitions
-from benchmarks.sweep.sources import _debian_versions, is_held_out
+from benchmarks.sweep.sources import Repository, _debian_versions, is_held_out
 
 from deltos.languages.table import detect
 from deltos.workspace.admission import Admitted
@@ -81,12 +81,12 @@ def test_generated_files_are_recognised_by_linguists_rules(name: str, text: str)
     assert generated_rule(name, text.encode())
 
 
-def test_a_generated_file_that_is_taken_for_source_is_a_violation(tmp_path: Path) -> None:
+def test_generated_files_and_source_are_compared_with_linguists_rules(tmp_path: Path) -> None:
     result = checks.Result()
     files = RepositoryFiles(write(tmp_path, {"Form1.Designer.cs": "class Form1 {}\n", "a.py": "x = 1\n"}))
     check_files(result, files, files.sample(5, 1))
     assert (result.checked["generated"], result.checked["source"]) == (1, 1)
-    assert {each.check for each in result.violations} <= {"generated"}
+    assert result.violations == []
 
 
 def test_a_sample_has_files_of_each_language(tmp_path: Path) -> None:
@@ -138,6 +138,30 @@ def test_repositories_that_cost_far_more_than_their_size_are_outliers() -> None:
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "DELTOS_HOME": str(tmp_path / "home"), "DELTOS_TOKEN_BUDGET": "25000"}
+
+
+def test_a_repository_is_checked_file_by_file_and_indexed_up_to_a_size(tmp_path: Path) -> None:
+    write(tmp_path / "source", {"a.py": "def f():\n    return 1\n", "README.md": "# Title\n"})
+    repository = Repository("small", "path", tmp_path / "source")
+    row = check_repository(repository, Limits(max_lines=0, sampled_files=5))
+    assert (row["files"], row["lines"], row["files_checked"]) == (2, 3, 2)
+    assert "indexed" not in row
+    assert row["violations"] == []
+    assert {"parsing", "chunks", "signatures", "extraction"} <= set(row["checked"])
+    assert "sweep_error" not in row
+
+
+def test_the_table_shows_checks_and_violations_before_and_after(capsys: pytest.CaptureFixture[str]) -> None:
+    def row(name: str, violations: int) -> dict[str, Any]:
+        found = [{"check": "parsing", "place": "a.c", "detail": "error"}] * violations
+        return {"name": name, "files": 9, "lines": 90, "checked": {"parsing": 4}, "violations": found}
+
+    names = [next(f"p{number}" for number in range(99) if is_held_out(f"p{number}") is part) for part in (False, True)]
+    print_table([row(name, 2) for name in names], [row(names[0], 0), row(names[1], 1)])
+    printed = capsys.readouterr().out
+    assert "1 repositories with 9 files and 90 lines" in printed
+    assert "| parsing | 4 | 2 | 4 | 0 | 1.0000 |" in printed
+    assert "| parsing | 4 | 2 | 4 | 1 | 0.7500 |" in printed
 
 
 def test_a_small_project_passes_the_checks_of_references_and_edits(tmp_path: Path, environment: dict[str, str]) -> None:

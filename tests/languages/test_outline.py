@@ -119,3 +119,21 @@ def test_no_input_makes_the_outline_fail(chosen: Language, data: st.DataObject) 
         assert found.name
         assert 1 <= found.start_line <= found.line <= lines
         assert found.start_line <= found.end_line <= lines
+
+
+def test_each_name_of_a_haskell_signature_is_a_definition() -> None:
+    found = outline_of("haskell", "module A where\n\nlast, lastC :: Int\nlast = 1\nMACRO(lastC)\nf :: Int\nf = 1\n")
+    assert [(each.name, each.start_line, each.end_line) for each in found] == [
+        ("last", 3, 4),
+        ("lastC", 3, 3),
+        ("f", 6, 7),
+    ]
+
+
+def test_macros_without_a_value_are_definitions_but_include_guards_are_not() -> None:
+    source = "#ifndef A_H\n#define A_H\n#define USED\n#ifndef FLAG\n#define FLAG\n#endif\nint f() {\n#define N 1\n}\n#endif\n"
+    assert [each.qualified_name for each in outline_of("c", source)] == ["USED", "FLAG", "f", "N"]
+
+
+def test_a_type_may_have_a_name_that_the_grammar_of_c_knows() -> None:
+    assert [each.name for each in outline_of("c", "typedef unsigned char uint8_t;\n")] == ["uint8_t"]

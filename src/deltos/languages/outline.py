@@ -404,12 +404,22 @@ def _join_clauses(definitions: list[Definition]) -> list[Definition]:
     """Merge adjacent definitions of one name: the type signature and all equations of a function."""
     joined: list[Definition] = []
     for definition in definitions:
-        last = joined[-1] if joined else None
-        if last and _identity(last) == _identity(definition):
-            joined[-1] = replace(last, end_line=definition.end_line, doc=last.doc or definition.doc)
-        else:
+        at = _same_name(joined, definition)
+        if at is None:
             joined.append(definition)
+        else:
+            joined[at] = replace(joined[at], end_line=definition.end_line, doc=joined[at].doc or definition.doc)
     return joined
+
+
+def _same_name(joined: list[Definition], definition: Definition) -> int | None:
+    """Return the index of the last definition if it has the same name, or of another one in its signature."""
+    for at in range(len(joined) - 1, -1, -1):
+        if joined[at].start_line != joined[-1].start_line:
+            return None
+        if _identity(joined[at]) == _identity(definition):
+            return at
+    return None
 
 
 def _identity(definition: Definition) -> tuple[str, str, str]:

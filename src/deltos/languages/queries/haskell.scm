@@ -3,6 +3,7 @@
 (pragma) @decorator
 
 (declarations [(signature name: (_) @name) (function name: (_) @name) (bind name: (_) @name)] @definition.function)
+(declarations (signature names: (binding_list name: (_) @name)) @definition.function)
 (declarations (function (infix operator: (_) @name)) @definition.function)
 (class_declarations [(signature name: (_) @name) (function name: (_) @name) (bind name: (_) @name)] @definition.method)
 (instance_declarations [(signature name: (_) @name) (function name: (_) @name) (bind name: (_) @name)] @definition.method)
