@@ -164,7 +164,7 @@ def print_table(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> No
         print("\n| check | before: checked | violations | after: checked | violations | holds |")
         print("|---|--:|--:|--:|--:|--:|")
         for check in sorted({check for checked, _ in tallies for check in checked}):
-            cells = [f"{count[check]:,}" for pair in tallies for count in pair]
+            cells = [f"{count[check]:,}" if pair[0][check] else "" for pair in tallies for count in pair]
             checked, violations = tallies[1]
             share = f"{1 - violations[check] / checked[check]:.4f}" if checked[check] else ""
             print(f"| {check} | {' | '.join(cells)} | {share} |")

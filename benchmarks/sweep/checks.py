@@ -12,7 +12,6 @@ from benchmarks.sweep.files import code_lines
 from deltos.languages.table import detect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from benchmarks.sweep.client import Server
@@ -28,7 +27,7 @@ _OUTLINE_ENTRY = re.compile(r"^\s+(\d+)-(\d+)(?: (.*))?$")
 _RECEIVER = re.compile(r"(\w*)[)\]]*\s*(?:\.|->)\s*$")
 _CALL_FORM = re.compile(r"\S+\(")  # a method named `type`, an operator
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
-# Another definition of the name: a method of an object, a function that is assigned.
+# A definition of a name by which ctags may not find it: a method of an object, a function that is assigned.
 _DEFINES = re.compile(r"[\w$]+\s*(?:=\s*(?:async\s+)?function\b|\([^()]*\)\s*\{\s*$)")
 _KEYWORDS = frozenset(
     "class struct interface enum type func function def fn method trait impl union object namespace module public"
@@ -168,8 +167,9 @@ def _is_line(root: Path, path: str, number: int, kind: str, shown: str) -> bool:
     return any(actual.startswith(" ".join(form.partition("…")[0].split())) for form in forms if form.strip())
 
 
-def _missing_lines(root: Path, each: Definition, shown: set[tuple[str, int]]) -> Iterator[str]:
-    """Lines of code in the same language that have the name and were not listed."""
+def _missing_lines(root: Path, each: Definition, shown: set[tuple[str, int]]) -> list[str]:
+    """Lines of code in the same language that have the name and were not listed; none if others define it too."""
+    missing = []
     pattern = re.compile(rf"(?<![\w$]){re.escape(each.simple)}(?![\w$])")
     language = detect(each.path)
     for path in sorted(root.rglob(f"*{'.' + each.path.rpartition('.')[2]}")):
@@ -181,10 +181,12 @@ def _missing_lines(root: Path, each: Definition, shown: set[tuple[str, int]]) ->
             continue
         for number, line in enumerate(code_lines(language, data), 1):
             is_own = (name, number) in shown or (name == each.path and number == each.line)
-            if is_own or _DEFINES.match(line[line.find(each.simple) :]):
-                continue
-            if any(_may_refer(each, line[: found.start()], data) for found in pattern.finditer(line)):
-                yield f"{name}:{number}"
+            uses = [] if is_own else [*pattern.finditer(line)]
+            if any(_DEFINES.match(line[found.start() :]) for found in uses):
+                return []
+            if any(_may_refer(each, line[: found.start()], data) for found in uses):
+                missing.append(f"{name}:{number}")
+    return missing
 
 
 def _may_refer(each: Definition, before: str, data: bytes) -> bool:

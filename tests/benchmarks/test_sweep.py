@@ -117,7 +117,16 @@ def test_code_without_a_chunk_is_a_violation(monkeypatch: pytest.MonkeyPatch) ->
 def test_strings_and_comments_are_not_code_and_members_of_other_values_are_not_uses(tmp_path: Path) -> None:
     source = "def close():\n    pass\n\n# close\nx = 'close'\nclient.close()\nclose()\n"
     each = Definition("Python", "function", "close", "a.close", "a.py", 1)
-    assert list(checks._missing_lines(write(tmp_path, {"a.py": source}), each, set())) == ["a.py:7"]
+    assert checks._missing_lines(write(tmp_path, {"a.py": source}), each, set()) == ["a.py:7"]
+
+
+def test_members_of_imported_modules_are_not_uses_and_other_definitions_end_the_comparison(tmp_path: Path) -> None:
+    each = Definition("Python", "member", "parse", "a.C.parse", "a.py", 2, is_member=True)
+    files = {"a.py": "class C:\n    def parse(self): ...\n", "b.py": "import toml\n\ntoml.parse()\nx.parse()\n"}
+    assert checks._missing_lines(write(tmp_path / "py", files), each, set()) == ["b.py:4"]
+    other = Definition("JavaScript", "method", "down", "C.down", "a.js", 1, is_member=True)
+    scripts = {"a.js": "class C { down() {} }\n", "b.js": "exports.down = function () {}\nx.down()\n"}
+    assert checks._missing_lines(write(tmp_path / "js", scripts), other, set()) == []
 
 
 def test_places_are_read_from_both_forms_of_lines_of_an_impact(tmp_path: Path) -> None:
