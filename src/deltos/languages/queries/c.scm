@@ -17,7 +17,8 @@
 (type_definition type: (enum_specifier body: (_) @body) declarator: (type_identifier) @name) @definition.enum
 (type_definition
   declarator: [
-    [(type_identifier) (primitive_type)] @name
+    (type_identifier) @name
+    (primitive_type) @name
     (pointer_declarator declarator: (type_identifier) @name)
     (array_declarator declarator: (type_identifier) @name)
     (function_declarator declarator: (type_identifier) @name)
