@@ -115,8 +115,8 @@ def test_a_truncated_answer_says_so_in_its_first_line_and_in_its_data(desk: Desk
     assert answer.structured is not None
     assert len(answer.text) + len(json.dumps(answer.structured, ensure_ascii=False)) <= 20_000
     total = answer.structured["total_count"]
-    of = f" of at least {total}" if answer.structured.get("total_is_least") else f"/{total}"
-    assert answer.text.splitlines()[0].startswith(f"showing {len(results)}{of} results (the token budget is full")
+    of = f"of at least {total:,}" if answer.structured.get("total_is_least") else f"of {total:,}"
+    assert answer.text.splitlines()[0].startswith(f"Showing {len(results)} {of} results (token budget reached")
     assert answer.structured["truncated"] is True
     assert answer.structured["original_size_chars"] > 20_000
     assert len(results) < min(50, total)
@@ -127,4 +127,4 @@ def test_an_answer_that_fits_is_not_marked(desk: Desk) -> None:
     assert answer.structured is not None
     assert answer.structured["truncated"] is False
     assert answer.structured["total_count"] > 1
-    assert answer.text.startswith(f"showing 1/{answer.structured['total_count']} results (raise limit for more)\n")
+    assert answer.text.startswith(f"Showing 1 of {answer.structured['total_count']} results (raise limit for more).\n")

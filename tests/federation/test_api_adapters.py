@@ -99,7 +99,7 @@ def test_query_that_mentions_an_api_searches_only_it_and_says_so(tmp_path: Path,
     ]
     for asked in questions:
         open_to_all = desk.call("search_docs", **asked).text
-        assert "as the question names it" not in open_to_all
+        assert "because the query names it" not in open_to_all
         assert "Source: zulip.json#" in open_to_all
     app.close()
 

@@ -101,7 +101,7 @@ def test_improbable_results_are_counted_and_listed_at_the_maximum_limit(remember
     few = remembering.data("search", **question)
     assert [result["title"][:26] for result in few["results"]] == ["We keep results of the bil"]
     total = few["total_count"]
-    assert few["showing"] == f"showing 1/{total} results (the others are much less probable: limit=20 lists them)"
+    assert few["showing"] == f"Showing 1 of {total} results (the others are much less probable: limit=20 lists them)."
     every = remembering.data("search", **question, limit=20)
     assert len(every["results"]) == every["total_count"] == total > 2
     assert all(result["score"] * 10 < every["results"][0]["score"] for result in every["results"][1:])

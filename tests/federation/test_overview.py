@@ -59,7 +59,7 @@ def test_most_used_file_comes_first_with_signatures(tmp_path: Path, workers: Pro
 def test_map_fits_its_budget_and_reports_omissions(tmp_path: Path, workers: ProcessPool) -> None:
     text = overview(workers, tmp_path, {f"m{n}.py": f"def function_{n}(): ...\n" for n in range(90)}, token_budget=300)
     assert text.startswith("Showing ")
-    assert "/90 files (" in text.splitlines()[0]
+    assert " of 90 files (" in text.splitlines()[0]
     assert estimate_tokens(text) <= 300
 
 

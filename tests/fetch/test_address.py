@@ -121,7 +121,7 @@ def test_a_host_on_this_machine_is_refused_unless_allowed() -> None:
 def test_every_spelling_of_a_private_address_is_refused(spelling: str) -> None:
     with pytest.raises(DeltosError) as refused:
         checked_addresses(spelling, 80, PrivateHosts.parse("10.0.0.0/8"))
-    assert "Cannot find" in str(refused.value) or isinstance(refused.value, AddressRefused)
+    assert "Cannot resolve the host" in str(refused.value) or isinstance(refused.value, AddressRefused)
 
 
 def test_a_name_with_a_public_and_a_private_address_is_refused() -> None:
@@ -141,13 +141,13 @@ def test_cloud_metadata_addresses_are_always_refused(address: str) -> None:
         "host.example,0.0.0.0/8,100.0.0.0/8,168.0.0.0/8,169.0.0.0/8,192.0.0.0/8,"
         "fc00::/7,fe80::/10,::/16,2002::/16,2001::/16,2600::/12,64:ff9b::/32"
     )
-    with pytest.raises(AddressRefused, match="never asked"):
+    with pytest.raises(AddressRefused, match="cloud metadata address"):
         check_addresses("host.example", [PUBLIC, address], everything)
 
 
 @pytest.mark.parametrize("name", ["metadata.google.internal", "METADATA.GOOGLE.INTERNAL.", "metadata.goog"])
 def test_cloud_metadata_names_are_refused_before_they_are_resolved(name: str) -> None:
-    with pytest.raises(AddressRefused, match="never asked"):
+    with pytest.raises(AddressRefused, match="cloud metadata address"):
         checked_addresses(name, 80, PrivateHosts.parse(f"{name},169.254.0.0/16"))
 
 
@@ -177,6 +177,6 @@ def test_ambiguous_addresses_are_refused(url: str) -> None:
 def test_a_redirect_to_a_metadata_address_is_refused(site: Site) -> None:
     site.redirect("/a", "http://169.254.169.254/latest/meta-data/")
     client = HttpClient(private_hosts=LOOPBACK)
-    with pytest.raises(AddressRefused, match="never asked"):
+    with pytest.raises(AddressRefused, match="cloud metadata address"):
         client.get(f"{site.url}/a")
     client.close()

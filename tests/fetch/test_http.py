@@ -62,7 +62,7 @@ def test_redirects_are_followed(site: Site, client: HttpClient) -> None:
 def test_a_redirect_loop_is_an_error(site: Site, client: HttpClient) -> None:
     site.redirect("/a", "/b")
     site.redirect("/b", "/a")
-    with pytest.raises(FetchFailed, match="circle"):
+    with pytest.raises(FetchFailed, match="redirects in a loop"):
         client.get(f"{site.url}/a")
 
 
@@ -99,7 +99,7 @@ def test_an_address_can_be_checked_without_a_request(site: Site, client: HttpCli
     client.check(site.url)
     with pytest.raises(AddressRefused):
         HttpClient().check(site.url)
-    with pytest.raises(FetchFailed, match="Cannot find the host"):
+    with pytest.raises(FetchFailed, match="Cannot resolve the host"):
         client.check("https://no-such-host.invalid/")
     assert not site.asked
 
@@ -155,7 +155,7 @@ def test_too_large_pages_are_refused_by_declared_and_by_actual_size(site: Site, 
 def test_damaged_and_unsupported_compression_is_an_error(site: Site, client: HttpClient) -> None:
     site.pages["/damaged"] = Page(b"\x1f\x8bnonsense", headers={"Content-Encoding": "gzip"})
     site.pages["/br"] = Page(b"x", headers={"Content-Encoding": "br"})
-    with pytest.raises(FetchFailed, match="damaged"):
+    with pytest.raises(FetchFailed, match="could not be decompressed"):
         client.get(f"{site.url}/damaged")
     with pytest.raises(FetchFailed, match="'br'"):
         client.get(f"{site.url}/br")
@@ -178,7 +178,10 @@ def test_a_closed_port_is_a_connection_error(client: HttpClient) -> None:
 
 def test_an_unresponsive_server_times_out() -> None:
     impatient = HttpClient(private_hosts=LOOPBACK, limits=RequestLimits(read_seconds=0.05))
-    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(FetchFailed, match="too long") as caught:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        pytest.raises(FetchFailed, match="did not respond in time") as caught,
+    ):
         impatient.get(f"http://127.0.0.1:{silent.getsockname()[1]}/")
     assert caught.value.retryable
 
@@ -196,7 +199,7 @@ def test_a_slow_download_times_out() -> None:
 
         thread = threading.Thread(target=trickle, daemon=True)
         thread.start()
-        with pytest.raises(FetchFailed, match="took too long to arrive"):
+        with pytest.raises(FetchFailed, match="Downloading the page took too long"):
             impatient.get(f"http://127.0.0.1:{server.getsockname()[1]}/")
         impatient.close()
         thread.join()

@@ -178,14 +178,14 @@ def test_a_package_that_is_a_link_out_of_the_project_is_refused(root: Path, app:
     (root / "node_modules").mkdir()
     (root / "node_modules" / "x").symlink_to(tmp_path / "outside")
     shown = add(app, root, "npm:x")
-    assert "linked from outside of the project" in shown
+    assert "is a link to a folder outside the project" in shown
     assert SECRET not in shown
     (root / "node_modules" / "x").unlink()
     (root / "node_modules").rmdir()
     (tmp_path / "modules").mkdir()
     (tmp_path / "modules" / "x").symlink_to(tmp_path / "outside")
     (root / "node_modules").symlink_to(tmp_path / "modules")
-    assert "linked from outside of the project" in add(app, root, "npm:x")
+    assert "is a link to a folder outside the project" in add(app, root, "npm:x")
     assert add(app, root, "npm:y").replace("y is", "x is") == add(app, root, "npm:x")  # existence is not revealed
 
 

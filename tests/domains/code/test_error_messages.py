@@ -187,7 +187,7 @@ def test_a_literal_message_comes_first_in_any_context(tmp_path: Path, workers: P
     write_files(tmp_path / "pantry", PANTRY)
     desk = Desk(App(Config(tmp_path / "home"), workers=workers).tools(), tmp_path / "pantry")
     text = desk.call("search_code", query=query, concise=True).text
-    hits = [line for line in text.split("\n") if not line.startswith("showing")]
+    hits = [line for line in text.split("\n") if not line.startswith("Showing")]
     assert hits[0].startswith("src/errors.py:2 ")
     if "main.py" in query:
         assert hits[1].startswith("src/main.py:2 main")
@@ -234,6 +234,6 @@ def test_a_message_with_values_is_found_where_it_is_raised(
     write_files(tmp_path / "filled", FILLED)
     desk = Desk(App(Config(tmp_path / "home"), workers=workers).tools(), tmp_path / "filled")
     lines = desk.call("search_code", query=query, concise=True).text.split("\n")
-    hits = [line for line in lines if not line.startswith(("showing", "No exact match"))]
+    hits = [line for line in lines if not line.startswith(("Showing", "No exact match"))]
     assert hits[0].startswith(f"{place} ")
     assert any(line.startswith("No exact match for literal") for line in lines) == query.startswith('"')
