@@ -114,7 +114,7 @@ def every_tool(folder: Path) -> list[JsonObject]:
     """Return the tools of the server with all parameters, including those only mentioned in descriptions."""
     toolbox = open_toolbox(Config(folder / "unused"))
     toolbox.close()
-    return [tool.listing(whole=True) for tool in toolbox.tools]
+    return [tool.listing() for tool in toolbox.tools]
 
 
 async def prepare(host: str, port: int, token: str, served: Path) -> None:

@@ -116,7 +116,7 @@ def _default(parameter: Parameter) -> str:
 
 
 def _meaning(parameter: Parameter) -> str:
-    return (parameter.description or parameter.hint).replace("|", "\\|")
+    return parameter.description.replace("|", "\\|")
 
 
 def main() -> int:

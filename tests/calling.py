@@ -63,4 +63,4 @@ def complete_listings() -> list[JsonObject]:
     with TemporaryDirectory() as home:
         toolbox = open_toolbox(Config(Path(home)))
         toolbox.close()
-    return [tool.listing(whole=True) for tool in toolbox.tools]
+    return [tool.listing() for tool in toolbox.tools]

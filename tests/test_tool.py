@@ -177,8 +177,14 @@ def test_a_tool_is_listed_with_its_schema_and_honest_annotations() -> None:
             "type": "object",
             "properties": {
                 "query": {"type": "string", "description": "What to look for."},
-                "max_results": {"type": "integer", "description": "How many.", "default": 10},
-                "concise": {"type": "boolean", "description": "Shorter answers."},
+                "max_results": {
+                    "type": "integer",
+                    "description": "How many.",
+                    "minimum": 1,
+                    "maximum": 50,
+                    "default": 10,
+                },
+                "concise": {"type": "boolean", "description": "Shorter answers.", "default": False},
                 "types": {
                     "type": "array",
                     "description": "Kinds of section.",
@@ -192,6 +198,7 @@ def test_a_tool_is_listed_with_its_schema_and_honest_annotations() -> None:
                     "default": "any",
                 },
             },
+            "additionalProperties": False,
             "required": ["query"],
         },
         "annotations": {
@@ -207,7 +214,7 @@ def test_a_tool_is_listed_with_its_schema_and_honest_annotations() -> None:
 
 def test_a_tool_without_required_parameters_lists_none() -> None:
     listing = Tool("get_stats", "graph", "Stats", "Count.", (), lambda call: Answer("")).listing()
-    assert listing["inputSchema"] == {"type": "object", "properties": {}}
+    assert listing["inputSchema"] == {"type": "object", "properties": {}, "additionalProperties": False}
     assert "outputSchema" not in listing
 
 

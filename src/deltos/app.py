@@ -264,12 +264,14 @@ class App:
         from deltos.domains.docs.tools import DocsTools, docs_tools
         from deltos.domains.graph.tools import graph_tools
         from deltos.domains.memory.tools import memory_tools
+        from deltos.federation.explore.tools import explore_tool
         from deltos.federation.tools import federation_tools
 
         token_budget = self.config.token_budget
         every = (
             *docs_tools(lambda: DocsTools(self.domains.docs, token_budget, self.config.docs_roots)),
             *api_tools(lambda: self.domains.apis, token_budget=token_budget),
+            explore_tool(self.domains.projects, by_meaning=self.config.searches_by_meaning, related=self.links.related),
             *code_tools(
                 self.domains.projects,
                 token_budget=token_budget,

@@ -21,7 +21,7 @@ TOOLSETS = ("docs", "apis", "code", "graph", "memory")
 PROFILES = ("full", "lean")
 INDEXED_BY = ("server", "worker")
 LOG_FORMATS = ("text", "json")
-LEAN_TOOLS = frozenset({"search", "search_code", "find_references", "get_context", "fetch", "remember"})
+LEAN_TOOLS = frozenset({"explore", "search", "search_code", "find_references", "get_context", "fetch", "remember"})
 DEFAULT_TOKEN_BUDGET = 5_000
 MIN_TOKEN_BUDGET = 200
 

@@ -25,6 +25,8 @@ JsonObject = dict[str, Any]
 # Minimal output schema: a full one would cost every client tokens.
 ANY_OBJECT: JsonObject = {"type": "object"}
 
+ALWAYS_LOAD_KEY = "anthropic/alwaysLoad"  # in `_meta` of a tool
+
 _REQUIRED = object()
 _SHOWN_CHARACTERS = 80
 _ANY = "{id}"
@@ -35,8 +37,8 @@ _PLAIN_NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,200}")
 class Parameter:
     """A parameter of a tool; required if it has no default. Numbers out of range are clamped, and the answer says so.
 
-    To save tokens, a parameter that is not `listed` is missing from the schema; the description of the tool names it
-    with its `hint`. Aliases are accepted but not documented.
+    An array that `takes_text` may also be given as comma-separated text. `booleans` are the values of a string for
+    `false` and `true`. Aliases are accepted but not documented.
     """
 
     name: str
@@ -46,8 +48,8 @@ class Parameter:
     minimum: int | None = None
     maximum: int | None = None
     choices: tuple[str, ...] = ()
-    listed: bool = True
-    hint: str = ""
+    takes_text: bool = False
+    booleans: tuple[str, str] | None = None
     aliases: tuple[str, ...] = ()
 
     @property
@@ -56,13 +58,17 @@ class Parameter:
         return self.default is _REQUIRED
 
     def schema(self) -> JsonObject:
-        """Return its JSON Schema, without bounds: clients would refuse numbers that are clamped here."""
-        schema: JsonObject = {"type": self.type, "description": self.description}
+        """Return its JSON Schema."""
+        kind = ["array", "string"] if self.takes_text else self.type
+        schema: JsonObject = {"type": kind, "description": self.description}
         if self.type == "array":
             schema["items"] = {"type": "string"}
         if self.choices:
             (schema["items"] if self.type == "array" else schema)["enum"] = list(self.choices)
-        if not self.required and self.default not in (None, "", [], False):
+        for name, limit in (("minimum", self.minimum), ("maximum", self.maximum)):
+            if limit is not None:
+                schema[name] = limit
+        if not self.required and self.default not in (None, "", []):
             schema["default"] = self.default
         return schema
 
@@ -172,21 +178,22 @@ class Tool:
     idempotent: bool = True
     open_world: bool = False
     output_schema: JsonObject | None = None  # of tools whose answers always contain data
+    always_loaded: bool = False  # clients that load tools on demand list it from the start
 
     def answer(self, given: Mapping[str, Any], session: Session, progress: Progress, *, repeat: bool = False) -> Answer:
         """Validate the arguments, run the tool and return its answer."""
         answer = self.run(Call(check_arguments(self.parameters, given), session, progress, repeat))
         return answer.with_notes(_clamped(self.parameters, given))
 
-    def listing(self, *, whole: bool = False) -> JsonObject:
-        """Return the entry of `tools/list`; `whole` includes every parameter in the schema."""
-        properties = {parameter.name: parameter.schema() for parameter in self.parameters if whole or parameter.listed}
-        input_schema: JsonObject = {"type": "object", "properties": properties}
+    def listing(self) -> JsonObject:
+        """Return the entry of `tools/list`, with every parameter in the schema."""
+        properties = {parameter.name: parameter.schema() for parameter in self.parameters}
+        input_schema: JsonObject = {"type": "object", "properties": properties, "additionalProperties": False}
         if required := [p.name for p in self.parameters if p.required]:
             input_schema["required"] = required
         listing: JsonObject = {
             "name": self.name,
-            "description": self._described(),
+            "description": self.description,
             "inputSchema": input_schema,
             "annotations": {
                 "title": self.title,
@@ -198,12 +205,9 @@ class Tool:
         }
         if self.output_schema is not None:
             listing["outputSchema"] = self.output_schema
+        if self.always_loaded:
+            listing["_meta"] = {ALWAYS_LOAD_KEY: True}
         return listing
-
-    def _described(self) -> str:
-        """Return the description with the names of parameters that are not in the schema."""
-        others = [p.name + (f" ({p.hint})" if p.hint else "") for p in self.parameters if not p.listed]
-        return f"{self.description} Also: {', '.join(others)}." if others else self.description
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,9 +291,10 @@ _SYNONYMS = {
     "path": ("directory",),
     "id": ("ids",),
     "name": ("symbol",),
-    "query": ("symbol",),
+    "query": ("symbol", "question"),
     "symbol": ("query",),
     "text": ("content", "query"),
+    "question": ("query",),
 }
 
 
@@ -342,6 +347,8 @@ def _coerce(parameter: Parameter, value: Any) -> Value:
     match parameter.type, value:
         case "string", str():
             result: Value = value
+        case "string", bool() if parameter.booleans:
+            result = parameter.booleans[value]
         case "string", int() | float() if not isinstance(value, bool):
             result = str(value)
         case "integer", int() | float() | str() if not isinstance(value, bool):

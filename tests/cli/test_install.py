@@ -176,6 +176,20 @@ def test_found_clients_are_offered_and_several_or_all_can_be_named(
     assert capsys.readouterr().out.count("removed: ") == 2
 
 
+@pytest.mark.parametrize(("answer", "is_written"), [("\n", True), ("y\n", True), ("n\n", False), ("", False)])
+def test_a_skill_is_offered_with_the_clients(
+    answer: str, is_written: bool, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    (home / ".claude").mkdir()
+    terminal = io.StringIO(f"claude-code\n{answer}")
+    terminal.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stdin", terminal)
+    assert main(["install", "--yes"]) == 0
+    skills = [path.read_text() for path in home.rglob("SKILL.md")]
+    assert [("`explore`" in text, "deltos explore" in text) for text in skills] == [(True, True)] * is_written
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
 @pytest.mark.parametrize("words", [[], ["codex", "--no-hooks", "--rules"]])
 def test_ctrl_c_at_a_question_changes_nothing_and_is_reported(words: list[str], home: Path) -> None:

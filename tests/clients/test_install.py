@@ -53,7 +53,7 @@ def test_each_client_gets_the_entry_that_its_documentation_specifies(machine: Ma
         place = path.relative_to(machine.home).as_posix()
         entries[client.name] = (place, client.servers, load(path)[client.servers]["deltos"])
     assert entries == {
-        "claude-code": (".claude.json", "mcpServers", {"type": "stdio", **plain}),
+        "claude-code": (".claude.json", "mcpServers", {"type": "stdio", **plain, "alwaysLoad": True}),
         "claude-desktop": (".config/Claude/claude_desktop_config.json", "mcpServers", plain),
         "codex": (".codex/config.toml", "mcp_servers", plain),
         "cursor": (".cursor/mcp.json", "mcpServers", plain),

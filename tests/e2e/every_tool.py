@@ -84,9 +84,10 @@ def listed_tools() -> set[str]:
 def _call_code_and_graph(ok: Callable[..., JsonObject], root: Path) -> None:
     ok("set_working_directory", directory=str(root))
     assert ok("index_repository", concise=True)["structuredContent"]["files_indexed"] >= 1
-    assert "rounded" in _text(ok("search_code", query="round to cents"))
+    assert "12\t" in _text(ok("explore", question="how are amounts rounded to cents", budget=500))
+    assert "rounded" in _text(ok("search_code", query="round to cents", file_type="py", limit=5))
     assert "def rounded billing.py:11-13 function" in _text(ok("find_symbol", symbol="rounded"))
-    assert "billing.py" in _text(ok("find_references", symbol="rounded"))
+    assert "billing.py" in _text(ok("find_references", symbol="rounded", tests="exclude"))
     assert "add" in _text(ok("get_impact", symbol="rounded"))
     assert "Ledger" in _text(ok("get_context", symbol="Ledger"))
     ok("detect_circular")
@@ -105,7 +106,7 @@ def _call_memory(ok: Callable[..., JsonObject]) -> None:
 def _wait_for_crawl(ok: Callable[..., JsonObject], source: str) -> None:
     """Wait until the crawl has ended, because a second crawl is refused while one runs."""
     for _ in range(300):
-        if not re.search("CRAWLING|WAITING", _text(ok("crawl_status", source_id=source))):
+        if not re.search("CRAWLING|WAITING", _text(ok("crawl_status", source=source))):
             return
         time.sleep(0.2)
     raise AssertionError("the crawl does not end")
@@ -116,8 +117,8 @@ def _call_docs_and_apis(ok: Callable[..., JsonObject]) -> None:
     assert "guide" in _text(ok("list_sources"))
     _wait_for_crawl(ok, "guide")
     ok("search_docs", query="add an entry")
-    ok("recrawl_source", source_id="guide")
-    ok("remove_source", source_id="guide")
+    ok("recrawl_source", source="guide")
+    ok("remove_source", source="guide")
     ok("add_source", url="openapi.yaml", name="billing")
     assert "/entries" in _text(ok("get_api_endpoints", api_name="billing"))
     assert "billing" in _text(ok("list_apis")).lower()

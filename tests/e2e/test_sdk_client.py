@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.from_thread
 import anyio.to_thread
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from mcp import Client, StdioServerParameters
 
@@ -48,9 +49,11 @@ def test_the_client_drives_every_tool(
 
     async def scenario() -> set[str]:
         async with Client(target, mode=mode) as client:
-            assert {tool.name for tool in (await client.list_tools()).tools} == listed_tools()
+            schemas = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
+            assert set(schemas) == listed_tools()
 
             def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+                jsonschema.validate(arguments, schemas[name])
                 result = anyio.from_thread.run(partial(client.call_tool, name, arguments))
                 dumped: dict[str, Any] = result.model_dump(by_alias=True, mode="json")
                 return dumped

@@ -1,4 +1,4 @@
-"""`deltos code search`: searches code."""
+"""`deltos code search` and `deltos explore`: search code, and answer a question with code."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from deltos.cli.command import (
     add_query,
     add_verb,
     batch_queries,
+    integer_range,
     open_app,
     print_json,
     print_notes,
@@ -30,10 +31,22 @@ if TYPE_CHECKING:
     from deltos.store.code import FileScope
 
 MAX_RESULTS = 50
+DEFAULT_BUDGET, MIN_BUDGET, MAX_BUDGET = 2_500, 500, 8_000  # tokens of an answer of `explore`
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add `code` and its verbs."""
+    """Add `code` and its verbs, and `explore`."""
+    explore = add_verb(subparsers, "explore", _explore, "answer a question with the code that decides it")
+    add_query(explore, "question, task, issue, stack trace or names")
+    add_project(explore, takes_several=True)
+    explore.add_argument(
+        "--budget",
+        type=integer_range(MIN_BUDGET, MAX_BUDGET),
+        default=DEFAULT_BUDGET,
+        metavar="N",
+        help=f"maximum tokens of the answer, {MIN_BUDGET} to {MAX_BUDGET}; default {DEFAULT_BUDGET}",
+    )
+    explore.add_argument("--directory", default="", metavar="DIR", help="only files below this folder of the project")
     verbs = add_group(subparsers, "code", "search code by meaning, name or pattern")
     search = add_verb(verbs, "search", _search, 'search code: words, a symbol, a "quoted string" or a /regex/')
     add_query(search)
@@ -64,6 +77,31 @@ def _search(arguments: argparse.Namespace) -> int:
         if arguments.batch:
             return _answer_batch(search, scope, arguments.batch, arguments.limit)
         return _answer_one(search, scope, arguments)
+
+
+def _explore(arguments: argparse.Namespace) -> int:
+    from deltos.federation.explore.tools import Exploration  # deferred, as below
+    from deltos.workspace.project_selection import select
+
+    if not arguments.query:
+        raise BadArgument("There is no question", hint='Try: deltos explore "how is the cache invalidated"')
+    bar = ProgressBar()
+    with open_app() as app:
+        selection = select(app.domains.projects, arguments.project, [Path.cwd()], folders_first=True)
+        asked = Exploration(
+            arguments.query,
+            arguments.directory,
+            arguments.budget,
+            by_meaning=app.config.searches_by_meaning,
+            related=app.links.related,
+        )
+        answer = asked.answer(selection, bar)
+    bar.clear()
+    if arguments.json:
+        print_json({"text": answer.text, "truncated": answer.truncated})
+    else:
+        print(replace_tool_names_in_answer(answer.text))
+    return 0
 
 
 def _answer_batch(search: CodeSearch, scope: FileScope, source: str, limit: int) -> int:

@@ -37,7 +37,7 @@ def add_commands(subparsers: Subparsers) -> None:
     verb.add_argument("--hooks", action="store_true", help="add the memory hooks (the default)")
     verb.add_argument("--no-hooks", action="store_true", help="add only the server, without the memory hooks")
     verb.add_argument("--suggest", action="store_true", help="Claude Code: suggest search_code once per session")
-    verb.add_argument("--profile", default="", choices=PROFILES, help="lean: list six tools instead of all")
+    verb.add_argument("--profile", default="", choices=PROFILES, help="lean: list seven tools instead of all")
     verb.add_argument(
         "--command", default="", help='command that starts Deltos, such as "uvx deltos"; default: this one'
     )
@@ -78,16 +78,42 @@ def _install(arguments: argparse.Namespace) -> int:
     if not clients and not arguments.agents_md:
         return _nothing_changed()
     plans: list[tuple[Client | None, list[Edit]]] = []
+    with_rules = arguments.rules or _wants_rules(clients, arguments)
     if clients:
         options = ("--profile", arguments.profile) if arguments.profile else ()
         launch = replace(_launch(arguments, machine), options=options)
         for client in clients:
             suggests = arguments.suggest and client.name == _SUGGEST_CLIENT
             edits = install(client, machine, launch, with_hooks=not arguments.no_hooks, suggests=suggests)
-            plans.append((client, [*edits, *(_rules(client, clients, machine, arguments) if arguments.rules else ())]))
+            plans.append(
+                (
+                    client,
+                    [
+                        *edits,
+                        *(
+                            _rules(client, clients, machine, arguments)
+                            if with_rules and (arguments.rules or client.rules)
+                            else ()
+                        ),
+                    ],
+                )
+            )
     if arguments.agents_md:
         plans.append((None, agents_paragraph(Path.cwd())))
     return _apply_all(plans, arguments, nothing="already has Deltos")
+
+
+def _wants_rules(clients: list[Client], arguments: argparse.Namespace) -> bool:
+    """Ask whether to explain the tools to the model too, if the user was asked for the clients."""
+    was_asked = not (arguments.clients or arguments.all or arguments.agents_md or arguments.project)
+    explained = [client.title for client in clients if client.rules]
+    if not was_asked or not explained:
+        return False
+    question = (
+        f"Also explain to the model when to use which tool, by a skill or rules file of {', '.join(explained)}? [Y/n] "
+    )
+    answer = _ask(question, sys.stdout)  # empty at the end of input, which is no answer
+    return bool(answer) and answer.strip().lower() not in ("n", "no")
 
 
 def _rules(client: Client, chosen: list[Client], machine: Machine, arguments: argparse.Namespace) -> list[Edit]:

@@ -20,6 +20,7 @@ _COMMANDS = {
     "search": "search",
     "fetch": "search",
     "code": "code",
+    "explore": "code",
     "graph": "graph",
     "docs": "docs",
     "api": "api",
@@ -41,12 +42,13 @@ _COMMANDS = {
 }
 
 # Commands that may index, for the message after Ctrl-C.
-_INDEXING_COMMANDS = frozenset({"index", "search", "fetch", "code", "graph"})
+_INDEXING_COMMANDS = frozenset({"index", "search", "fetch", "code", "explore", "graph"})
 
 _EPILOG = """\
 start here:
   deltos index                     index the current repository
   deltos search "rate limit"       search code, documentation, APIs and memory at once
+  deltos explore "how are …"       answer a question with the code that decides it
   deltos code search "rate limit"  find code by meaning, name, "literal" or /regex/
   deltos install                   connect the agents and editors of this machine
   deltos mcp                       serve everything to a coding agent over MCP

@@ -19,7 +19,8 @@ _DESCRIPTION = (
 
 _HEAD = "| to find out | call |\n|---|---|"
 _ROWS = (
-    ('where something is done, by meaning, name, "literal" or /regex/', ("search_code",)),
+    ("how something works, why, where to change it: source with line numbers", ("explore",)),
+    ('only places, by meaning, name, "literal" or /regex/', ("search_code",)),
     ("who calls or uses a symbol, complete or not", ("find_references",)),
     ("what a symbol is, with callers, callees and members", ("get_context",)),
     ("what a change affects", ("get_impact",)),
@@ -29,8 +30,9 @@ _LAST_ROW = "| earlier decisions and findings, with their commits | `search`, th
 
 # The server's own options choose its toolset: the table may name more tools than the server lists.
 _RULES = """\
-- Ask once, in words or by name, a tool that is listed; the answer has the code: read files only if it is not enough.
+- Ask `explore` once, in words or by name. Its source is current and complete: do not open these files again.
 - For "all uses" prefer `find_references` to grep: it knows imports and types, and says when it is complete.
+- Without MCP: `deltos explore "…"`, `deltos code search "…"`, `deltos graph refs NAME`.
 - grep stays right for text in files that are not code, and for counting literal lines.
 - `remember` what the user decided or what took long to find out; never secrets."""
 

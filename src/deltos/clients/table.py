@@ -135,6 +135,11 @@ def _typed_entry(launch: Launch) -> dict[str, Json]:
     return {"type": "stdio", **_plain_entry(launch)}
 
 
+def _claude_code_entry(launch: Launch) -> dict[str, Json]:
+    """Return an entry whose tools are loaded when a session starts, instead of on demand."""
+    return {**_typed_entry(launch), "alwaysLoad": True}
+
+
 def _copilot_entry(launch: Launch) -> dict[str, Json]:
     return {"type": "local", **_plain_entry(launch), "tools": ["*"]}
 
@@ -304,7 +309,7 @@ CLIENTS = (
         "Claude Code",
         _claude_code_servers,
         "mcpServers",
-        _typed_entry,
+        _claude_code_entry,
         hooks=_CLAUDE_HOOKS,
         afterwards="Start a new session to connect; /mcp shows it.",
         in_project=".mcp.json",

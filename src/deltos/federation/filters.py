@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 COMMIT = "commit"
 FILTERED_KINDS = ("obs", COMMIT)  # kinds of results that filters apply to
+KNOWN_KINDS = (*KINDS, *CAPTURED_KINDS, COMMIT)  # values of the filter by kind
 _DAY_MICROS = 86_400_000_000
 _DAY_CHARACTERS = len("2026-11-16")
 _SHOWN_CHARACTERS = 80
@@ -35,11 +36,12 @@ def parse_filters(*, kind: str, since: str, until: str, tag: str, now: datetime)
 
 
 def _kinds(text: str) -> tuple[str, ...]:
-    known = (*KINDS, *CAPTURED_KINDS, COMMIT)
     wanted = tuple(dict.fromkeys(name.strip().lower() for name in text.split(",") if name.strip()))
     for name in wanted:
-        if name not in known:
-            raise BadArgument(f"Unknown kind: {name[:_SHOWN_CHARACTERS]}", hint=f"Choose from {', '.join(known)}.")
+        if name not in KNOWN_KINDS:
+            raise BadArgument(
+                f"Unknown kind: {name[:_SHOWN_CHARACTERS]}", hint=f"Choose from {', '.join(KNOWN_KINDS)}."
+            )
     return wanted
 
 

@@ -45,6 +45,7 @@ _MAX_CANDIDATES = 20  # search results, before results that do not mention the s
 _MAX_SHOWN = 5
 _MAX_FILES = 20
 _MAX_COMMITS = 5
+_MAX_RELATED = 2  # lines of each kind
 _WAIT_SECONDS = 0.3
 _MAX_CHANGED_TOGETHER = 8
 _MIN_SHARE_DIVISOR = 4  # files change together if at least every fourth commit of one touches the other
@@ -79,6 +80,22 @@ class DomainLinks:
         rows = [f"commit:{row.hash[:SHORT_HASH]} {headline(row)}" for row in found.commits]
         note = [f"({limits})"] if (limits := limits_of(store)) else []
         return ["\n".join([f"--- last commits of {of} ({len(rows)}, quoted) ---", *rows, *note])]
+
+    def related(self, symbol: Symbol, root: Path) -> list[str]:
+        """Return one line for each of the last commits of a symbol, and the observations and passages about it."""
+        lines = LineRange(symbol.line, symbol.end_line)
+        try:
+            history = self._with_history(root).store.history
+            commits = commits_of_lines(history, root, symbol.path, lines, limit=_MAX_RELATED)
+            rows, pages = self.observations(symbol.name, root), self.passages(symbol.name, root)
+        except StoreError:  # another domain's failure must not fail the answer about code
+            return []
+        recent = () if commits.is_whole_file else commits.commits
+        return [
+            *(f"commit:{row.hash[:SHORT_HASH]} {headline(row)}" for row in recent),
+            *self.observation_lines(rows[:_MAX_RELATED], root),
+            *passage_lines(pages[:_MAX_RELATED], root),
+        ]
 
     def uses(self, index: ProjectIndex, path: str, line: int) -> str:
         """Return how often the definition on a line is used and in how many files; empty if no use is known."""

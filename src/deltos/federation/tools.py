@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from deltos.config import TOOLSETS
-from deltos.federation.filters import parse_filters
+from deltos.federation.filters import KNOWN_KINDS, parse_filters
 from deltos.federation.model import SearchRequest
 from deltos.federation.render import fetch_answer, search_answer
 from deltos.federation.search import DEFAULT_RESULTS, MAX_RESULTS
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from deltos.federation.search import Federation
     from deltos.tool import Call
 
-_SCOPES = ", ".join(TOOLSETS)
 _PROJECTS = "Default: the session's. Several: comma-separated, a workspace or *; memories of every project: all"
 
 
@@ -33,7 +32,7 @@ def federation_tools(federation: Federation, *, token_budget: int, has_timeline:
             project_id=call.text("project_id"),
             limit=call.number("limit"),
             filters=parse_filters(
-                kind=call.text("kind"),
+                kind=",".join(call.texts("kind")),
                 since=call.text("since"),
                 until=call.text("until"),
                 tag=call.text("tag"),
@@ -63,14 +62,12 @@ def _search_tool(run: Callable[[Call], Answer]) -> Tool:
         (
             Parameter("query", "string", "A question, a name or METHOD /path"),
             Parameter("limit", "integer", "1-20", default=DEFAULT_RESULTS, minimum=1, maximum=MAX_RESULTS),
-            Parameter("scope", "array", "Only these", default=[], choices=TOOLSETS, listed=False, hint=_SCOPES),
-            Parameter("kind", "string", "Only these, comma-separated: decision, …, commit", default="", listed=False),
-            Parameter(
-                "since", "string", "A day, a moment or '2 weeks ago'", default="", listed=False, hint="2 weeks ago"
-            ),
-            Parameter("until", "string", "As since", default="", listed=False),
-            Parameter("tag", "string", "Only with this #tag", default="", listed=False),
-            Parameter("project_id", "string", _PROJECTS, default="", listed=False),
+            Parameter("scope", "array", "Only these", default=[], choices=TOOLSETS, takes_text=True),
+            Parameter("kind", "array", "Only these kinds", default=[], choices=KNOWN_KINDS, takes_text=True),
+            Parameter("since", "string", "A day, a moment or '2 weeks ago'", default=""),
+            Parameter("until", "string", "As since", default=""),
+            Parameter("tag", "string", "Only with this #tag", default=""),
+            Parameter("project_id", "string", _PROJECTS, default=""),
         ),
         run,
         output_schema=ANY_OBJECT,

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-_OPENING = "Answers from a local index; excerpts shown once are later only named."
+_OPENING = "A local index."
 _BY_TOOLSET = {
-    "code": "Where is …? `search_code`.",
+    "code": "How, where, why in code: `explore`: current source; shown code is later only named. "
+    "Only places: `search_code`.",
     "graph": "All uses of a name: `find_references`; a symbol with its callers: `get_context`.",
     "memory": "Why, when, or not sure where: `search`, then `fetch`. `remember` what later sessions need.",
     "docs": "A library's use: `search_docs`.",

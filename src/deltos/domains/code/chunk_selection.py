@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.code.candidates import pooled_similarities, query_weights
 from deltos.domains.code.features import BEST_CHUNKS
+from deltos.store.code import FileScope
 from deltos.text.identifiers import dotted
 from deltos.text.words import shared_words
 
@@ -57,6 +58,26 @@ class SelectedChunk:
     line: int = 0
     found_by: FoundBy = "words"
     corpus: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredChunk:
+    """A chunk of a given file with its similarity to the query, in standard deviations above the project's mean."""
+
+    chunk: CodeChunkRow
+    deviations: float
+
+
+def score_chunks(corpus: Corpus, paths: Sequence[str]) -> list[ScoredChunk]:
+    """Return all chunks of some files of a project with their similarities; 0 without embeddings."""
+    similarities, statistics = corpus.evidence.similarities, pooled_similarities([corpus])
+    scored: list[ScoredChunk] = []
+    for file in corpus.store.files_at(paths, FileScope()):
+        chunks = corpus.store.chunks_of_file(file.id)
+        ids = [chunk.id for chunk in chunks]
+        deviations = similarities.deviations_of(file.id, ids, statistics) if similarities else {}
+        scored += [ScoredChunk(chunk, deviations.get(chunk.id, 0.0)) for chunk in chunks]
+    return scored
 
 
 def select_chunks(

@@ -21,7 +21,7 @@ from deltos.domains.code.candidates import (
     matching_chunks,
     searches_only_some_projects,
 )
-from deltos.domains.code.chunk_selection import SelectedChunk, covered_lines, select_chunks
+from deltos.domains.code.chunk_selection import ScoredChunk, SelectedChunk, covered_lines, score_chunks, select_chunks
 from deltos.domains.code.compound_questions import split_question
 from deltos.domains.code.error_messages import (
     ErrorMessage,
@@ -192,6 +192,12 @@ class CodeSearch:
                 return message_hits
             parts = split_question(text) if query.kind == "words" and not query.is_issue else []
             return self._with_subquestion(answer, parts, scope, limit=limit) if parts else answer
+
+    def score_chunks(self, text: str, paths: Sequence[str]) -> list[ScoredChunk]:
+        """Return all chunks of some files of the (first) project with their similarity to a query."""
+        query = parse_query(text, shared_words(), exact=False)
+        with self._projects[0].store.code.snapshot():
+            return score_chunks(self._corpora(self._in_language_of_code(query))[0], paths)
 
     def _message_parts(self, text: str, query: CodeQuery, scope: FileScope, answer: CodeAnswer) -> tuple[str, ...]:
         """Return the string literals in code that match an error message in the query; empty if there is none."""

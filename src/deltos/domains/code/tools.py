@@ -79,10 +79,10 @@ def _index_repository(run: Callable[[Call], Answer]) -> Tool:
         "Index",
         "Index a project; searches do so themselves.",
         (
-            Parameter("repo_path", "string", "Default: the session's project", default="", listed=False),
-            Parameter("project_id", "string", "Or indexed projects, or a workspace", default="", listed=False),
-            Parameter("force_reindex", "boolean", "Parse every file again", default=False, listed=False),
-            Parameter("concise", "boolean", "Counts only", default=False, listed=False),
+            Parameter("repo_path", "string", "Default: the session's project", default=""),
+            Parameter("project_id", "string", "Or indexed projects, or a workspace", default=""),
+            Parameter("force_reindex", "boolean", "Parse every file again", default=False),
+            Parameter("concise", "boolean", "Counts only", default=False),
         ),
         run,
         read_only=False,
@@ -101,12 +101,13 @@ def _search_code(run: Callable[[Call], Answer]) -> Tool:
             Parameter("query", "string", "What to find"),
             Parameter("limit", "integer", f"1-{MAX_RESULTS}", default=10, minimum=1, maximum=MAX_RESULTS),
             Parameter("concise", "boolean", "A line per hit", default=False),
-            Parameter("directory", "string", "Only below this folder", default="", listed=False),
-            Parameter("file_type", "string", "Such as 'py' or 'ts,tsx'", default="", listed=False, hint="ts,tsx"),
-            Parameter("project_id", "string", "Several: comma-separated, a workspace or *", default="", listed=False),
+            Parameter("directory", "string", "Only below this folder", default=""),
+            Parameter("file_type", "array", "Such as py, or ts and tsx", default=[], takes_text=True),
+            Parameter("project_id", "string", "Several: comma-separated, a workspace or *", default=""),
         ),
         run,
         output_schema=ANY_OBJECT,
+        always_loaded=True,
     )
 
 
@@ -171,7 +172,7 @@ class _CodeTools:
         started = time.monotonic()
         selection = select(self._projects, call.text("project_id"), call.session.project_roots())
         alone = selection.alone
-        selection, scope = scope_for_projects(selection, call.text("directory"), call.text("file_type"))
+        selection, scope = scope_for_projects(selection, call.text("directory"), ",".join(call.texts("file_type")))
         found = search_projects(
             selection,
             call.progress,

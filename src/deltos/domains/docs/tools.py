@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 TYPES = ("overview", "guide", "endpoint", "schema", "glossary", "use-case", "reference")
 _SOURCE = Parameter("source", "string", "Id or name", aliases=("source_id",))
-_VERSION = Parameter("version", "string", "A version, latest or all", "", listed=False)
+_VERSION = Parameter("version", "string", "A version, latest or all", "")
 _PAGE_SECONDS = 30.0
 
 
@@ -173,15 +173,13 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
             "Search added documentation and APIs, with citations; not for this project's code.",
             (
                 Parameter("query", "string", "Question or names"),
-                Parameter(
-                    "source", "string", "Name or id", "", listed=False, hint="or pypi:NAME", aliases=("source_id",)
-                ),
-                Parameter("max_results", "integer", "How many (1-50)", 10, minimum=1, maximum=50, listed=False),
-                Parameter("version", "string", "Only this version, or latest", "", listed=False),
-                Parameter("api_name", "string", "Only this API", "", listed=False),
-                Parameter("types", "array", "Only these kinds", [], choices=TYPES, listed=False),
+                Parameter("source", "string", "Name or id, or pypi:NAME", "", aliases=("source_id",)),
+                Parameter("max_results", "integer", "How many (1-50)", 10, minimum=1, maximum=50),
+                Parameter("version", "string", "Only this version, or latest", ""),
+                Parameter("api_name", "string", "Only this API", ""),
+                Parameter("types", "array", "Only these kinds", [], choices=TYPES, takes_text=True),
             ),
-            lambda call: open_tools().search_docs(call),
+            lambda call: open_tools().search_docs(call), always_loaded=True,
         ),
         Tool(
             "list_sources", "docs", "Sources",
@@ -194,19 +192,19 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
             "Add a website, git repo, folder, file, API, pypi:NAME, npm:NAME or deps: (all).",
             (
                 Parameter("url", "string", "Address", aliases=("source",)),
-                Parameter("name", "string", "Its name", "", listed=False),
-                Parameter("version", "string", "Its version", "", listed=False),
-                Parameter("include", "array", "Globs to include; default: below the start", [], listed=False),
-                Parameter("exclude", "array", "Globs to exclude", [], listed=False),
+                Parameter("name", "string", "Its name", ""),
+                Parameter("version", "string", "Its version", ""),
+                Parameter("include", "array", "Globs to include; default: below the start", []),
+                Parameter("exclude", "array", "Globs to exclude", []),
                 Parameter(
-                    "max_pages", "integer", "Page limit; 0: 500 of a website", 0, maximum=100_000, listed=False
+                    "max_pages", "integer", "Page limit; 0: 500 of a website", 0, maximum=100_000
                 ),
                 Parameter(
-                    "max_depth", "integer", "Link depth limit; 0: none", 0, minimum=0, maximum=1_000, listed=False
+                    "max_depth", "integer", "Link depth limit; 0: none", 0, minimum=0, maximum=1_000
                 ),
-                Parameter("auth", "string", "Variable DELTOS_AUTH_… with the login, or netrc", "", listed=False),
-                Parameter("browser", "boolean", "Render pages in the installed browser", False, listed=False),
-                Parameter("shared", "boolean", "Visible to all projects", False, listed=False),
+                Parameter("auth", "string", "Variable DELTOS_AUTH_… with the login, or netrc", ""),
+                Parameter("browser", "boolean", "Render pages in the installed browser", False),
+                Parameter("shared", "boolean", "Visible to all projects", False),
             ),
             lambda call: open_tools().add_source(call), read_only=False, idempotent=False, open_world=True,
         ),
@@ -225,7 +223,7 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
         Tool(
             "recrawl_source", "docs", "Recrawl",
             "Update changed pages.",
-            (_SOURCE, _VERSION, Parameter("full", "boolean", "Read all pages again", False, listed=False)),
+            (_SOURCE, _VERSION, Parameter("full", "boolean", "Read all pages again", False)),
             lambda call: open_tools().recrawl_source(call), read_only=False, open_world=True,
         ),
     )  # fmt: skip

@@ -81,15 +81,13 @@ class GraphAnswers:
 
         return self._page(found_in, self._name_notes(symbol, found_in), symbol).widest(header, pieces)
 
-    def find_references(
-        self, symbol: str, *, path: str, with_tests: bool, limit: int, is_place: bool = False
-    ) -> Answer:
+    def find_references(self, symbol: str, *, path: str, tests: str, limit: int, is_place: bool = False) -> Answer:
         """List the uses of one symbol, or the candidates for an ambiguous name."""
 
         def own(opened: OpenedProject, target: Target, page: BudgetedLines) -> Answer:
             search = opened.search
             return render_references(
-                search.references(target).filtered(path_filter(search.root, path), with_tests=with_tests),
+                search.references(target).filtered(path_filter(search.root, path), tests=tests),
                 search.source,
                 limit=limit,
                 page=page,
@@ -99,7 +97,7 @@ class GraphAnswers:
             )
 
         def across(of: ProjectTarget, page: BudgetedLines) -> Answer | None:
-            found = self.graphs.uses_in_importers(of, path=path, with_tests=with_tests)
+            found = self.graphs.uses_in_importers(of, path=path, tests=tests)
             return _render_uses(of, found, page, limit=limit)
 
         return self._answered(symbol, own, across, is_place=is_place, names_importers=True)

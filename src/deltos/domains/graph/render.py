@@ -183,7 +183,9 @@ def _excluded_counts(found: FoundReferences) -> Iterator[str]:
         calls = counted(found.arity_mismatches, "possible call")
         yield f"{calls} with a different number of arguments {verb} not listed."
     if found.excluded_in_tests:
-        yield wording.more(found.excluded_in_tests, "in tests", "pass tests=true to list them")
+        yield wording.more(found.excluded_in_tests, "in tests", "pass tests=include to list them")
+    if found.excluded_outside_tests:
+        yield wording.more(found.excluded_outside_tests, "outside tests", "pass tests=include to list them")
     if found.excluded_by_path:
         yield wording.more(found.excluded_by_path, "outside the given path", "omit path to list them")
 

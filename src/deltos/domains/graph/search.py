@@ -39,7 +39,7 @@ from deltos.store.symbols import Symbol
 from deltos.text.counts import counted
 from deltos.text.identifiers import dotted
 from deltos.text.similar_names import similar_names
-from deltos.workspace.file_purpose import is_test
+from deltos.workspace.file_purpose import is_selected, is_test
 from deltos.workspace.identity import folder_in_checkout
 
 if TYPE_CHECKING:
@@ -114,6 +114,7 @@ class FoundReferences:
     other_definition_uses: int = 0
     arity_mismatches: int = 0  # possible calls that give another number of arguments than the target takes
     excluded_in_tests: int = 0  # lines that `filtered` left out because they are in tests
+    excluded_outside_tests: int = 0  # lines that `filtered` left out because they are not in tests
     excluded_by_path: int = 0  # lines that `filtered` left out because of their path
     is_resolved: bool = True  # false if only definitions of the language are indexed
     is_truncated: bool = False  # too many definitions of the name: some related ones may be missing
@@ -129,30 +130,31 @@ class FoundReferences:
     @property
     def is_filtered(self) -> bool:
         """Whether `filtered` left out any line."""
-        return bool(self.excluded_in_tests or self.excluded_by_path)
+        return bool(self.excluded_in_tests or self.excluded_outside_tests or self.excluded_by_path)
 
     def paths(self) -> set[str]:
         """Return the files of all references."""
         return {row.path for rows in (self.certain, self.aliased, self.possible, self.through) for row in rows}
 
-    def filtered(self, in_path: Callable[[str], bool], *, with_tests: bool) -> FoundReferences:
+    def filtered(self, in_path: Callable[[str], bool], *, tests: str) -> FoundReferences:
         """Return only the references in selected files, and count the lines of the others."""
 
-        def is_selected(path: str) -> bool:
-            return in_path(path) and (with_tests or not is_test(path))
+        def is_wanted(path: str) -> bool:
+            return in_path(path) and is_selected(path, tests)
 
         kinds = (self.certain, self.aliased, self.possible, self.through)
-        certain, aliased, possible, through = (tuple(row for row in rows if is_selected(row.path)) for rows in kinds)
-        excluded = {(row.path, row.line) for rows in kinds for row in rows if not is_selected(row.path)}
-        in_tests = sum(in_path(path) for path, _ in excluded)
+        certain, aliased, possible, through = (tuple(row for row in rows if is_wanted(row.path)) for rows in kinds)
+        excluded = {(row.path, row.line) for rows in kinds for row in rows if not is_wanted(row.path)}
+        inside = [path for path, _ in excluded if in_path(path)]
         return replace(
             self,
             certain=certain,
             aliased=aliased,
             possible=possible,
             through=through,
-            excluded_in_tests=in_tests,
-            excluded_by_path=len(excluded) - in_tests,
+            excluded_in_tests=0 if tests == "only" else len(inside),
+            excluded_outside_tests=len(inside) if tests == "only" else 0,
+            excluded_by_path=len(excluded) - len(inside),
         )
 
     def link_kind(self, row: ReferenceRow) -> str:

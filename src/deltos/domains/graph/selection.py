@@ -19,7 +19,7 @@ from deltos.errors import Cancelled, DeltosError, NotFound, NothingToIndex
 from deltos.text.counts import counted
 from deltos.wording import possible_references
 from deltos.workspace.failure_messages import failure_notes
-from deltos.workspace.file_purpose import is_test
+from deltos.workspace.file_purpose import is_selected, is_test
 from deltos.workspace.project_selection import UnavailableProject, unavailable_notes
 
 if TYPE_CHECKING:
@@ -201,16 +201,14 @@ class GraphSelection:
 
     # --- uses in other projects
 
-    def uses_in_importers(self, of: ProjectTarget, *, path: str = "", with_tests: bool = True) -> list[ProjectUses]:
+    def uses_in_importers(self, of: ProjectTarget, *, path: str = "", tests: str = "include") -> list[ProjectUses]:
         """Return the uses of a definition in each project that imports its project."""
         definitions = of.definitions()
         found = []
         for opened, cross_references in self._references_to(of.project):
             in_path = path_filter(opened.search.root, path)
             groups = [
-                replace(
-                    each, uses=tuple(u for u in each.uses if in_path(u.path) and (with_tests or not is_test(u.path)))
-                )
+                replace(each, uses=tuple(u for u in each.uses if in_path(u.path) and is_selected(u.path, tests)))
                 for each in _groups(cross_references, definitions, of.target)
             ]
             used = tuple(group for group in groups if group.uses)

@@ -9,8 +9,9 @@ from deltos.domains.graph.cross_project import CrossProjectIndex
 from deltos.domains.graph.importers import ImporterFinder
 from deltos.domains.graph.model import NoSurroundings
 from deltos.domains.graph.selection import GraphSelection
-from deltos.domains.graph.symbol_query import KINDS, kinds_of
+from deltos.domains.graph.symbol_query import KINDS
 from deltos.tool import Answer, Call, Parameter, Tool
+from deltos.workspace.file_purpose import TESTS
 from deltos.workspace.project_selection import answer_on_fresh, select
 
 if TYPE_CHECKING:
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from deltos.workspace.project_selection import FreshSelection
     from deltos.workspace.projects import Projects
 
-_PROJECT = Parameter("project_path", "string", "Several: comma-separated, a workspace or *", default="", listed=False)
-_PATH = Parameter("path", "string", "Only in this file, folder or glob", default="", listed=False)
+_PROJECT = Parameter("project_path", "string", "Several: comma-separated, a workspace or *", default="")
+_PATH = Parameter("path", "string", "Only in this file, folder or glob", default="")
+_TESTS = Parameter("tests", "string", "Uses in tests", default=TESTS[0], choices=TESTS, booleans=("exclude", "include"))
 _SYMBOL = Parameter("symbol", "string", "Name or regex")
 
 
@@ -36,8 +38,8 @@ def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surround
             (
                 _SYMBOL,
                 _PATH,
-                Parameter("kind", "string", ", ".join(KINDS), default="", listed=False),
-                _limit(20, listed=False),
+                Parameter("kind", "array", "Only these kinds", default=[], choices=KINDS, takes_text=True),
+                _limit(20),
             ),
             serve(_find_symbol),
         ),
@@ -49,16 +51,17 @@ def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surround
             (
                 Parameter("symbol", "string", "Name, Class.method, file:line, regex"),
                 _PATH,
-                Parameter("tests", "boolean", "Uses in tests too", default=True, listed=False),
-                _limit(30, listed=False),
+                _TESTS,
+                _limit(30),
             ),
             serve(_find_references),
+            always_loaded=True,
         ),
         _tool(
             "get_impact",
             "Impact",
             "List what a change affects, transitively.",
-            (_SYMBOL, _limit(50, listed=False)),
+            (_SYMBOL, _limit(50)),
             serve(lambda answers, call: answers.get_impact(call.text("symbol"), limit=call.number("limit"))),
         ),
         _tool(
@@ -87,13 +90,19 @@ def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surround
 
 
 def _tool(
-    name: str, title: str, description: str, parameters: tuple[Parameter, ...], run: Callable[[Call], Answer]
+    name: str,
+    title: str,
+    description: str,
+    parameters: tuple[Parameter, ...],
+    run: Callable[[Call], Answer],
+    *,
+    always_loaded: bool = False,
 ) -> Tool:
-    return Tool(name, "graph", title, description, (*parameters, _PROJECT), run)
+    return Tool(name, "graph", title, description, (*parameters, _PROJECT), run, always_loaded=always_loaded)
 
 
-def _limit(default: int, *, listed: bool = True) -> Parameter:
-    return Parameter("limit", "integer", "1-500", default=default, minimum=1, maximum=500, listed=listed)
+def _limit(default: int) -> Parameter:
+    return Parameter("limit", "integer", "1-500", default=default, minimum=1, maximum=500)
 
 
 class _GraphTools:
@@ -141,11 +150,11 @@ class _GraphTools:
 
 def _find_symbol(answers: GraphAnswers, call: Call) -> Answer:
     return answers.find_symbol(
-        call.text("symbol"), path=call.text("path"), kinds=kinds_of(call.text("kind")), limit=call.number("limit")
+        call.text("symbol"), path=call.text("path"), kinds=frozenset(call.texts("kind")), limit=call.number("limit")
     )
 
 
 def _find_references(answers: GraphAnswers, call: Call) -> Answer:
     return answers.find_references(
-        call.text("symbol"), path=call.text("path"), with_tests=call.flag("tests"), limit=call.number("limit")
+        call.text("symbol"), path=call.text("path"), tests=call.text("tests"), limit=call.number("limit")
     )

@@ -34,7 +34,7 @@ MAX_SESSION_ROWS = 200  # of a session in the timeline
 _IDS_SHOWN = 10
 _SHOWN_CHARACTERS = 500
 
-_PROJECT = Parameter("project_id", "string", "Default: the session's; or 'personal'", default="", listed=False)
+_PROJECT = Parameter("project_id", "string", "Default: the session's; or 'personal'", default="")
 _IDS = Parameter("ids", "array", "From search")
 
 
@@ -180,9 +180,9 @@ class _MemoryTools:
             "Show neighbours.",
             (
                 Parameter("around", "string", "Id or time", default=""),
-                Parameter("session_id", "string", "Show this session instead", default="", listed=False),
-                Parameter("before", "integer", "0-50", default=5, minimum=0, maximum=50, listed=False),
-                Parameter("after", "integer", "0-50", default=5, minimum=0, maximum=50, listed=False),
+                Parameter("session_id", "string", "Show this session instead", default=""),
+                Parameter("before", "integer", "0-50", default=5, minimum=0, maximum=50),
+                Parameter("after", "integer", "0-50", default=5, minimum=0, maximum=50),
             ),
             self.timeline,
         )
@@ -197,14 +197,15 @@ class _MemoryTools:
                 Parameter("text", "string", "Self-contained"),
                 Parameter("kind", "string", "Default: judged", default="", choices=(*KINDS, NOTE)),
                 Parameter("supersedes", "array", "Ids replaced", default=[]),
-                Parameter("tags", "array", "Kept as #tag", default=[], listed=False),
-                Parameter("files", "array", "Files it is about", default=[], listed=False),
-                Parameter("source", "string", "Where it comes from", default="", listed=False),
+                Parameter("tags", "array", "Kept as #tag", default=[]),
+                Parameter("files", "array", "Files it is about", default=[]),
+                Parameter("source", "string", "Where it comes from", default=""),
                 _PROJECT,
             ),
             self.remember,
             read_only=False,
             output_schema=ANY_OBJECT,
+            always_loaded=True,
         )
 
     def _forget_tool(self) -> Tool:
@@ -213,7 +214,7 @@ class _MemoryTools:
             "memory",
             "Forget",
             "Hide observations.",
-            (_IDS, Parameter("restore", "boolean", "Bring them back instead", default=False, listed=False)),
+            (_IDS, Parameter("restore", "boolean", "Bring them back instead", default=False)),
             self.forget,
             read_only=False,
             destructive=True,

@@ -1,0 +1,185 @@
+"""Measure how much of the code that answers a question one answer shows: `explore`, and `search_code` by default.
+
+    python -m benchmarks.packs [--budget N] [--held-out] [--answers DIR]
+
+The questions are those of the folder `packs` of the benchmark data, about six Python repositories at pinned commits,
+which must be among the mirrors. A third of the repositories, by digest of the name, is held out: nothing was tuned on
+them, and `--held-out` measures them too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.paths import MIRRORS, SCRATCH, SHARED
+from deltos.app import App
+from deltos.budget import CHARACTERS_PER_TOKEN
+from deltos.config import Config
+from deltos.progress import Silent
+from deltos.server.conversation import Conversation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from deltos.tool import Tool
+
+PACKS = SHARED / "packs"
+TREES = SCRATCH / "packs" / "trees"
+_HELD_OUT_SHARE = 1 / 3
+_PLACE = re.compile(r"([\w./-]*[\w-]+\.\w{1,5}):(\d+)")
+_NUMBER = re.compile(r"^\s*\d+[:|\t ]\s?")
+_MIN_LINE_CHARACTERS = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """A question with the files and line ranges that its reference answer cites."""
+
+    id: str
+    repo: str
+    question: str
+    files: tuple[str, ...]
+    lines: Mapping[str, Sequence[tuple[int, int]]]
+
+    def cited(self) -> dict[str, set[int]]:
+        """Return the numbers of the cited lines that have text, by file."""
+        found: dict[str, set[int]] = {}
+        for path, spans in self.lines.items():
+            source = source_lines(self.repo, path)
+            numbers = {n for first, last in spans for n in range(first, min(last, len(source)) + 1)}
+            found[path] = {n for n in numbers if len(_normal(source[n - 1])) >= _MIN_LINE_CHARACTERS}
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What one answer shows of the reference answer."""
+
+    file_recall: float
+    is_first_right: bool
+    lines_shown: float | None
+    tokens: float
+
+
+def main() -> None:
+    """Print one row per repository and answer."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--budget", type=int, nargs="*", default=[2500, 5000])
+    parser.add_argument("--held-out", action="store_true", help="measure the held-out repositories too")
+    parser.add_argument("--repository", nargs="*", default=[], help="only these")
+    parser.add_argument("--answers", type=Path, metavar="DIR", help="write the answers, in the form of score.py")
+    arguments = parser.parse_args()
+    asked = [q for q in questions() if arguments.held_out or not is_held_out(q.repo)]
+    asked = [q for q in asked if not arguments.repository or q.repo in arguments.repository]
+    app = open_app()
+    tools = {tool.name: tool for tool in app.tools()}
+    print("| answer | repository | questions | file recall | right file first | cited lines shown | tokens | seconds |")
+    print("|---|---|--:|--:|--:|--:|--:|--:|")
+    for name, given in [("search_code", {}), *(("explore", {"budget": budget}) for budget in arguments.budget)]:
+        label = f"{name} {given.get('budget', '')}".strip()
+        answers = dict(_answers(tools[name], asked, given))
+        if arguments.answers:
+            lines = [json.dumps({"id": q.id, "text": answers[q][0]}) for q in asked]
+            (arguments.answers / f"{label.replace(' ', '-')}.jsonl").write_text("\n".join(lines) + "\n")
+        groups = {repo: [q for q in asked if q.repo == repo] for repo in dict.fromkeys(q.repo for q in asked)}
+        groups["development"] = [q for q in asked if not is_held_out(q.repo)]
+        groups["held out"] = [q for q in asked if is_held_out(q.repo)]
+        for group, members in groups.items():
+            if members:
+                print(_row(label, group, members, answers), flush=True)
+    app.close()
+
+
+def _answers(
+    tool: Tool, asked: Sequence[Question], given: Mapping[str, int]
+) -> Iterator[tuple[Question, tuple[str, float]]]:
+    key = "question" if tool.name == "explore" else "query"
+    for question in asked:
+        session = Conversation(tree(question.repo))
+        started = time.perf_counter()
+        answer = tool.answer({key: question.question, **given}, session, Silent())
+        yield question, (answer.text, time.perf_counter() - started)
+
+
+def _row(label: str, group: str, members: Sequence[Question], answers: Mapping[Question, tuple[str, float]]) -> str:
+    scores = [score(question, answers[question][0]) for question in members]
+    lined = [each.lines_shown for each in scores if each.lines_shown is not None]
+    means = [
+        sum(each.file_recall for each in scores) / len(scores),
+        sum(each.is_first_right for each in scores) / len(scores),
+        sum(lined) / max(1, len(lined)),
+    ]
+    tokens = sum(each.tokens for each in scores) / len(scores)
+    seconds = sum(answers[question][1] for question in members) / len(members)
+    numbers = " | ".join(f"{mean:.3f}" for mean in means)
+    return f"| {label} | {group} | {len(members)} | {numbers} | {tokens:,.0f} | {seconds:.2f} |"
+
+
+def score(question: Question, text: str) -> Score:
+    """Score the text of an answer, as score.py does without truncation."""
+    lines = {_normal(_NUMBER.sub("", line)) for line in text.splitlines()}
+    named = next((match[1] for match in _PLACE.finditer(text)), "")
+    shown = total = 0
+    for path, numbers in question.cited().items():
+        source = source_lines(question.repo, path)
+        total += len(numbers)
+        shown += sum(_normal(source[n - 1]) in lines for n in numbers) if path in text else 0
+    return Score(
+        sum(path in text for path in question.files) / len(question.files),
+        bool(named) and any(named.endswith(path) or path.endswith(named) for path in question.files),
+        shown / total if total else None,
+        len(text) / CHARACTERS_PER_TOKEN,
+    )
+
+
+def is_held_out(repo: str) -> bool:
+    """Whether the questions about a repository are only for the final measurement."""
+    return hashlib.sha256(repo.encode()).digest()[0] < 256 * _HELD_OUT_SHARE
+
+
+def questions() -> list[Question]:
+    """Return all questions."""
+    rows = map(json.loads, (PACKS / "questions.jsonl").read_text("utf-8").splitlines())
+    return [_question(row) for row in rows]
+
+
+def _question(row: dict[str, object]) -> Question:
+    return Question(**{**row, "files": tuple(row["files"])})  # type: ignore[arg-type]
+
+
+def tree(repo: str) -> Path:
+    """Return the folder of a repository, written on first use."""
+    if not (TREES / repo).is_dir():
+        command = [sys.executable, str(PACKS / "lay_out.py"), "--mirrors", str(MIRRORS), "--out", str(TREES)]
+        subprocess.run(command, check=True)
+    return TREES / repo
+
+
+@cache
+def source_lines(repo: str, path: str) -> list[str]:
+    """Return the lines of a file."""
+    return (tree(repo) / path).read_text("utf-8", errors="replace").split("\n")
+
+
+def open_app() -> App:
+    """Open the application on the indexes of the benchmark."""
+    config = replace(Config.from_environment(), home=SCRATCH / "packs" / "home")
+    return App(config, ends_with_its_answer=True)
+
+
+def _normal(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()
+
+
+if __name__ == "__main__":
+    main()

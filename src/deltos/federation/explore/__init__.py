@@ -1,0 +1,1 @@
+"""The `explore` tool: one answer with the code that answers a question."""

@@ -1,0 +1,160 @@
+"""How the shown units connect: implementations, callees, callers and tests, from the graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.source_lines import shorten_around
+from deltos.federation.explore.units import CALLABLE_KINDS, Unit
+from deltos.text.counts import counted
+from deltos.workspace.file_purpose import is_test
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deltos.domains.graph.search import GraphSearch
+    from deltos.federation.explore.gather import OpenProject
+    from deltos.store.graph import ReferenceRow
+    from deltos.store.symbols import Symbol
+
+_MAX_CALLERS = 4  # source lines per symbol
+_MAX_TESTS = 4
+_MAX_STEPS = 4  # of a chain of callers
+_MAX_VISITED = 200
+_LINE_CHARACTERS = 120
+_MAX_WRAPPER_LINES = 4  # statements of a function that only passes a call on
+_STUB_MARKS = ("raise NotImplementedError", "pass", "...", "unimplemented!", "todo!", "throw new NotImplemented")
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """The callers of one symbol as source lines, the tests that call it, and the number of further lines."""
+
+    symbol: str
+    lines: tuple[str, ...]
+    tests: tuple[str, ...]
+    more: int = 0
+
+
+def implementations(project: OpenProject, unit: Unit) -> list[Unit]:
+    """Return the overrides of a stub, or the only callee of a wrapper."""
+    rows = [row for row in project.symbols(unit)[:1] if row.kind in CALLABLE_KINDS]
+    if not rows:
+        return []
+    statements = _statements(project.lines(unit.path)[unit.head : unit.end])
+    ids = [rows[0].node_id]
+    if any(line.startswith(_STUB_MARKS) for line in statements[-1:]):
+        found = project.graph.reader.symbols(project.graph.reader.overriding(ids)).values()
+        return _units(project, sorted(found, key=lambda row: (is_test(row.path), row.path, row.line)))
+    if len(statements) > _MAX_WRAPPER_LINES:
+        return []
+    callees = _callees(project, rows[0])
+    return _units(project, callees) if len(callees) == 1 else []
+
+
+def neighbours(project: OpenProject, unit: Unit) -> dict[tuple[str, int], int]:
+    """Return the places of the functions that a unit's function calls, with 2, and of its callers, with 1."""
+    rows = [row for row in project.symbols(unit)[:1] if row.kind in CALLABLE_KINDS]
+    if not rows:
+        return {}
+    reader = project.graph.reader
+    calls = [each for each in reader.references([rows[0].node_id]) if each.kind == "call" and each.certain]
+    found = {(row.path, row.line): 1 for row in reader.symbols(each.source_id for each in calls).values()}
+    return found | {(row.path, row.line): 2 for row in _callees(project, rows[0])}
+
+
+def _statements(lines: Sequence[str]) -> list[str]:
+    """Return the lines of a body without blank lines, comments and a docstring."""
+    kept: list[str] = []
+    in_doc = False
+    for line in map(str.strip, lines):
+        quotes = line.count('"""') + line.count("'''")
+        if in_doc or quotes:
+            in_doc = in_doc != (quotes == 1)
+        elif line and not line.startswith(("#", "//", "*", "/*", ")", "}")):
+            kept.append(line)
+    return kept
+
+
+def _callees(project: OpenProject, row: Symbol) -> list[Symbol]:
+    """Return the functions of the project that a function certainly calls."""
+    reader = project.graph.reader
+    outgoing = [each for each in reader.outgoing(row.path, [row.node_id]) if each.kind == "call" and each.certain]
+    found = reader.symbols(each.target_id for each in outgoing).values()
+    return [each for each in found if each.kind in CALLABLE_KINDS]
+
+
+def _units(project: OpenProject, rows: Sequence[Symbol]) -> list[Unit]:
+    found = (project.unit_at(row.path, row.line) for row in rows if not is_test(row.path))
+    return list(dict.fromkeys(unit for unit in found if unit))
+
+
+def callers(project: OpenProject, unit: Unit) -> Callers | None:
+    """Return the callers of a unit's first symbol; None if it defines none or nothing calls it."""
+    rows = project.symbols(unit)[:1]
+    if not rows:
+        return None
+    graph = project.graph
+    references = [row for row in _uses(graph, rows[0]) if not (row.path == unit.path and _is_inside(row, unit))]
+    own = [row for row in references if not is_test(row.path)]
+    if not references:
+        return None
+    shown = list({(row.path, row.line): row for row in own}.values())[:_MAX_CALLERS]
+    texts = graph.source.lines([(row.path, row.line) for row in shown])
+    lines = [f"{row.path}:{row.line}  {_source(texts.get((row.path, row.line), ''), rows[0].name)}" for row in shown]
+    testing = dict.fromkeys(
+        f"{row.path}:{row.line} {row.source_key}".rstrip() for row in references if is_test(row.path)
+    )
+    more = len({(row.path, row.line) for row in own}) - len(shown)
+    return Callers(rows[0].label, tuple(lines), tuple(testing)[:_MAX_TESTS], more)
+
+
+def _uses(graph: GraphSearch, row: Symbol) -> list[ReferenceRow]:
+    """Return the certain uses of a symbol and of the definitions that it overrides, without imports."""
+    ids = {row.node_id, *graph.reader.overridden([row.node_id])}
+    return [each for each in graph.reader.references(ids) if each.certain and each.kind not in ("import", "inherit")]
+
+
+def _is_inside(row: ReferenceRow, unit: Unit) -> bool:
+    return unit.start <= row.line <= unit.end
+
+
+def _source(text: str, name: str) -> str:
+    return shorten_around(text.strip(), max(0, text.strip().find(name)), _LINE_CHARACTERS)
+
+
+def entry_point(project: OpenProject, unit: Unit) -> str:
+    """Return the shortest chain of callers from a function that nothing calls; empty if the unit is one or there is
+    none."""
+    reader = project.graph.reader
+    start = [row.node_id for row in project.symbols(unit)[:1]]
+    chains: dict[int, tuple[int, ...]] = {node_id: (node_id,) for node_id in start}
+    frontier = start
+    for _ in range(_MAX_STEPS if start else 0):
+        uses = [row for row in reader.references(frontier) if row.certain and row.kind == "call"]
+        following: list[int] = []
+        for row in uses:
+            if row.source_id not in chains and row.source_key and not is_test(row.path):
+                chains[row.source_id] = (row.source_id, *chains[row.target_id])
+                following.append(row.source_id)
+        called = {row.target_id for row in uses if not is_test(row.path)}
+        ends = [node_id for node_id in frontier if node_id not in called and node_id not in start]
+        if ends:
+            known = reader.symbols(chains[ends[0]])
+            steps = [known[node_id] for node_id in chains[ends[0]] if node_id in known]
+            return " → ".join(f"{row.label} ({row.path}:{row.line})" for row in steps[:-1])
+        frontier = following
+        if not frontier or len(chains) > _MAX_VISITED:
+            break
+    return ""
+
+
+def caller_lines(found: Sequence[Callers]) -> Iterator[str]:
+    """Yield the callers of each symbol, one source line each."""
+    for each in found:
+        if each.lines:
+            yield f"{each.symbol} is used by:"
+            yield from (f"  {line}" for line in each.lines)
+            if each.more:
+                yield f"  {counted(each.more, 'more line')}"

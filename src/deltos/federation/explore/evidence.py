@@ -1,0 +1,153 @@
+"""Evidence for the units of candidate files: features of a linear ranker."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.federation.explore.units import CALLABLE_KINDS, CONTAINER_KINDS
+from deltos.ranking import load_ranker
+from deltos.text.idf import idf
+from deltos.text.stop_words import QUESTION_WORDS, STOP_WORDS
+from deltos.text.words import WORD, plain_words, shared_words, unique
+from deltos.workspace.file_purpose import is_test
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from deltos.federation.explore.units import Unit
+
+WEIGHTS_FILE = Path(__file__).with_name("weights.json")
+FEATURES = tuple(
+    "file_score file_first file_rank deviations deviations_relative name_share name_exact container_share body_share"
+    " body_share_relative bm25 bm25_relative is_hit hit_rank is_callable is_container is_text is_test is_unasked_test"
+    " is_dunder is_short length".split()
+)
+_RELATIVE = ("deviations", "body_share", "bm25")  # features repeated relative to the best unit
+_BM25_K1, _BM25_B, _AVERAGE_WORDS = 1.2, 0.6, 60
+_SHORT_LINES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTerms:
+    """The index words of a question with their weights by rarity, which add up to 1, and words that do not occur."""
+
+    weights: Mapping[str, float]
+    absent: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, question: str, frequencies: Mapping[str, int], chunk_count: int) -> QuestionTerms:
+        """Weigh the words of a question; `frequencies` are the numbers of chunks with each index word."""
+        raw = {
+            term: idf(frequencies[term], chunk_count, added=0, smoothing=1, against_rest=False)
+            for term in index_words(question)
+            if frequencies.get(term)
+        }
+        total = sum(raw.values()) or 1.0
+        absent = unique(word.lower() for word in _content_words(question) if not _occurs(word, frequencies))
+        return cls({term: value / total for term, value in raw.items()}, tuple(absent))
+
+    def share(self, terms: Iterable[str]) -> float:
+        """Return the weight of the question's terms among `terms`."""
+        return sum(self.weights.get(term, 0.0) for term in set(terms))
+
+
+def index_words(question: str) -> list[str]:
+    """Return the index words of a question without question words."""
+    return unique(shared_words().of(" ".join(_content_words(question))).split())
+
+
+def _content_words(question: str) -> list[str]:
+    return [word for word in plain_words(question) if word.lower() not in STOP_WORDS | QUESTION_WORDS]
+
+
+def _occurs(word: str, frequencies: Mapping[str, int]) -> bool:
+    terms = shared_words().of(word).split()
+    return not terms or any(frequencies.get(term) for term in terms)
+
+
+class TermFinder:
+    """Finds the terms of one question in lines of code; each distinct word is stemmed once."""
+
+    def __init__(self, question: QuestionTerms) -> None:
+        self._question = question
+        self._terms_by_word: dict[str, tuple[str, ...]] = {}
+
+    def found(self, line: str) -> tuple[list[str], int]:
+        """Return the question's terms in a line, with repetitions, and the number of its words."""
+        known = self._terms_by_word
+        terms: list[str] = []
+        words = WORD.findall(line)
+        for word in words:
+            if (of_word := known.get(word)) is None:
+                every = shared_words().of(word).split()
+                of_word = known[word] = tuple(term for term in every if term in self._question.weights)
+            terms += of_word
+        return terms, len(words)
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A unit with its evidence. `score` is the probability that it belongs to the answer."""
+
+    unit: Unit
+    file_rank: int
+    file_score: float
+    terms: Sequence[str] = ()  # of the question, with repetitions
+    words: int = 0
+    deviations: float = 0.0
+    hit_rank: int = 0  # among the hits of code search, from 1; 0 if it is none
+    project: int = 0  # index of its project
+    features: dict[str, float] = field(default_factory=dict)
+    score: float = 0.0
+
+
+def score(candidates: Sequence[Candidate], question: QuestionTerms, *, about_tests: bool) -> None:
+    """Set the features and the score of each candidate."""
+    for each in candidates:
+        each.features = _features(each, question, about_tests=about_tests)
+    for name in _RELATIVE:
+        best = max((each.features[name] for each in candidates), default=0.0)
+        for each in candidates:
+            each.features[f"{name}_relative"] = each.features[name] / best if best > 0 else 0.0
+    ranker = load_ranker(WEIGHTS_FILE, FEATURES)
+    for each in candidates:
+        each.score = ranker.confidence(ranker.score([each.features[name] for name in FEATURES]))
+
+
+def _features(candidate: Candidate, question: QuestionTerms, *, about_tests: bool) -> dict[str, float]:
+    unit, words = candidate.unit, shared_words()
+    container, _, name = unit.symbol.rpartition(".")
+    own_terms = words.of(name).split()
+    lines, in_test = unit.end - unit.start + 1, is_test(unit.path)
+    return {
+        "file_score": candidate.file_score,
+        "file_first": float(candidate.file_rank == 0),
+        "file_rank": 1 / (1 + candidate.file_rank),
+        "deviations": candidate.deviations,
+        "name_share": question.share(own_terms),
+        "name_exact": sum(term in question.weights for term in own_terms) / len(own_terms) if own_terms else 0.0,
+        "container_share": question.share(words.of(container).split()),
+        "body_share": question.share(candidate.terms),
+        "bm25": _bm25(candidate, question),
+        "is_hit": float(candidate.hit_rank > 0),
+        "hit_rank": 1 / candidate.hit_rank if candidate.hit_rank else 0.0,
+        "is_callable": float(unit.kind in CALLABLE_KINDS),
+        "is_container": float(unit.kind in CONTAINER_KINDS),
+        "is_text": float(not unit.symbol),
+        "is_test": float(in_test),
+        "is_unasked_test": float(in_test and not about_tests),
+        "is_dunder": float(name.startswith("__")),
+        "is_short": float(lines <= _SHORT_LINES),
+        "length": math.log(1 + lines),
+    }
+
+
+def _bm25(candidate: Candidate, question: QuestionTerms) -> float:
+    norm = _BM25_K1 * (1 - _BM25_B + _BM25_B * candidate.words / _AVERAGE_WORDS)
+    counts: dict[str, int] = {}
+    for term in candidate.terms:
+        counts[term] = counts.get(term, 0) + 1
+    return sum(question.weights[term] * count * (_BM25_K1 + 1) / (count + norm) for term, count in counts.items())

@@ -1,0 +1,184 @@
+"""Gather the units of the files that may answer a question, and score them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from deltos.domains.code.source_reader import SourceReader
+from deltos.domains.graph.search import GraphSearch
+from deltos.errors import BadRequest
+from deltos.federation.explore.evidence import Candidate, QuestionTerms, TermFinder, index_words, score
+from deltos.federation.explore.units import split_units
+from deltos.store.code import FileScope
+from deltos.text.identifiers import SYMBOL_SIGNS, looks_like_code
+from deltos.workspace.file_purpose import is_test
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deltos.domains.code.model import CodeAnswer, CodeHit
+    from deltos.domains.code.search import CodeSearch
+    from deltos.federation.explore.units import Unit
+    from deltos.store.symbols import Symbol
+    from deltos.workspace.project_index import ProjectIndex
+
+HITS = 20  # results of code search whose files are candidates
+_FILES = 12  # candidate files whose units are compared
+_MAX_PROJECTS = 3  # projects with hits whose units are compared
+_MAX_NAMED = 4  # a name with more definitions, such as `__init__`, does not select them
+_COMMON_NAME_FACTOR = 0.02  # for definitions of such a name in a class that the question does not mention
+_NAMED_SCORE = 0.9  # a unit that the question names, or at a line that it names
+
+
+@dataclass
+class OpenProject:
+    """A project during one answer: its files are read, and split into units, at most once."""
+
+    index: ProjectIndex
+    name: str = ""
+    _lines: dict[str, list[str]] = field(default_factory=dict)
+    _units: dict[str, list[Unit]] = field(default_factory=dict)
+
+    @cached_property
+    def graph(self) -> GraphSearch:
+        """The graph of the project."""
+        return GraphSearch(self.index.store, self.index.project.root)
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether references of the whole project are known."""
+        return self.index.store.facts().is_complete
+
+    def lines(self, path: str) -> list[str]:
+        """Return the current lines of a file; none if it cannot be read."""
+        if path not in self._lines:
+            with SourceReader(self.index.project.root, self.index.store, self.index.workers) as reader:
+                self._lines[path] = reader.lines(path) or []
+        return self._lines[path]
+
+    def units(self, path: str) -> list[Unit]:
+        """Return the units of a file; none if it is not indexed or cannot be read."""
+        if path not in self._units:
+            code, lines = self.index.store.code, self.lines(path)
+            files = code.files_at([path], FileScope()) if lines else []
+            definitions = code.definitions_in([(file.id, 1, len(lines)) for file in files]) if files else [[]]
+            self._units[path] = split_units(path, lines, definitions[0])
+        return self._units[path]
+
+    def unit_at(self, path: str, line: int) -> Unit | None:
+        """Return the unit around a line."""
+        return next((unit for unit in self.units(path) if unit.start <= line <= unit.end), None)
+
+    def symbols(self, unit: Unit) -> list[Symbol]:
+        """Return the symbols that a unit defines, outer ones first."""
+        every = self.graph.reader.symbols_in(unit.path)
+        return [row for row in every if unit.start <= row.line <= unit.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The scored candidates, best first, with the projects, the hits and the terms that they were scored with."""
+
+    projects: tuple[OpenProject, ...]
+    answer: CodeAnswer
+    candidates: tuple[Candidate, ...]
+    terms: QuestionTerms
+
+
+def gather(
+    question: str, projects: Sequence[OpenProject], answer: CodeAnswer, searches: Sequence[CodeSearch]
+) -> Gathered:
+    """Return the units of the files that code search found; `searches` search the single projects."""
+    named = {project.name: number for number, project in enumerate(projects)}
+    chosen = list(dict.fromkeys(named[hit.repository] for hit in answer.hits))[:_MAX_PROJECTS]
+    frequencies: dict[str, int] = {}
+    chunk_count = 0
+    for number in range(len(projects)):
+        code = projects[number].index.store.code
+        for term, count in code.document_frequencies(index_words(question)).items():
+            frequencies[term] = frequencies.get(term, 0) + count
+        chunk_count += code.chunk_count()
+    terms = QuestionTerms.of(question, frequencies, chunk_count)
+    finder = TermFinder(terms)
+    ranks: dict[tuple[str, str], int] = {}
+    for hit in answer.hits:
+        ranks.setdefault((hit.repository, hit.path), len(ranks))
+    candidates: list[Candidate] = []
+    for number in chosen:
+        hits = [hit for hit in answer.hits if named[hit.repository] == number]
+        candidates += _candidates(projects[number], number, question, hits, ranks, searches[number], finder)
+    score(candidates, terms, about_tests=answer.query.about_tests)
+    for number in chosen:
+        _prefer_named(projects[number], [each for each in candidates if each.project == number], answer)
+    ordered = sorted(candidates, key=lambda each: -each.score)
+    return Gathered(tuple(projects), answer, tuple(ordered), terms)
+
+
+def _candidates(
+    project: OpenProject,
+    number: int,
+    question: str,
+    hits: Sequence[CodeHit],
+    ranks: dict[tuple[str, str], int],
+    search: CodeSearch,
+    finder: TermFinder,
+) -> list[Candidate]:
+    """Return the units of the best files of one project with their evidence."""
+    paths = list(dict.fromkeys(hit.path for hit in hits))[:_FILES]
+    scored = search.score_chunks(question, paths)
+    found: list[Candidate] = []
+    for path in paths:
+        own = [(rank, hit) for rank, hit in enumerate(hits, 1) if hit.path == path]
+        chunks = [each for each in scored if each.chunk.path == path]
+        lines = [finder.found(line) for line in project.lines(path)]
+        for unit in project.units(path):
+            inside = lines[unit.start - 1 : unit.end]
+            near = [c.deviations for c in chunks if c.chunk.start_line <= unit.end and unit.start <= c.chunk.end_line]
+            found.append(
+                Candidate(
+                    unit,
+                    ranks[project.name, path],
+                    own[0][1].score,
+                    [term for terms, _ in inside for term in terms],
+                    sum(words for _, words in inside),
+                    max(near, default=0.0),
+                    next((rank for rank, hit in own if unit.start <= _line_of(hit) <= unit.end), 0),
+                    number,
+                )
+            )
+    return found
+
+
+def _line_of(hit: CodeHit) -> int:
+    return hit.line or hit.head_line or hit.start_line
+
+
+def _prefer_named(project: OpenProject, candidates: Sequence[Candidate], answer: CodeAnswer) -> None:
+    """Raise the score of units that the question names exactly, or at lines that it names."""
+    is_place = bool(answer.query.frames) or answer.is_message or answer.query.kind in ("literal", "pattern")
+    hits = [hit for hit in answer.hits if hit.line and hit.repository == project.name] if is_place else []
+    places = {(hit.path, hit.line) for hit in hits}
+    common: set[str] = set()
+    for name in answer.query.names:
+        if answer.query.kind == "symbol" or looks_like_code(name, SYMBOL_SIGNS) or "." in name:
+            found = _defined_at(project, name)
+            places |= found if len(found) <= _MAX_NAMED else set()
+            common |= {name} if len(found) > _MAX_NAMED else set()
+    for each in candidates:
+        unit = each.unit
+        if any(path == unit.path and unit.start <= line <= unit.end for path, line in places):
+            each.score = max(each.score, _NAMED_SCORE)
+        elif unit.symbol.rpartition(".")[2] in common and not each.features["container_share"]:
+            each.score *= _COMMON_NAME_FACTOR
+
+
+def _defined_at(project: OpenProject, name: str) -> set[tuple[str, int]]:
+    """Return where a name is defined, outside tests if possible."""
+    try:
+        found = project.graph.find(name, suggests=False)
+    except BadRequest:
+        return set()
+    rows = [row for row in found if not is_test(row.path)] or found
+    return {(row.path, row.line) for row in rows}

@@ -1,0 +1,297 @@
+"""Compose the answer of `explore`: select units while their scores are high, and show them within the budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from deltos.budget import characters_for
+from deltos.domains.code.code_ids import code_location
+from deltos.domains.code.paths import is_prose
+from deltos.federation.explore.connections import (
+    Callers,
+    caller_lines,
+    callers,
+    entry_point,
+    implementations,
+    neighbours,
+)
+from deltos.federation.explore.evidence import Candidate, TermFinder
+from deltos.federation.explore.shorten import Span, kept_ranges
+from deltos.federation.explore.units import CALLABLE_KINDS
+from deltos.languages.table import detect
+from deltos.text.counts import counted
+from deltos.workspace.file_purpose import is_test
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deltos.federation.explore.gather import Gathered, OpenProject
+    from deltos.federation.explore.units import Unit
+    from deltos.shown_excerpts import ShownBefore
+
+DEFAULT_BUDGET, MIN_BUDGET, MAX_BUDGET = 2_500, 500, 8_000  # tokens
+# Units below this score are not shown; a larger budget than the default lowers it in proportion. Chosen on the
+# development repositories of `benchmarks.packs`, for at most 1,800 tokens on average.
+MIN_SCORE = 0.017
+_MAX_UNIT_SHARE = 0.45  # of the budget, for one unit; a longer one is shortened
+_MIN_UNIT_CHARACTERS = 600  # what must be left for a unit that is shortened
+_CODE_SHARE = 0.8  # of the budget; the rest is for callers, tests and names
+_FOLLOWED_SCORE = 0.9  # of an implementation, relative to its stub or wrapper
+_CONNECTED_UNITS = 3
+_EXPANDED_UNITS = 2  # functions whose callees and callers score higher: 0.640 instead of 0.620 of the lines
+_MAX_OTHER_FILES = 8
+_MAX_ABSENT_WORDS = 6
+_CONFIGURATION = frozenset({"json", "yaml", "toml", "xml", "html", "css", "ini"})
+
+
+@dataclass(frozen=True, slots=True)
+class ShownUnit:
+    """A shown unit: its code with line numbers; empty if the session was shown it before."""
+
+    candidate: Candidate
+    heading: str
+    code: str
+    id: str
+    is_whole: bool = True
+
+    @property
+    def characters(self) -> int:
+        """The size with line ends."""
+        return len(self.heading) + len(self.code) + 2
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """The parts of an answer. `is_cut` says that the budget, not the scores, ended it."""
+
+    gathered: Gathered
+    units: tuple[ShownUnit, ...]
+    callers: tuple[Callers, ...]
+    entry: str
+    others: tuple[str, ...]
+    is_cut: bool
+
+    def shown(self) -> list[tuple[str, str]]:
+        """Return id and text of the shown code."""
+        return [(each.id, each.code) for each in self.units if each.code]
+
+
+def compose(gathered: Gathered, *, budget: int, known: ShownBefore) -> Pack:
+    """Select and render the units of an answer of at most `budget` tokens."""
+    composer = _Composer(gathered, budget, known)
+    blocks, is_cut = composer.blocks()
+    main = [each for each in blocks if each.candidate.unit.symbol][:_CONNECTED_UNITS]
+    found = [composer.callers(each.candidate) for each in main]
+    first = main[0].candidate if main else None
+    return Pack(
+        gathered,
+        tuple(blocks),
+        tuple(each for each in found if each),
+        composer.entry(first) if first else "",
+        tuple(composer.others(blocks)),
+        is_cut,
+    )
+
+
+class _Composer:
+    """Selects and renders the units of one answer."""
+
+    def __init__(self, gathered: Gathered, budget: int, known: ShownBefore) -> None:
+        self._gathered = gathered
+        self._budget = budget
+        self._characters = characters_for(budget)
+        self._known = known
+        self._finder = TermFinder(gathered.terms)
+
+    def blocks(self) -> tuple[list[ShownUnit], bool]:
+        """Return the shown units, best first, and whether the budget ended the selection."""
+        left = int(self._characters * _CODE_SHARE)
+        best = max((each.score for each in self._gathered.candidates), default=0.0)
+        threshold = min(best, MIN_SCORE * min(1.0, DEFAULT_BUDGET / self._budget))
+        blocks: list[ShownUnit] = []
+        is_cut = False
+        for candidate in self._in_order(threshold):
+            block = self._block(candidate, min(left, int(self._characters * _MAX_UNIT_SHARE)))
+            if block.characters > left or (left < _MIN_UNIT_CHARACTERS and not block.is_whole):
+                is_cut = True
+                continue
+            blocks.append(block)
+            left -= block.characters
+        return blocks, is_cut
+
+    def _in_order(self, threshold: float) -> Iterator[Candidate]:
+        """Yield the printed candidates above the threshold, stubs and wrappers before their implementations."""
+        seen: set[tuple[int, str, int]] = set()
+        printed = [each for each in self._gathered.candidates if self._is_printed(each)]
+        pending = [each for each in self._with_neighbours(printed) if each.score >= threshold]
+        while pending:
+            candidate = pending.pop(0)
+            key = (candidate.project, *candidate.unit.place)
+            if key in seen:
+                continue
+            seen.add(key)
+            yield candidate
+            if len(seen) <= _CONNECTED_UNITS:
+                score = candidate.score * _FOLLOWED_SCORE
+                pending = [*(replace(candidate, unit=unit, score=score) for unit in self._led_to(candidate)), *pending]
+
+    def _with_neighbours(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+        """Raise the scores of the callees and callers of the best functions, and sort again."""
+        raised: dict[tuple[int, str, int], int] = {}
+        for best in [each for each in candidates if each.unit.kind in CALLABLE_KINDS][:_EXPANDED_UNITS]:
+            project = self._project(best)
+            if project.is_resolved:
+                for place, weight in neighbours(project, best.unit).items():
+                    key = (best.project, *place)
+                    raised[key] = max(weight, raised.get(key, 0))
+        again = [
+            replace(each, score=each.score * (1 + raised.get((each.project, each.unit.path, each.unit.head), 0)))
+            for each in candidates
+        ]
+        return sorted(again, key=lambda each: -each.score)
+
+    def _led_to(self, candidate: Candidate) -> Sequence[Unit]:
+        project = self._project(candidate)
+        return implementations(project, candidate.unit)[:_CONNECTED_UNITS] if project.is_resolved else ()
+
+    def _is_printed(self, candidate: Candidate) -> bool:
+        """Whether a unit is printed: not a test, a generated file, prose or configuration, unless asked for."""
+        path = candidate.unit.path
+        hits = self._gathered.answer.hits
+        purpose = _purpose(path)
+        if path in self._project(candidate).graph.source.generated:
+            return False
+        about = self._gathered.answer.query
+        is_asked = (
+            purpose == "code" or (purpose == "test" and about.about_tests) or (purpose == "prose" and about.about_prose)
+        )
+        return is_asked or purpose == _purpose(hits[0].path)
+
+    def _project(self, candidate: Candidate) -> OpenProject:
+        return self._gathered.projects[candidate.project]
+
+    def _block(self, candidate: Candidate, characters: int) -> ShownUnit:
+        unit, project = candidate.unit, self._project(candidate)
+        lines = project.lines(unit.path)[unit.start - 1 : unit.end]
+        place = f"{_prefix(project)}{unit.path}:{unit.start}-{unit.end}"
+        heading = f"{place} {unit.symbol}".rstrip()
+        identity = code_location(unit.path, unit.symbol, unit.start, unit.end, project.name).id
+        whole = _numbered(lines, [Span(0, len(lines) - 1)], unit.start)
+        if self._known.has(identity, whole):
+            return ShownUnit(candidate, f"{heading} (shown before in this session, unchanged)", "", identity)
+        if len(heading) + len(whole) + 2 <= characters:
+            return ShownUnit(candidate, heading, whole, identity)
+        digits = " " * (len(str(unit.end)) + 1)
+        ranges = kept_ranges(
+            [line + digits for line in lines],
+            unit.head - unit.start,
+            characters - len(heading),
+            lambda span: self._share(lines, span),
+        )
+        return ShownUnit(candidate, heading, _numbered(lines, ranges, unit.start), identity, is_whole=False)
+
+    def _share(self, lines: Sequence[str], span: Span) -> float:
+        terms = [term for line in lines[span.first : span.last + 1] for term in self._finder.found(line)[0]]
+        return self._gathered.terms.share(terms)
+
+    def callers(self, candidate: Candidate) -> Callers | None:
+        """Return the callers of a shown unit."""
+        project = self._project(candidate)
+        return callers(project, candidate.unit) if project.is_resolved else None
+
+    def entry(self, candidate: Candidate) -> str:
+        """Return the chain of callers that leads to a shown unit."""
+        project = self._project(candidate)
+        return entry_point(project, candidate.unit) if project.is_resolved else ""
+
+    def others(self, blocks: Sequence[ShownUnit]) -> Iterator[str]:
+        """Yield the best unit of each further candidate file, by name."""
+        shown = {(each.candidate.project, each.candidate.unit.path) for each in blocks}
+        named = {project.name: number for number, project in enumerate(self._gathered.projects)}
+        count = 0
+        for hit in self._gathered.answer.hits:
+            number = named[hit.repository]
+            if (number, hit.path) in shown or count == _MAX_OTHER_FILES:
+                continue
+            shown.add((number, hit.path))
+            count += 1
+            prefix = _prefix(self._gathered.projects[number])
+            yield f"{prefix}{hit.path}:{hit.line or hit.head_line or hit.start_line} {hit.symbol}".rstrip()
+
+
+def _purpose(path: str) -> str:
+    if is_test(path):
+        return "test"
+    if is_prose(path):
+        return "prose"
+    language = detect(path)
+    return "configuration" if language is None or language.name in _CONFIGURATION else "code"
+
+
+def _prefix(project: OpenProject) -> str:
+    return f"[{project.name}] " if project.name else ""
+
+
+def _numbered(lines: Sequence[str], ranges: Sequence[Span], start: int) -> str:
+    """Return the lines in the ranges with their numbers, and a line for each gap."""
+    shown: list[str] = []
+    following = 0
+    for each in ranges:
+        if each.first > following:
+            shown.append(f"… lines {start + following}-{start + each.first - 1} left out")
+        shown += [f"{start + n}\t{lines[n]}" for n in range(each.first, each.last + 1)]
+        following = each.last + 1
+    if following < len(lines):
+        shown.append(f"… lines {start + following}-{start + len(lines) - 1} left out")
+    return "\n".join(shown)
+
+
+def render(pack: Pack, *, files: int, notes: Sequence[str], budget: int, related: Sequence[str] = ()) -> str:
+    """Return the text of an answer."""
+    characters = characters_for(budget)
+    opening = _opening(pack, files, notes)
+    body = "\n".join([*opening, *_code(pack.units)])
+    about = [*(["Related (quoted):"] if related else []), *related]
+    for section in (_connections(pack), about, _others(pack), _absent(pack, files)):
+        text = "\n".join(section)
+        if text and len(body) + len(text) + 2 <= characters:
+            body = f"{body}\n\n{text}"
+    return body
+
+
+def _opening(pack: Pack, files: int, notes: Sequence[str]) -> list[str]:
+    searched = f"Searched {counted(files, 'file')}."
+    more = " Not everything fits: raise budget for more." if pack.is_cut else ""
+    code = " The source below is the current text on disk with line numbers; no need to open these files."
+    return [f"{searched}{code if any(each.code for each in pack.units) else ''}{more}", *notes]
+
+
+def _code(blocks: Sequence[ShownUnit]) -> Iterator[str]:
+    """Yield the blocks by file, in the order of the best unit of each file, and by line within a file."""
+    order: dict[tuple[int, str], list[ShownUnit]] = {}
+    for each in blocks:
+        order.setdefault((each.candidate.project, each.candidate.unit.path), []).append(each)
+    for group in order.values():
+        for each in sorted(group, key=lambda each: each.candidate.unit.start):
+            yield f"\n{each.heading}"
+            if each.code:
+                yield each.code
+
+
+def _connections(pack: Pack) -> list[str]:
+    lines = list(caller_lines(pack.callers))
+    if pack.entry:
+        lines.append(f"Called from: {pack.entry}")
+    if tests := list(dict.fromkeys(test for each in pack.callers for test in each.tests)):
+        lines.append(f"Tests: {', '.join(tests[:_MAX_OTHER_FILES])}")
+    return lines
+
+
+def _others(pack: Pack) -> list[str]:
+    return ["Other matches, not shown:", *pack.others] if pack.others else []
+
+
+def _absent(pack: Pack, files: int) -> list[str]:
+    words = pack.gathered.terms.absent[:_MAX_ABSENT_WORDS]
+    return [f"Not in any of {counted(files, 'file')}: {', '.join(words)}."] if words else []

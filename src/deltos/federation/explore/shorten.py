@@ -1,0 +1,106 @@
+"""Shorten a long unit to its header and the statements that are about the question."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_MAX_HEADER_LINES = 12
+_MAX_DOC_LINES = 4  # of the documentation that is always kept
+_MAX_BLOCK_LINES = 20  # a longer statement is split into those inside it
+_MIN_GAP_LINES = 5  # fewer lines are not left out
+_CONTINUATIONS = (")", "]", "}", "else", "elif", "except", "finally", "catch", "case", "default", "end", "rescue")
+_KEPT_SHARE = 0.85  # of the characters, to leave some for short gaps and for the lines that name long ones
+_QUOTES = ('"""', "'''")
+
+
+class Span(NamedTuple):
+    """Consecutive lines, counted from 0; `last` is included."""
+
+    first: int
+    last: int
+
+
+def kept_ranges(lines: Sequence[str], head: int, characters: int, share: Callable[[Span], float]) -> list[Span]:
+    """Return the lines of a unit to show in at most about `characters`, in order.
+
+    The header, whose definition is on line `head`, is always kept; statements are kept whole, those with the largest
+    `share` of the question first.
+    """
+    header_end = _header_end(lines, head)
+    doc_end = _doc_end(lines, header_end + 1)
+    fixed = Span(0, min(doc_end, header_end + _MAX_DOC_LINES))
+    left = int(characters * _KEPT_SHARE) - _size(lines, fixed)
+    kept = [fixed]
+    rest = [Span(fixed.last + 1, doc_end)] if doc_end > fixed.last else []
+    blocks = [*rest, *_blocks(lines, Span(doc_end + 1, len(lines) - 1))]
+    for block in sorted(blocks, key=lambda each: (-share(each), each.first)):
+        size = _size(lines, block)
+        if size <= left:
+            kept.append(block)
+            left -= size
+    return _joined(sorted(kept), lines)
+
+
+def _size(lines: Sequence[str], span: Span) -> int:
+    return sum(len(line) + 1 for line in lines[span.first : span.last + 1])
+
+
+def _header_end(lines: Sequence[str], head: int) -> int:
+    """Return the last line of the header: where its parentheses are closed."""
+    opened = 0
+    for number in range(head, min(len(lines), head + _MAX_HEADER_LINES)):
+        opened += lines[number].count("(") - lines[number].count(")")
+        if opened <= 0:
+            return number
+    return head
+
+
+def _doc_end(lines: Sequence[str], start: int) -> int:
+    """Return the last line of the docstring that begins on line `start`; the line before if there is none."""
+    text = lines[start].lstrip(" \trRuUbB") if start < len(lines) else ""
+    quotes = next((each for each in _QUOTES if text.startswith(each)), "")
+    if not quotes:
+        return start - 1
+    if text.count(quotes) > 1:
+        return start
+    return next((n for n in range(start + 1, len(lines)) if quotes in lines[n]), start)
+
+
+def _blocks(lines: Sequence[str], span: Span) -> list[Span]:
+    """Split lines into statements by their indentation; long statements are split again."""
+    written = [number for number in range(span.first, span.last + 1) if lines[number].strip()]
+    if not written:
+        return []
+    if written[-1] - written[0] < _MAX_BLOCK_LINES // 2:
+        return [Span(written[0], written[-1])]
+    base = min(_indentation(lines[number]) for number in written)
+    starts = [n for n in written if _indentation(lines[n]) == base and not lines[n].lstrip().startswith(_CONTINUATIONS)]
+    bounds = [written[0], *[n for n in starts if n != written[0]], span.last + 1]
+    blocks: list[Span] = []
+    for first, following in pairwise(bounds):
+        block = Span(first, following - 1)
+        is_long = block.last - block.first >= _MAX_BLOCK_LINES
+        inner = _blocks(lines, Span(first + 1, block.last)) if is_long else []
+        blocks += [Span(first, first), *inner] if len(inner) > 1 else [block]
+    return blocks
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _joined(kept: Sequence[Span], lines: Sequence[str]) -> list[Span]:
+    """Join ranges between which hardly a line is missing."""
+    joined = [kept[0]]
+    for each in kept[1:]:
+        if each.first - joined[-1].last - 1 < _MIN_GAP_LINES:
+            joined[-1] = Span(joined[-1].first, each.last)
+        else:
+            joined.append(each)
+    while joined[-1].last > joined[-1].first and not lines[joined[-1].last].strip():
+        joined[-1] = Span(joined[-1].first, joined[-1].last - 1)
+    return joined

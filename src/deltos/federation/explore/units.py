@@ -1,0 +1,133 @@
+"""Logical units of a file: functions, headers of classes, and paragraphs of other statements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deltos.store.code import DefinitionRecord
+
+CALLABLE_KINDS = frozenset({"function", "method", "component"})
+CONTAINER_KINDS = frozenset({"class", "interface", "enum", "type", "module", "namespace"})
+_MAX_LINES_ABOVE = 12  # comment and decorator lines that belong to the definition below them
+_MAX_PARAGRAPH_LINES = 40
+_COMMENT_SIGNS = ("#", "//", "/*", "*", "--", "@")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Consecutive lines of a file that belong together. `head` is the line of the definition, or the first line."""
+
+    path: str
+    symbol: str
+    kind: str
+    start: int
+    end: int
+    head: int
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """The path and the first line, which identify the unit."""
+        return self.path, self.start
+
+
+def split_units(path: str, lines: Sequence[str], definitions: Sequence[DefinitionRecord]) -> list[Unit]:
+    """Return the units of a file in order; together they cover every line that is not blank."""
+    containers = [each for each in definitions if each.kind in CONTAINER_KINDS and _is_split(each, definitions)]
+    units: list[Unit] = []
+    next_line = 1
+    for definition in _leaves(definitions, containers):
+        start = _with_lines_above(lines, definition.line, next_line)
+        end = min(definition.end_line, len(lines))
+        if start < next_line or end < start:
+            continue  # shares its lines with the definition before it
+        units += _between(path, lines, (next_line, start - 1), containers, definitions)
+        units.append(Unit(path, qualified_name(definition), definition.kind, start, end, definition.line))
+        next_line = end + 1
+    return [*units, *_between(path, lines, (next_line, len(lines)), containers, definitions)]
+
+
+def qualified_name(definition: DefinitionRecord) -> str:
+    """Return the name of a definition with that of its container."""
+    return f"{definition.container}.{definition.name}" if definition.container else definition.name
+
+
+def _is_split(container: DefinitionRecord, definitions: Sequence[DefinitionRecord]) -> bool:
+    """Whether a class has members that are units of their own."""
+    return any(
+        each.kind in CALLABLE_KINDS | CONTAINER_KINDS
+        and container.line < each.line
+        and each.end_line <= container.end_line
+        for each in definitions
+    )
+
+
+def _leaves(
+    definitions: Sequence[DefinitionRecord], containers: Sequence[DefinitionRecord]
+) -> Iterator[DefinitionRecord]:
+    """Yield the outermost definitions that are not split, in order."""
+    last = 0
+    kinds = CALLABLE_KINDS | CONTAINER_KINDS | {"section"}
+    for each in sorted(definitions, key=lambda each: (each.line, -each.end_line)):
+        if each.line > last and each.kind in kinds and each not in containers:
+            yield each
+            last = each.end_line
+
+
+def _with_lines_above(lines: Sequence[str], line: int, first: int) -> int:
+    """Return the first comment or decorator line directly above a definition, not before `first`."""
+    start = line
+    while start > max(first, line - _MAX_LINES_ABOVE) and lines[start - 2].lstrip().startswith(_COMMENT_SIGNS):
+        start -= 1
+    return start
+
+
+def _between(
+    path: str,
+    lines: Sequence[str],
+    bounds: tuple[int, int],
+    containers: Sequence[DefinitionRecord],
+    definitions: Sequence[DefinitionRecord],
+) -> Iterator[Unit]:
+    """Yield the units between two definitions: headers of classes, and paragraphs."""
+    start = bounds[0]
+    heads = [each for each in containers if bounds[0] <= each.line <= bounds[1]]
+    for number, head in enumerate(heads, 1):
+        begin = _with_lines_above(lines, head.line, start)
+        yield from _paragraphs(path, lines, (start, begin - 1), containers, definitions)
+        following = heads[number].line if number < len(heads) else bounds[1] + 1
+        end = _without_blank_end(lines, begin, following - 1)
+        yield Unit(path, qualified_name(head), head.kind, begin, end, head.line)
+        start = following
+    yield from _paragraphs(path, lines, (start, bounds[1]), containers, definitions)
+
+
+def _without_blank_end(lines: Sequence[str], start: int, end: int) -> int:
+    while end > start and not lines[end - 1].strip():
+        end -= 1
+    return end
+
+
+def _paragraphs(
+    path: str,
+    lines: Sequence[str],
+    bounds: tuple[int, int],
+    containers: Sequence[DefinitionRecord],
+    definitions: Sequence[DefinitionRecord],
+) -> Iterator[Unit]:
+    """Yield the lines between blank lines, each named after the first variable that it defines, or its class."""
+    start = 0
+    for number in range(bounds[0], bounds[1] + 2):
+        is_written = number <= bounds[1] and bool(lines[number - 1].strip())
+        if is_written and not start:
+            start = number
+        if start and (not is_written or number - start >= _MAX_PARAGRAPH_LINES):
+            end = number - 1 if not is_written else number
+            named = next((each for each in definitions if start <= each.line <= end), None)
+            around = [each for each in containers if each.line <= start <= each.end_line]
+            symbol = qualified_name(named) if named else qualified_name(around[-1]) if around else ""
+            yield Unit(path, symbol, named.kind if named else "", start, end, named.line if named else start)
+            start = 0
