@@ -128,7 +128,7 @@ class _MemoryTools:
         return Answer(remembered_text(done), data)
 
     def forget(self, call: Call) -> Answer:
-        """Hide observations."""
+        """Hide observations, or restore them."""
         ids, restore = call.texts("ids"), call.flag("restore")
         lookup = self._memory.forget(ids, restore=restore, project_id=self._project(call).project_id)
         if not lookup.found:
@@ -177,7 +177,7 @@ class _MemoryTools:
             "timeline",
             "memory",
             "Timeline",
-            "Show neighbours.",
+            "Show the observations around one.",
             (
                 Parameter("around", "string", "Id or time", default=""),
                 Parameter("session_id", "string", "Show this session instead", default=""),
@@ -192,11 +192,11 @@ class _MemoryTools:
             "remember",
             "memory",
             "Remember",
-            "Keep facts for later sessions.",
+            "Keep facts for later sessions, secrets redacted; not what code or git already says.",
             (
                 Parameter("text", "string", "Self-contained"),
                 Parameter("kind", "string", "Default: judged", default="", choices=(*KINDS, NOTE)),
-                Parameter("supersedes", "array", "Ids replaced", default=[]),
+                Parameter("supersedes", "array", "Ids it replaces", default=[]),
                 Parameter("tags", "array", "Kept as #tag", default=[]),
                 Parameter("files", "array", "Files it is about", default=[]),
                 Parameter("source", "string", "Where it comes from", default=""),
