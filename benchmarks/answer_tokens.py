@@ -76,8 +76,8 @@ THEIRS: Calls = [
 ]
 
 
-class Asking:
-    """Caller with one session over a project; repeated excerpts are printed again."""
+class ToolClient:
+    """Calls tools in one session of a project; excerpts are shown again when they are repeated."""
 
     def __init__(self, app: App, root: Path) -> None:
         self._tools = {tool.name: tool for tool in app.tools()}
@@ -120,12 +120,12 @@ def answers(root: Path, calls: Calls) -> Iterator[tuple[str, Answer]]:
     """Yield the name of each called tool with its answer; the first result of `search` is fetched too."""
     with TemporaryDirectory() as home, closing(App(Config(Path(home)))) as app:
         app.domains.projects.at(root).index()
-        asking = Asking(app, root)
+        client = ToolClient(app, root)
         for name, arguments in [*EVERYWHERE, *calls]:
-            answer = asking.call(name, arguments)
+            answer = client.call(name, arguments)
             yield name + (" (concise)" if arguments.get("concise") else ""), answer
             if name == "search" and answer.structured and answer.structured["results"]:
-                yield "fetch", asking.call("fetch", {"id": answer.structured["results"][0]["id"]})
+                yield "fetch", client.call("fetch", {"id": answer.structured["results"][0]["id"]})
 
 
 def print_table(root: Path, calls: Calls) -> None:

@@ -20,7 +20,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks.answer_tokens import Asking
+from benchmarks.answer_tokens import ToolClient
 from deltos.app import App
 from deltos.config import Config
 from deltos.domains.code.paths import is_prose
@@ -60,17 +60,17 @@ def main() -> None:
             index = app.domains.projects.at(root)
             index.index()
             index.catch_up(wait_seconds=120.0)
-            print(row(Asking(app, root), root), flush=True)
+            print(row(ToolClient(app, root), root), flush=True)
 
 
-def row(asking: Asking, root: Path, *, show_misses: bool = False) -> str:
+def row(client: ToolClient, root: Path, *, show_misses: bool = False) -> str:
     """Count the messages of a repository that are found; optionally print the others."""
     asked = messages(root)
     first = among = 0
     took: list[float] = []
     for seen in asked:
         begin = time.process_time()
-        results = (asking.call("search_code", {"query": seen.text, "concise": True}).structured or {})["results"]
+        results = (client.call("search_code", {"query": seen.text, "concise": True}).structured or {})["results"]
         took.append((time.process_time() - begin) * 1000)
         right = [_has(root, result, seen.part) for result in results[:5]]
         first += right[:1] == [True]

@@ -17,7 +17,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks.answer_tokens import Asking
+from benchmarks.answer_tokens import ToolClient
 from deltos.app import App
 from deltos.config import Config
 from deltos.domains.code.chunk import lines_of
@@ -50,18 +50,18 @@ def main() -> None:
             index = app.domains.projects.at(root)
             index.index()
             index.catch_up(wait_seconds=120.0)
-            print(_row(Asking(app, root), root), flush=True)
+            print(_row(ToolClient(app, root), root), flush=True)
 
 
-def _row(asking: Asking, root: Path) -> str:
+def _row(client: ToolClient, root: Path) -> str:
     asked = headings(root)
     first = in_code = in_all = 0
     for heading in asked:
-        found = asking.call("search_code", {"query": heading.text}).structured or {}
+        found = client.call("search_code", {"query": heading.text}).structured or {}
         paths = list(dict.fromkeys(result["file_path"] for result in found.get("results", ())))
         first += paths[:1] == [heading.path]
         in_code += heading.path in paths[:5]
-        found = asking.call("search", {"query": heading.text}).structured or {}
+        found = client.call("search", {"query": heading.text}).structured or {}
         names = [result["id"].partition(":")[2].partition("#")[0] for result in found.get("results", ())]
         in_all += heading.path in names[:5]
     count = max(1, len(asked))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from fuzz.targets.desk import Desk
+from fuzz.targets.tool_client import ToolClient
 
 from deltos.call_log import CallRecorder
 from deltos.domains.memory.capture.hooks import capture
@@ -67,7 +67,7 @@ def _own_channels() -> tuple[Channel, ...]:
 
     def remember_tags(memory: Memory, root: Path, marker: str, text: str) -> None:
         tools = memory_tools(lambda: memory, lambda _: Project(root, "p"), token_budget=1_000)
-        Desk(tools, root).call("remember", text=f"Note {marker}", tags=[text])
+        ToolClient(tools, root).call("remember", text=f"Note {marker}", tags=[text])
 
     def imported(memory: Memory, _: Path, marker: str, text: str) -> None:
         import_lines(

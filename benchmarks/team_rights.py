@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import psycopg
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.postgres_server import empty_database, role_url, server
 from tests.repositories import git, write_files
 from tests.server.over_http.served import MODERN_META, Served, rpc
@@ -143,7 +143,7 @@ class Team:
                     for source in app.domains.docs.library.add(new).sources:
                         app.domains.docs.library.crawls.run(source.id, lambda: None)
                 text = f"We decided that {place.word} keeps {place.secret} in step"
-                Desk(tools, place.root).call("remember", text=text)
+                ToolClient(tools, place.root).call("remember", text=text)
 
             list(threads.map(index, self.secrets.values()))
 
@@ -328,7 +328,7 @@ def ask_without_checks(team: Team, questions: int) -> None:
                 continue
             with confined(confinements[number]):
                 try:
-                    answer = Desk(tools, person.roots[0]).call(name, **arguments).text
+                    answer = ToolClient(tools, person.roots[0]).call(name, **arguments).text
                 except DeltosError as error:
                     answer = f"Error: {error}"
             _count(counts, leaked, team, person, (name, arguments), answer, has_result=not answer.startswith("Error"))
@@ -355,11 +355,11 @@ def measure_cost(team: Team) -> None:
     print("\n| search_code in one of the projects | CPU, server process | CPU, PostgreSQL | p50 |\n|---|--:|--:|--:|")
     for name, (url, confinement) in ways.items():
         with closing(App(Config(team.config.home, database=url))) as app:
-            desks = [Desk(app.tools(), place.root) for place in (first, second)]
+            clients = [ToolClient(app.tools(), place.root) for place in (first, second)]
 
             def ask(n: int) -> None:
                 with confined(confinement):  # noqa: B023 (called within this round)
-                    desks[n % 2].call("search_code", query=asked[n])  # noqa: B023
+                    clients[n % 2].call("search_code", query=asked[n])  # noqa: B023
 
             for n in range(20):
                 ask(n)

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.answer_tokens import Asking
+from benchmarks.answer_tokens import ToolClient
 from benchmarks.paths import SCRATCH
 from deltos.app import App
 from deltos.config import Config
@@ -140,28 +140,28 @@ def measure(app: App, roots: Sequence[Path], count: int, budget_ms: float) -> in
         index.catch_up(wait_seconds=30.0)
     files = sum(app.domains.projects.at(root).store.file_count() for root in roots)
     print(f"{len(roots)} repositories, {files:,} files; indexed in {time.monotonic() - started:.0f} s\n")
-    asking = Asking(app, roots[0])
+    client = ToolClient(app, roots[0])
     every = questions(roots, count)
     names = [(question, name) for question, name in every if name]
     print("| query | n | wall-clock p50, ms | p95 | CPU p50, ms | p95 | first | in 5 | in 10 |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
-    asking.call("search_code", {"query": "warm up", "project_id": ALL})
-    together = ask_code(asking, [question for question, _ in every], ALL)
+    client.call("search_code", {"query": "warm up", "project_id": ALL})
+    together = ask_code(client, [question for question, _ in every], ALL)
     print(together.row("search_code, a sentence, all"))
-    by_name = ask_code(asking, [Question(name, each.repository, each.path) for each, name in names], ALL)
+    by_name = ask_code(client, [Question(name, each.repository, each.path) for each, name in names], ALL)
     print(by_name.row("search_code, a name, all"))
     alone = Figures()
     for question, _ in every:
-        found = ask_code(asking, [question], next(str(root) for root in roots if root.name == question.repository))
+        found = ask_code(client, [question], next(str(root) for root in roots if root.name == question.repository))
         alone.clock += found.clock
         alone.cpu += found.cpu
         alone.ranks += found.ranks
     print(alone.row("search_code, a sentence, in its own repository"))
-    print(ask(asking, "search", [{"query": q.text, "project_id": ALL} for q, _ in every]).row("search, all"))
+    print(ask(client, "search", [{"query": q.text, "project_id": ALL} for q, _ in every]).row("search, all"))
     symbols: list[dict[str, Any]] = [{"symbol": name, "project_path": ALL} for _, name in names]
-    print(ask(asking, "find_symbol", symbols).row("find_symbol, all"))
-    ask(asking, "find_references", symbols[:1])
-    print(ask(asking, "find_references", symbols).row("find_references, all"))
+    print(ask(client, "find_symbol", symbols).row("find_symbol, all"))
+    ask(client, "find_references", symbols[:1])
+    print(ask(client, "find_references", symbols).row("find_references, all"))
     slowest = max(_p95(sorted(together.clock)), _p95(sorted(by_name.clock)))
     print(f"\np95 of search_code over all: {slowest:.0f} ms, budget {budget_ms:.0f} ms")
     return slowest > budget_ms
@@ -196,11 +196,11 @@ def _documented(path: Path) -> Iterator[tuple[str, str]]:
             yield node.name, " ".join(text.split())
 
 
-def ask_code(asking: Asking, every: Sequence[Question], project: str) -> Figures:
+def ask_code(client: ToolClient, every: Sequence[Question], project: str) -> Figures:
     """Call search_code with each query, and record the rank of the right file."""
     figures = Figures()
     for question in every:
-        answer = _timed(asking, "search_code", {"query": question.text, "project_id": project}, figures)
+        answer = _timed(client, "search_code", {"query": question.text, "project_id": project}, figures)
         results = answer["results"] if answer else []
         places = [(hit.get("repository", question.repository), hit["file_path"]) for hit in results]
         right = (question.repository, question.path)
@@ -208,17 +208,17 @@ def ask_code(asking: Asking, every: Sequence[Question], project: str) -> Figures
     return figures
 
 
-def ask(asking: Asking, tool: str, calls: Sequence[dict[str, Any]]) -> Figures:
+def ask(client: ToolClient, tool: str, calls: Sequence[dict[str, Any]]) -> Figures:
     """Call another tool without checking the answers."""
     figures = Figures()
     for arguments in calls:
-        _timed(asking, tool, arguments, figures)
+        _timed(client, tool, arguments, figures)
     return figures
 
 
-def _timed(asking: Asking, tool: str, arguments: dict[str, Any], figures: Figures) -> dict[str, Any] | None:
+def _timed(client: ToolClient, tool: str, arguments: dict[str, Any], figures: Figures) -> dict[str, Any] | None:
     clock, cpu = time.perf_counter(), time.process_time()
-    answer = asking.call(tool, arguments)
+    answer = client.call(tool, arguments)
     figures.clock.append((time.perf_counter() - clock) * 1000)
     figures.cpu.append((time.process_time() - cpu) * 1000)
     return answer.structured

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from deltos.tool import Answer, JsonObject, Tool
 
 
-class Desk:
-    """One session with some tools; remembers its project and, unless it repeats them, the results already shown."""
+class ToolClient:
+    """Calls tools in one session, which stores its project and, unless `repeat` is set, the results already shown."""
 
     def __init__(self, tools: Iterable[Tool], root: Path, *, repeat: bool = True) -> None:
         self.tools = {tool.name: tool for tool in tools}

@@ -11,7 +11,7 @@ from deltos.config import Config
 from deltos.confinement import Confinement, check_folder, confined, may_read
 from deltos.errors import AddressRefused, Forbidden, NotFound
 from deltos.workspace.identity import identify, memory_scopes
-from tests.calling import Desk
+from tests.calling import ToolClient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def client(tmp_path: Path) -> Iterator[ToolClient]:
     """All tools, in a project with another project next to it."""
     for name in ("mine", "theirs"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.py").write_text(f"def of_{name}(): pass\n")
     app = App(Config(tmp_path / "home"))
-    yield Desk(app.tools(), tmp_path / "mine")
+    yield ToolClient(app.tools(), tmp_path / "mine")
     app.close()
 
 
@@ -45,9 +45,9 @@ def test_links_and_dots_lead_nowhere(tmp_path: Path) -> None:
     check_folder(tmp_path)  # no confinement any more
 
 
-def test_the_error_for_outside_folders_does_not_reveal_whether_they_exist(desk: Desk) -> None:
+def test_the_error_for_outside_folders_does_not_reveal_whether_they_exist(client: ToolClient) -> None:
     refusals = set()
-    with confined(only(desk.root)):
+    with confined(only(client.root)):
         for name, argument in (
             ("get_stats", "project_path"),
             ("index_repository", "repo_path"),
@@ -55,47 +55,49 @@ def test_the_error_for_outside_folders_does_not_reveal_whether_they_exist(desk: 
         ):
             for path in ("../theirs", "../missing", "/etc", "~"):
                 with pytest.raises(Forbidden) as refused:
-                    desk.call(name, progress=None, **{argument: path})
+                    client.call(name, progress=None, **{argument: path})
                 refusals.add(str(refused.value))
-        assert "of_mine" in desk.call("search_code", query="of_mine").text
+        assert "of_mine" in client.call("search_code", query="of_mine").text
     assert len(refusals) == 1
 
 
-def test_projects_outside_cannot_be_named_by_id(desk: Desk) -> None:
-    theirs = desk.root.with_name("theirs")
-    desk.call("index_repository", repo_path=str(theirs))
+def test_projects_outside_cannot_be_named_by_id(client: ToolClient) -> None:
+    theirs = client.root.with_name("theirs")
+    client.call("index_repository", repo_path=str(theirs))
     project_id = identify(theirs).project_id
-    with confined(only(desk.root)), pytest.raises(NotFound) as unknown:
-        desk.call("search_code", query="of_theirs", project_id=project_id)
+    with confined(only(client.root)), pytest.raises(NotFound) as unknown:
+        client.call("search_code", query="of_theirs", project_id=project_id)
     assert "theirs" not in str(unknown.value).replace(project_id, "")
-    assert "of_theirs" in desk.call("search_code", query="of_theirs", project_id=project_id).text
+    assert "of_theirs" in client.call("search_code", query="of_theirs", project_id=project_id).text
 
 
-def test_documentation_outside_cannot_be_added(desk: Desk) -> None:
-    (desk.root.parent / "secret.md").write_text("# Secret\n\ntext")
-    with confined(only(desk.root)), pytest.raises(AddressRefused, match="outside"):
-        desk.call("add_source", url="../secret.md", name="s")
+def test_documentation_outside_cannot_be_added(client: ToolClient) -> None:
+    (client.root.parent / "secret.md").write_text("# Secret\n\ntext")
+    with confined(only(client.root)), pytest.raises(AddressRefused, match="outside"):
+        client.call("add_source", url="../secret.md", name="s")
 
 
-def test_memories_of_other_projects_are_neither_shown_nor_changed(desk: Desk) -> None:
-    mine, theirs = desk.root, identify(desk.root.with_name("theirs")).project_id
-    desk.set_project_root(desk.root.with_name("theirs"))
-    hidden = desk.data("remember", text="They chose PostgreSQL for billing")["id"]
-    desk.set_project_root(mine)
-    personal = desk.data("remember", text="I prefer PostgreSQL", project_id="personal")["id"]
-    own = desk.data("remember", text="We chose PostgreSQL for orders")["id"]
-    with confined(only(desk.root)):
+def test_memories_of_other_projects_are_neither_shown_nor_changed(client: ToolClient) -> None:
+    mine, theirs = client.root, identify(client.root.with_name("theirs")).project_id
+    client.set_project_root(client.root.with_name("theirs"))
+    hidden = client.data("remember", text="They chose PostgreSQL for billing")["id"]
+    client.set_project_root(mine)
+    personal = client.data("remember", text="I prefer PostgreSQL", project_id="personal")["id"]
+    own = client.data("remember", text="We chose PostgreSQL for orders")["id"]
+    with confined(only(client.root)):
         for scope in ("", "all", theirs, "personal"):
-            assert {hit["id"] for hit in desk.data("search", query="PostgreSQL", project_id=scope)["results"]} <= {own}
+            assert {hit["id"] for hit in client.data("search", query="PostgreSQL", project_id=scope)["results"]} <= {
+                own
+            }
         for identifier in (hidden, personal):
             with pytest.raises(NotFound):
-                desk.call("fetch", id=identifier)
+                client.call("fetch", id=identifier)
             with pytest.raises(NotFound):
-                desk.call("forget", ids=[identifier])
+                client.call("forget", ids=[identifier])
             with pytest.raises(NotFound):
-                desk.call("timeline", around=identifier)
-        assert desk.data("fetch", id=own)["id"] == own
+                client.call("timeline", around=identifier)
+        assert client.data("fetch", id=own)["id"] == own
         for unreachable in (theirs, "path:of-nobody"):
             with pytest.raises(Forbidden):
-                desk.call("remember", text="Overwritten", project_id=unreachable)
-    assert desk.data("fetch", id=hidden)["id"] == hidden
+                client.call("remember", text="Overwritten", project_id=unreachable)
+    assert client.data("fetch", id=hidden)["id"] == hidden

@@ -11,7 +11,7 @@ from deltos.app import App
 from deltos.config import Config
 from deltos.errors import AddressRefused
 from deltos.server.conversation import Conversation
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.repositories import git, make_repository, write_files
 
 if TYPE_CHECKING:
@@ -33,67 +33,69 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def desk(home: Path, workers: ProcessPool) -> Iterator[Desk]:
+def client(home: Path, workers: ProcessPool) -> Iterator[ToolClient]:
     shared = write_files(home / "shared", PAGES)
     start = write_files(home / "start", PAGES)
     with closing(App(Config(home / "data", docs_roots=(shared,)), workers=workers)) as app:
-        yield Desk(app.tools(), start)
+        yield ToolClient(app.tools(), start)
 
 
-def choose(desk: Desk, folder: Path) -> None:
-    desk.call("set_working_directory", directory=str(folder))
-    assert desk.project_root() == folder
+def choose(client: ToolClient, folder: Path) -> None:
+    client.call("set_working_directory", directory=str(folder))
+    assert client.project_root() == folder
 
 
-def test_choosing_a_folder_as_project_does_not_allow_adding_it_as_a_source(desk: Desk, home: Path) -> None:
+def test_choosing_a_folder_as_project_does_not_allow_adding_it_as_a_source(client: ToolClient, home: Path) -> None:
     keys = write_files(home / "keys", PAGES)
     with pytest.raises(AddressRefused, match="outside the folders"):
-        desk.call("add_source", url=str(keys))
-    choose(desk, keys)
-    desk.call("index_repository")  # indexing grants nothing either, because an agent can request it
+        client.call("add_source", url=str(keys))
+    choose(client, keys)
+    client.call("index_repository")  # indexing grants nothing either, because an agent can request it
     for url in (str(keys), ".", "notes.md", "deep", f"file://{keys}"):
         with pytest.raises(AddressRefused, match="outside the folders"):
-            desk.call("add_source", url=url)
-    assert desk.call("list_sources").text.startswith("No documentation sources")
+            client.call("add_source", url=url)
+    assert client.call("list_sources").text.startswith("No documentation sources")
 
 
-def test_a_checkout_that_an_agent_chose_is_a_project_whose_documentation_it_may_add(desk: Desk, home: Path) -> None:
-    choose(desk, make_repository(home / "shop", {"docs/guide.md": "# Guide\n", "web/docs/a.md": "# A\n"}))
-    assert desk.call("add_source", url="docs").text.startswith("Added ")
-    choose(desk, home / "shop" / "web")
-    assert desk.call("add_source", url="docs", name="web").text.startswith("Added ")
+def test_a_checkout_that_an_agent_chose_is_a_project_whose_documentation_it_may_add(
+    client: ToolClient, home: Path
+) -> None:
+    choose(client, make_repository(home / "shop", {"docs/guide.md": "# Guide\n", "web/docs/a.md": "# A\n"}))
+    assert client.call("add_source", url="docs").text.startswith("Added ")
+    choose(client, home / "shop" / "web")
+    assert client.call("add_source", url="docs", name="web").text.startswith("Added ")
     with pytest.raises(AddressRefused):
-        desk.call("add_source", url="../docs/guide.md", name="around")
+        client.call("add_source", url="../docs/guide.md", name="around")
 
 
-def test_a_home_folder_that_is_a_repository_makes_nothing_below_it_a_project(desk: Desk, home: Path) -> None:
+def test_a_home_folder_that_is_a_repository_makes_nothing_below_it_a_project(client: ToolClient, home: Path) -> None:
     write_files(home, {".keys/readme.md": "# Keys\n"})
     git(home, "init", "-q")
-    choose(desk, home / ".keys")
+    choose(client, home / ".keys")
     with pytest.raises(AddressRefused):
-        desk.call("add_source", url="readme.md")
+        client.call("add_source", url="readme.md")
 
 
-def test_a_folder_that_only_looks_like_a_repository_is_not_one(desk: Desk, home: Path) -> None:
-    choose(desk, write_files(home / "shaped", {**PAGES, ".git": "gitdir: /nowhere\n"}))
+def test_a_folder_that_only_looks_like_a_repository_is_not_one(client: ToolClient, home: Path) -> None:
+    choose(client, write_files(home / "shaped", {**PAGES, ".git": "gitdir: /nowhere\n"}))
     with pytest.raises(AddressRefused):
-        desk.call("add_source", url="notes.md")
+        client.call("add_source", url="notes.md")
 
 
-def test_folders_of_the_start_and_of_the_settings_stay_granted_after_a_choice(desk: Desk, home: Path) -> None:
-    choose(desk, write_files(home / "elsewhere", PAGES))
-    assert desk.call("add_source", url=str(home / "start" / "deep")).text.startswith("Added ")
-    assert desk.call("add_source", url=str(home / "shared")).text.startswith("Added ")
+def test_folders_of_the_start_and_of_the_settings_stay_granted_after_a_choice(client: ToolClient, home: Path) -> None:
+    choose(client, write_files(home / "elsewhere", PAGES))
+    assert client.call("add_source", url=str(home / "start" / "deep")).text.startswith("Added ")
+    assert client.call("add_source", url=str(home / "shared")).text.startswith("Added ")
 
 
 @pytest.mark.parametrize("start", [".", "..", "/"])
 def test_a_server_that_was_started_in_the_home_folder_or_above_grants_no_folder(
-    desk: Desk, home: Path, start: str
+    client: ToolClient, home: Path, start: str
 ) -> None:
-    desk.start = (home / start).resolve()
+    client.start = (home / start).resolve()
     write_files(home / ".keys", PAGES)
     with pytest.raises(AddressRefused):
-        desk.call("add_source", url=str(home / ".keys"))
+        client.call("add_source", url=str(home / ".keys"))
 
 
 def test_a_conversation_may_read_its_start_folder_and_its_clients_roots(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from deltos.errors import BadArgument
 from deltos.progress import Silent
 from deltos.tool import Answer, Arguments, Call, Parameter, Tool, check_arguments, compact_json, snake_case
-from tests.calling import Desk
+from tests.calling import ToolClient
 
 QUERY = Parameter("query", "string", "What to look for.")
 MAX_RESULTS = Parameter("max_results", "integer", "How many.", 10, minimum=1, maximum=50)
@@ -155,7 +155,7 @@ def test_every_spelling_of_a_name_comes_back_to_it(name: str) -> None:
 
 
 def test_a_call_hands_out_its_arguments_by_type() -> None:
-    call = Call({"a": "text", "b": 3, "c": True, "d": ["x"], "e": None}, Desk((), Path("nowhere")), Silent())
+    call = Call({"a": "text", "b": 3, "c": True, "d": ["x"], "e": None}, ToolClient((), Path("nowhere")), Silent())
     assert (call.text("a"), call.number("b"), call.flag("c"), call.texts("d")) == ("text", 3, True, ["x"])
     assert (call.text("e"), call.number("e"), call.flag("e"), call.texts("e")) == ("", 0, False, [])
 
@@ -224,12 +224,12 @@ def test_an_answer_reports_a_number_out_of_range(tmp_path: Path, name: str, give
     def run(call: Call) -> Answer:
         return Answer(f"{call.number('max_results')} results")
 
-    desk = Desk([Tool("find", "code", "Find", "Finds.", PARAMETERS, run)], tmp_path)
+    client = ToolClient([Tool("find", "code", "Find", "Finds.", PARAMETERS, run)], tmp_path)
     note = f"Note: max_results={given} is out of range; {taken} is used."
     asked: dict[str, Any] = {name: given}
-    assert desk.call("find", query="x", **asked).text == f"{taken} results\n{note}"
+    assert client.call("find", query="x", **asked).text == f"{taken} results\n{note}"
     asked = {name: taken}
-    assert desk.call("find", query="x", **asked).text == f"{taken} results"
+    assert client.call("find", query="x", **asked).text == f"{taken} results"
 
 
 @pytest.mark.parametrize("notes", [[], ["It is old."]])
@@ -240,9 +240,9 @@ def test_structured_data_reports_a_number_out_of_range_like_the_text(tmp_path: P
     def tool(name: str) -> Tool:
         return Tool(name, "code", "Find", "Finds.", PARAMETERS, lambda _: Answer(texts[name], data))
 
-    desk = Desk([tool(name) for name in texts], tmp_path)
+    client = ToolClient([tool(name) for name in texts], tmp_path)
     note = "Note: max_results=0 is out of range; 1 is used."
     data = {"results": [], "notes": [*notes, note]}
-    as_data, as_text = (desk.call(name, query="x", limit=0) for name in texts)
+    as_data, as_text = (client.call(name, query="x", limit=0) for name in texts)
     assert (as_data.structured, json.loads(as_data.text)) == (data, data)
     assert (as_text.structured, as_text.text) == (data, f"nothing\n{note}")

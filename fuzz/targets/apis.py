@@ -118,14 +118,14 @@ def _open_library(scratch: Path) -> Iterator[Opened]:
     from deltos.domains.apis.tools import api_tools
     from deltos.store.sqlite.library import SqliteLibrary
     from fuzz.here import Here
-    from fuzz.targets.desk import Desk
+    from fuzz.targets.tool_client import ToolClient
 
     runs = 0
     database: SqliteLibrary | None = None
-    desk: Desk
+    client: ToolClient
 
     def run(data: bytes) -> None:
-        nonlocal runs, database, desk
+        nonlocal runs, database, client
         if database is None or runs % _RUNS_PER_LIBRARY == 0:
             if database is not None:
                 database.close()
@@ -138,11 +138,11 @@ def _open_library(scratch: Path) -> Iterator[Opened]:
         finally:
             if here.broke is not None:
                 raise here.broke
-        desk = Desk(api_tools(lambda: apis, token_budget=5_000), scratch)
+        client = ToolClient(api_tools(lambda: apis, token_budget=5_000), scratch)
         for api in report.apis:
-            desk.call("get_api_endpoints", api_name=api.name)
-            desk.call("get_api_endpoints", api_name=api.name, method="GET", path="/")
-        desk.call("list_apis")
+            client.call("get_api_endpoints", api_name=api.name)
+            client.call("get_api_endpoints", api_name=api.name, method="GET", path="/")
+        client.call("list_apis")
 
     yield Opened(run)
     if database is not None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from fuzz.targets.desk import Desk
+    from fuzz.targets.tool_client import ToolClient
 
 # These start work that continues after the call, or use the network.
 _NOT_CALLED = frozenset(("add_source", "recrawl_source"))
@@ -44,61 +44,61 @@ def targets() -> Iterator[Target]:
     )
 
 
-def _ask_code(desk: Desk, text: str) -> None:
-    desk.call("search_code", query=text)
+def _ask_code(client: ToolClient, text: str) -> None:
+    client.call("search_code", query=text)
 
 
-def _ask_graph(desk: Desk, text: str) -> None:
+def _ask_graph(client: ToolClient, text: str) -> None:
     for tool in ("find_symbol", "find_references", "get_impact", "get_context"):
-        _tolerant(desk, tool, symbol=text)
-    _tolerant(desk, "find_symbol", symbol="rounded", path=text, kind=text[:40])
+        _tolerant(client, tool, symbol=text)
+    _tolerant(client, "find_symbol", symbol="rounded", path=text, kind=text[:40])
 
 
-def _ask_docs(desk: Desk, text: str) -> None:
-    desk.call("search_docs", query=text)
-    _tolerant(desk, "search_docs", query="entry", source=text, version=text)
+def _ask_docs(client: ToolClient, text: str) -> None:
+    client.call("search_docs", query=text)
+    _tolerant(client, "search_docs", query="entry", source=text, version=text)
 
 
-def _ask_apis(desk: Desk, text: str) -> None:
-    _tolerant(desk, "search_docs", query=text, api_name="billing")
-    _tolerant(desk, "get_api_endpoints", api_name="billing", path=text, tag=text)
-    _tolerant(desk, "get_api_endpoints", api_name=text)
+def _ask_apis(client: ToolClient, text: str) -> None:
+    _tolerant(client, "search_docs", query=text, api_name="billing")
+    _tolerant(client, "get_api_endpoints", api_name="billing", path=text, tag=text)
+    _tolerant(client, "get_api_endpoints", api_name=text)
 
 
-def _ask_memory(desk: Desk, text: str) -> None:
-    _tolerant(desk, "search", query=text, scope="memory")
-    _tolerant(desk, "timeline", around=text)
-    _tolerant(desk, "search", query="round", since=text, until=text, tag=text)
+def _ask_memory(client: ToolClient, text: str) -> None:
+    _tolerant(client, "search", query=text, scope="memory")
+    _tolerant(client, "timeline", around=text)
+    _tolerant(client, "search", query="round", since=text, until=text, tag=text)
 
 
-def _ask_all(desk: Desk, text: str) -> None:
-    _tolerant(desk, "search", query=text)
-    _tolerant(desk, "fetch", id=text)
+def _ask_all(client: ToolClient, text: str) -> None:
+    _tolerant(client, "search", query=text)
+    _tolerant(client, "fetch", id=text)
 
 
-def _call(desk: Desk, text: str) -> None:
+def _call(client: ToolClient, text: str) -> None:
     try:
         call = json.loads(text)
     except (ValueError, RecursionError):
         return
     name, arguments = (call.get("name"), call.get("arguments")) if isinstance(call, dict) else (None, None)
-    if isinstance(name, str) and name in desk.tools and name not in _NOT_CALLED and isinstance(arguments, dict):
-        desk.call(name, **{str(key): value for key, value in arguments.items()})
+    if isinstance(name, str) and name in client.tools and name not in _NOT_CALLED and isinstance(arguments, dict):
+        client.call(name, **{str(key): value for key, value in arguments.items()})
 
 
-_ASKS: dict[str, Callable[[Desk, str], None]] = {
+_ASKS: dict[str, Callable[[ToolClient, str], None]] = {
     "code": _ask_code, "graph": _ask_graph, "docs": _ask_docs, "apis": _ask_apis, "memory": _ask_memory, "all": _ask_all,
 }  # fmt: skip
 
 
-def _tolerant(desk: Desk, name: str, **arguments: Any) -> None:
+def _tolerant(client: ToolClient, name: str, **arguments: Any) -> None:
     from deltos.errors import DeltosError
 
     with suppress(DeltosError):  # continue with the next call
-        desk.call(name, **arguments)
+        client.call(name, **arguments)
 
 
-def _with_tools(ask: Callable[[Desk, str], None]) -> Callable[[Path], AbstractContextManager[Opened]]:
+def _with_tools(ask: Callable[[ToolClient, str], None]) -> Callable[[Path], AbstractContextManager[Opened]]:
     """All tools on a small project, without access to other folders: no argument may make us index the disk."""
 
     @contextmanager
@@ -106,20 +106,20 @@ def _with_tools(ask: Callable[[Desk, str], None]) -> Callable[[Path], AbstractCo
         from deltos.app import App
         from deltos.config import Config
         from deltos.confinement import Confinement, confined
-        from fuzz.targets.desk import Desk
         from fuzz.targets.small_project import write_project
+        from fuzz.targets.tool_client import ToolClient
 
         root = write_project(scratch / "project")
         app = App(Config(home=scratch / "home"))
-        desk = Desk(app.tools(), root)
-        desk.call("index_repository", repo_path=str(root))
-        desk.call("remember", text="We decided to round to whole cents in billing.py", kind="decision")
+        client = ToolClient(app.tools(), root)
+        client.call("index_repository", repo_path=str(root))
+        client.call("remember", text="We decided to round to whole cents in billing.py", kind="decision")
         app.domains.apis.indexer.add((root / "openapi.yaml").as_posix(), "billing")
         app.domains.docs.library  # noqa: B018 (opened before calls are confined)
 
         def run(data: bytes) -> None:
             with confined(Confinement((root.resolve(),))):
-                ask(desk, data.decode("utf-8", "replace"))
+                ask(client, data.decode("utf-8", "replace"))
 
         yield Opened(run)
         app.close()

@@ -9,7 +9,7 @@ import pytest
 
 from deltos.app import App
 from deltos.config import Config
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.relevance.parcels import build_parcels
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Parcels(NamedTuple):
 
     app: App
     root: Path
-    desk: Desk
+    client: ToolClient
 
 
 @pytest.fixture(scope="session")
@@ -33,4 +33,4 @@ def parcels(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> I
     folder = tmp_path_factory.mktemp("federation")
     with closing(App(Config(folder / "home"), workers=workers)) as app:
         root = build_parcels(app, folder / "parcels")
-        yield Parcels(app, root, Desk(app.tools(), root))
+        yield Parcels(app, root, ToolClient(app.tools(), root))

@@ -15,7 +15,7 @@ from deltos.federation.model import FullText, ProviderResults, SearchRequest
 from deltos.federation.render import search_answer
 from deltos.federation.search import Federation
 from deltos.progress import Silent
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.files_of import project_database
 from tests.repositories import write_files
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from tests.federation.conftest import Parcels
 
 
-def results(desk: Desk, query: str, **given: Any) -> list[dict[str, Any]]:
-    return list(desk.data("search", query=query, **given)["results"])
+def results(client: ToolClient, query: str, **given: Any) -> list[dict[str, Any]]:
+    return list(client.data("search", query=query, **given)["results"])
 
 
 def test_search_returns_text_and_data(parcels: Parcels) -> None:
-    answer = parcels.desk.call("search", query="label")
+    answer = parcels.client.call("search", query="label")
     assert json.loads(answer.text) == answer.structured
     assert answer.structured is not None
     assert list(answer.structured["results"][0]) == ["id", "title", "url", "score", "snippet", "source", "created_at"]
@@ -47,13 +47,13 @@ def test_search_returns_text_and_data(parcels: Parcels) -> None:
 
 
 @pytest.fixture
-def remembering(tmp_path: Path, workers: ProcessPool) -> Iterator[Desk]:
+def remembering(tmp_path: Path, workers: ProcessPool) -> Iterator[ToolClient]:
     """An application with an empty memory."""
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        yield Desk(app.tools(), tmp_path)
+        yield ToolClient(app.tools(), tmp_path)
 
 
-def test_snippet_continues_the_title_of_an_observation(remembering: Desk) -> None:
+def test_snippet_continues_the_title_of_an_observation(remembering: ToolClient) -> None:
     text = (
         "Agreed: tokens of the survey team last thirty days, may insert rows into the surveys only, and are handed "
         "out by Ines, nobody else."
@@ -73,13 +73,15 @@ def test_snippet_continues_the_title_of_an_observation(remembering: Desk) -> Non
         "cuántas veces se reintenta un pago fallido",
     ],
 )
-def test_observation_is_found_by_query_in_another_language(remembering: Desk, tmp_path: Path, question: str) -> None:
+def test_observation_is_found_by_query_in_another_language(
+    remembering: ToolClient, tmp_path: Path, question: str
+) -> None:
     write_files(tmp_path, {"limits.py": 'def take(calls):\n    """At most so many calls for each client."""\n'})
     remembering.call("remember", text="Los pagos fallidos se reintentan tres veces antes de avisar al cliente")
     assert results(remembering, question)[0]["title"].startswith("Los pagos fallidos")
 
 
-def test_code_snippet_omits_comment_marks(remembering: Desk, tmp_path: Path) -> None:
+def test_code_snippet_omits_comment_marks(remembering: ToolClient, tmp_path: Path) -> None:
     code = "<?php\nclass Walrus {\n    /**\n     * Checks for too many walruses.\n     *\n     * @throws Crowded\n     */\n"
     code += "    private function guardMost($pool) {\n        return $pool->most;\n    }\n}\n"
     write_files(tmp_path, {"src/Walrus.php": code})
@@ -87,7 +89,7 @@ def test_code_snippet_omits_comment_marks(remembering: Desk, tmp_path: Path) -> 
     assert "Checks for too many walruses. @throws Crowded private function" in first["snippet"]
 
 
-def test_improbable_results_are_counted_and_listed_at_the_maximum_limit(remembering: Desk) -> None:
+def test_improbable_results_are_counted_and_listed_at_the_maximum_limit(remembering: ToolClient) -> None:
     for text in (
         "We keep results of the billing queue for 14 days, because the accountants look at them each fortnight.",
         "Finished jobs vanish from the page after a while.",
@@ -117,8 +119,8 @@ def test_improbable_results_are_counted_and_listed_at_the_maximum_limit(remember
     ],
 )
 def test_fetches_full_text_of_every_kind(parcels: Parcels, query: str, part: str) -> None:
-    first = results(parcels.desk, query)[0]
-    answer = parcels.desk.call("fetch", id=first["id"])
+    first = results(parcels.client, query)[0]
+    answer = parcels.client.call("fetch", id=first["id"])
     assert answer.structured is not None
     assert json.loads(answer.text) == answer.structured
     assert list(answer.structured) == ["id", "title", "text", "url", "metadata"]
@@ -128,7 +130,7 @@ def test_fetches_full_text_of_every_kind(parcels: Parcels, query: str, part: str
 
 @pytest.mark.parametrize("scope", [[], ["code"], ["docs"], ["apis"], ["memory"]])
 def test_total_is_independent_of_the_limit(parcels: Parcels, scope: list[str]) -> None:
-    answers = [parcels.desk.data("search", query="label", limit=limit, scope=scope) for limit in (1, 5, 20)]
+    answers = [parcels.client.data("search", query="label", limit=limit, scope=scope) for limit in (1, 5, 20)]
     [total] = {answer["total_count"] for answer in answers}
     scores = [result["score"] for result in answers[-1]["results"]]
     matching_total = sum(score * 10 >= scores[0] for score in scores[:5])
@@ -145,8 +147,8 @@ def test_total_is_independent_of_the_limit(parcels: Parcels, scope: list[str]) -
 
 def test_score_is_independent_of_other_results(parcels: Parcels) -> None:
     for scope in (["memory"], ["code"]):
-        good = results(parcels.desk, "label printer", scope=scope)[0]["score"]
-        bad = results(parcels.desk, "label of the unicorn in another galaxy far away", scope=scope)
+        good = results(parcels.client, "label printer", scope=scope)[0]["score"]
+        bad = results(parcels.client, "label of the unicorn in another galaxy far away", scope=scope)
         assert not bad or bad[0]["score"] < good < 1
 
 
@@ -155,37 +157,37 @@ def test_text_and_data_share_the_budget(parcels: Parcels) -> None:
         ("search", {"query": "label", "limit": 20}),
         ("fetch", {"id": "code:src/parcels/labels.py#check_digit"}),
     ):
-        answer = parcels.desk.call(tool, **given)
+        answer = parcels.client.call(tool, **given)
         assert len(answer.text) + len(json.dumps(answer.structured, separators=(",", ":"))) <= 20_000
 
 
 def test_paths_are_relative_to_the_project(parcels: Parcels) -> None:
     for query in ("label", "quote_shipment", "how do I back up the database"):
-        assert str(parcels.root) not in parcels.desk.call("search", query=query).text
+        assert str(parcels.root) not in parcels.client.call("search", query=query).text
 
 
 def test_scope_excludes_other_kinds(parcels: Parcels) -> None:
     for scope, kind in (("docs", "doc"), ("apis", "api"), ("memory", "obs"), ("code", "code"), ("graph", "code")):
         query = "LabelPrinter" if scope == "graph" else "label"
-        assert {result["id"].partition(":")[0] for result in results(parcels.desk, query, scope=[scope])} == {kind}
+        assert {result["id"].partition(":")[0] for result in results(parcels.client, query, scope=[scope])} == {kind}
     with pytest.raises(BadArgument, match="cannot be 'web'"):
-        parcels.desk.call("search", query="label", scope=["web"])
+        parcels.client.call("search", query="label", scope=["web"])
 
 
 def test_graph_scope_finds_definitions_by_name_only(parcels: Parcels) -> None:
-    assert results(parcels.desk, "check_digit", scope="graph")[0]["id"] == "code:src/parcels/labels.py#check_digit"
-    assert results(parcels.desk, "digits of numbers", scope="graph") == []
-    assert results(parcels.desk, "no_such_symbol_anywhere", scope="graph") == []
+    assert results(parcels.client, "check_digit", scope="graph")[0]["id"] == "code:src/parcels/labels.py#check_digit"
+    assert results(parcels.client, "digits of numbers", scope="graph") == []
+    assert results(parcels.client, "no_such_symbol_anywhere", scope="graph") == []
 
 
 def test_documentation_file_is_not_repeated_as_code(parcels: Parcels) -> None:
-    found = results(parcels.desk, "how do I get four PDF labels on one sheet", limit=20)
+    found = results(parcels.client, "how do I get four PDF labels on one sheet", limit=20)
     assert any(result["url"].startswith("docs/labels.md") for result in found)
     assert not any(result["id"].startswith(("code:docs/", "code:openapi.yaml")) for result in found)
 
 
 def test_empty_result_lists_the_searched_kinds(parcels: Parcels) -> None:
-    answer = parcels.desk.call("search", query="xylophone")
+    answer = parcels.client.call("search", query="xylophone")
     assert answer.text.startswith("No observations found matching 'xylophone'. Nothing else matches either.")
     assert "files of code" in answer.text
     assert "sections of documentation" in answer.text
@@ -198,32 +200,32 @@ def test_empty_result_lists_the_searched_kinds(parcels: Parcels) -> None:
     "question", ["how do I bake sourdough bread at home", "what did we decide about the wedding menu"]
 )
 def test_unrelated_query_gets_low_scores(parcels: Parcels, question: str) -> None:
-    assert all(result["score"] < 0.4 for result in results(parcels.desk, question))
-    assert results(parcels.desk, "how do I get four PDF labels on one sheet")[0]["score"] > 0.6
+    assert all(result["score"] < 0.4 for result in results(parcels.client, question))
+    assert results(parcels.client, "how do I get four PDF labels on one sheet")[0]["score"] > 0.6
 
 
 @pytest.mark.parametrize("question", ["terraform state locking", "where is the bluetooth pairing code"])
 def test_weak_best_result_has_a_note(parcels: Parcels, question: str) -> None:
-    assert "Note: weak match (confidence 0." in parcels.desk.data("search", query=question)["notes"][0]
-    assert "weak match" not in parcels.desk.call("search", query="where is the check digit computed").text
+    assert "Note: weak match (confidence 0." in parcels.client.data("search", query=question)["notes"][0]
+    assert "weak match" not in parcels.client.call("search", query="where is the check digit computed").text
 
 
 def test_refuses_empty_query_and_disabled_scope(tmp_path: Path, workers: ProcessPool) -> None:
     with closing(App(Config(tmp_path / "home", toolsets=("docs", "memory")), workers=workers)) as app:
-        desk = Desk(app.tools(), tmp_path)
+        client = ToolClient(app.tools(), tmp_path)
         with pytest.raises(BadArgument, match="The query is empty"):
-            desk.call("search", query=" \0 ")
+            client.call("search", query=" \0 ")
         with pytest.raises(BadArgument, match="'code' is not an enabled toolset"):
-            desk.call("search", query="x", scope=["code"])
-        assert "observations" in desk.call("search", query="anything").text
+            client.call("search", query="x", scope=["code"])
+        assert "observations" in client.call("search", query="anything").text
 
 
 def test_memory_scope_searches_observations(tmp_path: Path, workers: ProcessPool) -> None:
     with closing(App(Config(tmp_path / "home", toolsets=("memory",)), workers=workers)) as app:
-        desk = Desk(app.tools(), tmp_path)
-        assert desk.call("search", query="x").text == "No observations found matching 'x'. Searched 0 observations."
+        client = ToolClient(app.tools(), tmp_path)
+        assert client.call("search", query="x").text == "No observations found matching 'x'. Searched 0 observations."
         with pytest.raises(NotFound, match="No observation with id code:a"):
-            desk.call("fetch", id="code:a.py#f")
+            client.call("fetch", id="code:a.py#f")
 
 
 @pytest.mark.parametrize(
@@ -248,11 +250,11 @@ def test_memory_scope_searches_observations(tmp_path: Path, workers: ProcessPool
 )
 def test_unknown_id_is_an_error(parcels: Parcels, identifier: str) -> None:
     with pytest.raises(NotFound):
-        parcels.desk.call("fetch", id=identifier)
+        parcels.client.call("fetch", id=identifier)
 
 
 def test_fetches_lines_without_a_definition(parcels: Parcels) -> None:
-    data = parcels.desk.data("fetch", id="code:README.md:1-2000")
+    data = parcels.client.data("fetch", id="code:README.md:1-2000")
     assert data["text"].startswith("# Parcels")
     assert data["metadata"]["end_line"] == 3
 
@@ -261,18 +263,18 @@ def test_long_text_is_truncated_with_a_note(tmp_path: Path, workers: ProcessPool
     body = "\n".join(f"    value_{n} = {n}" for n in range(900))
     root = write_files(tmp_path / "long", {"long.py": f"def very_long():\n{body}\n"})
     with closing(App(Config(tmp_path / "home", token_budget=500), workers=workers)) as app:
-        desk = Desk(app.tools(), root)
-        answer = desk.call("fetch", id="code:long.py#very_long")
+        client = ToolClient(app.tools(), root)
+        answer = client.call("fetch", id="code:long.py#very_long")
         assert answer.truncated
         assert answer.structured is not None
         assert list(answer.structured)[:2] == ["truncated", "original_size_chars"]
         assert answer.structured["text"].endswith("… (truncated)")
         assert len(answer.text) <= 2_000
         for number in range(30):
-            desk.call(
+            client.call(
                 "remember", text=f"observation number {number} {chr(97 + number % 26) * 9} about labels {number * 77}"
             )
-        many = desk.call("search", query="observation about labels", limit=20)
+        many = client.call("search", query="observation about labels", limit=20)
         assert many.truncated
         assert many.structured is not None
         assert many.structured["truncated"] is True
@@ -282,7 +284,7 @@ def test_long_text_is_truncated_with_a_note(tmp_path: Path, workers: ProcessPool
 def test_missing_code_gives_a_specific_error(tmp_path: Path, workers: ProcessPool) -> None:
     write_files(tmp_path / "shop", {"src/cart.py": "class Cart:\n    def add_item(self):\n        return 1\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        desk = Desk(app.tools(), tmp_path / "shop")
+        client = ToolClient(app.tools(), tmp_path / "shop")
         for identifier, message in {
             "code:src/nope.py#X": "No file 'src/nope.py' in the index of this project. It may have been removed",
             "code:cart.py#Cart": "No file 'cart.py' in the index of this project. Did you mean: src/cart.py?",
@@ -291,31 +293,31 @@ def test_missing_code_gives_a_specific_error(tmp_path: Path, workers: ProcessPoo
             "code:src/cart.py:90-95": "'src/cart.py' has only 3 lines",
         }.items():
             with pytest.raises(NotFound) as raised:
-                desk.call("fetch", id=identifier)
+                client.call("fetch", id=identifier)
             assert str(raised.value).startswith(message)
 
 
 def test_fetches_the_current_text_of_an_edited_definition(tmp_path: Path, workers: ProcessPool) -> None:
     root = write_files(tmp_path / "p", {"a.py": "def first():\n    return 1\n\n\ndef second():\n    return 2\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        desk = Desk(app.tools(), root)
-        (found,) = [each for each in results(desk, "second") if each["id"] == "code:a.py#second"]
+        client = ToolClient(app.tools(), root)
+        (found,) = [each for each in results(client, "second") if each["id"] == "code:a.py#second"]
         assert found["url"] == "a.py#L5-L6"
         write_files(root, {"a.py": "X = 1\nY = 2\n\n\ndef second():\n    return 'changed'\n\n\ndef first(): ...\n"})
-        assert "changed" in desk.data("fetch", id="code:a.py#second")["text"]
+        assert "changed" in client.data("fetch", id="code:a.py#second")["text"]
 
 
 def test_code_of_another_project_names_the_project(tmp_path: Path, workers: ProcessPool) -> None:
     here = write_files(tmp_path / "here", {"a.py": "def here(): ...\n"})
     there = write_files(tmp_path / "there", {"b.py": "def quokka():\n    return 7\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        desk = Desk(app.tools(), here)
+        client = ToolClient(app.tools(), here)
         project_id = app.domains.projects.at(there).project.project_id
         app.domains.projects.at(there).index()
-        first = results(desk, "quokka", project_id=project_id)[0]
+        first = results(client, "quokka", project_id=project_id)[0]
         assert first["id"] == f"code:{project_id}!b.py#quokka"
-        assert "return 7" in desk.data("fetch", id=first["id"])["text"]
-        assert "no code" in desk.call("search", query="quokka", project_id="nowhere").text
+        assert "return 7" in client.data("fetch", id=first["id"])["text"]
+        assert "no code" in client.call("search", query="quokka", project_id="nowhere").text
 
 
 class Failing:
@@ -365,10 +367,10 @@ def test_failed_provider_is_reported_and_raises_only_if_it_is_the_only_one(tmp_p
 def test_answer_includes_index_notes(tmp_path: Path, workers: ProcessPool) -> None:
     root = write_files(tmp_path / "p", {"a.py": "def quokka(): ...\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        desk = Desk(app.tools(), root)
-        results(desk, "quokka")
+        client = ToolClient(app.tools(), root)
+        results(client, "quokka")
         database = project_database(app.domains.projects.at(root)).path
         app.domains.projects.close()
         for path in database.parent.glob(f"{database.name}*"):
             path.write_bytes(b"damaged" * 999)
-        assert "moved to" in desk.data("search", query="quokka")["notes"][0]
+        assert "moved to" in client.data("search", query="quokka")["notes"][0]

@@ -16,7 +16,7 @@ from deltos.errors import BadArgument, NotFound
 from deltos.federation.filters import parse_filters
 from deltos.model import LAST_MOMENT, Filters
 from deltos.text.times import micros
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.domains.history.repositories import begin, commit
 
 if TYPE_CHECKING:
@@ -47,63 +47,63 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def desk(root: Path, home: Path, workers: ProcessPool) -> Iterator[Desk]:
+def client(root: Path, home: Path, workers: ProcessPool) -> Iterator[ToolClient]:
     with closing(App(Config(home), workers=workers)) as app:
         app.domains.projects.at(root).index()
         app.domains.projects.at(root).catch_up()
-        desk = Desk(app.tools(), root)
-        desk.call("remember", text="We retry a payment at most three times", kind="decision", tags=["billing"])
-        desk.call("remember", text="The payment gateway drops the first retry #gateway", kind="finding")
-        yield desk
+        client = ToolClient(app.tools(), root)
+        client.call("remember", text="We retry a payment at most three times", kind="decision", tags=["billing"])
+        client.call("remember", text="The payment gateway drops the first retry #gateway", kind="finding")
+        yield client
 
 
-def kinds(desk: Desk, **filters: str) -> list[str]:
-    found = desk.data("search", query="retry payment", **filters)["results"]
+def kinds(client: ToolClient, **filters: str) -> list[str]:
+    found = client.data("search", query="retry payment", **filters)["results"]
     return sorted(result["id"].partition(":")[0] for result in found)
 
 
-def titles(desk: Desk, **filters: str) -> list[str]:
-    return sorted(result["title"] for result in desk.data("search", query="retry payment", **filters)["results"])
+def titles(client: ToolClient, **filters: str) -> list[str]:
+    return sorted(result["title"] for result in client.data("search", query="retry payment", **filters)["results"])
 
 
-def test_searches_every_kind_without_filters(desk: Desk) -> None:
-    assert set(kinds(desk)) == {"code", "commit", "obs"}
+def test_searches_every_kind_without_filters(client: ToolClient) -> None:
+    assert set(kinds(client)) == {"code", "commit", "obs"}
 
 
-def test_kind_filter_selects_observations_or_commits(desk: Desk) -> None:
-    assert titles(desk, kind="decision") == ["We retry a payment at most three times"]
-    assert kinds(desk, kind="finding,decision") == ["obs", "obs"]
-    assert kinds(desk, kind="commit") == ["commit", "commit"]
-    assert kinds(desk, kind="decision,commit") == ["commit", "commit", "obs"]
+def test_kind_filter_selects_observations_or_commits(client: ToolClient) -> None:
+    assert titles(client, kind="decision") == ["We retry a payment at most three times"]
+    assert kinds(client, kind="finding,decision") == ["obs", "obs"]
+    assert kinds(client, kind="commit") == ["commit", "commit"]
+    assert kinds(client, kind="decision,commit") == ["commit", "commit", "obs"]
 
 
-def test_kinds_without_filters_are_skipped_and_named(desk: Desk) -> None:
-    answer = desk.call("search", query="retry payment", since="1 year ago")
+def test_kinds_without_filters_are_skipped_and_named(client: ToolClient) -> None:
+    answer = client.call("search", query="retry payment", since="1 year ago")
     assert "Not searched, as kind, since, until and tag do not apply: code" in answer.text
     assert answer.structured is not None
     assert answer.structured == json.loads(answer.text)
     with pytest.raises(BadArgument, match="none of those is in scope"):
-        desk.call("search", query="retry payment", scope=["docs"], kind="decision")
+        client.call("search", query="retry payment", scope=["docs"], kind="decision")
 
 
-def test_since_and_until_filter_observations_and_commits(desk: Desk) -> None:
+def test_since_and_until_filter_observations_and_commits(client: ToolClient) -> None:
     yesterday = (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
-    assert kinds(desk, since=yesterday) == ["obs", "obs"]
-    assert kinds(desk, since="yesterday") == ["obs", "obs"]
-    assert kinds(desk, until=yesterday) == ["commit", "commit"]
-    every = [str(each["created_at"]) for each in desk.data("search", query="retry payment", kind="commit")["results"]]
+    assert kinds(client, since=yesterday) == ["obs", "obs"]
+    assert kinds(client, since="yesterday") == ["obs", "obs"]
+    assert kinds(client, until=yesterday) == ["commit", "commit"]
+    every = [str(each["created_at"]) for each in client.data("search", query="retry payment", kind="commit")["results"]]
     first, second = sorted(every)
-    assert titles(desk, until=first) == [title for title in titles(desk, kind="commit") if "twice" in title]
-    assert titles(desk, kind="commit", since=second) == [
-        each for each in titles(desk, kind="commit") if "three" in each
+    assert titles(client, until=first) == [title for title in titles(client, kind="commit") if "twice" in title]
+    assert titles(client, kind="commit", since=second) == [
+        each for each in titles(client, kind="commit") if "three" in each
     ]
 
 
-def test_tag_filter_matches_hashtags(desk: Desk) -> None:
-    assert titles(desk, tag="billing") == ["We retry a payment at most three times"]
-    assert kinds(desk, tag="#gateway") == ["obs"]
-    assert kinds(desk, tag="77") == ["commit"]
-    answer = desk.call("search", query="retry payment", tag="nothing-has-it")
+def test_tag_filter_matches_hashtags(client: ToolClient) -> None:
+    assert titles(client, tag="billing") == ["We retry a payment at most three times"]
+    assert kinds(client, tag="#gateway") == ["obs"]
+    assert kinds(client, tag="77") == ["commit"]
+    answer = client.call("search", query="retry payment", tag="nothing-has-it")
     assert answer.text.startswith("No observations found matching 'retry payment'.")
     assert "Not searched" in answer.text
 
@@ -118,9 +118,9 @@ def test_tag_filter_matches_hashtags(desk: Desk) -> None:
         ({"tag": "###"}, "`tag` is not a word"),
     ],
 )
-def test_refuses_invalid_filters(desk: Desk, filters: dict[str, Any], words: str) -> None:
+def test_refuses_invalid_filters(client: ToolClient, filters: dict[str, Any], words: str) -> None:
     with pytest.raises(BadArgument, match=words):
-        desk.call("search", query="retry payment", **filters)
+        client.call("search", query="retry payment", **filters)
 
 
 @pytest.mark.parametrize(
@@ -139,14 +139,14 @@ def test_parses_days_moments_and_phrases(since: str, until: str, start: datetime
 
 
 def test_command_line_supports_filters(
-    desk: Desk, root: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    client: ToolClient, root: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DELTOS_HOME", str(home))
     assert main(["search", "retry payment", "--kind", "decision", "--project", str(root), "--json"]) == 0
     assert [json.loads(line)["id"].partition(":")[0] for line in capsys.readouterr().out.splitlines()] == ["obs"]
 
 
-def test_unknown_project_gives_suggestions(desk: Desk) -> None:
+def test_unknown_project_gives_suggestions(client: ToolClient) -> None:
     with pytest.raises(NotFound, match="Memory knows no project shpo") as refused:
-        desk.call("search", query="payment", scope="memory", project_id="shpo")
+        client.call("search", query="payment", scope="memory", project_id="shpo")
     assert refused.value.hint == "Did you mean shop?"

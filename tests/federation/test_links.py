@@ -11,7 +11,7 @@ from deltos.app import App
 from deltos.config import Config
 from deltos.errors import NotFound
 from deltos.text.mentions import mentions
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.domains.docs.test_packages import web_kit
 from tests.relevance.parcels import add_documentation
 from tests.repositories import write_files
@@ -36,21 +36,21 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, root: Path, workers: ProcessPool) -> Iterator[Desk]:
+def client(tmp_path: Path, root: Path, workers: ProcessPool) -> Iterator[ToolClient]:
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         add_documentation(app, root, "docs", "manual")
-        yield Desk(app.tools(), root)
+        yield ToolClient(app.tools(), root)
 
 
-def test_get_context_lists_documentation_that_mentions_a_symbol(desk: Desk) -> None:
-    text = desk.call("get_context", symbol="total_price").text
+def test_get_context_lists_documentation_that_mentions_a_symbol(client: ToolClient) -> None:
+    text = client.call("get_context", symbol="total_price").text
     assert "--- documentation (1, quoted) ---" in text
     assert "Guide > Prices (docs/guide.md#prices)" in text
     assert "Call `total_price` for a sum." in text
 
 
-def test_plain_word_is_a_mention_only_if_written_as_code(desk: Desk) -> None:
-    text = desk.call("get_context", symbol="run").text
+def test_plain_word_is_a_mention_only_if_written_as_code(client: ToolClient) -> None:
+    text = client.call("get_context", symbol="run").text
     assert "docs/guide.md#running" in text
     assert "docs/other.md" not in text
     assert mentions("see total_price here", "total_price")
@@ -61,28 +61,28 @@ def test_plain_word_is_a_mention_only_if_written_as_code(desk: Desk) -> None:
     assert not mentions("run now", "run")
 
 
-def test_observation_without_a_file_is_linked_by_symbol_name(desk: Desk, root: Path) -> None:
-    desk.call("get_context", symbol="total_price")  # indexes the project
-    desk.call("remember", text="`total_price` ignores taxes on purpose", kind="decision")
+def test_observation_without_a_file_is_linked_by_symbol_name(client: ToolClient, root: Path) -> None:
+    client.call("get_context", symbol="total_price")  # indexes the project
+    client.call("remember", text="`total_price` ignores taxes on purpose", kind="decision")
     write_files(root, {"src/web.py": "import web_kit\n"})
-    assert "code changed since" not in desk.call("get_context", symbol="total_price").text
+    assert "code changed since" not in client.call("get_context", symbol="total_price").text
     write_files(root, {"src/shop.py": FILES["src/shop.py"].replace("sum(items)", "sum(items) * 2")})
-    assert "on purpose (code changed since)" in desk.call("get_context", symbol="total_price").text
+    assert "on purpose (code changed since)" in client.call("get_context", symbol="total_price").text
 
 
-def test_get_context_lists_observations_and_marks_changed_code(desk: Desk, root: Path) -> None:
-    desk.call("remember", text="total_price ignores taxes on purpose", files=["src/shop.py"], kind="decision")
-    text = desk.call("get_context", symbol="total_price").text
+def test_get_context_lists_observations_and_marks_changed_code(client: ToolClient, root: Path) -> None:
+    client.call("remember", text="total_price ignores taxes on purpose", files=["src/shop.py"], kind="decision")
+    text = client.call("get_context", symbol="total_price").text
     assert "--- memory (1, quoted) ---" in text
     assert "decision: total_price ignores taxes on purpose" in text
     assert "code changed since" not in text
     write_files(root, {"src/shop.py": FILES["src/shop.py"].replace("sum(items)", "sum(items) * 2")})
-    assert "on purpose (code changed since)" in desk.call("get_context", symbol="total_price").text
+    assert "on purpose (code changed since)" in client.call("get_context", symbol="total_price").text
 
 
 def test_get_context_without_other_toolsets_has_graph_only(tmp_path: Path, root: Path, workers: ProcessPool) -> None:
     with closing(App(Config(tmp_path / "other", toolsets=("graph",)), workers=workers)) as app:
-        alone = Desk(app.tools(), root)
+        alone = ToolClient(app.tools(), root)
         assert "quoted" not in alone.call("get_context", symbol="total_price").text
         assert app.links.observation_lines([], root) == []
         with pytest.raises(NotFound):
@@ -90,9 +90,9 @@ def test_get_context_without_other_toolsets_has_graph_only(tmp_path: Path, root:
 
 
 @pytest.mark.parametrize("tool", ["find_references", "get_impact", "get_context"])
-def test_package_symbol_shows_its_documented_signature(desk: Desk, root: Path, tool: str) -> None:
+def test_package_symbol_shows_its_documented_signature(client: ToolClient, root: Path, tool: str) -> None:
     web_kit(root)
-    text = desk.call(tool, symbol="web_kit.Client.get").text
+    text = client.call(tool, symbol="web_kit.Client.get").text
     assert text.startswith("'web_kit.Client.get' is not defined in this project but in an installed package:")
     assert "documented in pypi:web-kit@2.1.0/web_kit/_client.py (quoted)" in text
     assert "timeout: float = 5.0" in text
@@ -103,7 +103,7 @@ def test_package_symbol_shows_its_documented_signature(desk: Desk, root: Path, t
 def test_indexed_package_symbol_is_found_by_short_name(tmp_path: Path, root: Path, workers: ProcessPool) -> None:
     web_kit(root)
     with closing(App(Config(tmp_path / "other"), workers=workers)) as app:
-        agent = Desk(app.tools(), root)
+        agent = ToolClient(app.tools(), root)
         agent.call("add_source", url="pypi:web-kit", name="kit")
         (source,) = app.domains.docs.library.sources()
         app.domains.docs.library.crawls.wait(source.id)
@@ -111,17 +111,17 @@ def test_indexed_package_symbol_is_found_by_short_name(tmp_path: Path, root: Pat
 
 
 @pytest.mark.parametrize("symbol", ["web_kit.Nothing", "web_kit.broken.x", "no_such_package.thing", "nowhere"])
-def test_undocumented_symbol_is_not_found(desk: Desk, root: Path, symbol: str) -> None:
+def test_undocumented_symbol_is_not_found(client: ToolClient, root: Path, symbol: str) -> None:
     web_kit(root)
     with pytest.raises(NotFound, match="not found"):
-        desk.call("find_references", symbol=symbol)
+        client.call("find_references", symbol=symbol)
 
 
 def test_damaged_library_does_not_break_graph_answers(tmp_path: Path, root: Path, workers: ProcessPool) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "memory.db").mkdir()  # not a readable database
     with closing(App(Config(tmp_path / "other"), workers=workers)) as app:
-        agent = Desk(app.tools(), root)
+        agent = ToolClient(app.tools(), root)
         text = agent.call("get_context", symbol="total_price").text
         assert "--- callers (1) ---" in text
         assert "documentation and memory could not be read" in text

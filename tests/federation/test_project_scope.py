@@ -11,7 +11,7 @@ from deltos.app import App
 from deltos.config import Config
 from deltos.domains.docs.library import NewSource
 from deltos.errors import NotFound
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.repositories import make_repository, write_files
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ class Place(NamedTuple):
         return f"{found.get('notes', '')} {found['note']}"
 
     def _search(self, project: str, **arguments: str) -> JsonObject:
-        desk = Desk(self.app.tools(), self.folder / project)
-        return desk.data("search", query="rate limit", **arguments)
+        client = ToolClient(self.app.tools(), self.folder / project)
+        return client.data("search", query="rate limit", **arguments)
 
 
 @pytest.fixture
@@ -90,13 +90,13 @@ def test_sources_of_another_project_are_skipped_and_named(place: Place) -> None:
     assert "Not searched, as of other projects: docs, openapi.yaml (project_id=* does)" in place.notes("empty")
     assert "Not searched" not in place.notes("shop")  # another source answers well there
     assert "Not searched" not in place.notes("till")
-    desk = Desk(place.app.tools(), place.folder / "shop")
-    assert "The rate limit of the till" not in desk.call("get_context", symbol="too_many").text
-    assert "The rate limit of the till" not in desk.call("search_docs", query="rate limit").text
-    assert "The rate limit of the till" in desk.call("search_docs", query="rate limit", source="docs").text
-    assert "GET /limit" not in desk.call("search_docs", query="rate limit").text
-    assert "Only in other projects: docs, openapi.yaml" in desk.call("list_sources").text
-    assert "Only in other projects: openapi.yaml" in desk.call("list_apis").text
+    client = ToolClient(place.app.tools(), place.folder / "shop")
+    assert "The rate limit of the till" not in client.call("get_context", symbol="too_many").text
+    assert "The rate limit of the till" not in client.call("search_docs", query="rate limit").text
+    assert "The rate limit of the till" in client.call("search_docs", query="rate limit", source="docs").text
+    assert "GET /limit" not in client.call("search_docs", query="rate limit").text
+    assert "Only in other projects: docs, openapi.yaml" in client.call("list_sources").text
+    assert "Only in other projects: openapi.yaml" in client.call("list_apis").text
 
 
 def test_sources_are_searched_where_added_or_with_all_projects(place: Place) -> None:
@@ -104,13 +104,13 @@ def test_sources_are_searched_where_added_or_with_all_projects(place: Place) -> 
     assert place.kinds("shop") == ["code", "doc"]
     assert place.kinds("empty") == []
     assert "doc" in place.kinds("empty", project_id="*")
-    desk = Desk(place.app.tools(), place.folder / "shop")
-    assert "The rate limit of the till" in desk.call("get_context", symbol="too_many").text
+    client = ToolClient(place.app.tools(), place.folder / "shop")
+    assert "The rate limit of the till" in client.call("get_context", symbol="too_many").text
 
 
 def test_package_is_searched_where_installed_required_or_named(place: Place) -> None:
     place.install("till")
-    till, shop = (Desk(place.app.tools(), place.folder / name) for name in ("till", "shop"))
+    till, shop = (ToolClient(place.app.tools(), place.folder / name) for name in ("till", "shop"))
     assert "The rate limit of the gadget" in till.call("search_docs", query="rate limit", source="pypi:gadget").text
     assert place.kinds("till") == ["code", "doc"]
     assert place.kinds("shop") == ["code"]

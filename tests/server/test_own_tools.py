@@ -20,7 +20,7 @@ from deltos.store.migration import Migration
 from deltos.store.sqlite.database import SqliteDatabase
 from deltos.store.sqlite.migrations import LIBRARY
 from deltos.tool import compact_json
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.server.raw import RawClient
 
 REPOSITORY = Path(__file__).parents[2]
@@ -159,10 +159,10 @@ def test_a_library_that_cannot_be_opened_leaves_the_other_tools_working(tmp_path
     SqliteDatabase(tmp_path / "home" / "library.db", (*LIBRARY, Migration("of-a-later-version", ""))).close()
     toolbox = open_toolbox(Config(tmp_path / "home"))
     try:
-        desk = Desk(toolbox.tools, project)
-        assert "boil_water" in desk.call("search_code", query="boil water").text
-        assert "boil_water" in desk.call("search", query="boil_water").text
+        client = ToolClient(toolbox.tools, project)
+        assert "boil_water" in client.call("search_code", query="boil water").text
+        assert "boil_water" in client.call("search", query="boil_water").text
         with pytest.raises(StoreTooNew, match="of-a-later-version"):
-            desk.call("list_sources")
+            client.call("list_sources")
     finally:
         toolbox.close()

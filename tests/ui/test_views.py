@@ -104,17 +104,17 @@ def test_views_and_tabs_of_disabled_toolsets_are_errors(root: Path, home: Path, 
 @pytest.mark.parametrize("profile", ["full", "lean"])
 def test_the_agent_view_equals_the_answer_of_the_tool(root: Path, home: Path, profile: str) -> None:
     config = _config(home, profile=profile)
-    asking = Looking(config, root)
+    client = Looking(config, root)
     bench = ToolRunner(lambda: open_toolbox(config))
     try:
         query = "order by price"
         answer = bench.run("search", {"query": query}, Caller(Conversation(root)), Silent())
-        shown = asking.show("search", q=query)["agent_text"]
+        shown = client.show("search", q=query)["agent_text"]
         assert _without_scores(shown) == _without_scores(answer.text)
         assert ("timeline(around=" in answer.text) == (profile == "full")
     finally:
         bench.close(0.0)
-        asking.app.close()
+        client.app.close()
 
 
 def _without_scores(text: str) -> str:

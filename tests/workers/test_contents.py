@@ -16,7 +16,7 @@ from deltos.store.postgres.blobs import sweep_blobs
 from deltos.store.postgres.projects import PostgresProjects
 from deltos.store.postgres.shared_databases import shared_database
 from deltos.store.project import FileRecord, SeenStamp
-from tests.calling import Desk
+from tests.calling import ToolClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,7 +73,7 @@ def digest_of(text: str) -> bytes:
 
 def test_a_server_without_the_checkout_shows_the_same_lines(served: Callable[[], App], tmp_path: Path) -> None:
     root = shop(tmp_path / "there")
-    with_files = Desk(served().tools(), root)
+    with_files = ToolClient(served().tools(), root)
     questions: tuple[tuple[str, dict[str, Any]], ...] = (
         ("search_code", {"query": "place_order"}),
         ("search_code", {"query": '"state": "placed"'}),
@@ -86,7 +86,7 @@ def test_a_server_without_the_checkout_shows_the_same_lines(served: Callable[[],
     assert all("price" in answer or "placed" in answer for answer in before)
     root.parent.rename(tmp_path / "elsewhere")
     (tmp_path / "empty").mkdir()
-    without = Desk(served().tools(), tmp_path / "empty")
+    without = ToolClient(served().tools(), tmp_path / "empty")
     after = [without.call(name, **arguments, **_in_shop(name)).text for name, arguments in questions]
     assert [_timeless(text) for text in after] == [_timeless(text) for text in before]
     without.set_project_root(root)  # a session that began while the files existed

@@ -11,7 +11,7 @@ from deltos.app import App
 from deltos.config import Config, Embedding
 from deltos.errors import BadArgument
 from deltos.store.jobs import CRAWL, INDEX, SET_ASIDE, WAITING, JobRequest
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.loopback import LOOPBACK, Page, Site
 from tests.repositories import make_repository
 from tests.smart_http import serving_git
@@ -51,8 +51,8 @@ def test_without_a_worker_a_server_only_queues_and_says_so(
     _, jobs = queue
     jobs.add(JobRequest(INDEX, "/other"))
     jobs.add(JobRequest(INDEX, str(root)))
-    desk = Desk(app.tools(), root)
-    answer = desk.call("search_code", query="place_order").text
+    client = ToolClient(app.tools(), root)
+    answer = client.call("search_code", query="place_order").text
     job, other = jobs.all()  # a job with a waiting caller has priority
     assert other.subject == "/other"
     assert (job.kind, job.subject, job.state) == (INDEX, str(root), WAITING)
@@ -62,7 +62,7 @@ def test_without_a_worker_a_server_only_queues_and_says_so(
     )
     assert "this answer covers 0 files" in answer
     assert "could be indexed" not in answer, "nobody has looked yet"
-    assert desk.data("index_repository") == {"project_id": job_id_of(app, root), "status": "queued", "job": job.id}
+    assert client.data("index_repository") == {"project_id": job_id_of(app, root), "status": "queued", "job": job.id}
     assert not app.domains.projects.at(root).is_complete
 
 
@@ -74,10 +74,10 @@ def test_a_server_answers_from_the_index_of_a_worker_and_follows_edits(
     app: App, root: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     running = worker()
-    desk = Desk(app.tools(), root)
-    until(lambda: "return 'placed'" in desk.call("search_code", query="place_order").text, lambda: running.lines)
+    client = ToolClient(app.tools(), root)
+    until(lambda: "return 'placed'" in client.call("search_code", query="place_order").text, lambda: running.lines)
     (root / "refunds.py").write_text("def pay_back():\n    return 'paid'\n")
-    until(lambda: "return 'paid'" in desk.call("search_code", query="pay_back").text, lambda: running.lines)
+    until(lambda: "return 'paid'" in client.call("search_code", query="pay_back").text, lambda: running.lines)
 
 
 def test_a_server_names_the_job_that_was_set_aside(
@@ -88,7 +88,7 @@ def test_a_server_names_the_job_that_was_set_aside(
     for file in root.iterdir():
         file.unlink()
     assert worker("--once", "--attempts=1").end() == 0
-    answer = Desk(app.tools(), root).call("search_code", query="place_order").text
+    answer = ToolClient(app.tools(), root).call("search_code", query="place_order").text
     assert f"job {job.id} (index {root}) was set aside after 1 failure, the last: No files to index in shop" in answer
     assert jobs.all()[0].state == SET_ASIDE
 
@@ -99,12 +99,12 @@ def test_a_project_with_a_deleted_folder_answers_from_its_index_and_says_so(
     _, jobs = queue
     jobs.add(JobRequest(INDEX, str(root)))
     assert worker("--once").end() == 0
-    desk = Desk(app.tools(), root)
-    assert "this answer uses the last index" not in desk.call("search_code", query="place_order").text
+    client = ToolClient(app.tools(), root)
+    assert "this answer uses the last index" not in client.call("search_code", query="place_order").text
     root.rename(root.with_name("elsewhere"))
     jobs.add(JobRequest(INDEX, str(root), {"force": True}))
     assert worker("--once", "--attempts=1").end() == 0
-    answer = desk.call("search_code", query="place_order").text
+    answer = client.call("search_code", query="place_order").text
     assert "return 'placed'" in answer
     assert "Note: this answer uses the last index: " in answer
     assert "No such folder" in answer
@@ -114,14 +114,14 @@ def test_a_source_that_is_added_is_crawled_by_a_worker(
     app: App, root: Path, site: Site, queue: tuple[PostgresDatabase, PostgresJobs], worker: Callable[..., WorkerProcess]
 ) -> None:
     site.html("/", "<h1>Guide</h1><p>How refunds are approved by the manager.</p>")
-    desk = Desk(app.tools(), root)
-    answer = desk.call("add_source", url=f"{site.url}/", name="guide").text
+    client = ToolClient(app.tools(), root)
+    answer = client.call("add_source", url=f"{site.url}/", name="guide").text
     (job,) = queue[1].all()
     assert job.kind == CRAWL
     assert f"Queued for a worker: {job.describe()}. None runs: start `deltos worker`." in answer
     assert not site.asked
     assert worker("--once", DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1").end() == 0
-    assert "approved by the manager" in desk.call("search_docs", query="refunds approved").text
+    assert "approved by the manager" in client.call("search_docs", query="refunds approved").text
 
 
 def test_the_crawl_of_a_killed_worker_is_taken_over(
@@ -135,15 +135,15 @@ def test_the_crawl_of_a_killed_worker_is_taken_over(
 
     site.html("/", '<h1>Guide</h1><p>Refunds take a week.</p><a href="/slow">more</a>')
     site.pages["/slow"] = slow
-    desk = Desk(app.tools(), root)
-    desk.call("add_source", url=f"{site.url}/", name="guide")
+    client = ToolClient(app.tools(), root)
+    client.call("add_source", url=f"{site.url}/", name="guide")
     first = worker(DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1")
     until(lambda: site.asked["/slow"], lambda: first.lines)
     first.kill()
     going_on.set()
     second = worker(DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1")
     until(lambda: second.says("is done"), lambda: second.lines)
-    assert "airship" in desk.call("search_docs", query="shipping by airship").text
+    assert "airship" in client.call("search_docs", query="shipping by airship").text
     until(lambda: queue[1].all() == [], lambda: second.lines)
 
 
@@ -157,7 +157,7 @@ def test_a_worker_ends_soon_even_if_its_crawl_does_not_react(
         return Page(b"")
 
     site.pages["/"] = slow
-    Desk(app.tools(), root).call("add_source", url=f"{site.url}/", name="guide")
+    ToolClient(app.tools(), root).call("add_source", url=f"{site.url}/", name="guide")
     running = worker(DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1")
     until(lambda: site.asked["/"], lambda: running.lines)
     running.process.terminate()
@@ -173,8 +173,8 @@ def test_indexing_needs_no_disk_space_of_the_worker(
 ) -> None:
     queue[1].add(JobRequest(INDEX, str(root)))
     assert worker("--once", max_file_bytes=0).end() == 0
-    desk = Desk(app.tools(), root)
-    assert "return 'placed'" in desk.call("search_code", query="place_order").text
+    client = ToolClient(app.tools(), root)
+    assert "return 'placed'" in client.call("search_code", query="place_order").text
     assert app.domains.projects.at(root).store.failures() == []
 
 
@@ -186,16 +186,16 @@ def test_a_worker_whose_disk_is_full_says_so_and_another_crawls_later(
     worker: Callable[..., WorkerProcess],
 ) -> None:
     make_repository(tmp_path / "served" / "guide", {"README.md": "# Guide\n\nThe zebra setting sleeps.\n"})
-    desk = Desk(app.tools(), root)
+    client = ToolClient(app.tools(), root)
     with serving_git(tmp_path / "served") as site:
-        desk.call("add_source", url=f"git+{site.url}/guide/.git", name="guide")
+        client.call("add_source", url=f"git+{site.url}/guide/.git", name="guide")
         assert worker("--once", max_file_bytes=100, DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1").end() == 0
         (job,) = queue[1].all()
         assert (job.state, job.failures) == (WAITING, 1)
         assert job.reason == "The worker's disk is full (File too large)"
         other = worker(DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1")
         until(lambda: queue[1].all() == [], lambda: other.lines)
-    assert "The zebra setting sleeps" in desk.call("search_docs", query="zebra setting").text
+    assert "The zebra setting sleeps" in client.call("search_docs", query="zebra setting").text
 
 
 def test_workers_without_a_database_are_refused() -> None:

@@ -12,7 +12,7 @@ from deltos.config import Config
 from deltos.confinement import Confinement, confined
 from deltos.errors import Forbidden, NotFound
 from deltos.workspace.identity import memory_scopes
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.postgres_server import empty_database
 from tests.repositories import write_files
 from tests.workspaces.shop import API, LIB, WEB, build_shop
@@ -238,13 +238,13 @@ def app(tmp_path: Path, workers: ProcessPool) -> Iterator[App]:
         yield opened
 
 
-def workspace(app: App, folder: Path, repositories: Mapping[str, Mapping[str, str | bytes]]) -> Desk:
+def workspace(app: App, folder: Path, repositories: Mapping[str, Mapping[str, str | bytes]]) -> ToolClient:
     """Create the repositories as the workspace `shop` and return a session in the first one."""
     roots = [write_files(folder / name, files).resolve() for name, files in repositories.items()]
     records = app.domains.projects.workspaces
     assert records
     records.add("shop", [str(root) for root in roots])
-    return Desk(app.tools(), roots[0])
+    return ToolClient(app.tools(), roots[0])
 
 
 def references_outside(text: str, own: str) -> set[tuple[str, str, int]]:
@@ -279,8 +279,8 @@ def marked_references(repositories: Files) -> set[tuple[str, str, int]]:
 @pytest.mark.parametrize("case", CASES)
 def test_references_in_other_repositories_are_found_exactly(app: App, tmp_path: Path, case: str) -> None:
     symbol, repositories = CASES[case]
-    desk = workspace(app, tmp_path, repositories)
-    text = desk.call("find_references", symbol=symbol, project_path="shop").text
+    client = workspace(app, tmp_path, repositories)
+    text = client.call("find_references", symbol=symbol, project_path="shop").text
     assert references_outside(text, "lib") == marked_references(repositories), text
 
 
@@ -288,55 +288,55 @@ def test_references_in_other_repositories_are_found_exactly(app: App, tmp_path: 
 def test_the_same_references_are_found_in_postgresql(tmp_path: Path, workers: ProcessPool, case: str) -> None:
     symbol, repositories = CASES[case]
     with closing(App(Config(tmp_path / "home", database=empty_database()), workers=workers)) as app:
-        desk = workspace(app, tmp_path, repositories)
-        text = desk.call("find_references", symbol=symbol, project_path="shop").text
+        client = workspace(app, tmp_path, repositories)
+        text = client.call("find_references", symbol=symbol, project_path="shop").text
     assert references_outside(text, "lib") == marked_references(repositories), text
 
 
 def test_an_answer_names_each_repository(app: App, tmp_path: Path) -> None:
     roots = build_shop(tmp_path)
-    desk = workspace(app, tmp_path, {name: {} for name in roots})
-    text = desk.call("find_references", symbol="apply_voucher", project_path="shop").text
+    client = workspace(app, tmp_path, {name: {} for name in roots})
+    text = client.call("find_references", symbol="apply_voucher", project_path="shop").text
     assert text.startswith("[lib] def apply_voucher src/shoplib/cart.py:")
     assert "\n[api] 2 references in 1 file\napp/views.py\n 3 from shoplib.cart import Cart, apply_voucher\n" in text
     assert "[web]" not in text
-    found = desk.call("find_symbol", symbol="Cart", project_path="shop").text
+    found = client.call("find_symbol", symbol="Cart", project_path="shop").text
     assert found.startswith("1 definition of 'Cart' in 1 project\n[lib] def Cart src/shoplib/cart.py:")
-    assert "[api] 2 references" in desk.call("get_context", symbol="apply_voucher", project_path="shop").text
+    assert "[api] 2 references" in client.call("get_context", symbol="apply_voucher", project_path="shop").text
 
 
 def test_impact_includes_other_repositories(app: App, tmp_path: Path) -> None:
-    desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
-    text = desk.call("get_impact", symbol="apply_voucher", project_path="shop").text
+    client = workspace(app, tmp_path, {"lib": LIB, "api": API})
+    text = client.call("get_impact", symbol="apply_voucher", project_path="shop").text
     assert "[api] affects 2 symbols in 1 file" in text
     assert "--- distance 1 ---\napp/views.py 6 checkout" in text
     assert "--- distance 2 ---\napp/views.py 14 handle" in text
 
 
 def test_the_other_tools_answer_for_each_repository(app: App, tmp_path: Path) -> None:
-    desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
-    stats = desk.call("get_stats", project_path="shop").text
+    client = workspace(app, tmp_path, {"lib": LIB, "api": API})
+    stats = client.call("get_stats", project_path="shop").text
     assert stats.startswith("2 projects\n[lib] ")
     assert "\n[api] " in stats
-    assert desk.call("detect_circular", project_path="shop").text.startswith("No circular imports in 2 projects.")
-    assert "\n[api] " in desk.call("get_context", project_path="shop").text
+    assert client.call("detect_circular", project_path="shop").text.startswith("No circular imports in 2 projects.")
+    assert "\n[api] " in client.call("get_context", project_path="shop").text
     with pytest.raises(NotFound, match=r"Symbol 'Crat' not found. Did you mean: .*Searched 2 projects"):
-        desk.call("find_references", symbol="Crat", project_path="shop")
+        client.call("find_references", symbol="Crat", project_path="shop")
 
 
 def test_the_answer_for_a_single_repository_is_unchanged(app: App, tmp_path: Path) -> None:
-    desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
-    assert desk.call("find_symbol", symbol="Cart", project_path="../lib").text.startswith(
+    client = workspace(app, tmp_path, {"lib": LIB, "api": API})
+    assert client.call("find_symbol", symbol="Cart", project_path="../lib").text.startswith(
         "1 definition of 'Cart'\ndef "
     )
-    assert "api" not in desk.call("find_references", symbol="apply_voucher").text
+    assert "api" not in client.call("find_references", symbol="apply_voucher").text
 
 
 def test_an_ambiguous_import_is_a_possible_reference(app: App, tmp_path: Path) -> None:
-    desk = workspace(app, tmp_path, {"lib": LIB, "fork": LIB, "api": API})
-    text = desk.call("find_references", symbol="apply_voucher", project_path="../lib,../api").text
+    client = workspace(app, tmp_path, {"lib": LIB, "fork": LIB, "api": API})
+    text = client.call("find_references", symbol="apply_voucher", project_path="../lib,../api").text
     assert "[api] 2 references" in text
-    text = desk.call("find_references", symbol="apply_voucher", project_path="shop").text
+    text = client.call("find_references", symbol="apply_voucher", project_path="shop").text
     assert "possible references (fork declares the same package) ---" in text
     assert "possible references (lib declares the same package) ---" in text
     assert not references_outside(text, "lib") - {each for each in references_outside(text, "lib") if each[0] == "fork"}
@@ -345,76 +345,76 @@ def test_an_ambiguous_import_is_a_possible_reference(app: App, tmp_path: Path) -
 def test_an_undeclared_package_is_a_possible_reference(app: App, tmp_path: Path) -> None:
     lib = {"pyproject.toml": '[project]\nname = "acme-things"\n', "tools_of/__init__.py": "def run():\n    return 1\n"}
     use = {"main.py": "from tools_of import run\n\nrun()\n"}
-    desk = workspace(app, tmp_path, {"lib": lib, "api": use})
-    text = desk.call("find_references", symbol="run", project_path="shop").text
+    client = workspace(app, tmp_path, {"lib": lib, "api": use})
+    text = client.call("find_references", symbol="run", project_path="shop").text
     assert "[api] 0 references, 2 possible\n" in text
     assert "(the package belongs to acme_things, which this project does not require) ---" in text
     write_files(tmp_path / "api", {"pyproject.toml": '[project]\nname = "api"\ndependencies = ["acme.things"]\n'})
-    assert "[api] 2 references" in desk.call("find_references", symbol="run", project_path="shop").text
+    assert "[api] 2 references" in client.call("find_references", symbol="run", project_path="shop").text
 
 
 def test_modules_outside_packages_are_not_imported(app: App, tmp_path: Path) -> None:
     lib = {**LIB, "helpers/__init__.py": "def assist():\n    return 1\n"}
-    desk = workspace(app, tmp_path, {"lib": lib, "api": {"main.py": "from helpers import assist\n\nassist()\n"}})
-    text = desk.call("find_references", symbol="assist", project_path="shop").text
+    client = workspace(app, tmp_path, {"lib": lib, "api": {"main.py": "from helpers import assist\n\nassist()\n"}})
+    text = client.call("find_references", symbol="assist", project_path="shop").text
     assert "[api]" not in text
     assert "No use found in 1 other project: none imports a package of lib." in text
 
 
 def test_edits_in_any_repository_take_effect_at_once(app: App, tmp_path: Path) -> None:
-    desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
-    assert "[api] 2 references" in desk.call("find_references", symbol="apply_voucher", project_path="shop").text
+    client = workspace(app, tmp_path, {"lib": LIB, "api": API})
+    assert "[api] 2 references" in client.call("find_references", symbol="apply_voucher", project_path="shop").text
     write_files(tmp_path / "api", {"app/more.py": "from shoplib.cart import apply_voucher\n"})
-    assert "[api] 3 references" in desk.call("find_references", symbol="apply_voucher", project_path="shop").text
+    assert "[api] 3 references" in client.call("find_references", symbol="apply_voucher", project_path="shop").text
     write_files(
         tmp_path / "lib", {"src/shoplib/cart.py": "def apply_voucher(cart):\n    return 1\n\n\nclass Cart: pass\n"}
     )
-    text = desk.call("find_references", symbol="apply_voucher", project_path="shop").text
+    text = client.call("find_references", symbol="apply_voucher", project_path="shop").text
     assert "[lib] def apply_voucher src/shoplib/cart.py:1-2" in text
     assert "[api] 3 references" in text
 
 
 def test_a_confined_call_sees_no_references_outside(app: App, tmp_path: Path) -> None:
-    desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
-    desk.call("find_references", symbol="apply_voucher", project_path="shop")
+    client = workspace(app, tmp_path, {"lib": LIB, "api": API})
+    client.call("find_references", symbol="apply_voucher", project_path="shop")
     lib = (tmp_path / "lib").resolve()
     with confined(Confinement((lib,), memory_scopes([lib]))):
         for text in ("shop", "*"):
             for tool in ("find_references", "get_impact", "get_context", "find_symbol"):
-                assert "api" not in desk.call(tool, symbol="apply_voucher", project_path=text).text
+                assert "api" not in client.call(tool, symbol="apply_voucher", project_path=text).text
         with pytest.raises(Forbidden):
-            desk.call("get_stats", project_path="../api")
+            client.call("get_stats", project_path="../api")
         with pytest.raises((NotFound, Forbidden)) as refused:
-            desk.call("get_stats", project_path=".,../api")
+            client.call("get_stats", project_path=".,../api")
         assert "api" not in str(refused.value)
 
 
-def index_all(desk: Desk) -> None:
+def index_all(client: ToolClient) -> None:
     """Index every project of the workspace."""
-    desk.call("get_stats", project_path="shop")
+    client.call("get_stats", project_path="shop")
 
 
 def test_an_answer_is_incomplete_if_other_projects_of_the_workspace_import_the_project(
     app: App, tmp_path: Path
 ) -> None:
-    desk = workspace(app, tmp_path, {"lib": LIB, "api": API, "web": WEB})
-    first = desk.call("find_references", symbol="apply_voucher", project_path="../lib").text
+    client = workspace(app, tmp_path, {"lib": LIB, "api": API, "web": WEB})
+    first = client.call("find_references", symbol="apply_voucher", project_path="../lib").text
     assert ". No other uses in code" in first  # the other projects are not indexed, so their references are not known
-    index_all(desk)
+    index_all(client)
     for tool in ("find_references", "get_impact"):
-        text = desk.call(tool, symbol="apply_voucher", project_path="../lib").text
+        text = client.call(tool, symbol="apply_voucher", project_path="../lib").text
         assert "Note: api imports this project and was not searched. Pass project_path=shop to include it." in text
         assert "web" not in text
-    text = desk.call("find_references", symbol="apply_voucher", project_path="../lib").text
+    text = client.call("find_references", symbol="apply_voucher", project_path="../lib").text
     assert "No other uses in code (checked against every line that contains the name). Not searched: api" in text
-    assert "Note: " not in desk.call("find_references", symbol="apply_voucher", project_path="shop").text
-    assert "No other uses in lib" in desk.call("find_references", symbol="Cart.add", project_path="shop").text
+    assert "Note: " not in client.call("find_references", symbol="apply_voucher", project_path="shop").text
+    assert "No other uses in lib" in client.call("find_references", symbol="Cart.add", project_path="shop").text
 
 
 def test_projects_left_out_of_a_selection_are_named_too(app: App, tmp_path: Path) -> None:
-    desk = workspace(app, tmp_path, {"lib": LIB, "api": API, "web": WEB})
-    index_all(desk)
-    text = desk.call("find_references", symbol="apply_voucher", project_path="../lib,../web").text
+    client = workspace(app, tmp_path, {"lib": LIB, "api": API, "web": WEB})
+    index_all(client)
+    text = client.call("find_references", symbol="apply_voucher", project_path="../lib,../web").text
     assert "Note: api imports lib and was not searched. Pass project_path=shop to include it." in text
     assert "Not searched: api, which may contain more uses." in text
 
@@ -424,28 +424,28 @@ def test_importers_of_a_re_exporting_project_are_included(app: App, tmp_path: Pa
         "pyproject.toml": '[project]\nname = "middle"\n',
         "middle/__init__.py": "from shoplib import Cart as Cart\n",
     }
-    desk = workspace(app, tmp_path, {"lib": LIB, "middle": middle, "end": {"views.py": "from middle import Cart\n"}})
-    index_all(desk)
-    text = desk.call("find_references", symbol="Cart", project_path="../lib").text
+    client = workspace(app, tmp_path, {"lib": LIB, "middle": middle, "end": {"views.py": "from middle import Cart\n"}})
+    index_all(client)
+    text = client.call("find_references", symbol="Cart", project_path="../lib").text
     assert (
         "Note: middle, end import this project and were not searched. Pass project_path=shop to include them." in text
     )
 
 
 def test_the_answer_is_complete_if_no_other_project_can_import_the_symbol(app: App, tmp_path: Path) -> None:
-    desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
-    index_all(desk)
-    text = desk.call("find_references", symbol="test_total", project_path="../lib").text
+    client = workspace(app, tmp_path, {"lib": LIB, "api": API})
+    index_all(client)
+    text = client.call("find_references", symbol="test_total", project_path="../lib").text
     assert ". No other uses in code" in text
     assert "Not searched" not in text
     assert "Note: " not in text
-    assert "Note: " not in desk.call("find_references", symbol="handle", project_path="../api").text
+    assert "Note: " not in client.call("find_references", symbol="handle", project_path="../api").text
 
 
 def test_importers_that_a_call_may_not_read_are_not_named(app: App, tmp_path: Path) -> None:
-    desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
-    index_all(desk)
+    client = workspace(app, tmp_path, {"lib": LIB, "api": API})
+    index_all(client)
     lib = (tmp_path / "lib").resolve()
     with confined(Confinement((lib,), memory_scopes([lib]))):
-        text = desk.call("find_references", symbol="apply_voucher", project_path=str(lib)).text
+        text = client.call("find_references", symbol="apply_voucher", project_path=str(lib)).text
     assert "api" not in text

@@ -15,7 +15,7 @@ from deltos.domains.code.candidates import MAX_PROJECTS_BY_WORDS
 from deltos.errors import Forbidden, NotFound
 from deltos.workspace.identity import memory_scopes
 from deltos.workspace.project_selection import select
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.files_of import project_database
 from tests.repositories import git, write_files
 from tests.workspaces.shop import build_shop
@@ -32,11 +32,11 @@ class Shop(NamedTuple):
 
     app: App
     roots: dict[str, Path]
-    desk: Desk
+    client: ToolClient
 
     def names(self, text: str) -> list[str]:
         """Return the names of the selected projects."""
-        chosen = select(self.app.domains.projects, text, self.desk.project_roots())
+        chosen = select(self.app.domains.projects, text, self.client.project_roots())
         return [each.name or each.index.project.root.name for each in chosen.repositories]
 
 
@@ -47,18 +47,18 @@ def shop(tmp_path: Path, workers: ProcessPool) -> Iterator[Shop]:
         records = app.domains.projects.workspaces
         assert records
         records.add("shop", [str(root) for root in roots.values()])
-        yield Shop(app, roots, Desk(app.tools(), roots["api"]))
+        yield Shop(app, roots, ToolClient(app.tools(), roots["api"]))
 
 
-def places(desk: Desk, query: str, **more: object) -> list[tuple[str, str]]:
-    data = desk.data("search_code", query=query, **more)
+def places(client: ToolClient, query: str, **more: object) -> list[tuple[str, str]]:
+    data = client.data("search_code", query=query, **more)
     return [(hit["repository"], hit["file_path"]) for hit in data["results"]]
 
 
 def test_projects_are_selected_by_workspace_names_star_or_session(shop: Shop) -> None:
     assert shop.names("") == ["api"]
     assert shop.names("shop") == shop.names("workspace:shop") == ["lib", "api", "web"]
-    shop.desk.call("index_repository", project_id="shop")
+    shop.client.call("index_repository", project_id="shop")
     assert shop.names("web, lib") == ["web", "lib"]
     assert sorted(shop.names("*")) == ["api", "lib", "web"]
     with pytest.raises(NotFound, match=r"No indexed project is called 'nope'. Known: api, lib, web. Workspaces: shop."):
@@ -66,32 +66,32 @@ def test_projects_are_selected_by_workspace_names_star_or_session(shop: Shop) ->
 
 
 def test_the_roots_of_a_client_are_the_sessions_projects(shop: Shop) -> None:
-    shop.desk.set_project_roots([shop.roots["web"], shop.roots["lib"]])
+    shop.client.set_project_roots([shop.roots["web"], shop.roots["lib"]])
     assert shop.names("") == ["web", "lib"]
-    assert places(shop.desk, "apply_voucher") == [("lib", "src/shoplib/cart.py")]
-    shop.desk.call("set_working_directory", directory=str(shop.roots["api"]))
+    assert places(shop.client, "apply_voucher") == [("lib", "src/shoplib/cart.py")]
+    shop.client.call("set_working_directory", directory=str(shop.roots["api"]))
     assert shop.names("") == ["api"]
-    note = shop.desk.call("set_working_directory", directory="shop").text
+    note = shop.client.call("set_working_directory", directory="shop").text
     assert note.startswith("Workspace shop: 3 projects\n- lib ")
     assert shop.names("") == ["lib", "api", "web"]
 
 
 def test_a_common_word_in_another_project_does_not_displace_the_answer(shop: Shop) -> None:
     """`cart` occurs in every file of web; only lib rounds prices."""
-    answer = shop.desk.call("search_code", query="how are cart prices rounded", project_id="shop")
+    answer = shop.client.call("search_code", query="how are cart prices rounded", project_id="shop")
     assert answer.structured is not None
     first = answer.structured["results"][0]
     assert (first["repository"], first["symbol"]) == ("lib", "Cart.total")
     assert "\n[lib] src/shoplib/cart.py:" in answer.text
     assert answer.text.startswith(f"Searched 3 projects; hits in [lib] {shop.roots['lib']}")
-    assert places(shop.desk, "remind customers of their cart", project_id="shop")[0] == ("api", "app/mailer.py")
+    assert places(shop.client, "remind customers of their cart", project_id="shop")[0] == ("api", "app/mailer.py")
 
 
 def test_scores_are_comparable_between_one_and_several_projects(shop: Shop) -> None:
     """A project whose best hit is unrelated to the query does not get a high score for it."""
     scores = {
         (hit["repository"], hit["file_path"]): hit["similarity_score"]
-        for hit in shop.desk.data("search_code", query="voucher that reduces what is paid", project_id="shop")[
+        for hit in shop.client.data("search_code", query="voucher that reduces what is paid", project_id="shop")[
             "results"
         ]
     }
@@ -101,40 +101,40 @@ def test_scores_are_comparable_between_one_and_several_projects(shop: Shop) -> N
 
 
 def test_counts_and_limits_cover_all_projects(shop: Shop) -> None:
-    data = shop.desk.data("search_code", query='"cart"', project_id="shop", limit=2)
+    data = shop.client.data("search_code", query='"cart"', project_id="shop", limit=2)
     assert len(data["results"]) == 2
-    alone = [shop.desk.data("search_code", query='"cart"', project_id=name) for name in ("lib", "api", "web")]
+    alone = [shop.client.data("search_code", query='"cart"', project_id=name) for name in ("lib", "api", "web")]
     assert data["total_count"] == sum(each["total_count"] for each in alone)
     assert data["project_id"] == "shop"
 
 
 def test_nothing_found_says_how_much_was_searched(shop: Shop) -> None:
-    text = shop.desk.call("search_code", query='"zzqqzz"', project_id="shop", file_type="go").text
+    text = shop.client.call("search_code", query='"zzqqzz"', project_id="shop", file_type="go").text
     assert "No results found" in text
     assert "of 3 projects" in text
 
 
 def test_a_directory_selects_the_projects_that_contain_it_or_the_one_it_names(shop: Shop) -> None:
-    assert {name for name, _ in places(shop.desk, "cart", project_id="shop", directory="app")} == {"api"}
-    assert {name for name, _ in places(shop.desk, "cart", project_id="shop", directory="web/src")} == {"web"}
+    assert {name for name, _ in places(shop.client, "cart", project_id="shop", directory="app")} == {"api"}
+    assert {name for name, _ in places(shop.client, "cart", project_id="shop", directory="web/src")} == {"web"}
     with pytest.raises(NotFound):
-        shop.desk.call("search_code", query="cart", project_id="shop", directory="missing")
+        shop.client.call("search_code", query="cart", project_id="shop", directory="missing")
 
 
 def test_the_number_of_references_names_its_project(shop: Shop) -> None:
-    note = shop.desk.call("search_code", query="Cart", project_id="shop").text
+    note = shop.client.call("search_code", query="Cart", project_id="shop").text
     assert "Cart in lib alone: used in " in note
 
 
 def test_the_answer_for_a_single_project_is_unchanged(shop: Shop) -> None:
-    data = shop.desk.data("search_code", query="checkout")
+    data = shop.client.data("search_code", query="checkout")
     assert "repository" not in data["results"][0]
-    assert "Searched" not in shop.desk.call("search_code", query="checkout").text
+    assert "Searched" not in shop.client.call("search_code", query="checkout").text
 
 
 def test_a_missing_project_is_named_and_the_others_answer(shop: Shop) -> None:
     shutil.rmtree(shop.roots["web"])
-    text = shop.desk.call("search_code", query="apply_voucher", project_id="shop").text
+    text = shop.client.call("search_code", query="apply_voucher", project_id="shop").text
     assert "[lib] src/shoplib/cart.py" in text
     assert "Note: not searched: web: No such folder" in text
 
@@ -143,44 +143,44 @@ def test_a_project_with_nothing_to_index_is_named_and_the_others_answer(shop: Sh
     for path in ("src", "package.json"):
         target = shop.roots["web"] / path
         shutil.rmtree(target) if target.is_dir() else target.unlink()
-    text = shop.desk.call("search_code", query="apply_voucher", project_id="shop").text
+    text = shop.client.call("search_code", query="apply_voucher", project_id="shop").text
     assert "[lib] src/shoplib/cart.py" in text
     assert "Note: not searched: web: " in text
 
 
 def test_a_damaged_index_is_rebuilt_and_the_others_answer(shop: Shop) -> None:
-    shop.desk.call("index_repository", project_id="shop")
+    shop.client.call("index_repository", project_id="shop")
     database = project_database(shop.app.domains.projects.at(shop.roots["web"]))
     with database.write() as connection:
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute("DELETE FROM sqlite_schema WHERE name = 'definition'")
     database.close()
-    answer = shop.desk.call("search_code", query="renderCart", project_id="shop")
+    answer = shop.client.call("search_code", query="renderCart", project_id="shop")
     assert answer.structured is not None
     found = [(hit["repository"], hit["file_path"]) for hit in answer.structured["results"]]
     assert ("web", "src/cart.ts") in found or "Note: not searched: web: " in answer.text, answer.text
-    assert places(shop.desk, "apply_voucher", project_id="shop")[0] == ("lib", "src/shoplib/cart.py")
+    assert places(shop.client, "apply_voucher", project_id="shop")[0] == ("lib", "src/shoplib/cart.py")
 
 
 def test_two_clones_of_one_repository_have_different_names(shop: Shop, tmp_path: Path) -> None:
     git(tmp_path, "clone", "--quiet", str(shop.roots["lib"]), str(tmp_path / "fork" / "lib"))
     write_files(tmp_path / "fork" / "lib", {"src/shoplib/fork.py": "def only_in_the_fork():\n    return 1\n"})
     both = f"{shop.roots['lib']},{tmp_path / 'fork' / 'lib'}"
-    found = shop.desk.data("search_code", query="apply_voucher", project_id=both)["results"]
+    found = shop.client.data("search_code", query="apply_voucher", project_id=both)["results"]
     assert len({hit["repository"] for hit in found}) == 2
     (hit,) = [
         hit
-        for hit in shop.desk.data("search", query="only_in_the_fork", project_id=both, scope=["code"])["results"]
+        for hit in shop.client.data("search", query="only_in_the_fork", project_id=both, scope=["code"])["results"]
         if "fork.py" in hit["id"]
     ]
-    assert "return 1" in shop.desk.data("fetch", id=hit["id"])["text"]
+    assert "return 1" in shop.client.data("fetch", id=hit["id"])["text"]
 
 
 def test_ids_of_other_repositories_can_be_fetched(shop: Shop) -> None:
-    results = shop.desk.data("search", query="apply_voucher", project_id="shop")["results"]
+    results = shop.client.data("search", query="apply_voucher", project_id="shop")["results"]
     (hit,) = [hit for hit in results if hit["id"].startswith("code:") and "#apply_voucher" in hit["id"]]
     assert hit["title"].startswith("[lib] apply_voucher src/shoplib/cart.py:")
-    whole = shop.desk.data("fetch", id=hit["id"])
+    whole = shop.client.data("fetch", id=hit["id"])
     assert "cart.total() - len(code)" in whole["text"]
     assert whole["metadata"]["path"] == "src/shoplib/cart.py"
 
@@ -188,17 +188,17 @@ def test_ids_of_other_repositories_can_be_fetched(shop: Shop) -> None:
 def test_commits_and_memories_of_all_projects_are_found(shop: Shop) -> None:
     write_files(shop.roots["web"], {"src/cart.ts": "export const x = 1;\n"})
     git(shop.roots["web"], "commit", "--quiet", "--all", "--message=Tidy up the frobnicator")
-    shop.desk.set_project_root(shop.roots["lib"])
-    shop.desk.call("remember", text="We decided that vouchers never make a cart cost less than nothing")
-    shop.desk.set_project_root(shop.roots["api"])
+    shop.client.set_project_root(shop.roots["lib"])
+    shop.client.call("remember", text="We decided that vouchers never make a cart cost less than nothing")
+    shop.client.set_project_root(shop.roots["api"])
     for name in ("lib", "api", "web"):
         shop.app.domains.projects.at(shop.roots[name]).index()
         shop.app.domains.projects.at(shop.roots[name]).catch_up(wait_seconds=20.0)
-    found = shop.desk.data("search", query="which commit tidied the frobnicator", project_id="shop")["results"]
+    found = shop.client.data("search", query="which commit tidied the frobnicator", project_id="shop")["results"]
     (commit,) = [hit for hit in found if hit["id"].startswith("commit:") and "frobnicator" in hit["title"]]
     assert commit["title"].startswith("[web] ")
-    assert "export const x" in shop.desk.data("fetch", id=commit["id"])["text"]
-    found = shop.desk.data("search", query="vouchers never make a cart cost less", project_id="shop")["results"]
+    assert "export const x" in shop.client.data("fetch", id=commit["id"])["text"]
+    found = shop.client.data("search", query="vouchers never make a cart cost less", project_id="shop")["results"]
     assert any(hit["id"].startswith("obs:") for hit in found)
 
 
@@ -206,47 +206,47 @@ def test_commits_and_memories_of_all_projects_are_found(shop: Shop) -> None:
 
 
 def test_a_confined_call_neither_sees_nor_counts_other_projects(shop: Shop) -> None:
-    shop.desk.call("index_repository", project_id="shop")
+    shop.client.call("index_repository", project_id="shop")
     only_web = Confinement((shop.roots["web"],), memory_scopes([shop.roots["web"]]))
-    shop.desk.set_project_root(shop.roots["web"])
+    shop.client.set_project_root(shop.roots["web"])
     with confined(only_web):
         assert shop.names("shop") == shop.names("*") == ["web"]
         for text in ("shop", "*"):
-            answer = shop.desk.call("search_code", query="apply_voucher", project_id=text).text
+            answer = shop.client.call("search_code", query="apply_voucher", project_id=text).text
             assert "lib" not in answer
             assert "api" not in answer
             assert "2 projects" not in answer
             assert "3 projects" not in answer
-            assert "lib" not in shop.desk.call("search", query="apply_voucher", project_id=text).text
+            assert "lib" not in shop.client.call("search", query="apply_voucher", project_id=text).text
         for word in ("lib", str(shop.roots["lib"]), "lib,web"):
             with pytest.raises((NotFound, Forbidden)) as refused:
-                shop.desk.call("search_code", query="x", project_id=word)
+                shop.client.call("search_code", query="x", project_id=word)
             assert "api" not in str(refused.value)
 
 
 def test_a_workspace_without_readable_projects_is_unknown(shop: Shop, tmp_path: Path) -> None:
     other = write_files(tmp_path / "other", {"a.py": "def other(): pass\n"}).resolve()
-    shop.desk.call("index_repository", project_id="shop")
-    shop.desk.set_project_root(other)
+    shop.client.call("index_repository", project_id="shop")
+    shop.client.set_project_root(other)
     with confined(Confinement((other,), memory_scopes([other]))):
         messages = set()
         for name in ("shop", "workspace:shop"):
             with pytest.raises(NotFound) as refused:
-                shop.desk.call("search_code", query="x", project_id=name)
+                shop.client.call("search_code", query="x", project_id=name)
             messages.add(str(refused.value).replace("workspace:", ""))
         with pytest.raises(NotFound) as refused:
-            shop.desk.call("search_code", query="x", project_id="none")
+            shop.client.call("search_code", query="x", project_id="none")
         assert messages == {str(refused.value).replace("'none'", "'shop'")}
 
 
 def test_an_id_of_an_inaccessible_project_is_not_fetched(shop: Shop) -> None:
-    results = shop.desk.data("search", query="apply_voucher", project_id="shop", scope=["code"])["results"]
-    shop.desk.set_project_root(shop.roots["web"])
+    results = shop.client.data("search", query="apply_voucher", project_id="shop", scope=["code"])["results"]
+    shop.client.set_project_root(shop.roots["web"])
     with confined(Confinement((shop.roots["web"],), memory_scopes([shop.roots["web"]]))):
         for hit in results:
             if "lib~" in hit["id"]:
                 with pytest.raises(NotFound):
-                    shop.desk.call("fetch", id=hit["id"])
+                    shop.client.call("fetch", id=hit["id"])
 
 
 def test_of_many_projects_only_those_with_most_query_words_are_searched_with_a_note(
@@ -258,9 +258,11 @@ def test_of_many_projects_only_those_with_most_query_words_are_searched_with_a_n
     ]
     write_files(roots[-1], {"dim.py": "def fade():\n    '''Dim a lamp slowly until the moth has gone.'''\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        desk = Desk(app.tools(), roots[0])
-        found = desk.call("search_code", query="dim the lamp slowly for the moth", project_id=",".join(map(str, roots)))
-        alone = desk.call("search_code", query="dim the lamp slowly for the moth", project_id=str(roots[-1]))
+        client = ToolClient(app.tools(), roots[0])
+        found = client.call(
+            "search_code", query="dim the lamp slowly for the moth", project_id=",".join(map(str, roots))
+        )
+        alone = client.call("search_code", query="dim the lamp slowly for the moth", project_id=str(roots[-1]))
     assert found.structured is not None
     assert found.structured["results"][0]["file_path"] == "dim.py"
     note = f"Note: only the {MAX_PROJECTS_BY_WORDS} of {len(roots)} projects that contain most query words were searched by words"

@@ -15,7 +15,7 @@ from deltos.domains.apis.model import Api
 from deltos.domains.apis.render import fence
 from deltos.domains.apis.tools import api_tools
 from deltos.errors import NotFound
-from tests.calling import Desk
+from tests.calling import ToolClient
 
 if TYPE_CHECKING:
     from deltos.domains.apis.domain import Apis
@@ -26,7 +26,7 @@ Add = Callable[..., Api]
 
 def call(apis: Apis, name: str, *, token_budget: int = 5_000, **arguments: Any) -> Answer:
     tools = api_tools(lambda: apis, token_budget=token_budget)
-    return Desk(tools, Path("nowhere")).call(name, **arguments)
+    return ToolClient(tools, Path("nowhere")).call(name, **arguments)
 
 
 def big(operations: int, tags: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from deltos.domains.apis.domain import Apis, open_apis
 from deltos.domains.apis.index import OwningSource
 from deltos.domains.apis.tools import api_tools
 from deltos.store.sqlite.library import SqliteLibrary
-from tests.calling import Desk
+from tests.calling import ToolClient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +29,8 @@ def apis(tmp_path: Path) -> Iterator[Apis]:
 
 
 @pytest.fixture
-def desk(apis: Apis, tmp_path: Path) -> Desk:
-    return Desk(api_tools(lambda: apis, token_budget=5_000), tmp_path)
+def client(apis: Apis, tmp_path: Path) -> ToolClient:
+    return ToolClient(api_tools(lambda: apis, token_budget=5_000), tmp_path)
 
 
 def described(title: str, *paths: str) -> dict[str, Any]:
@@ -44,27 +44,27 @@ def write(path: Path, value: Any) -> Path:
     return path
 
 
-def endpoints(desk: Desk, name: str = "shop", **filters: Any) -> str:
-    return desk.call("get_api_endpoints", api_name=name, **filters).text
+def endpoints(client: ToolClient, name: str = "shop", **filters: Any) -> str:
+    return client.call("get_api_endpoints", api_name=name, **filters).text
 
 
-def test_rereads_changed_description_before_answering(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+def test_rereads_changed_description_before_answering(apis: Apis, client: ToolClient, tmp_path: Path) -> None:
     path = write(tmp_path / "openapi.json", described("Shop", "/refunds"))
     apis.indexer.add(str(path), "shop")
-    assert "/refunds" in endpoints(desk)
+    assert "/refunds" in endpoints(client)
     write(path, described("Shop", "/paybacks"))
-    shown = endpoints(desk)
+    shown = endpoints(client)
     assert "/paybacks" in shown
     assert "/refunds" not in shown
     assert "Note:" not in shown
 
 
-def test_refresh_reports_changes_read_by_earlier_answers(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+def test_refresh_reports_changes_read_by_earlier_answers(apis: Apis, client: ToolClient, tmp_path: Path) -> None:
     path = write(tmp_path / "openapi.json", described("Shop", "/refunds"))
     apis.indexer.add(str(path), "shop")
     for renamed in ("/paybacks", "/returns"):
         write(path, described("Shop", renamed))
-        assert renamed in endpoints(desk)
+        assert renamed in endpoints(client)
     (changes,) = apis.indexer.refresh("shop").changes
     assert [(change.what, change.key) for change in changes.changes] == [
         ("removed", "POST /refunds"),
@@ -73,17 +73,17 @@ def test_refresh_reports_changes_read_by_earlier_answers(apis: Apis, desk: Desk,
     (changes,) = apis.indexer.refresh("shop").changes
     assert changes.changes == ()
     write(path, described("Shop", "/refunds"))
-    assert "/refunds" in endpoints(desk)
+    assert "/refunds" in endpoints(client)
     (changes,) = apis.indexer.refresh("shop").changes
     assert [change.key for change in changes.changes] == ["POST /returns", "POST /refunds"]
 
 
-def test_reverted_change_is_not_reported(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+def test_reverted_change_is_not_reported(apis: Apis, client: ToolClient, tmp_path: Path) -> None:
     path = write(tmp_path / "openapi.json", described("Shop", "/refunds"))
     apis.indexer.add(str(path), "shop")
     for renamed in ("/paybacks", "/refunds"):
         write(path, described("Shop", renamed))
-        assert renamed in endpoints(desk)
+        assert renamed in endpoints(client)
     (changes,) = apis.indexer.refresh("shop").changes
     assert (changes.changes, changes.schemas_added, changes.schemas_removed) == ((), (), ())
 
@@ -98,51 +98,53 @@ def test_refresh_reports_changes_read_by_a_crawl(apis: Apis, tmp_path: Path) -> 
     assert [change.key for change in changes.changes] == ["POST /refunds", "POST /paybacks"]
 
 
-def test_unchanged_description_is_not_reread(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+def test_unchanged_description_is_not_reread(apis: Apis, client: ToolClient, tmp_path: Path) -> None:
     apis.indexer.add(str(write(tmp_path / "openapi.json", described("Shop", "/refunds"))), "shop")
     (before,) = apis.library.rows()
-    endpoints(desk)
-    desk.call("list_apis")
+    endpoints(client)
+    client.call("list_apis")
     assert apis.library.rows() == [before]
 
 
-def test_detects_change_of_a_referenced_file(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+def test_detects_change_of_a_referenced_file(apis: Apis, client: ToolClient, tmp_path: Path) -> None:
     parts = write(tmp_path / "parts.json", {"Refund": {"type": "object", "properties": {"reason": {"type": "string"}}}})
     api = described("Shop", "/refunds")
     content = {"application/json": {"schema": {"$ref": "parts.json#/Refund"}}}
     api["paths"]["/refunds"]["post"]["requestBody"] = {"content": content}
     apis.indexer.add(str(write(tmp_path / "openapi.json", api)), "shop")
-    assert "reason" in endpoints(desk, method="post")
+    assert "reason" in endpoints(client, method="post")
     write(parts, {"Refund": {"type": "object", "properties": {"excuse": {"type": "string"}}}})
-    assert "excuse" in endpoints(desk, method="post")
+    assert "excuse" in endpoints(client, method="post")
 
 
-def test_detects_new_changed_and_removed_files_of_a_folder(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+def test_detects_new_changed_and_removed_files_of_a_folder(apis: Apis, client: ToolClient, tmp_path: Path) -> None:
     write(tmp_path / "apis/shop.json", described("Shop", "/refunds"))
     gone = write(tmp_path / "apis/cellar.json", described("Cellar", "/bottles"))
     apis.indexer.add(str(tmp_path / "apis"))
     write(tmp_path / "apis/bakery.json", described("Bakery", "/loaves"))
-    assert "Bakery" in desk.call("list_apis").text
+    assert "Bakery" in client.call("list_apis").text
     gone.unlink()
-    listed = desk.call("list_apis").text
+    listed = client.call("list_apis").text
     assert "Cellar" not in listed
     assert "Shop" in listed
 
 
-def test_unreadable_description_keeps_its_old_version_with_a_note(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+def test_unreadable_description_keeps_its_old_version_with_a_note(
+    apis: Apis, client: ToolClient, tmp_path: Path
+) -> None:
     path = write(tmp_path / "openapi.json", described("Shop", "/refunds"))
     apis.indexer.add(str(path), "shop")
     path.write_text("{ half of it")
-    shown = endpoints(desk)
+    shown = endpoints(client)
     assert shown.startswith("Note: shop changed on disk but could not be re-read (")
     assert "/refunds" in shown
     path.unlink()
-    assert endpoints(desk).startswith("Note: the file of shop no longer exists; showing its last version.")
+    assert endpoints(client).startswith("Note: the file of shop no longer exists; showing its last version.")
 
 
 def test_note_if_time_runs_out_before_checking_files(
-    apis: Apis, desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    apis: Apis, client: ToolClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     apis.indexer.add(str(write(tmp_path / "openapi.json", described("Shop", "/refunds"))), "shop")
     monkeypatch.setattr(freshness, "_COMPARE_SECONDS", -1.0)
-    assert "not checked for changes within the time limit: shop. recrawl_source updates them" in endpoints(desk)
+    assert "not checked for changes within the time limit: shop. recrawl_source updates them" in endpoints(client)

@@ -9,7 +9,7 @@ import pytest
 
 from deltos.app import App
 from deltos.config import Config
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
@@ -53,6 +53,6 @@ def app(tmp_path: Path, workers: ProcessPool) -> Iterator[App]:
 
 
 @pytest.fixture
-def desk(app: App, project: Path) -> Desk:
+def client(app: App, project: Path) -> ToolClient:
     """A session in the project."""
-    return Desk(app.tools(), project)
+    return ToolClient(app.tools(), project)

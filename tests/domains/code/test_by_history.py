@@ -9,8 +9,8 @@ import pytest
 
 from deltos.app import App
 from deltos.config import Config
-from tests.calling import Desk
-from tests.domains.code.asking import paths, search
+from tests.calling import ToolClient
+from tests.domains.code.code_queries import paths, search
 from tests.domains.history.repositories import begin, commit
 from tests.repositories import git, write_files
 
@@ -42,12 +42,12 @@ def repository(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def session(home: Path, root: Path, workers: ProcessPool) -> Iterator[Desk]:
+def session(home: Path, root: Path, workers: ProcessPool) -> Iterator[ToolClient]:
     """Yield a session in a project with indexed files and history."""
     with closing(App(Config(home), workers=workers)) as app:
         app.domains.projects.at(root).index()
         app.domains.projects.at(root).catch_up()
-        yield Desk(app.tools(), root)
+        yield ToolClient(app.tools(), root)
 
 
 @pytest.mark.parametrize(
@@ -62,18 +62,18 @@ def session(home: Path, root: Path, workers: ProcessPool) -> Iterator[Desk]:
 def test_a_file_is_found_by_its_commit_messages(
     tmp_path: Path, repository: Path, question: str, path: str, workers: ProcessPool
 ) -> None:
-    with session(tmp_path / "home", repository, workers) as desk:
-        assert paths(search(desk, question))[0] == path
+    with session(tmp_path / "home", repository, workers) as client:
+        assert paths(search(client, question))[0] == path
 
 
 def test_files_found_by_commits_are_marked(tmp_path: Path, repository: Path, workers: ProcessPool) -> None:
-    with session(tmp_path / "home", repository, workers) as desk:
-        answer = desk.call("search_code", query="impatient clients of the gateway")
+    with session(tmp_path / "home", repository, workers) as client:
+        answer = client.call("search_code", query="impatient clients of the gateway")
         assert "part_q.py:1-2 q (commit match)" in answer.text
         assert answer.structured is not None
         assert answer.structured["results"][0]["by_commits"] is True
         assert "near_in_meaning" not in answer.structured["results"][0]
-        found = desk.call("search", query="impatient clients of the gateway", scope="code").structured
+        found = client.call("search", query="impatient clients of the gateway", scope="code").structured
         assert found is not None
         titles = [result["title"] for result in found["results"]]
         assert any("part_q.py" in title and title.endswith("(commit match)") for title in titles)
@@ -92,14 +92,14 @@ def test_files_that_change_together_with_the_best_file_are_raised_for_an_issue(
         commit(root, "Turn", {"p/part.py": f"{part}# {day}\n"}, day=day + 1)
         commit(root, "Turn", {"q/part.py": f"{part}# {day}\n"}, day=day + 2)
     issue = "Rounding of the ledger is wrong\n\n" + "The ledger rounds sums down where it should round up. " * 6
-    with session(tmp_path / "home", root, workers) as desk:
-        assert paths(search(desk, issue))[:2] == ["ledger.py", "r/part.py"]
+    with session(tmp_path / "home", root, workers) as client:
+        assert paths(search(client, issue))[:2] == ["ledger.py", "r/part.py"]
 
 
 def test_only_files_in_scope_are_found_by_their_commits(tmp_path: Path, repository: Path, workers: ProcessPool) -> None:
     commit(repository, "Throttle impatient clients again", {"inner/part_x.py": "def x(n):\n    return n\n"}, day=9)
-    with session(tmp_path / "home", repository, workers) as desk:
-        assert set(paths(search(desk, "impatient clients", directory="inner"))) == {"inner/part_x.py"}
+    with session(tmp_path / "home", repository, workers) as client:
+        assert set(paths(search(client, "impatient clients", directory="inner"))) == {"inner/part_x.py"}
 
 
 def test_a_new_commit_is_used_after_the_next_history_update(
@@ -109,14 +109,14 @@ def test_a_new_commit_is_used_after_the_next_history_update(
         index = app.domains.projects.at(repository)
         index.index()
         index.catch_up()
-        desk = Desk(app.tools(), repository)
-        assert paths(search(desk, "Portuguese invoices"))[0] == "part_r.py"
+        client = ToolClient(app.tools(), repository)
+        assert paths(search(client, "Portuguese invoices"))[0] == "part_r.py"
         commit(repository, "Water the orchids", {"part_w.py": "def w(n):\n    return n - 1\n"}, day=20)
         index.catch_up()
-        assert paths(search(desk, "orchids"))[0] == "part_w.py"
+        assert paths(search(client, "orchids"))[0] == "part_w.py"
         git(repository, "reset", "--quiet", "--hard", "HEAD~1")
         index.catch_up()
-        assert "part_w.py" not in paths(search(desk, "orchids"))[:1]
+        assert "part_w.py" not in paths(search(client, "orchids"))[:1]
 
 
 def test_a_shallow_clone_is_searched_by_the_terms_of_its_files(
@@ -126,11 +126,11 @@ def test_a_shallow_clone_is_searched_by_the_terms_of_its_files(
     commit(repository, "One more", day=30)
     shallow = tmp_path / "shallow"
     git(tmp_path, "clone", "--quiet", "--depth=1", repository.as_uri(), str(shallow))
-    with session(tmp_path / "home", shallow, workers) as desk:
-        assert paths(search(desk, "throttle impatient clients"))[0] == "gateway.py"
+    with session(tmp_path / "home", shallow, workers) as client:
+        assert paths(search(client, "throttle impatient clients"))[0] == "gateway.py"
 
 
 def test_a_folder_without_git_is_searched_by_its_words(tmp_path: Path, workers: ProcessPool) -> None:
     root = write_files(tmp_path / "plain", {**FILES, "gateway.py": "def throttle(client):\n    return client.calls\n"})
-    with session(tmp_path / "home", root, workers) as desk:
-        assert paths(search(desk, "throttle impatient clients"))[0] == "gateway.py"
+    with session(tmp_path / "home", root, workers) as client:
+        assert paths(search(client, "throttle impatient clients"))[0] == "gateway.py"

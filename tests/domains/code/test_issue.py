@@ -9,13 +9,13 @@ import pytest
 from deltos.domains.code.issue import parse_issue
 from deltos.domains.code.query import MAX_TERMS, parse_query
 from deltos.text.words import shared_words
-from tests.domains.code.asking import paths, search
+from tests.domains.code.code_queries import paths, search
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.calling import Desk
+    from tests.calling import ToolClient
 
 ISSUE = """\
 Total is wrong after a coupon is applied
@@ -73,11 +73,11 @@ def test_labels_and_links_are_removed_from_the_title(line: str, title: str) -> N
 LEDGER = "Rounding of the ledger is wrong\n\n" + "The ledger rounds sums down where it should round them up. " * 6
 
 
-def test_imports_of_the_best_file_come_before_unrelated_files(desk: Desk, project: Path) -> None:
+def test_imports_of_the_best_file_come_before_unrelated_files(client: ToolClient, project: Path) -> None:
     ledger = "from r.part import up\n\n\ndef round_ledger(sums):\n    return [up(each) for each in sums]\n"
     part = 'def up(sums):\n    """Rounds sums of the ledger."""\n    return sums\n'
     write_files(project, {"ledger.py": ledger, "p/part.py": part, "q/part.py": part, "r/part.py": part})
-    assert paths(search(desk, LEDGER))[:2] == ["ledger.py", "r/part.py"]
+    assert paths(search(client, LEDGER))[:2] == ["ledger.py", "r/part.py"]
 
 
 def test_an_unclosed_comment_hides_only_the_rest() -> None:
@@ -140,21 +140,21 @@ TRACE = (
 )
 
 
-def test_a_stack_frame_in_the_project_is_a_candidate_by_itself(desk: Desk, project: Path) -> None:
+def test_a_stack_frame_in_the_project_is_a_candidate_by_itself(client: ToolClient, project: Path) -> None:
     far = f"def one():\n{BODY}\n\ndef two():\n    x = 0\n    y = 1\n    z = 2\n    return q / 0\n{BODY}"
     write_files(project, {"warehouse/stock/levels.py": far, "other/levels.py": "moon = 'full'\n"})
-    first = search(desk, TRACE)["results"][0]
+    first = search(client, TRACE)["results"][0]
     assert first["file_path"] == "warehouse/stock/levels.py"
     assert first["start_line"] <= 70 <= first["end_line"]
 
 
-def test_a_frame_of_a_library_is_not_a_candidate(desk: Desk, project: Path) -> None:
+def test_a_frame_of_a_library_is_not_a_candidate(client: ToolClient, project: Path) -> None:
     write_files(project, {"deep/inside/levels.py": "def one():\n    return 1\n"})
-    found = [hit for hit in search(desk, TRACE)["results"] if hit["file_path"] == "deep/inside/levels.py"]
+    found = [hit for hit in search(client, TRACE)["results"] if hit["file_path"] == "deep/inside/levels.py"]
     assert all(hit.get("near_in_meaning") for hit in found), "it may be a semantic match, but not because of the frame"
 
 
-def test_templates_changelogs_and_tests_come_after_code(desk: Desk, project: Path) -> None:
+def test_templates_changelogs_and_tests_come_after_code(client: ToolClient, project: Path) -> None:
     prose = "Total is wrong after a coupon is applied. apply_coupon subtracts the discount twice. basket total\n"
     code = "def apply_coupon(basket, discount):\n    basket.total -= discount\n"
     write_files(
@@ -166,8 +166,8 @@ def test_templates_changelogs_and_tests_come_after_code(desk: Desk, project: Pat
             "shop/coupon.py": code,
         },
     )
-    assert paths(search(desk, ISSUE))[0] == "shop/coupon.py"
-    assert paths(search(desk, ISSUE.replace("Total is", "The test of the total is")))[0] != "CHANGELOG.md"
+    assert paths(search(client, ISSUE))[0] == "shop/coupon.py"
+    assert paths(search(client, ISSUE.replace("Total is", "The test of the total is")))[0] != "CHANGELOG.md"
 
 
 def frame_of(trace: str) -> tuple[str, str, int]:
@@ -237,22 +237,22 @@ def after():
     ],
 )
 def test_a_frame_of_another_version_is_found_by_its_function_and_its_source(
-    desk: Desk, project: Path, frames: list[tuple[str, int, str, str]], line: int, symbol: str
+    client: ToolClient, project: Path, frames: list[tuple[str, int, str, str]], line: int, symbol: str
 ) -> None:
     write_files(project, {"stock/levels.py": STOCK})
     trace = "Traceback (most recent call last):\n" + "".join(
         f'  File "/site-packages/stock/{path}", line {number}, in {function}\n    {source}\n'
         for path, number, function, source in frames
     )
-    first = search(desk, trace, concise=True)["results"][0]
+    first = search(client, trace, concise=True)["results"][0]
     assert (first["file_path"], first["start_line"], first["symbol"]) == ("stock/levels.py", line, symbol)
 
 
-def test_a_go_frame_is_located_at_the_method_of_its_type(desk: Desk, project: Path) -> None:
+def test_a_go_frame_is_located_at_the_method_of_its_type(client: ToolClient, project: Path) -> None:
     source = "package shop\n\nfunc (b *Bag) Next() {\n\tgo()\n}\n\nfunc (c *Cart) Next() {\n\tgo()\n}\n"
     write_files(project, {"cart.go": source})
     trace = (
         "panic: oops\n\ngoroutine 1 [running]:\nexample.com/shop.(*Cart).Next(...)\n\t/go/shop@v1.0.0/cart.go:4 +0x1d\n"
     )
-    first = search(desk, trace, concise=True)["results"][0]
+    first = search(client, trace, concise=True)["results"][0]
     assert (first["file_path"], first["start_line"], first["symbol"]) == ("cart.go", 7, "Cart.Next")

@@ -8,13 +8,13 @@ import pytest
 
 from deltos.domains.code.compound_questions import split_question
 from deltos.domains.code.issue import parse_frames
-from tests.domains.code.asking import paths, search
+from tests.domains.code.code_queries import paths, search
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.calling import Desk
+    from tests.calling import ToolClient
 
 SHOP = {
     "shop/basket.py": "from shop.coupon import redeem\n\n\ndef total(basket):\n    return redeem(basket.sum, basket.coupon)\n",
@@ -39,8 +39,8 @@ def shop(project: Path) -> Path:
 
 
 @pytest.mark.usefixtures("shop")
-def test_a_name_is_answered_with_its_definition_and_its_number_of_references(desk: Desk) -> None:
-    text = desk.call("search_code", query="redeem").text.split("\n")
+def test_a_name_is_answered_with_its_definition_and_its_number_of_references(client: ToolClient) -> None:
+    text = client.call("search_code", query="redeem").text.split("\n")
     assert text[0].startswith("redeem: used in 4 places of 2 files (find_references lists them)")
     assert text[1:4] == [
         "shop/coupon.py:4-5 redeem",
@@ -49,7 +49,7 @@ def test_a_name_is_answered_with_its_definition_and_its_number_of_references(des
     ]
 
 
-def test_a_re_exported_name_leads_to_its_definition_and_counts_as_reference(desk: Desk, project: Path) -> None:
+def test_a_re_exported_name_leads_to_its_definition_and_counts_as_reference(client: ToolClient, project: Path) -> None:
     write_files(
         project,
         {
@@ -58,41 +58,41 @@ def test_a_re_exported_name_leads_to_its_definition_and_counts_as_reference(desk
             "main.py": "from shop import Cart\n\nmine = Cart()\n",
         },
     )
-    first = desk.call("search_code", query="Cart").text.split("\n")[0]
+    first = client.call("search_code", query="Cart").text.split("\n")[0]
     assert first == "Cart is Basket shop/basket.py:1, re-exported as Cart in shop/__init__.py:1."
-    first = desk.call("search_code", query="Basket").text.split("\n")[0]
+    first = client.call("search_code", query="Basket").text.split("\n")[0]
     assert first.startswith("Basket: used in 3 places of 2 files")
 
 
-def test_the_code_that_defines_a_name_comes_before_a_heading_of_that_name(desk: Desk, project: Path) -> None:
+def test_the_code_that_defines_a_name_comes_before_a_heading_of_that_name(client: ToolClient, project: Path) -> None:
     about = "A worker that runs jobs in its own process. `SimpleWorker` is for tests.\n\n" * 3
     heading = f"# Workers\n\n## SimpleWorker\n\n{about}\n```python\nSimpleWorker().work()\n```\n"
     base = "class BaseWorker:\n    def work(self):\n        return 1\n\n\n" * 8
     write_files(
         project, {"docs/workers.md": heading, "rq/classes.py": f"{base}class SimpleWorker(BaseWorker):\n    pass\n"}
     )
-    assert paths(search(desk, "SimpleWorker"))[:2] == ["rq/classes.py", "docs/workers.md"]
+    assert paths(search(client, "SimpleWorker"))[:2] == ["rq/classes.py", "docs/workers.md"]
 
 
 @pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize(
     "place", ["shop/coupon.py:5", "coupon.py:5", "./shop/coupon.py:5-9", "/srv/app/shop/coupon.py:5"]
 )
-def test_a_file_and_line_is_answered_with_only_its_definition(desk: Desk, place: str) -> None:
-    answer = search(desk, place)
+def test_a_file_and_line_is_answered_with_only_its_definition(client: ToolClient, place: str) -> None:
+    answer = search(client, place)
     [only] = answer["results"]
     assert (only["file_path"], only["symbol"], only["start_line"]) == ("shop/coupon.py", "redeem", 4)
     assert answer["total_count"] == 1
 
 
 @pytest.mark.usefixtures("shop")
-def test_an_unknown_file_and_line_is_searched_by_words(desk: Desk) -> None:
-    assert "shop/coupon.py" in paths(search(desk, "other/coupon_redeem.py:5"))
+def test_an_unknown_file_and_line_is_searched_by_words(client: ToolClient) -> None:
+    assert "shop/coupon.py" in paths(search(client, "other/coupon_redeem.py:5"))
 
 
 @pytest.mark.usefixtures("shop")
-def test_a_stack_trace_is_answered_with_its_frames_in_the_project_innermost_first(desk: Desk) -> None:
-    text = desk.call("search_code", query=PYTHON_TRACE).text
+def test_a_stack_trace_is_answered_with_its_frames_in_the_project_innermost_first(client: ToolClient) -> None:
+    text = client.call("search_code", query=PYTHON_TRACE).text
     block, rest = text.split("\n\n", 1)
     assert "shop/coupon.py:4-5 redeem\ndef redeem(amount, coupon):\n    return math.floor(" in block
     assert rest.startswith("shop/till.py:5 pay(amount) — return redeem(amount, None)\n")
@@ -110,14 +110,14 @@ def test_frames_are_sorted_innermost_first_and_prose_has_none() -> None:
     assert parse_frames("what happens in till.py when the drawer is open") == []
 
 
-def test_a_question_of_two_parts_shows_the_code_for_both(desk: Desk, shop: Path) -> None:
+def test_a_question_of_two_parts_shows_the_code_for_both(client: ToolClient, shop: Path) -> None:
     write_files(shop, {"shop/archive.py": "def store_receipt(receipt):\n    shelf.append(receipt)\n"})
-    text = desk.call("search_code", query="how is a coupon redeemed and where is the receipt stored?").text
+    text = client.call("search_code", query="how is a coupon redeemed and where is the receipt stored?").text
     for code in ("    return math.floor(amount - coupon.value)\n", "    shelf.append(receipt)\n"):
         assert code in text
 
 
-def test_the_second_hit_answers_the_other_part_of_the_question(desk: Desk, project: Path) -> None:
+def test_the_second_hit_answers_the_other_part_of_the_question(client: ToolClient, project: Path) -> None:
     jars = {
         f"web/{kind}_cookies.py": f'class {kind.title()}Cookies:\n    """Cookies that are stored in a {kind}."""\n\n'
         f"    def store(self, cookies):\n        self.{kind}.cookies.append(cookies)\n"
@@ -129,7 +129,7 @@ def test_the_second_hit_answers_the_other_part_of_the_question(desk: Desk, proje
         "how is a redirect followed and where are cookies stored",
         "where are cookies stored and how is a redirect followed",
     ):
-        leading = paths(search(desk, question))[:2]
+        leading = paths(search(client, question))[:2]
         assert "web/hops.py" in leading
         assert any("cookies" in path for path in leading)
 

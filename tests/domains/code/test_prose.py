@@ -10,8 +10,8 @@ import pytest
 from deltos.app import App
 from deltos.config import Config
 from deltos.wording import COMMITS_MARK
-from tests.calling import Desk
-from tests.domains.code.asking import paths, search
+from tests.calling import ToolClient
+from tests.domains.code.code_queries import paths, search
 from tests.domains.history.repositories import begin, commit
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[Desk]:
+def client(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[ToolClient]:
     """A session in a project with a single commit, as new projects have."""
     home = tmp_path_factory.mktemp("home")
     root: Path = begin(tmp_path_factory.mktemp("projects") / "shop")
@@ -47,7 +47,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iter
     with closing(App(Config(home), workers=workers)) as app:
         app.domains.projects.at(root).index()
         app.domains.projects.at(root).catch_up()
-        yield Desk(app.tools(), root)
+        yield ToolClient(app.tools(), root)
 
 
 @pytest.mark.parametrize(
@@ -59,15 +59,17 @@ def desk(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iter
         ("how do I run the tests", "README.md", "Shop.Developing"),
     ],
 )
-def test_prose_is_found_if_code_does_not_cover_the_query(desk: Desk, query: str, path: str, symbol: str) -> None:
-    first = search(desk, query)["results"][0]
+def test_prose_is_found_if_code_does_not_cover_the_query(
+    client: ToolClient, query: str, path: str, symbol: str
+) -> None:
+    first = search(client, query)["results"][0]
     assert (first["file_path"], first["symbol"]) == (path, symbol)
 
 
-def test_code_comes_before_a_changelog_with_its_words(desk: Desk) -> None:
-    assert paths(search(desk, "rounded price"))[0] == "api/prices.py"
+def test_code_comes_before_a_changelog_with_its_words(client: ToolClient) -> None:
+    assert paths(search(client, "rounded price"))[0] == "api/prices.py"
 
 
-def test_a_commit_that_touched_all_files_supports_none(desk: Desk) -> None:
+def test_a_commit_that_touched_all_files_supports_none(client: ToolClient) -> None:
     """The only commit is about deploying and touched every file, so it says nothing about any of them."""
-    assert COMMITS_MARK not in desk.call("search_code", query="deploy the first shop", limit=20).text
+    assert COMMITS_MARK not in client.call("search_code", query="deploy the first shop", limit=20).text

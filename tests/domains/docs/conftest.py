@@ -100,8 +100,8 @@ class Descriptions:
 
 
 @dataclass(slots=True)
-class Desk:
-    """A library with shortcuts for common operations."""
+class DocsClient:
+    """Shortcuts for common operations on a documentation library."""
 
     docs: Docs
     time: FakeClock
@@ -139,7 +139,7 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, workers: ProcessPool) -> Iterator[Desk]:
+def docs_client(tmp_path: Path, workers: ProcessPool) -> Iterator[DocsClient]:
     """An empty library that may contact this machine."""
     time, descriptions = FakeClock(), Descriptions()
     store = SqliteLibrary(tmp_path / "home" / "library.db", now=time.now)
@@ -157,12 +157,12 @@ def desk(tmp_path: Path, workers: ProcessPool) -> Iterator[Desk]:
     )
     root = tmp_path / "project"
     root.mkdir()
-    yield Desk(docs, time, descriptions, root, parser, store)
+    yield DocsClient(docs, time, descriptions, root, parser, store)
     docs.library.crawls.stop()
     store.close()
 
 
 @pytest.fixture
-def parser(desk: Desk) -> IsolatedParser:
+def parser(docs_client: DocsClient) -> IsolatedParser:
     """The parser of the library, which parses in child processes."""
-    return desk.parser
+    return docs_client.parser

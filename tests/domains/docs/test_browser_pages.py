@@ -26,7 +26,7 @@ from tests.platforms import lacks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.domains.docs.conftest import Desk
+    from tests.domains.docs.conftest import DocsClient
     from tests.loopback import Site
 
 pytestmark = [
@@ -79,17 +79,19 @@ def app(site: Site) -> Iterator[tuple[Site, Site]]:
         yield site, elsewhere
 
 
-def test_a_page_filled_by_a_script_is_found_and_can_contact_only_its_site(desk: Desk, app: tuple[Site, Site]) -> None:
+def test_a_page_filled_by_a_script_is_found_and_can_contact_only_its_site(
+    docs_client: DocsClient, app: tuple[Site, Site]
+) -> None:
     site, elsewhere = app
     before = running_browsers()
-    status = desk.add(f"{site.url}/", browser=True)
+    status = docs_client.add(f"{site.url}/", browser=True)
     assert (status.state, status.pages_done, status.reason) == ("READY", 2, "")
-    [passage] = desk.search("zebra setting")
+    [passage] = docs_client.search("zebra setting")
     assert passage.section == "Rendered guide"
     assert passage.text.startswith(
         "The zebra setting is made by a script: refused,refused,refused,refused,refused refused."
     )
-    assert desk.cited("giraffe") == [f"{site.url}/second"]
+    assert docs_client.cited("giraffe") == [f"{site.url}/second"]
     assert set(elsewhere.asked) <= {
         "/moved-to"
     }  # the crawl may follow this redirect, but the script does not see its response
@@ -98,7 +100,9 @@ def test_a_page_filled_by_a_script_is_found_and_can_contact_only_its_site(desk: 
     assert running_browsers() == before
 
 
-def test_without_a_browser_the_status_lists_pages_filled_by_scripts(desk: Desk, app: tuple[Site, Site]) -> None:
+def test_without_a_browser_the_status_lists_pages_filled_by_scripts(
+    docs_client: DocsClient, app: tuple[Site, Site]
+) -> None:
     site, _ = app
     notice = "<script></script><p>{}</p>"
     site.html("/app", SHELL)
@@ -107,9 +111,9 @@ def test_without_a_browser_the_status_lists_pages_filled_by_scripts(desk: Desk, 
     site.html(
         "/", "<h1>Start</h1><p>Words.</p><a href='/app'>app</a><a href='/notice'>a</a><a href='/clients'>clients</a>"
     )
-    status = desk.add(f"{site.url}/")
+    status = docs_client.add(f"{site.url}/")
     assert (status.state, status.pages_done) == ("READY", 2)
-    assert desk.cited("clients for Go") == [f"{site.url}/clients"]
+    assert docs_client.cited("clients for Go") == [f"{site.url}/clients"]
     assert status.reason.startswith("2 pages: no text without running scripts")
     assert "--browser" in status.reason
 
@@ -197,9 +201,12 @@ def test_the_folder_of_a_browser_that_has_ended_is_removed(tmp_path: Path, monke
     ]
 
 
-def test_network_callers_can_use_a_browser_only_if_it_is_enabled(desk: Desk, site: Site) -> None:
-    with confined(Confinement((desk.root,))), pytest.raises(Forbidden, match="Rendering in a browser is disabled"):
-        desk.begin(f"{site.url}/", browser=True)
+def test_network_callers_can_use_a_browser_only_if_it_is_enabled(docs_client: DocsClient, site: Site) -> None:
+    with (
+        confined(Confinement((docs_client.root,))),
+        pytest.raises(Forbidden, match="Rendering in a browser is disabled"),
+    ):
+        docs_client.begin(f"{site.url}/", browser=True)
 
 
 class ScriptedBrowser:

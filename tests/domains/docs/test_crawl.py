@@ -19,7 +19,7 @@ from tests.loopback import LOOPBACK, Page
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.domains.docs.conftest import Desk
+    from tests.domains.docs.conftest import DocsClient
     from tests.loopback import Site
 
 
@@ -29,115 +29,115 @@ def chain(site: Site, length: int) -> None:
         site.html(f"/{number}.html", page(f"Page {number}", f"Number{number} of the chain.", f"{number + 1}.html"))
 
 
-def test_a_stopped_crawl_continues_where_it_stopped(desk: Desk, site: Site) -> None:
+def test_a_stopped_crawl_continues_where_it_stopped(docs_client: DocsClient, site: Site) -> None:
     chain(site, 6)
-    source_id = desk.begin(f"{site.url}/0.html", max_pages=6)
-    crawls = desk.docs.library.crawls
+    source_id = docs_client.begin(f"{site.url}/0.html", max_pages=6)
+    crawls = docs_client.docs.library.crawls
 
     def stop_after_three() -> None:
         if sum(site.asked[f"/{number}.html"] > 0 for number in range(6)) > 3:
             crawls._stop.set()
 
     crawls.run(source_id, stop_after_three)
-    status = desk.docs.library.status(source_id)
+    status = docs_client.docs.library.status(source_id)
     assert status.state == "WAITING"
-    assert desk.search("chain") == []
+    assert docs_client.search("chain") == []
     crawls._stop.clear()
-    assert desk.crawl(source_id).pages == 6
+    assert docs_client.crawl(source_id).pages == 6
     assert [site.asked[f"/{number}.html"] for number in range(1, 4)] == [1, 1, 1]
 
 
-def test_unfinished_crawls_are_resumed_in_the_background(desk: Desk, site: Site) -> None:
+def test_unfinished_crawls_are_resumed_in_the_background(docs_client: DocsClient, site: Site) -> None:
     chain(site, 3)
-    source_id = desk.begin(f"{site.url}/0.html", max_pages=3)
-    crawls = desk.docs.library.crawls
+    source_id = docs_client.begin(f"{site.url}/0.html", max_pages=3)
+    crawls = docs_client.docs.library.crawls
     assert crawls.resume() == [source_id]
     crawls.start(source_id)
     crawls.wait(source_id)
-    assert desk.docs.library.status(source_id).state == "READY"
+    assert docs_client.docs.library.status(source_id).state == "READY"
     assert crawls.resume() == []
     crawls.wait("nothing")
 
 
-def test_a_source_has_at_most_one_running_crawl(desk: Desk, site: Site) -> None:
+def test_a_source_has_at_most_one_running_crawl(docs_client: DocsClient, site: Site) -> None:
     chain(site, 1)
-    source_id = desk.begin(f"{site.url}/0.html")
-    crawls = desk.docs.library.crawls
+    source_id = docs_client.begin(f"{site.url}/0.html")
+    crawls = docs_client.docs.library.crawls
     with crawls.store.try_lock(source_id) as held:
         assert held
         assert not crawls.run(source_id)
-        assert desk.docs.library.status(source_id).state == "CRAWLING"
+        assert docs_client.docs.library.status(source_id).state == "CRAWLING"
     assert crawls.run(source_id)
 
 
-def test_a_recrawl_reads_only_changed_pages(desk: Desk, site: Site) -> None:
+def test_a_recrawl_reads_only_changed_pages(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "a.html", "b.html"))
     site.html("/a.html", page("A", "Alpha text."))
     site.html("/b.html", page("B", "Beta text."))
-    desk.add(site.url)
+    docs_client.add(site.url)
     site.html("/a.html", page("A", "Omega text.", "new.html"))
     site.html("/new.html", page("New", "Fresh text."))
     del site.pages["/b.html"]
-    status = desk.recrawl()
+    status = docs_client.recrawl()
     assert (status.state, status.pages_done, status.pages_unchanged, status.pages_skipped) == ("READY", 2, 1, 1)
-    assert desk.cited("omega") == [f"{site.url}/a.html#top"]
-    assert desk.cited("fresh") == [f"{site.url}/new.html#top"]
-    assert desk.cited("alpha") == desk.cited("beta") == []
+    assert docs_client.cited("omega") == [f"{site.url}/a.html#top"]
+    assert docs_client.cited("fresh") == [f"{site.url}/new.html#top"]
+    assert docs_client.cited("alpha") == docs_client.cited("beta") == []
 
 
-def test_unchanged_content_is_detected_without_http_validators(desk: Desk, site: Site) -> None:
+def test_unchanged_content_is_detected_without_http_validators(docs_client: DocsClient, site: Site) -> None:
     site.pages["/"] = Page(page("Start", "Welcome.").encode(), headers={"Content-Type": "text/html"})
-    desk.add(site.url)
-    status = desk.recrawl()
+    docs_client.add(site.url)
+    status = docs_client.recrawl()
     assert (status.pages_done, status.pages_unchanged) == (0, 1)
 
 
-def test_every_recrawl_requests_a_missing_page_once(desk: Desk, site: Site) -> None:
+def test_every_recrawl_requests_a_missing_page_once(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "later.html"))
-    desk.add(site.url)
-    assert desk.recrawl().state == "READY with failures"
+    docs_client.add(site.url)
+    assert docs_client.recrawl().state == "READY with failures"
     assert site.asked["/later.html"] == 2
     site.html("/later.html", page("Later", "Here now.", "next.html"))
     site.html("/next.html", page("Next", "Followed from there."))
-    assert desk.recrawl().state == "READY"
-    assert desk.cited("here now") == [f"{site.url}/later.html#top"]
-    assert desk.cited("followed") == [f"{site.url}/next.html#top"]
+    assert docs_client.recrawl().state == "READY"
+    assert docs_client.cited("here now") == [f"{site.url}/later.html#top"]
+    assert docs_client.cited("followed") == [f"{site.url}/next.html#top"]
     assert site.asked["/later.html"] == 3
 
 
-def test_a_recrawl_reports_the_latest_reason_of_a_failure(desk: Desk, site: Site) -> None:
+def test_a_recrawl_reports_the_latest_reason_of_a_failure(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "later.html"))
-    first = desk.add(site.url)
+    first = docs_client.add(site.url)
     site.html("/later.html", page("Page not found", "Sorry."))
-    second = desk.recrawl()
+    second = docs_client.recrawl()
     site.pages["/later.html"] = Page(status=500)
-    third = desk.recrawl()
+    third = docs_client.recrawl()
     reasons = [status.failures[0].reason for status in (first, second, third)]
     assert "404" in reasons[0]
     assert "does not exist" in reasons[1]
     assert "500" in reasons[2]
     site.html("/later.html", page("Later", "Here now."))
-    assert desk.recrawl().state == "READY"
-    assert desk.cited("here now") == [f"{site.url}/later.html#top"]
+    assert docs_client.recrawl().state == "READY"
+    assert docs_client.cited("here now") == [f"{site.url}/later.html#top"]
 
 
-def test_pages_that_were_empty_or_filled_by_a_script_are_requested_again(desk: Desk, site: Site) -> None:
+def test_pages_that_were_empty_or_filled_by_a_script_are_requested_again(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "empty.html", "app.html"))
     site.html("/empty.html", "<html><body></body></html>")
     site.html("/app.html", "<html><body><div id=root></div><script src=app.js></script></body></html>")
-    first = desk.add(site.url)
+    first = docs_client.add(site.url)
     assert "no text without running scripts" in first.reason
-    again = desk.recrawl()
+    again = docs_client.recrawl()
     assert (again.reason, again.pages_skipped) == (first.reason, 2)
     assert (site.asked["/empty.html"], site.asked["/app.html"]) == (2, 2)
     site.html("/empty.html", page("Filled", "Words at last."))
     site.html("/app.html", page("Rendered", "The server writes it."))
-    last = desk.recrawl()
+    last = docs_client.recrawl()
     assert (last.reason, last.pages_skipped, last.pages) == ("", 0, 3)
-    assert desk.cited("words at last") == [f"{site.url}/empty.html#top"]
+    assert docs_client.cited("words at last") == [f"{site.url}/empty.html#top"]
 
 
-def test_addresses_without_a_page_are_requested_again_with_validators(desk: Desk, site: Site) -> None:
+def test_addresses_without_a_page_are_requested_again_with_validators(docs_client: DocsClient, site: Site) -> None:
     names = ("empty.html", "sorry.html", "hidden.html", "old.html", "picture")
     site.html("/", page("Start", "Welcome.", *names))
     listed = f"<urlset><url><loc>{site.url}/picture</loc></url></urlset>"  # pages that are not text are requested again if they are listed
@@ -148,130 +148,132 @@ def test_addresses_without_a_page_are_requested_again_with_validators(desk: Desk
     site.redirect("/old.html", "/out/")
     site.html("/out/", page("Out", "Elsewhere."))
     site.html("/picture", "dots", **{"Content-Type": "image/x-dots"})
-    first = desk.add(site.url, exclude=("/out/*",))
+    first = docs_client.add(site.url, exclude=("/out/*",))
     assert len(first.failures) == 1
-    again = desk.recrawl()
+    again = docs_client.recrawl()
     for name in ("empty.html", "sorry.html", "hidden.html", "out/", "picture"):
         assert "if-none-match" in site.request_headers[f"/{name}"], name
         assert site.asked[f"/{name}"] == 2, name
     assert (again.skipped, again.failures, again.state) == (first.skipped, first.failures, first.state)
     for name in ("empty.html", "sorry.html", "hidden.html"):
         site.html(f"/{name}", page("Filled", f"Words of {name} at last."))
-    assert desk.recrawl().state == "READY"
-    assert desk.recrawl().pages == 4
-    assert desk.recrawl(full=True).skipped[0].reason.startswith(("not text", "redirects to"))
+    assert docs_client.recrawl().state == "READY"
+    assert docs_client.recrawl().pages == 4
+    assert docs_client.recrawl(full=True).skipped[0].reason.startswith(("not text", "redirects to"))
 
 
-def test_a_different_page_with_the_same_validators_is_read(desk: Desk, site: Site) -> None:
+def test_a_different_page_with_the_same_validators_is_read(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "old.html"))
     site.redirect("/old.html", "/a.html")
     site.html("/a.html", page("A", "Alpha."))
     site.html("/b.html", page("A", "Alpha."))
-    desk.add(site.url, exclude=("/a.html",))
+    docs_client.add(site.url, exclude=("/a.html",))
     site.redirect("/old.html", "/b.html")
-    assert desk.recrawl().pages == 2
-    assert desk.cited("alpha") == [f"{site.url}/b.html#top"]
+    assert docs_client.recrawl().pages == 2
+    assert docs_client.cited("alpha") == [f"{site.url}/b.html#top"]
     site.html("/old.html", page("A", "Alpha."))
-    assert desk.recrawl().pages == 3
+    assert docs_client.recrawl().pages == 3
 
 
-def test_a_deleted_page_is_requested_again_while_it_is_linked(desk: Desk, site: Site) -> None:
+def test_a_deleted_page_is_requested_again_while_it_is_linked(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "a.html"))
     site.html("/a.html", page("A", "Alpha text."))
-    desk.add(site.url)
+    docs_client.add(site.url)
     del site.pages["/a.html"]
     for _ in range(2):
-        status = desk.recrawl()
+        status = docs_client.recrawl()
         assert (status.state, [each.reason for each in status.skipped]) == ("READY", ["gone"])
     site.html("/a.html", page("A", "Alpha is back."))
-    assert desk.recrawl().state == "READY"
-    assert desk.cited("alpha back") == [f"{site.url}/a.html#top"]
+    assert docs_client.recrawl().state == "READY"
+    assert docs_client.cited("alpha back") == [f"{site.url}/a.html#top"]
     del site.pages["/a.html"]
     site.html("/", page("Start", "Welcome, alone."))
-    desk.recrawl()
+    docs_client.recrawl()
     asked = site.asked["/a.html"]
-    assert desk.recrawl().pages_skipped == 0
+    assert docs_client.recrawl().pages_skipped == 0
     assert site.asked["/a.html"] == asked
 
 
-def test_binary_content_is_not_fetched_again(desk: Desk, site: Site) -> None:
+def test_binary_content_is_not_fetched_again(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "big"))
     site.pages["/big"] = Page(b"\0" * 100, headers={"Content-Type": "application/octet-stream"})
-    desk.add(site.url)
-    desk.recrawl()
+    docs_client.add(site.url)
+    docs_client.recrawl()
     assert site.asked["/big"] == 1
 
 
-def test_a_recrawl_updates_api_descriptions(desk: Desk, site: Site) -> None:
+def test_a_recrawl_updates_api_descriptions(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "shop.json"))
     headers = {"Content-Type": "application/json"}
     site.pages["/shop.json"] = Page(b'{"openapi": "3.0.0", "paths": {}}', headers=headers)
-    desk.add(site.url)
+    docs_client.add(site.url)
     changed = b'{"openapi": "3.0.0", "paths": {"/orders": {}}}'
     site.pages["/shop.json"] = Page(changed, headers=headers)
-    desk.recrawl()
-    assert desk.descriptions.added["shop"].data == changed
+    docs_client.recrawl()
+    assert docs_client.descriptions.added["shop"].data == changed
 
 
-def test_addresses_without_links_to_them_are_dropped_at_the_page_limit(desk: Desk, site: Site) -> None:
+def test_addresses_without_links_to_them_are_dropped_at_the_page_limit(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "a.html", "b.html"))
-    desk.add(site.url, max_pages=3)
+    docs_client.add(site.url, max_pages=3)
     site.html("/", page("Start", "Welcome anew.", "c.html", "d.html"))
     for name in "cd":
         site.html(f"/{name}.html", page(name, f"Text of {name}."))
-    desk.recrawl()
-    assert desk.recrawl().pages == 1
+    docs_client.recrawl()
+    assert docs_client.recrawl().pages == 1
     site.html("/", page("Start", "Welcome once more.", "c.html", "d.html"))
-    assert desk.recrawl().pages == 3
+    assert docs_client.recrawl().pages == 3
 
 
-def test_a_full_recrawl_reads_everything_again(desk: Desk, site: Site) -> None:
+def test_a_full_recrawl_reads_everything_again(docs_client: DocsClient, site: Site) -> None:
     chain(site, 3)
-    desk.add(f"{site.url}/0.html", max_pages=3)
-    status = desk.recrawl(full=True)
+    docs_client.add(f"{site.url}/0.html", max_pages=3)
+    status = docs_client.recrawl(full=True)
     assert (status.pages_done, status.pages_unchanged, status.pages) == (3, 0, 3)
 
 
-def test_readers_see_the_old_index_until_the_new_one_is_complete(desk: Desk, site: Site) -> None:
+def test_readers_see_the_old_index_until_the_new_one_is_complete(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Old words.", "a.html"))
     site.html("/a.html", page("A", "Alpha text."))
-    desk.add(site.url)
+    docs_client.add(site.url)
     site.html("/", page("Start", "New words.", "a.html"))
     seen: list[tuple[int, int]] = []
-    source_id = desk.docs.library.recrawl("site", full=True).source.id
-    desk.docs.library.crawls.run(source_id, lambda: seen.append((len(desk.cited("old")), len(desk.cited("new")))))
+    source_id = docs_client.docs.library.recrawl("site", full=True).source.id
+    docs_client.docs.library.crawls.run(
+        source_id, lambda: seen.append((len(docs_client.cited("old")), len(docs_client.cited("new"))))
+    )
     assert seen
     assert set(seen) == {(1, 0)}
-    assert (desk.cited("old"), len(desk.cited("new"))) == ([], 1)
+    assert (docs_client.cited("old"), len(docs_client.cited("new"))) == ([], 1)
 
 
-def test_a_page_that_fails_on_recrawl_keeps_its_old_text(desk: Desk, site: Site) -> None:
+def test_a_page_that_fails_on_recrawl_keeps_its_old_text(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "a.html"))
     site.html("/a.html", page("A", "Alpha text."))
-    desk.add(site.url)
+    docs_client.add(site.url)
     site.pages["/a.html"] = Page(status=500)
-    assert desk.recrawl().state == "READY with failures"
-    assert desk.cited("alpha") == [f"{site.url}/a.html#top"]
+    assert docs_client.recrawl().state == "READY with failures"
+    assert docs_client.cited("alpha") == [f"{site.url}/a.html#top"]
     site.html("/a.html", page("A", "Alpha again."))
-    assert desk.recrawl().state == "READY"
-    assert desk.search("again")[0].text == "Alpha again."
+    assert docs_client.recrawl().state == "READY"
+    assert docs_client.search("again")[0].text == "Alpha again."
 
 
-def test_an_unreachable_source_keeps_its_old_index(desk: Desk, site: Site) -> None:
+def test_an_unreachable_source_keeps_its_old_index(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Welcome."))
-    desk.add(site.url)
+    docs_client.add(site.url)
     site.pages["/"] = Page(status=500)
-    status = desk.recrawl()
+    status = docs_client.recrawl()
     assert status.state == "READY with failures" or status.state == "READY (last crawl failed)"
-    assert desk.cited("welcome") == [f"{site.url}/#top"]
+    assert docs_client.cited("welcome") == [f"{site.url}/#top"]
 
 
-def test_a_crawl_can_be_cancelled_while_it_runs(desk: Desk, site: Site) -> None:
+def test_a_crawl_can_be_cancelled_while_it_runs(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Old words."))
-    desk.add(site.url)
+    docs_client.add(site.url)
     site.html("/", page("Start", "New words.", "a.html"))
     site.html("/a.html", page("A", "Alpha."))
-    library = desk.docs.library
+    library = docs_client.docs.library
     source_id = library.recrawl("site", full=True).source.id
     cancelled: list[bool] = []
 
@@ -282,88 +284,92 @@ def test_a_crawl_can_be_cancelled_while_it_runs(desk: Desk, site: Site) -> None:
     library.crawls.run(source_id, cancel)
     assert cancelled == [True]
     assert library.status("site").state == "READY"
-    assert (len(desk.cited("old")), desk.cited("new")) == (1, [])
+    assert (len(docs_client.cited("old")), docs_client.cited("new")) == (1, [])
     assert not library.cancel("site")
 
 
-def test_a_cancelled_first_crawl_leaves_no_pages(desk: Desk, site: Site) -> None:
+def test_a_cancelled_first_crawl_leaves_no_pages(docs_client: DocsClient, site: Site) -> None:
     chain(site, 2)
-    source_id = desk.begin(f"{site.url}/0.html")
-    assert desk.docs.library.cancel(source_id)
-    assert desk.docs.library.status(source_id).state == "CANCELLED"
-    assert desk.recrawl().state.startswith("READY")
+    source_id = docs_client.begin(f"{site.url}/0.html")
+    assert docs_client.docs.library.cancel(source_id)
+    assert docs_client.docs.library.status(source_id).state == "CANCELLED"
+    assert docs_client.recrawl().state.startswith("READY")
 
 
-def test_removing_a_source_ends_its_crawl(desk: Desk, site: Site) -> None:
+def test_removing_a_source_ends_its_crawl(docs_client: DocsClient, site: Site) -> None:
     chain(site, 4)
-    source_id = desk.begin(f"{site.url}/0.html")
+    source_id = docs_client.begin(f"{site.url}/0.html")
     removed: list[int] = []
 
     def remove() -> None:
         if not removed:
-            removed.extend(gone.pages for gone in desk.docs.library.remove(source_id))
+            removed.extend(gone.pages for gone in docs_client.docs.library.remove(source_id))
 
-    desk.docs.library.crawls.run(source_id, remove)
-    assert desk.docs.library.sources() == []
+    docs_client.docs.library.crawls.run(source_id, remove)
+    assert docs_client.docs.library.sources() == []
     with pytest.raises(NotFound):
-        desk.docs.library.status(source_id)
+        docs_client.docs.library.status(source_id)
 
 
-def test_recrawling_while_crawling_is_refused(desk: Desk, site: Site) -> None:
+def test_recrawling_while_crawling_is_refused(docs_client: DocsClient, site: Site) -> None:
     chain(site, 1)
-    source_id = desk.begin(f"{site.url}/0.html")
+    source_id = docs_client.begin(f"{site.url}/0.html")
     with (
-        desk.docs.library.crawls.store.try_lock(source_id),
+        docs_client.docs.library.crawls.store.try_lock(source_id),
         pytest.raises(BadArgument, match="already being crawled"),
     ):
-        desk.docs.library.recrawl("site", full=False)
+        docs_client.docs.library.recrawl("site", full=False)
 
 
-def test_changed_links_of_another_page_update_the_link_text(desk: Desk, site: Site) -> None:
+def test_changed_links_of_another_page_update_the_link_text(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "a.html", "b.html"))
     site.html("/a.html", page("A", "Alpha text."))
     site.html("/b.html", "<h1>B</h1><p>See <a href='a.html#top'>the quokka chapter</a>.</p>")
-    desk.add(site.url)
-    assert desk.cited("quokka")[0] == f"{site.url}/b.html" or f"{site.url}/a.html#top" in desk.cited("quokka")
+    docs_client.add(site.url)
+    assert docs_client.cited("quokka")[0] == f"{site.url}/b.html" or f"{site.url}/a.html#top" in docs_client.cited(
+        "quokka"
+    )
     site.html("/b.html", "<h1>B</h1><p>See <a href='a.html#top'>the wombat chapter</a>.</p>")
-    desk.recrawl()
-    assert f"{site.url}/a.html#top" in desk.cited("wombat")
-    assert desk.cited("quokka") == []
+    docs_client.recrawl()
+    assert f"{site.url}/a.html#top" in docs_client.cited("wombat")
+    assert docs_client.cited("quokka") == []
 
 
-def test_an_error_of_the_parser_is_a_failure_of_one_page(desk: Desk, site: Site) -> None:
+def test_an_error_of_the_parser_is_a_failure_of_one_page(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "strange.html"))
     site.html("/strange.html", page("Strange", "poison-raise"))
-    status = desk.add(site.url)
+    status = docs_client.add(site.url)
     assert [place.reason for place in status.failures] == ["The page could not be parsed (RecursionError: too deep)"]
 
 
-def test_a_full_disk_stops_the_crawl_which_can_be_resumed(desk: Desk, site: Site) -> None:
+def test_a_full_disk_stops_the_crawl_which_can_be_resumed(docs_client: DocsClient, site: Site) -> None:
     site.html("/0.html", page("Long", "Many words of text. " * 5_000))
-    source_id = desk.begin(f"{site.url}/0.html")
-    connection = desk.store.database.read()
+    source_id = docs_client.begin(f"{site.url}/0.html")
+    connection = docs_client.store.database.read()
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(StoreUnwritable, match="full"):
-        desk.docs.library.crawls.run(source_id)
-    assert desk.docs.library.status(source_id).state == "WAITING"
+        docs_client.docs.library.crawls.run(source_id)
+    assert docs_client.docs.library.status(source_id).state == "WAITING"
     connection.execute("PRAGMA max_page_count = 1000000")
-    assert desk.crawl(source_id).pages == 1
+    assert docs_client.crawl(source_id).pages == 1
 
 
-def test_an_error_in_a_crawl_thread_is_logged(desk: Desk, site: Site, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_error_in_a_crawl_thread_is_logged(
+    docs_client: DocsClient, site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
     chain(site, 1)
-    source_id = desk.begin(f"{site.url}/0.html")
-    crawls = desk.docs.library.crawls
+    source_id = docs_client.begin(f"{site.url}/0.html")
+    crawls = docs_client.docs.library.crawls
     crawls.opener = _FailingOpener(StoreUnwritable("Cannot write library.db"))  # type: ignore[assignment]
     crawls.start(source_id)
     crawls.wait(source_id)
     assert "Cannot write library.db" in caplog.text
-    assert desk.docs.library.status(source_id).state == "WAITING"
+    assert docs_client.docs.library.status(source_id).state == "WAITING"
     crawls.opener = _FailingOpener(KeyError("surprise"))  # type: ignore[assignment]
     crawls.start(source_id)
     crawls.wait(source_id)
-    assert "surprise" in desk.docs.library.status(source_id).reason
+    assert "surprise" in docs_client.docs.library.status(source_id).reason
 
 
 class _FailingOpener:
@@ -377,13 +383,13 @@ class _FailingOpener:
         raise self._error
 
 
-def test_another_process_sees_the_crawl_and_its_pages(desk: Desk, site: Site, tmp_path: Path) -> None:
+def test_another_process_sees_the_crawl_and_its_pages(docs_client: DocsClient, site: Site, tmp_path: Path) -> None:
     chain(site, 2)
     library = open_library(tmp_path / "home")
-    other = open_docs(library, apis=desk.descriptions, private_hosts=LOOPBACK)
-    source_id = desk.begin(f"{site.url}/0.html", max_pages=2)
+    other = open_docs(library, apis=docs_client.descriptions, private_hosts=LOOPBACK)
+    source_id = docs_client.begin(f"{site.url}/0.html", max_pages=2)
     states: list[str] = []
-    desk.docs.library.crawls.run(source_id, lambda: states.append(other.library.status(source_id).state))
+    docs_client.docs.library.crawls.run(source_id, lambda: states.append(other.library.status(source_id).state))
     assert set(states) == {"CRAWLING"}
     assert other.library.status(source_id).state == "READY"
     library.close()
@@ -403,9 +409,11 @@ def test_the_frontier_returns_addresses_when_they_are_due() -> None:
     assert frontier.seconds_to_wait(0.0) == 0.0
 
 
-def test_the_store_rejects_rows_without_a_source(desk: Desk) -> None:
-    index = desk.docs.library.crawls.index
+def test_the_store_rejects_rows_without_a_source(docs_client: DocsClient) -> None:
+    index = docs_client.docs.library.crawls.index
     index.discard("nothing")
     with pytest.raises(sqlite3.Error):
-        desk.store.database.read().execute("INSERT INTO docs_place VALUES ('nothing', 'u', 0, 'queued', 0, '', '', '')")
-    assert isinstance(desk.docs.library.crawls, BackgroundCrawls)
+        docs_client.store.database.read().execute(
+            "INSERT INTO docs_place VALUES ('nothing', 'u', 0, 'queued', 0, '', '', '')"
+        )
+    assert isinstance(docs_client.docs.library.crawls, BackgroundCrawls)

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.docs.domain import Docs
-    from tests.domains.docs.conftest import Desk
+    from tests.domains.docs.conftest import DocsClient
 
 
 @pytest.fixture
-def other(desk: Desk, tmp_path: Path) -> Iterator[Docs]:
+def other(docs_client: DocsClient, tmp_path: Path) -> Iterator[Docs]:
     """The documentation of another user."""
     store = SqliteLibrary(tmp_path / "other" / "library.db")
-    docs = open_docs(store, apis=desk.descriptions, parser=desk.parser)
+    docs = open_docs(store, apis=docs_client.descriptions, parser=docs_client.parser)
     yield docs
     docs.library.crawls.stop()
     store.close()
@@ -40,16 +40,18 @@ def imported(docs: Docs, file: Path, **options: Any) -> str:
     return docs.library.import_file(NewSource(str(file), "", file.parent, (file.parent,), **options)).id
 
 
-def test_exported_source_is_imported_with_its_citations_and_provenance(desk: Desk, other: Docs, tmp_path: Path) -> None:
-    guide = desk.root / "guide"
+def test_exported_source_is_imported_with_its_citations_and_provenance(
+    docs_client: DocsClient, other: Docs, tmp_path: Path
+) -> None:
+    guide = docs_client.root / "guide"
     guide.mkdir()
     (guide / "feeding.md").write_text(
         "# Feeding\n\nSee [limits](limits.md#upper-limit).\n\n## Food\n\nA quokka eats.\n"
     )
     (guide / "limits.md").write_text("# Limits\n\n## Upper limit\n\nTwice a day.\n")
-    desk.add("guide", "guide", version="2")
+    docs_client.add("guide", "guide", version="2")
     file = tmp_path / "guide.deltos-docs"
-    file.write_bytes(desk.docs.library.export("guide"))
+    file.write_bytes(docs_client.docs.library.export("guide"))
     assert str(tmp_path).encode() not in gzip.decompress(file.read_bytes()), "no folder of this machine is exported"
     source_id = imported(other, file)
     (status,) = other.library.statuses()
@@ -60,8 +62,8 @@ def test_exported_source_is_imported_with_its_citations_and_provenance(desk: Des
     (linked, *_) = other.search.search(DocsRequest("upper limit")).passages
     assert linked.citation == "guide/limits.md#upper-limit"
     (guide / "feeding.md").write_text("# Feeding\n\n## Food\n\nA wombat eats.\n")
-    desk.recrawl("guide")
-    file.write_bytes(desk.docs.library.export("guide"))
+    docs_client.recrawl("guide")
+    file.write_bytes(docs_client.docs.library.export("guide"))
     assert imported(other, file) == source_id, "a newer file of the same source replaces the import"
     assert [each.text for each in other.search.search(DocsRequest("quokka")).passages] == []
     assert other.search.search(DocsRequest("wombat")).passages
@@ -71,11 +73,11 @@ def test_exported_source_is_imported_with_its_citations_and_provenance(desk: Des
     assert other.search.search(DocsRequest("wombat")).passages, "it cannot be crawled, and keeps its pages"
 
 
-def test_unfinished_sources_are_not_exported(desk: Desk) -> None:
-    (desk.root / "a.md").write_text("# A\n\nText.\n")
-    desk.begin("a.md", "a")
+def test_unfinished_sources_are_not_exported(docs_client: DocsClient) -> None:
+    (docs_client.root / "a.md").write_text("# A\n\nText.\n")
+    docs_client.begin("a.md", "a")
     with pytest.raises(BadArgument, match="no pages yet"):
-        desk.docs.library.export("a")
+        docs_client.docs.library.export("a")
 
 
 PAGE = {"url": "https://x.example/a", "title": "A", "chunks": [["A > B", ["b"], False, "Text.", 0]], "links": []}

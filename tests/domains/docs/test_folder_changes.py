@@ -13,87 +13,89 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from tests.domains.docs.conftest import Desk
+    from tests.domains.docs.conftest import DocsClient
 
 QUESTION = "how long does the frobnicator wait"
 
 
-def guide(desk: Desk, **files: str) -> Path:
-    return write_files(desk.root / "guide", {f"{name}.md": text for name, text in files.items()})
+def guide(docs_client: DocsClient, **files: str) -> Path:
+    return write_files(docs_client.root / "guide", {f"{name}.md": text for name, text in files.items()})
 
 
-def texts(desk: Desk, query: str = QUESTION) -> str:
-    return "\n".join(passage.text for passage in desk.search(query, source="guide"))
+def texts(docs_client: DocsClient, query: str = QUESTION) -> str:
+    return "\n".join(passage.text for passage in docs_client.search(query, source="guide"))
 
 
-def note(desk: Desk, query: str = QUESTION) -> str:
-    return desk.docs.search.search(DocsRequest(query)).note
+def note(docs_client: DocsClient, query: str = QUESTION) -> str:
+    return docs_client.docs.search.search(DocsRequest(query)).note
 
 
-def test_edits_new_files_and_deletions_affect_the_next_search(desk: Desk) -> None:
-    folder = guide(desk, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n", z="# Other\n\nNothing to say.\n")
-    desk.add(str(folder), "guide")
-    assert "30 seconds" in texts(desk)
-    guide(desk, a="# Waiting\n\nThe frobnicator waits 95 seconds.\n")
-    assert "95 seconds" in texts(desk)
-    assert "30 seconds" not in texts(desk)
-    guide(desk, b="# Sprockets\n\nA sprocket is calibrated by turning it.\n")
-    assert "turning it" in texts(desk, "how is a sprocket calibrated")
+def test_edits_new_files_and_deletions_affect_the_next_search(docs_client: DocsClient) -> None:
+    folder = guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n", z="# Other\n\nNothing to say.\n")
+    docs_client.add(str(folder), "guide")
+    assert "30 seconds" in texts(docs_client)
+    guide(docs_client, a="# Waiting\n\nThe frobnicator waits 95 seconds.\n")
+    assert "95 seconds" in texts(docs_client)
+    assert "30 seconds" not in texts(docs_client)
+    guide(docs_client, b="# Sprockets\n\nA sprocket is calibrated by turning it.\n")
+    assert "turning it" in texts(docs_client, "how is a sprocket calibrated")
     (folder / "a.md").unlink()
-    assert "frobnicator" not in texts(desk)
-    assert note(desk) == ""
+    assert "frobnicator" not in texts(docs_client)
+    assert note(docs_client) == ""
 
 
-def test_unchanged_files_are_not_read_again(desk: Desk) -> None:
-    folder = guide(desk, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n", empty="")
+def test_unchanged_files_are_not_read_again(docs_client: DocsClient) -> None:
+    folder = guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n", empty="")
     (folder / "data.json").write_text("{}")
     (folder / "link.md").symlink_to(folder / "a.md")
-    source = desk.add(str(folder), "guide").source
-    desk.time.seconds = 4e9  # later than the times of all files
-    desk.recrawl("guide")
-    crawled = desk.docs.library.status("guide").source.generation
-    texts(desk)
-    assert desk.docs.library.status(source.id).source.generation == crawled
+    source = docs_client.add(str(folder), "guide").source
+    docs_client.time.seconds = 4e9  # later than the times of all files
+    docs_client.recrawl("guide")
+    crawled = docs_client.docs.library.status("guide").source.generation
+    texts(docs_client)
+    assert docs_client.docs.library.status(source.id).source.generation == crawled
 
 
-def test_a_page_that_includes_a_changed_file_is_read_again(desk: Desk) -> None:
+def test_a_page_that_includes_a_changed_file_is_read_again(docs_client: DocsClient) -> None:
     folder = write_files(
-        desk.root / "guide",
+        docs_client.root / "guide",
         {"a.rst": "Waiting\n=======\n\n.. include:: part.inc\n", "part.inc": "It waits 30 seconds.\n"},
     )
-    desk.add(str(folder), "guide")
-    assert "30 seconds" in texts(desk, "waiting")
+    docs_client.add(str(folder), "guide")
+    assert "30 seconds" in texts(docs_client, "waiting")
     (folder / "part.inc").write_text("It waits 95 seconds.\n")
-    assert "95 seconds" in texts(desk, "waiting")
+    assert "95 seconds" in texts(docs_client, "waiting")
 
 
-def test_a_missing_folder_has_a_note(desk: Desk) -> None:
-    folder = guide(desk, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")
-    desk.add(str(folder), "guide")
+def test_a_missing_folder_has_a_note(docs_client: DocsClient) -> None:
+    folder = guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")
+    docs_client.add(str(folder), "guide")
     (folder / "a.md").unlink()
-    assert "30 seconds" in texts(desk)
-    assert "guide has no readable files any more; results are from its old index" in note(desk)
+    assert "30 seconds" in texts(docs_client)
+    assert "guide has no readable files any more; results are from its old index" in note(docs_client)
     folder.rmdir()
-    assert "guide has no readable files any more" in note(desk)
+    assert "guide has no readable files any more" in note(docs_client)
 
 
-def test_a_comparison_that_takes_too_long_has_a_note(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk.add(str(guide(desk, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide")
+def test_a_comparison_that_takes_too_long_has_a_note(docs_client: DocsClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    docs_client.add(str(guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide")
     monkeypatch.setattr(library, "_COMPARE_SECONDS", -1.0)
-    assert "guide is too large to check for changes; recrawl_source updates it" in note(desk)
+    assert "guide is too large to check for changes; recrawl_source updates it" in note(docs_client)
 
 
-def test_a_newly_added_folder_is_read_before_the_answer(desk: Desk) -> None:
-    desk.begin(str(guide(desk, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide")
-    assert "30 seconds" in texts(desk)
+def test_a_newly_added_folder_is_read_before_the_answer(docs_client: DocsClient) -> None:
+    docs_client.begin(str(guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide")
+    assert "30 seconds" in texts(docs_client)
 
 
-def test_a_source_that_is_still_being_read_has_a_note(desk: Desk) -> None:
-    source_id = desk.begin(str(guide(desk, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide")
-    with desk.store.sources.try_lock(source_id) as lock:
+def test_a_source_that_is_still_being_read_has_a_note(docs_client: DocsClient) -> None:
+    source_id = docs_client.begin(
+        str(guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide"
+    )
+    with docs_client.store.sources.try_lock(source_id) as lock:
         assert lock
-        desk.docs.library._changes_seconds = 0.1
-        assert "Note: guide is still being crawled; this answer may miss its pages." in note(desk)
-    desk.docs.library._changes_seconds = 60.0
-    desk.docs.library.crawls.wait(source_id)
-    assert note(desk) == ""
+        docs_client.docs.library._changes_seconds = 0.1
+        assert "Note: guide is still being crawled; this answer may miss its pages." in note(docs_client)
+    docs_client.docs.library._changes_seconds = 60.0
+    docs_client.docs.library.crawls.wait(source_id)
+    assert note(docs_client) == ""

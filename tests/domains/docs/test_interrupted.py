@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.docs.library import Library
-    from tests.domains.docs.conftest import Desk
+    from tests.domains.docs.conftest import DocsClient
     from tests.loopback import Site
 
 COMMAND = [sys.executable, "-c", "import sys; from deltos.cli.main import main; sys.exit(main(sys.argv[1:]))"]
@@ -96,18 +96,18 @@ def test_a_killed_crawl_continues_where_it_stopped(site: Site, home: Path, libra
     assert (library.status("site").state, library.status("site").pages) == ("READY", 5)
 
 
-def test_a_full_recrawl_discards_the_pages_of_an_unfinished_crawl(desk: Desk, site: Site) -> None:
+def test_a_full_recrawl_discards_the_pages_of_an_unfinished_crawl(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "a.html"))
     site.html("/a.html", page("A", "Alpha text.", "b.html"))
     site.html("/b.html", page("B", "Beta text."))
-    source_id, crawls = desk.begin(site.url), desk.docs.library.crawls
+    source_id, crawls = docs_client.begin(site.url), docs_client.docs.library.crawls
     crawls.run(source_id, lambda: crawls._stop.set() if site.asked["/b.html"] else None)
     crawls._stop.clear()
-    assert desk.docs.library.status(source_id).state == "WAITING"
+    assert docs_client.docs.library.status(source_id).state == "WAITING"
     site.html("/", page("Start", "Welcome."))
-    assert not desk.docs.library.recrawl("site", full=True).is_continued
-    assert desk.crawl(source_id).pages == 1
-    assert desk.search("alpha") == []
+    assert not docs_client.docs.library.recrawl("site", full=True).is_continued
+    assert docs_client.crawl(source_id).pages == 1
+    assert docs_client.search("alpha") == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -18,7 +18,7 @@ from tests.loopback import LOOPBACK, Page, serving
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.domains.docs.conftest import Desk
+    from tests.domains.docs.conftest import DocsClient
     from tests.loopback import Site
 
 SECRET = "s3cret-of-the-wiki"
@@ -40,13 +40,13 @@ def wiki(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
 
 
 @pytest.fixture
-def pages(wiki: Site, desk: Desk) -> Desk:
+def pages(wiki: Site, docs_client: DocsClient) -> DocsClient:
     """A library that was opened after the variable was set."""
-    return desk
+    return docs_client
 
 
 def test_a_page_behind_a_login_is_read_and_its_secret_is_stored_nowhere(
-    pages: Desk, wiki: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    pages: DocsClient, wiki: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     with serving() as elsewhere:
@@ -72,7 +72,7 @@ def test_a_page_behind_a_login_is_read_and_its_secret_is_stored_nowhere(
     assert SECRET not in repr(status)
 
 
-def test_credentials_come_from_their_own_variables_and_go_to_their_own_host(pages: Desk, wiki: Site) -> None:
+def test_credentials_come_from_their_own_variables_and_go_to_their_own_host(pages: DocsClient, wiki: Site) -> None:
     with serving() as elsewhere:
         with pytest.raises(BadArgument, match=r"DELTOS_AUTH_WIKI is not for 127.0.0.1") as refused:
             pages.begin(f"{elsewhere.url}/", auth="DELTOS_AUTH_WIKI")
@@ -84,7 +84,9 @@ def test_credentials_come_from_their_own_variables_and_go_to_their_own_host(page
     assert pages.add(f"{wiki.url}/").reason.startswith("HTTP 401")
 
 
-def test_a_crawl_without_its_configured_login_fails_with_a_reason(pages: Desk, wiki: Site, tmp_path: Path) -> None:
+def test_a_crawl_without_its_configured_login_fails_with_a_reason(
+    pages: DocsClient, wiki: Site, tmp_path: Path
+) -> None:
     source_id = pages.begin(f"{wiki.url}/", auth="DELTOS_AUTH_WIKI")
     object.__setattr__(pages.docs.library.crawls.opener, "logins", Logins())
     status = pages.crawl(source_id)

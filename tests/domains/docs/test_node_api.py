@@ -14,7 +14,7 @@ from tests.domains.docs.test_packages import npm_install
 
 if TYPE_CHECKING:
     from deltos.markup.model import Section
-    from tests.domains.docs.conftest import Desk
+    from tests.domains.docs.conftest import DocsClient
 
 KIT = {
     "index.d.ts": """
@@ -49,23 +49,23 @@ MANIFEST: dict[str, object] = {
         ("glows alone", 'import { glow } from "kit/extra";'),
     ],
 )
-def test_a_passage_shows_the_import_that_users_write(desk: Desk, question: str, statement: str) -> None:
-    npm_install(desk.root, "kit", MANIFEST, KIT)
-    desk.add("npm:kit", name="kit")
-    assert statement in desk.search(question)[0].text
+def test_a_passage_shows_the_import_that_users_write(docs_client: DocsClient, question: str, statement: str) -> None:
+    npm_install(docs_client.root, "kit", MANIFEST, KIT)
+    docs_client.add("npm:kit", name="kit")
+    assert statement in docs_client.search(question)[0].text
 
 
-def test_importable_functions_rank_before_internal_ones_and_option_types(desk: Desk) -> None:
+def test_importable_functions_rank_before_internal_ones_and_option_types(docs_client: DocsClient) -> None:
     comment_text = "/** Paints the fence in a colour. */\n"
     files = {
         "index.d.ts": 'export { paint } from "./paint";\n',
         "paint.d.ts": f"{comment_text}export declare function paintInside(): void;\n{comment_text}export declare function paint(): void;\n",
     }
-    npm_install(desk.root, "brush", {"version": "1.0.0", "types": "index.d.ts"}, files)
-    desk.add("npm:brush", name="brush")
-    anchors = [found.anchors[0] for found in desk.search("paints the fence in a colour")]
+    npm_install(docs_client.root, "brush", {"version": "1.0.0", "types": "index.d.ts"}, files)
+    docs_client.add("npm:brush", name="brush")
+    anchors = [found.anchors[0] for found in docs_client.search("paints the fence in a colour")]
     assert anchors == ["paint", "paintInside"]
-    assert desk.search("paintInside")[0].anchors[0] == "paintInside"
+    assert docs_client.search("paintInside")[0].anchors[0] == "paintInside"
 
 
 def described(source: str, public: PublicNames | None = None) -> dict[str, Section]:
@@ -189,11 +189,13 @@ def test_a_definition_that_is_also_exported_under_an_old_name_keeps_its_own_name
     assert found["Outer"].anchors == ("Outer", "Inner")
 
 
-def test_declarations_in_dependencies_of_a_types_package_are_read(desk: Desk) -> None:
-    npm_install(desk.root, "web", {"version": "1.0.0", "main": "main.js"}, {"main.js": "module.exports = () => {};"})
+def test_declarations_in_dependencies_of_a_types_package_are_read(docs_client: DocsClient) -> None:
+    npm_install(
+        docs_client.root, "web", {"version": "1.0.0", "main": "main.js"}, {"main.js": "module.exports = () => {};"}
+    )
     types = {"index.d.ts": 'import * as core from "web-core";\ndeclare function web(): core.App;\nexport = web;\n'}
-    npm_install(desk.root, "@types/web", {"version": "1.0.0", "dependencies": {"@types/web-core": "*"}}, types)
+    npm_install(docs_client.root, "@types/web", {"version": "1.0.0", "dependencies": {"@types/web-core": "*"}}, types)
     core = {"index.d.ts": "export interface App {\n  /** Serves on a port. */\n  listen(port: number): void;\n}\n"}
-    npm_install(desk.root, "@types/web-core", {"version": "1.0.0"}, core)
-    desk.add("npm:web", name="web")
-    assert "listen(port: number)" in desk.search("serves on a port")[0].text
+    npm_install(docs_client.root, "@types/web-core", {"version": "1.0.0"}, core)
+    docs_client.add("npm:web", name="web")
+    assert "listen(port: number)" in docs_client.search("serves on a port")[0].text

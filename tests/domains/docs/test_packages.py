@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.isolated_parser import IsolatedParser
-    from tests.domains.docs.conftest import Desk
+    from tests.domains.docs.conftest import DocsClient
 
 CLIENT = '''"""The client."""
 raise SystemExit("must never be imported")
@@ -115,29 +115,32 @@ def web_kit(project: Path) -> None:
     )
 
 
-def test_a_python_package_provides_its_readme_api_and_bundled_documents(desk: Desk) -> None:
-    web_kit(desk.root)
-    status = desk.add("pypi:Web.Kit", name="kit")
+def test_a_python_package_provides_its_readme_api_and_bundled_documents(docs_client: DocsClient) -> None:
+    web_kit(docs_client.root)
+    status = docs_client.add("pypi:Web.Kit", name="kit")
     assert (status.source.version, status.source.url) == ("2.1.0", "pypi:web-kit")
     assert [place.url for place in status.failures] == ["pypi:web-kit@2.1.0/web_kit/broken.py"]
-    assert desk.cited("platypus") == ["pypi:web-kit@2.1.0/README#web-kit"]
-    assert desk.cited("wombat") == ["pypi:web-kit@2.1.0/web_kit/guide.md#guide"]
-    assert desk.cited("quokkas") == ["pypi:web-kit@2.1.0/web_kit/tools.py#web_kit.helper"]
-    assert desk.cited("shiny")[0] == "pypi:web-kit@2.1.0/web_kit/_star.py#web_kit.shiny"
-    assert desk.cited("stub speedy")[0].endswith("fast.pyi#web_kit.fast.speedy")
-    assert desk.cited("never exported unused") == [] or "unused" not in desk.cited("never exported unused")[0]
+    assert docs_client.cited("platypus") == ["pypi:web-kit@2.1.0/README#web-kit"]
+    assert docs_client.cited("wombat") == ["pypi:web-kit@2.1.0/web_kit/guide.md#guide"]
+    assert docs_client.cited("quokkas") == ["pypi:web-kit@2.1.0/web_kit/tools.py#web_kit.helper"]
+    assert docs_client.cited("shiny")[0] == "pypi:web-kit@2.1.0/web_kit/_star.py#web_kit.shiny"
+    assert docs_client.cited("stub speedy")[0].endswith("fast.pyi#web_kit.fast.speedy")
+    assert (
+        docs_client.cited("never exported unused") == []
+        or "unused" not in docs_client.cited("never exported unused")[0]
+    )
 
 
-def test_a_class_is_documented_under_its_public_name_with_signatures_and_examples(desk: Desk) -> None:
-    web_kit(desk.root)
-    desk.add("pypi:web-kit")
-    found = desk.search("fetch url timeout")[0]
+def test_a_class_is_documented_under_its_public_name_with_signatures_and_examples(docs_client: DocsClient) -> None:
+    web_kit(docs_client.root)
+    docs_client.add("pypi:web-kit")
+    found = docs_client.search("fetch url timeout")[0]
     assert found.citation == "pypi:web-kit@2.1.0/web_kit/_client.py#web_kit.Client.get"
     assert found.section == "web_kit > web_kit.Client > web_kit.Client.get"
     assert found.version == "2.1.0"
     assert "timeout: float = 5.0," in found.text
-    assert ">>> Client" in desk.search("talks to servers")[0].text
-    assert all("_private" not in passage.text for passage in desk.search("private hidden"))
+    assert ">>> Client" in docs_client.search("talks to servers")[0].text
+    assert all("_private" not in passage.text for passage in docs_client.search("private hidden"))
 
 
 def upgrade(project: Path, version: str) -> None:
@@ -149,52 +152,52 @@ def upgrade(project: Path, version: str) -> None:
 
 
 def test_a_newly_installed_version_replaces_the_old_one_before_the_next_search(
-    desk: Desk,
+    docs_client: DocsClient,
 ) -> None:
-    install(desk.root, {"web_kit/__init__.py": 'def old():\n    """Ancient words."""\n'})
-    desk.add("pypi:web_kit")
-    upgrade(desk.root, "3.0.0")
-    module = next((desk.root / ".venv").rglob("web_kit/__init__.py"))
+    install(docs_client.root, {"web_kit/__init__.py": 'def old():\n    """Ancient words."""\n'})
+    docs_client.add("pypi:web_kit")
+    upgrade(docs_client.root, "3.0.0")
+    module = next((docs_client.root / ".venv").rglob("web_kit/__init__.py"))
     module.write_text('def new():\n    """Modern words."""\n')
-    assert desk.cited("modern words") == ["pypi:web-kit@3.0.0/web_kit/__init__.py#web_kit.new"]
-    assert desk.cited("ancient") == []
+    assert docs_client.cited("modern words") == ["pypi:web-kit@3.0.0/web_kit/__init__.py#web_kit.new"]
+    assert docs_client.cited("ancient") == []
 
 
-def test_a_source_is_not_updated_if_another_source_has_the_installed_version(desk: Desk) -> None:
-    install(desk.root, {"web_kit/__init__.py": 'def old():\n    """Ancient words."""\n'})
-    desk.add("pypi:web_kit", name="first")
-    upgrade(desk.root, "3.0.0")
-    elsewhere = desk.root / "other"
+def test_a_source_is_not_updated_if_another_source_has_the_installed_version(docs_client: DocsClient) -> None:
+    install(docs_client.root, {"web_kit/__init__.py": 'def old():\n    """Ancient words."""\n'})
+    docs_client.add("pypi:web_kit", name="first")
+    upgrade(docs_client.root, "3.0.0")
+    elsewhere = docs_client.root / "other"
     install(elsewhere, {"web_kit/__init__.py": 'def new():\n    """Modern words."""\n'}, version="3.0.0")
-    added = desk.docs.library.add(NewSource("pypi:web_kit", "second", elsewhere, (elsewhere,)))
-    desk.crawl(added.sources[0].id)
-    found = desk.docs.search.search(DocsRequest("ancient words"))
+    added = docs_client.docs.library.add(NewSource("pypi:web_kit", "second", elsewhere, (elsewhere,)))
+    docs_client.crawl(added.sources[0].id)
+    found = docs_client.docs.search.search(DocsRequest("ancient words"))
     assert "Note: first 2.1.0 is indexed, but version 3.0.0 is installed now." in found.note
 
 
-def test_a_recrawl_reads_a_newly_installed_version(desk: Desk) -> None:
-    install(desk.root, {"web_kit/__init__.py": 'def old():\n    """Ancient words."""\n'})
-    desk.add("pypi:web_kit")
-    upgrade(desk.root, "3.0.0")
-    status = desk.recrawl()
+def test_a_recrawl_reads_a_newly_installed_version(docs_client: DocsClient) -> None:
+    install(docs_client.root, {"web_kit/__init__.py": 'def old():\n    """Ancient words."""\n'})
+    docs_client.add("pypi:web_kit")
+    upgrade(docs_client.root, "3.0.0")
+    status = docs_client.recrawl()
     assert status.source.version == "3.0.0"
-    assert desk.cited("ancient")[0].startswith("pypi:web-kit@3.0.0/")
+    assert docs_client.cited("ancient")[0].startswith("pypi:web-kit@3.0.0/")
 
 
-def test_unchanged_packages_are_not_read_again(desk: Desk) -> None:
-    install(desk.root, {"web_kit/__init__.py": '"""Doc."""\n', "web_kit/a.py": '"""Alpha."""\n'})
-    desk.add("pypi:web_kit")
-    assert desk.recrawl().pages_unchanged == 2
+def test_unchanged_packages_are_not_read_again(docs_client: DocsClient) -> None:
+    install(docs_client.root, {"web_kit/__init__.py": '"""Doc."""\n', "web_kit/a.py": '"""Alpha."""\n'})
+    docs_client.add("pypi:web_kit")
+    assert docs_client.recrawl().pages_unchanged == 2
 
 
-def test_a_package_that_is_not_installed_is_an_error_with_the_searched_folders(desk: Desk) -> None:
+def test_a_package_that_is_not_installed_is_an_error_with_the_searched_folders(docs_client: DocsClient) -> None:
     with pytest.raises(NotFound, match="No Python environment"):
-        desk.add("pypi:nothing")
-    web_kit(desk.root)
+        docs_client.add("pypi:nothing")
+    web_kit(docs_client.root)
     with pytest.raises(NotFound, match="not installed"):
-        desk.add("pypi:nothing")
+        docs_client.add("pypi:nothing")
     with pytest.raises(NotFound, match="node_modules"):
-        desk.add("npm:nothing")
+        docs_client.add("npm:nothing")
 
 
 def test_a_distribution_without_record_or_metadata_is_handled(tmp_path: Path) -> None:
@@ -229,9 +232,9 @@ def npm_install(project: Path, name: str, manifest: dict[str, object], files: di
         (folder / path).write_text(text)
 
 
-def test_an_npm_package_provides_its_readme_and_exported_declarations(desk: Desk) -> None:
+def test_an_npm_package_provides_its_readme_and_exported_declarations(docs_client: DocsClient) -> None:
     npm_install(
-        desk.root,
+        docs_client.root,
         "@scope/kit",
         {"version": "4.5.6", "exports": {".": {"import": {"types": "./dist/index.d.ts"}}}},
         {
@@ -242,38 +245,38 @@ def test_an_npm_package_provides_its_readme_and_exported_declarations(desk: Desk
             "dist/unused.d.ts": "export declare function unreachable(): void;",
         },
     )
-    status = desk.add("npm:@scope/kit", name="kit")
+    status = docs_client.add("npm:@scope/kit", name="kit")
     assert (status.state, status.source.version, status.pages) == ("READY", "4.5.6", 2)
-    assert desk.cited("platypus") == ["npm:@scope/kit@4.5.6/README.md#kit"]
-    found = desk.search("parses a wombat")[0]
+    assert docs_client.cited("platypus") == ["npm:@scope/kit@4.5.6/README.md#kit"]
+    found = docs_client.search("parses a wombat")[0]
     assert found.citation == "npm:@scope/kit@4.5.6/dist/schema.d.ts#parse"
     assert found.text.startswith("Parses a wombat.\n")
     code = 'import { parse } from "@scope/kit";\nexport declare function parse(input: string): Wombat;'
     assert f"```typescript\n{code}\n```" in found.text
-    assert desk.recrawl("kit").pages_unchanged == 2
+    assert docs_client.recrawl("kit").pages_unchanged == 2
 
 
-def test_large_declarations_are_split_by_members(desk: Desk) -> None:
+def test_large_declarations_are_split_by_members(docs_client: DocsClient) -> None:
     members = "\n".join(f"  /** Does thing{n}. */\n  method{n}(): void;" for n in range(60))
     npm_install(
-        desk.root,
+        docs_client.root,
         "big",
         {"version": "1.0.0", "types": "index.d.ts"},
         {"index.d.ts": f"export declare class Big {{\n{members}\n}}\n"},
     )
-    desk.add("npm:big", name="big")
-    assert desk.cited("thing7")[0].partition("#")[2].startswith("Big.method")
+    docs_client.add("npm:big", name="big")
+    assert docs_client.cited("thing7")[0].partition("#")[2].startswith("Big.method")
 
 
-def test_a_package_without_types_is_read_from_its_main_file(desk: Desk) -> None:
+def test_a_package_without_types_is_read_from_its_main_file(docs_client: DocsClient) -> None:
     npm_install(
-        desk.root,
+        docs_client.root,
         "plain",
         {"version": "1.0.0", "main": "main.js"},
         {"main.js": "/** Adds quokkas. */\nfunction add(a, b) {\n  return a + b;\n}\n"},
     )
-    desk.add("npm:plain", name="plain")
-    assert desk.cited("quokkas") == ["npm:plain@1.0.0/main.js#add"]
+    docs_client.add("npm:plain", name="plain")
+    assert docs_client.cited("quokkas") == ["npm:plain@1.0.0/main.js#add"]
 
 
 def test_dependencies_are_read_from_every_kind_of_file(tmp_path: Path) -> None:
@@ -293,10 +296,10 @@ def test_dependencies_are_read_from_every_kind_of_file(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
-def test_all_direct_dependencies_are_added_and_missing_ones_reported(desk: Desk) -> None:
-    web_kit(desk.root)
-    (desk.root / "requirements.txt").write_text("web-kit\nmissing\n")
-    added = desk.docs.library.add(NewSource("deps:", "", desk.root, (desk.root,)))
+def test_all_direct_dependencies_are_added_and_missing_ones_reported(docs_client: DocsClient) -> None:
+    web_kit(docs_client.root)
+    (docs_client.root / "requirements.txt").write_text("web-kit\nmissing\n")
+    added = docs_client.docs.library.add(NewSource("deps:", "", docs_client.root, (docs_client.root,)))
     assert [source.name for source in added.sources] == ["web-kit"]
     (failure,) = added.failures
     assert failure.startswith(
@@ -314,18 +317,18 @@ def test_all_direct_dependencies_are_added_and_missing_ones_reported(desk: Desk)
     ],
 )
 def test_an_unknown_package_is_an_error_with_searched_folders_and_similar_names(
-    desk: Desk, address: str, message: str
+    docs_client: DocsClient, address: str, message: str
 ) -> None:
-    web_kit(desk.root)
+    web_kit(docs_client.root)
     for name in ("@scope/kit", "zod"):
-        npm_install(desk.root, name, {"version": "1.0.0"}, {"README.md": "# Kit"})
+        npm_install(docs_client.root, name, {"version": "1.0.0"}, {"README.md": "# Kit"})
     with pytest.raises(NotFound, match=message.replace("(", r"\(")):
-        desk.begin(address)
+        docs_client.begin(address)
 
 
-def test_a_project_without_dependencies_is_an_error_that_lists_the_files_read(desk: Desk) -> None:
+def test_a_project_without_dependencies_is_an_error_that_lists_the_files_read(docs_client: DocsClient) -> None:
     with pytest.raises(NotFound, match="names no dependencies"):
-        desk.docs.library.add(NewSource("deps:", "", desk.root, (desk.root,)))
+        docs_client.docs.library.add(NewSource("deps:", "", docs_client.root, (docs_client.root,)))
 
 
 @pytest.mark.parametrize(
@@ -394,7 +397,7 @@ def test_a_name_re_exported_by_a_star_import_has_its_public_name(tmp_path: Path,
 
 
 def test_names_re_exported_from_other_packages_are_documented_under_their_public_names(
-    desk: Desk,
+    docs_client: DocsClient,
 ) -> None:
     star = {
         "star/__init__.py": "from ._inner import Wombat\n",
@@ -403,22 +406,22 @@ def test_names_re_exported_from_other_packages_are_documented_under_their_public
         "star/glider.py": 'class Glider:\n    """Glides at dusk."""\n',
         "star/unused.py": 'def unused():\n    """Unwanted numbat."""\n',
     }
-    install(desk.root, star, name="star_kit", version="7")
+    install(docs_client.root, star, name="star_kit", version="7")
     fast = {
         "fast/__init__.py": "from .listed import Glider\nfrom star import status as status\nfrom star.unused import unused\nimport os as os\n",
         "fast/animals.py": "from star import Wombat as Marsupial\nfrom star import Wombat as Wombat\nfrom os import path as path\n",
         "fast/far/away.py": "from star import Wombat as Wombat\n",
         "fast/listed.py": 'from star.glider import Glider\n\n__all__ = ["Glider"]\n',
     }
-    install(desk.root, fast, name="fast", version="1")
-    status = desk.add("pypi:fast")
+    install(docs_client.root, fast, name="fast", version="1")
+    status = docs_client.add("pypi:fast")
     assert status.failures == ()
-    assert desk.cited("digs at night") == ["pypi:fast@1/star/_inner.py#fast.animals.Wombat"]
-    assert desk.cited("glides at dusk") == ["pypi:fast@1/star/glider.py#fast.Glider"]
-    assert desk.cited("platypus codes") == ["pypi:fast@1/star/status.py#star.status"]
-    assert "fast.status.OK" in desk.search("fast.status.OK")[0].citation
-    assert desk.cited("unwanted quokka") == desk.cited("unwanted numbat") == []
-    found = find_definition("fast.animals.Wombat", desk.root, parser=desk.parser)
+    assert docs_client.cited("digs at night") == ["pypi:fast@1/star/_inner.py#fast.animals.Wombat"]
+    assert docs_client.cited("glides at dusk") == ["pypi:fast@1/star/glider.py#fast.Glider"]
+    assert docs_client.cited("platypus codes") == ["pypi:fast@1/star/status.py#star.status"]
+    assert "fast.status.OK" in docs_client.search("fast.status.OK")[0].citation
+    assert docs_client.cited("unwanted quokka") == docs_client.cited("unwanted numbat") == []
+    found = find_definition("fast.animals.Wombat", docs_client.root, parser=docs_client.parser)
     assert found is not None
     assert "Digs at night." in found.text
 
@@ -437,10 +440,10 @@ def test_a_star_import_takes_the_names_in_all(tmp_path: Path, parser: IsolatedPa
 
 
 def test_prose_answers_questions_and_declarations_answer_names(
-    desk: Desk,
+    docs_client: DocsClient,
 ) -> None:
     npm_install(
-        desk.root,
+        docs_client.root,
         "kit",
         {"version": "1.0.0", "types": "./index.d.ts"},
         {
@@ -449,24 +452,30 @@ def test_prose_answers_questions_and_declarations_answer_names(
             "export interface CancelRequest {\n  request: string;\n  cancel: Canceler;\n}\n",
         },
     )
-    desk.add("npm:kit", name="kit")
-    assert desk.search("how do I cancel a request that was begun")[0].citation == "npm:kit@1.0.0/README.md#cancellation"
-    assert desk.search("CancelRequest")[0].citation == "npm:kit@1.0.0/index.d.ts#CancelRequest"
-    assert desk.search("cancel request")[0].citation == "npm:kit@1.0.0/index.d.ts#CancelRequest"
+    docs_client.add("npm:kit", name="kit")
+    assert (
+        docs_client.search("how do I cancel a request that was begun")[0].citation
+        == "npm:kit@1.0.0/README.md#cancellation"
+    )
+    assert docs_client.search("CancelRequest")[0].citation == "npm:kit@1.0.0/index.d.ts#CancelRequest"
+    assert docs_client.search("cancel request")[0].citation == "npm:kit@1.0.0/index.d.ts#CancelRequest"
 
 
-def names_with_definition(desk: Desk, *names: str) -> list[str]:
+def names_with_definition(docs_client: DocsClient, *names: str) -> list[str]:
     """Return the names whose definition is among the first three results."""
     return [
         name
         for name in names
-        if any(name in {anchor.rpartition(".")[2] for anchor in found.anchors} for found in desk.search(name, limit=3))
+        if any(
+            name in {anchor.rpartition(".")[2] for anchor in found.anchors}
+            for found in docs_client.search(name, limit=3)
+        )
     ]
 
 
-def test_every_form_of_an_exported_declaration_is_found_by_its_name(desk: Desk) -> None:
+def test_every_form_of_an_exported_declaration_is_found_by_its_name(docs_client: DocsClient) -> None:
     npm_install(
-        desk.root,
+        docs_client.root,
         "forms",
         {"version": "1.0.0", "types": "index.d.ts"},
         {
@@ -489,28 +498,28 @@ export declare namespace Tools { const hammer: number; function saw(): void; }
             "deeper.d.ts": "export declare function innermost(): void;\n",
         },
     )
-    desk.add("npm:forms", name="forms")
+    docs_client.add("npm:forms", name="forms")
     names = "arrow first second old shownName nothing Widget outer space Far Tools hammer saw".split()
-    assert names_with_definition(desk, *names) == names
-    widget = desk.search("Widget")[0]
+    assert names_with_definition(docs_client, *names) == names
+    widget = docs_client.search("Widget")[0]
     assert (widget.citation, "class Button" in widget.text) == ("npm:forms@1.0.0/widget.d.ts#Widget", True)
 
 
-def test_declarations_for_import_and_require_are_read_once_and_completely(desk: Desk) -> None:
+def test_declarations_for_import_and_require_are_read_once_and_completely(docs_client: DocsClient) -> None:
     many = {f"f{n}.d.{kind}ts": f"export declare function f{n}(): void;\n" for n in range(450) for kind in ("", "c")}
     exports = {
         f"./f{n}": {"require": {"types": f"./f{n}.d.cts"}, "import": {"types": f"./f{n}.d.ts"}} for n in range(450)
     }
-    npm_install(desk.root, "many", {"version": "1.0.0", "exports": exports}, many)
-    status = desk.add("npm:many", name="many")
+    npm_install(docs_client.root, "many", {"version": "1.0.0", "exports": exports}, many)
+    status = docs_client.add("npm:many", name="many")
     assert (status.pages, status.reason) == (450, "")
-    assert names_with_definition(desk, "f0", "f449") == ["f0", "f449"]
+    assert names_with_definition(docs_client, "f0", "f449") == ["f0", "f449"]
 
 
-def test_declarations_for_require_in_another_form_are_read_once(desk: Desk) -> None:
+def test_declarations_for_require_in_another_form_are_read_once(docs_client: DocsClient) -> None:
     exports = {".": {"require": {"types": "./index.d.cts"}, "import": {"types": "./index.d.ts"}}}
     npm_install(
-        desk.root,
+        docs_client.root,
         "forms",
         {"version": "1.0.0", "exports": exports},
         {
@@ -518,14 +527,14 @@ def test_declarations_for_require_in_another_form_are_read_once(desk: Desk) -> N
             "index.d.cts": "declare namespace forms {\n  interface Canceler {}\n}\ndeclare function forms(): void;\nexport = forms;\n",
         },
     )
-    assert desk.add("npm:forms", name="forms").pages == 1
-    assert desk.cited("Canceler") == ["npm:forms@1.0.0/index.d.ts#Canceler"]
+    assert docs_client.add("npm:forms", name="forms").pages == 1
+    assert docs_client.cited("Canceler") == ["npm:forms@1.0.0/index.d.ts#Canceler"]
 
 
-def test_exported_sources_with_declarations_are_not_read(desk: Desk) -> None:
+def test_exported_sources_with_declarations_are_not_read(docs_client: DocsClient) -> None:
     exports = {".": {"@lamp/source": "./src/index.ts", "types": "./index.d.ts", "default": "./index.js"}}
     npm_install(
-        desk.root,
+        docs_client.root,
         "lamp",
         {"version": "1.0.0", "exports": exports},
         {
@@ -533,13 +542,13 @@ def test_exported_sources_with_declarations_are_not_read(desk: Desk) -> None:
             "src/index.ts": "function throwAsync() {}\nexport function lamp() { throwAsync(); }\n",
         },
     )
-    desk.add("npm:lamp", name="lamp")
-    assert names_with_definition(desk, "lamp", "throwAsync") == ["lamp"]
+    docs_client.add("npm:lamp", name="lamp")
+    assert names_with_definition(docs_client, "lamp", "throwAsync") == ["lamp"]
 
 
-def test_declarations_are_found_through_export_patterns_and_next_to_code(desk: Desk) -> None:
+def test_declarations_are_found_through_export_patterns_and_next_to_code(docs_client: DocsClient) -> None:
     npm_install(
-        desk.root,
+        docs_client.root,
         "parts",
         {"version": "1.0.0", "exports": {"./parts/*": {"types": "./dist/parts/*.d.mts"}, "./side": "./side.mjs"}},
         {
@@ -548,56 +557,64 @@ def test_declarations_are_found_through_export_patterns_and_next_to_code(desk: D
             "side.d.mts": "/** The declared side. */\nexport declare function side(): void;\n",
         },
     )
-    desk.add("npm:parts", name="parts")
-    assert names_with_definition(desk, "lamp", "side") == ["lamp", "side"]
-    assert desk.cited("declared side") == ["npm:parts@1.0.0/side.d.mts#side"]
+    docs_client.add("npm:parts", name="parts")
+    assert names_with_definition(docs_client, "lamp", "side") == ["lamp", "side"]
+    assert docs_client.cited("declared side") == ["npm:parts@1.0.0/side.d.mts#side"]
 
 
-def test_re_exported_packages_and_declarations_of_other_packages_are_read(desk: Desk) -> None:
+def test_re_exported_packages_and_declarations_of_other_packages_are_read(docs_client: DocsClient) -> None:
     entry: dict[str, object] = {"version": "2.0.0", "types": "index.d.ts"}
-    npm_install(desk.root, "shell", entry, {"index.d.ts": 'export * from "@kit/core";\nimport { x } from "other";\n'})
-    npm_install(desk.root, "@kit/core", entry, {"index.d.ts": "export declare function fromCore(): void;\n"})
-    npm_install(desk.root, "other", entry, {"index.d.ts": "export declare function fromOther(): void;\n"})
-    desk.add("npm:shell", name="shell")
-    assert names_with_definition(desk, "fromCore", "fromOther") == ["fromCore"]
     npm_install(
-        desk.root, "untyped", {"version": "1.0.0", "main": "main.js"}, {"main.js": "exports.go = function () {};"}
+        docs_client.root, "shell", entry, {"index.d.ts": 'export * from "@kit/core";\nimport { x } from "other";\n'}
     )
-    npm_install(desk.root, "@types/untyped", entry, {"index.d.ts": "export declare function typedGo(): void;\n"})
-    desk.add("npm:untyped", name="untyped")
-    assert desk.cited("typedGo")[0] == "npm:@types/untyped@2.0.0/index.d.ts#typedGo"
+    npm_install(docs_client.root, "@kit/core", entry, {"index.d.ts": "export declare function fromCore(): void;\n"})
+    npm_install(docs_client.root, "other", entry, {"index.d.ts": "export declare function fromOther(): void;\n"})
+    docs_client.add("npm:shell", name="shell")
+    assert names_with_definition(docs_client, "fromCore", "fromOther") == ["fromCore"]
+    npm_install(
+        docs_client.root,
+        "untyped",
+        {"version": "1.0.0", "main": "main.js"},
+        {"main.js": "exports.go = function () {};"},
+    )
+    npm_install(docs_client.root, "@types/untyped", entry, {"index.d.ts": "export declare function typedGo(): void;\n"})
+    docs_client.add("npm:untyped", name="untyped")
+    assert docs_client.cited("typedGo")[0] == "npm:@types/untyped@2.0.0/index.d.ts#typedGo"
 
 
-def test_public_test_helpers_are_documented_but_a_package_s_own_tests_are_not(desk: Desk) -> None:
+def test_public_test_helpers_are_documented_but_a_package_s_own_tests_are_not(docs_client: DocsClient) -> None:
     runner = 'class CliRunner:\n    """Runs commands in tests of wombats."""\n'
-    install(desk.root, {"kit/__init__.py": "", "kit/testing.py": runner, "kit/tests/test_kit.py": runner}, name="kit")
-    desk.add("pypi:kit")
-    assert desk.cited("runs commands wombats") == ["pypi:kit@2.1.0/kit/testing.py#kit.testing.CliRunner"]
+    install(
+        docs_client.root, {"kit/__init__.py": "", "kit/testing.py": runner, "kit/tests/test_kit.py": runner}, name="kit"
+    )
+    docs_client.add("pypi:kit")
+    assert docs_client.cited("runs commands wombats") == ["pypi:kit@2.1.0/kit/testing.py#kit.testing.CliRunner"]
 
 
-def test_export_patterns_beyond_the_limit_are_reported(desk: Desk) -> None:
+def test_export_patterns_beyond_the_limit_are_reported(docs_client: DocsClient) -> None:
     exports = {f"./{n}/*": {"types": f"./d{n}/*.d.ts"} for n in range(205)}
     files = {"d0/a.d.ts": "export declare function first(): void;", "README.md": "# Kit\n\nText."}
-    npm_install(desk.root, "wild", {"version": "1.0.0", "exports": exports}, files)
-    status = desk.add("npm:wild", name="wild")
+    npm_install(docs_client.root, "wild", {"version": "1.0.0", "exports": exports}, files)
+    status = docs_client.add("npm:wild", name="wild")
     assert [place.reason for place in status.failures] == ["only the first 200 of its 205 export patterns are read"]
-    assert names_with_definition(desk, "first") == ["first"]
+    assert names_with_definition(docs_client, "first") == ["first"]
 
 
-def test_an_empty_module_has_no_passage(desk: Desk) -> None:
+def test_an_empty_module_has_no_passage(docs_client: DocsClient) -> None:
     run = "def run():\n    'Runs a wombat.'\n"
-    install(desk.root, {"web_kit/__init__.py": "", "web_kit/results.py": "", "web_kit/jobs.py": run})
-    status = desk.add("pypi:web-kit", name="kit")
+    install(docs_client.root, {"web_kit/__init__.py": "", "web_kit/results.py": "", "web_kit/jobs.py": run})
+    status = docs_client.add("pypi:web-kit", name="kit")
     assert [(each.reason, each.count) for each in status.skipped] == [("it contains no documentation", 2)]
-    assert all(passage.text.strip() for passage in desk.search("web kit results jobs"))
-    (first, *_) = desk.search("web_kit.jobs")
+    assert all(passage.text.strip() for passage in docs_client.search("web kit results jobs"))
+    (first, *_) = docs_client.search("web_kit.jobs")
     assert {"web_kit.jobs", "web_kit.jobs.run"} <= set(first.anchors)
 
 
-def test_documents_in_hidden_folders_of_a_package_are_skipped_and_counted(desk: Desk) -> None:
+def test_documents_in_hidden_folders_of_a_package_are_skipped_and_counted(docs_client: DocsClient) -> None:
     hidden = {"web_kit/.agents/skills/web/SKILL.md": "# Skill\n\nAlways use wombats.", "web_kit/.x/notes.txt": "wombat"}
     install(
-        desk.root, {"web_kit/__init__.py": "'''Kit.'''", "web_kit/guide.md": "# Guide\n\nA wombat guide.", **hidden}
+        docs_client.root,
+        {"web_kit/__init__.py": "'''Kit.'''", "web_kit/guide.md": "# Guide\n\nA wombat guide.", **hidden},
     )
     files = {
         "README.md": "# Kit\n\nAbout wombats.",
@@ -605,10 +622,10 @@ def test_documents_in_hidden_folders_of_a_package_are_skipped_and_counted(desk: 
         ".github/x.md": "wombat",
     }
     npm_install(
-        desk.root, "kit", {"version": "1.0.0"}, {**files, "src/notes.md": "wombat", "docs/.draft/a.md": "wombat"}
+        docs_client.root, "kit", {"version": "1.0.0"}, {**files, "src/notes.md": "wombat", "docs/.draft/a.md": "wombat"}
     )
     for address, count in (("pypi:web-kit", 2), ("npm:kit", 3)):
-        status = desk.add(address, name=address)
+        status = docs_client.add(address, name=address)
         assert [(each.reason, each.count) for each in status.skipped] == [("in a hidden folder of the package", count)]
-    assert not [url for url in desk.cited("wombat") if "/." in url.partition("@")[2]]
-    assert len(desk.cited("wombat")) == 2
+    assert not [url for url in docs_client.cited("wombat") if "/." in url.partition("@")[2]]
+    assert len(docs_client.cited("wombat")) == 2

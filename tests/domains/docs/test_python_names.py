@@ -12,7 +12,7 @@ from deltos.domains.docs.python_source import names_of, statements
 from tests.domains.docs.test_packages import install
 
 if TYPE_CHECKING:
-    from tests.domains.docs.conftest import Desk
+    from tests.domains.docs.conftest import DocsClient
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_type_checking_imports_are_re_exported_only_if_listed_in_all() -> None:
     ]
 
 
-def test_a_stub_adds_types_and_definitions_of_compiled_modules(desk: Desk) -> None:
+def test_a_stub_adds_types_and_definitions_of_compiled_modules(docs_client: DocsClient) -> None:
     files = {
         "swift/__init__.py": "from ._core import decode, Record\nfrom .plain import _helper as helper\n\n"
         'def field(name, default=None):\n    """Describes a field of a wombat."""\n',
@@ -49,27 +49,27 @@ def test_a_stub_adds_types_and_definitions_of_compiled_modules(desk: Desk) -> No
         "swift/_core.cpython-311-x86_64-linux-gnu.so": "",
         "swift/plain.py": 'def _helper():\n    """Helps."""\n',
     }
-    install(desk.root, files, name="swift", version="1")
-    assert desk.add("pypi:swift").failures == ()
-    decode = desk.search("swift.decode")[0]
+    install(docs_client.root, files, name="swift", version="1")
+    assert docs_client.add("pypi:swift").failures == ()
+    decode = docs_client.search("swift.decode")[0]
     assert decode.citation == "pypi:swift@1/swift/__init__.py#swift.decode"
     assert "@overload\ndef decode(data: bytes) -> object:\n@overload\ndef decode(data: str) -> object:" in decode.text
-    assert "def as_dict(self) -> dict:" in desk.search("swift.Record.as_dict")[0].text
-    field = desk.search("describes a field of a wombat")[0].text
+    assert "def as_dict(self) -> dict:" in docs_client.search("swift.Record.as_dict")[0].text
+    field = docs_client.search("describes a field of a wombat")[0].text
     assert "def field(name: str, default: int | None = ...) -> int:" in field
-    assert [found.citation for found in desk.search("swift.helper") if "swift.helper" in found.anchors] == [
+    assert [found.citation for found in docs_client.search("swift.helper") if "swift.helper" in found.anchors] == [
         "pypi:swift@1/swift/plain.py#swift.helper"
     ]
 
 
-def test_a_stub_that_cannot_be_parsed_adds_nothing(desk: Desk) -> None:
+def test_a_stub_that_cannot_be_parsed_adds_nothing(docs_client: DocsClient) -> None:
     files = {"kit/__init__.py": 'def lamp():\n    """Lights a wombat."""\n', "kit/__init__.pyi": "def lamp( ->"}
-    install(desk.root, files, name="kit", version="1")
-    desk.add("pypi:kit")
-    assert "def lamp():" in desk.search("lights a wombat")[0].text
+    install(docs_client.root, files, name="kit", version="1")
+    docs_client.add("pypi:kit")
+    assert "def lamp():" in docs_client.search("lights a wombat")[0].text
 
 
-def test_star_imports_of_private_modules_lead_to_the_public_name(desk: Desk) -> None:
+def test_star_imports_of_private_modules_lead_to_the_public_name(docs_client: DocsClient) -> None:
     files = {
         "trip/__init__.py": "",
         "trip/lowlevel.py": "from ._core import spawn as spawn\n",
@@ -77,12 +77,12 @@ def test_star_imports_of_private_modules_lead_to_the_public_name(desk: Desk) -> 
         "trip/_core/_run.py": "from ._generated import *\n",
         "trip/_core/_generated.py": '__all__ = ["spawn"]\n\ndef spawn():\n    """Starts a quokka."""\n',
     }
-    install(desk.root, files, name="trip", version="1")
-    desk.add("pypi:trip")
-    assert desk.cited("starts a quokka") == ["pypi:trip@1/trip/_core/_generated.py#trip.lowlevel.spawn"]
+    install(docs_client.root, files, name="trip", version="1")
+    docs_client.add("pypi:trip")
+    assert docs_client.cited("starts a quokka") == ["pypi:trip@1/trip/_core/_generated.py#trip.lowlevel.spawn"]
 
 
-def test_a_definition_with_several_names_is_documented_under_the_shortest(desk: Desk) -> None:
+def test_a_definition_with_several_names_is_documented_under_the_shortest(docs_client: DocsClient) -> None:
     files = {
         "sql/__init__.py": "from .parts.expression import select as select\n",
         "sql/future/__init__.py": "from ..parts._made import select as select\n",
@@ -92,7 +92,7 @@ def test_a_definition_with_several_names_is_documented_under_the_shortest(desk: 
         "sql/tools/__init__.py": "from ..engine import Engine\n",
         "sql/engine.py": 'class Engine:\n    """Runs quokkas."""\n',
     }
-    install(desk.root, files, name="sql", version="1")
-    desk.add("pypi:sql")
-    assert desk.cited("chooses wombats") == ["pypi:sql@1/sql/parts/_made.py#sql.select"]
-    assert desk.cited("runs quokkas") == ["pypi:sql@1/sql/engine.py#sql.engine.Engine"]
+    install(docs_client.root, files, name="sql", version="1")
+    docs_client.add("pypi:sql")
+    assert docs_client.cited("chooses wombats") == ["pypi:sql@1/sql/parts/_made.py#sql.select"]
+    assert docs_client.cited("runs quokkas") == ["pypi:sql@1/sql/engine.py#sql.engine.Engine"]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.private_hosts import PrivateHosts
-    from tests.domains.docs.conftest import Desk
+    from tests.domains.docs.conftest import DocsClient
     from tests.smart_http import GitSite
 
 FILES = {
@@ -55,37 +55,39 @@ def open_clones(folder: Path, *, private_hosts: PrivateHosts = LOOPBACK, **limit
 
 
 def test_documentation_of_a_branch_or_tag_is_read_and_updated_incrementally(
-    desk: Desk, served: GitSite, tmp_path: Path
+    docs_client: DocsClient, served: GitSite, tmp_path: Path
 ) -> None:
     shop = make_repository(served.folder / "shop", {**FILES, "docs/_templates/layout.html": "{{ zebra }}\n"})
     git(shop, "tag", "v1.0")
     write_files(shop, {"docs/guide.md": "# Guide\n\nThe zebra setting wakes.\n"})
     git(shop, "commit", "-qam", "later")
     url = f"{served.url}/shop"
-    status = desk.add(f"git+{url}")
+    status = docs_client.add(f"git+{url}")
     assert (status.state, status.source.kind, status.source.version) == ("READY", "git", "main")
-    assert desk.cited("zebra setting wakes") == [
+    assert docs_client.cited("zebra setting wakes") == [
         f"{url}@main/docs/guide.md#guide"
     ]  # but not from the notes next to the code
-    assert desk.cited("install shop")[0] == f"{url}@main/README.md#shop"
+    assert docs_client.cited("install shop")[0] == f"{url}@main/README.md#shop"
     assert [(each.reason, each.count) for each in status.skipped] == [("in a template folder", 1)]
     write_files(shop, {"docs/guide.md": "# Guide\n\nThe zebra setting dreams.\n"})
     git(shop, "commit", "-qam", "latest")
-    again = desk.recrawl()
+    again = docs_client.recrawl()
     assert (again.pages_done, again.pages_unchanged) == (1, 2)
-    assert desk.cited("zebra dreams") == [f"{url}@main/docs/guide.md#guide"]
+    assert docs_client.cited("zebra dreams") == [f"{url}@main/docs/guide.md#guide"]
     clones = tmp_path / "home" / "clones"
     assert [path.name for path in clones.iterdir()] == [status.source.id]
-    desk.docs.library.remove("site")
+    docs_client.docs.library.remove("site")
     assert list(clones.iterdir()) == []
-    assert desk.add(f"git+{url}", version="1.0").source.version == "v1.0"
-    assert "sleeps" in desk.search("zebra setting")[0].text
-    desk.docs.library.remove("site")
+    assert docs_client.add(f"git+{url}", version="1.0").source.version == "v1.0"
+    assert "sleeps" in docs_client.search("zebra setting")[0].text
+    docs_client.docs.library.remove("site")
     with pytest.raises(NotFound, match=r"no branch or tag '9.9'.*main, v1.0"):
-        desk.begin(f"git+{url}", version="9.9")
+        docs_client.begin(f"git+{url}", version="9.9")
 
 
-def test_links_submodules_filters_and_unusual_names_have_no_effect(desk: Desk, served: GitSite, tmp_path: Path) -> None:
+def test_links_submodules_filters_and_unusual_names_have_no_effect(
+    docs_client: DocsClient, served: GitSite, tmp_path: Path
+) -> None:
     trap = tmp_path / "sprung"
     shop = make_repository(
         served.folder / "shop",
@@ -104,9 +106,9 @@ def test_links_submodules_filters_and_unusual_names_have_no_effect(desk: Desk, s
     branch = f"--upload-pack=touch${{IFS}}{trap}".replace("/", "-")
     write_files(shop, {f".git/refs/heads/{branch}": f"{git(shop, 'rev-parse', 'HEAD')}\n"})
     write_files(shop, {".git/hooks/post-upload-pack": f"#!/bin/sh\ntouch {trap}\n"})
-    status = desk.add(f"git+{served.url}/shop", version=branch)
+    status = docs_client.add(f"git+{served.url}/shop", version=branch)
     assert (status.state, status.pages_done, status.pages_skipped) == ("READY", 3, 4)
-    assert desk.search("root bin bash") == []
+    assert docs_client.search("root bin bash") == []
     assert not trap.exists()
     [clone] = (tmp_path / "home" / "clones").iterdir()
     assert not [path for path in clone.rglob("*") if path.is_symlink() or path.name in ("hooks", "modules")]
@@ -148,7 +150,7 @@ def test_git_connects_to_the_checked_address_without_resolving_names(served: Git
 
 
 def test_a_repository_over_the_limits_is_reported_and_removed(
-    served: GitSite, desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    served: GitSite, docs_client: DocsClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_repository(served.folder / "large", {"README.md": os.urandom(400_000)})
     with pytest.raises(SourceError, match="fetched more than 0 MB"):
@@ -162,7 +164,7 @@ def test_a_repository_over_the_limits_is_reported_and_removed(
     tree = git(bomb, "mktree", text=f"040000 tree {tree}\tbomb\n040000 tree {docs}\tdocs\n")
     git(bomb, "update-ref", "refs/heads/main", git(bomb, "commit-tree", tree, "-m", "bomb"))
     monkeypatch.setattr(deltos.clones.commit_files, "MAX_LISTED_BYTES", 1_000_000)
-    status = desk.add(f"git+{served.url}/bomb")
+    status = docs_client.add(f"git+{served.url}/bomb")
     assert status.state == "FAILED"
     assert "too many files to list (git printed more than 1 MB" in status.reason
     assert "Add one of its folders" in status.reason
@@ -176,10 +178,10 @@ def test_a_repository_over_the_limits_is_reported_and_removed(
 
 
 def test_incomplete_fetches_of_a_killed_process_are_removed_at_the_next_start(
-    desk: Desk, served: GitSite, tmp_path: Path
+    docs_client: DocsClient, served: GitSite, tmp_path: Path
 ) -> None:
     make_repository(served.folder / "shop", FILES)
-    source_id = desk.add(f"git+{served.url}/shop").source.id
+    source_id = docs_client.add(f"git+{served.url}/shop").source.id
     clones = tmp_path / "home" / "clones"
     write_files(
         clones,
@@ -189,21 +191,21 @@ def test_incomplete_fetches_of_a_killed_process_are_removed_at_the_next_start(
             f"{source_id}/objects/pack/tmp_pack_x": "x",
         },
     )
-    desk.docs.library.crawls.resume()
+    docs_client.docs.library.crawls.resume()
     assert [path.name for path in clones.iterdir()] == [source_id]
-    assert desk.recrawl().pages_unchanged == 3
+    assert docs_client.recrawl().pages_unchanged == 3
     assert not list(clones.rglob("tmp_*"))
 
 
 def test_credentials_are_sent_only_to_the_repository_and_not_stored(
-    desk: Desk, served: GitSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    docs_client: DocsClient, served: GitSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_repository(served.folder / "shop", FILES)
     served.intercept = lambda _path, headers: (
         None if headers.get("authorization") == "Bearer s3cret-of-git" else (401, {"WWW-Authenticate": "Basic"}, b"")
     )
     with pytest.raises(NotFound, match="HTTP 401"):
-        desk.begin(f"git+{served.url}/shop")
+        docs_client.begin(f"git+{served.url}/shop")
     login = Login(
         ("http", "127.0.0.1", int(served.url.rpartition(":")[2])), (("Authorization", "Bearer s3cret-of-git"),)
     )
@@ -214,29 +216,29 @@ def test_credentials_are_sent_only_to_the_repository_and_not_stored(
 
 
 def test_a_folder_of_a_repository_is_selected_by_its_exact_path(
-    desk: Desk,
+    docs_client: DocsClient,
 ) -> None:
-    address = parse_address("https://github.com/a/b/tree/main/docs/[slug]", project_root=desk.root, roots=())
+    address = parse_address("https://github.com/a/b/tree/main/docs/[slug]", project_root=docs_client.root, roots=())
     assert (address.folder, address.version) == ("docs/[slug]", "main")
     shop = make_repository(
-        desk.root / "shop",
+        docs_client.root / "shop",
         {
             "docs/[slug]/a.md": "# A\n\nThe zebra.\n",
             "docs/s/b.md": "# B\n\nThe zebra.\n",
             "packages/x/docs/[slug]/c.md": "# C\n\nThe zebra.\n",
         },
     )
-    whole = desk.store.sources.source(desk.begin(f"file://{shop}"))
+    whole = docs_client.store.sources.source(docs_client.begin(f"file://{shop}"))
     assert whole
     row = replace(whole, folder="docs/[slug]")
-    repository = desk.docs.library.crawls.opener.open(row, desk.parser)
+    repository = docs_client.docs.library.crawls.opener.open(row, docs_client.parser)
     assert list(repository.begin()) == [f"{shop}@main/docs/[slug]/a.md"]
     repository.close()
 
 
-def test_cancelling_a_crawl_ends_its_fetch(desk: Desk, served: GitSite, tmp_path: Path) -> None:
+def test_cancelling_a_crawl_ends_its_fetch(docs_client: DocsClient, served: GitSite, tmp_path: Path) -> None:
     make_repository(served.folder / "shop", FILES)
-    source_id = desk.begin(f"git+{served.url}/shop")
+    source_id = docs_client.begin(f"git+{served.url}/shop")
     begun, ended = threading.Event(), threading.Event()
 
     def slow(path: str, headers: dict[str, str]) -> None:
@@ -245,13 +247,13 @@ def test_cancelling_a_crawl_ends_its_fetch(desk: Desk, served: GitSite, tmp_path
             ended.wait(60)
 
     served.intercept = slow
-    crawl = threading.Thread(target=desk.docs.library.crawls.run, args=(source_id,))
+    crawl = threading.Thread(target=docs_client.docs.library.crawls.run, args=(source_id,))
     crawl.start()
     assert begun.wait(60)
-    assert desk.docs.library.cancel("site")
+    assert docs_client.docs.library.cancel("site")
     crawl.join(60)
     assert not crawl.is_alive()
-    assert desk.docs.library.status("site").state == "CANCELLED"
+    assert docs_client.docs.library.status("site").state == "CANCELLED"
     for thread in threading.enumerate():
         if thread.name == "deltos-reader":
             thread.join(20)  # it waits for the fetching git process, which is ended too
@@ -259,16 +261,16 @@ def test_cancelling_a_crawl_ends_its_fetch(desk: Desk, served: GitSite, tmp_path
     ended.set()
 
 
-def test_a_recrawl_reads_the_same_branch_as_before(desk: Desk, tmp_path: Path) -> None:
-    shop = make_repository(desk.root / "shop", FILES)
+def test_a_recrawl_reads_the_same_branch_as_before(docs_client: DocsClient, tmp_path: Path) -> None:
+    shop = make_repository(docs_client.root / "shop", FILES)
     git(shop, "branch", "-m", "8.0")
-    assert desk.add(f"file://{shop}").source.version == "8.0"
+    assert docs_client.add(f"file://{shop}").source.version == "8.0"
     for tag in ("8.0", "v8.0"):
         git(shop, "tag", tag)
     write_files(shop, {"docs/guide.md": "# Guide\n\nThe zebra setting wakes.\n"})
     git(shop, "commit", "-qam", "later")
-    assert desk.recrawl().pages_done == 1
-    assert "wakes" in desk.search("zebra setting")[0].text
+    assert docs_client.recrawl().pages_done == 1
+    assert "wakes" in docs_client.search("zebra setting")[0].text
 
 
 @pytest.mark.parametrize(
@@ -283,7 +285,9 @@ def test_a_version_prefers_a_reference_of_that_name_to_one_with_a_v(known: list[
     assert choose_reference("8.0", known) == Reference(found)
 
 
-def test_manual_pages_and_files_without_a_suffix_are_recognised_by_name(desk: Desk, tmp_path: Path) -> None:
+def test_manual_pages_and_files_without_a_suffix_are_recognised_by_name(
+    docs_client: DocsClient, tmp_path: Path
+) -> None:
     files: dict[str, str | bytes] = {
         "README": "Shop\n\nThe giraffe is tall.\n",
         "CHANGES": "1.0\n\nThe okapi came.\n",
@@ -293,33 +297,33 @@ def test_manual_pages_and_files_without_a_suffix_are_recognised_by_name(desk: De
         "lib/libshop.so.1": b"\x7fELF\0",
         "src/notes.md": "# Notes\n",
     }
-    shop = make_repository(desk.root / "shop", files)
+    shop = make_repository(docs_client.root / "shop", files)
     assert select_documents(dict.fromkeys(files)) == [  # type: ignore[arg-type]
         "README", "CHANGES", "docs/a.md", "man/shop.1", "lib/libshop.so.1"
     ]  # fmt: skip
-    status = desk.add(f"file://{shop}")
+    status = docs_client.add(f"file://{shop}")
     assert (status.state, status.pages_done, status.pages_skipped) == ("READY", 4, 1)
     for word, path in (("giraffe", "README"), ("okapi", "CHANGES"), ("quokka", "man/shop.1")):
-        assert desk.cited(word)[0].startswith(f"{shop}@main/{path}")
+        assert docs_client.cited(word)[0].startswith(f"{shop}@main/{path}")
 
 
-def test_a_local_repository_is_read_in_place(desk: Desk, tmp_path: Path) -> None:
-    shop = make_repository(desk.root / "shop", FILES)
+def test_a_local_repository_is_read_in_place(docs_client: DocsClient, tmp_path: Path) -> None:
+    shop = make_repository(docs_client.root / "shop", FILES)
     git(shop, "tag", "v2")
     write_files(shop, {"docs/guide.md": "# Guide\n\nNot committed.\n"})
-    status = desk.add(f"file://{shop}", version="2")
+    status = docs_client.add(f"file://{shop}", version="2")
     assert (status.state, status.source.version) == ("READY", "v2")
-    assert desk.cited("zebra setting") == [f"{shop}@v2/docs/guide.md#guide"]
-    git(desk.root, "clone", "--quiet", "--bare", str(shop), "bare.git")
-    assert desk.add(str(desk.root / "bare.git"), "bare").source.kind == "git"
-    desk.docs.library.remove("site")
-    assert desk.add(str(shop), "folder").source.kind == "folder"
+    assert docs_client.cited("zebra setting") == [f"{shop}@v2/docs/guide.md#guide"]
+    git(docs_client.root, "clone", "--quiet", "--bare", str(shop), "bare.git")
+    assert docs_client.add(str(docs_client.root / "bare.git"), "bare").source.kind == "git"
+    docs_client.docs.library.remove("site")
+    assert docs_client.add(str(shop), "folder").source.kind == "folder"
     assert not list((tmp_path / "home").glob("clones/*"))
     outside = make_repository(tmp_path / "outside", FILES)
     with pytest.raises(AddressRefused, match="outside"):
-        desk.begin(f"file://{outside}", "outside")
+        docs_client.begin(f"file://{outside}", "outside")
     with pytest.raises(BadArgument, match="is not a git repository"):
-        desk.begin(f"file://{desk.root}/shop/docs", "docs")
+        docs_client.begin(f"file://{docs_client.root}/shop/docs", "docs")
 
 
 @pytest.mark.parametrize(

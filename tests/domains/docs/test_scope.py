@@ -17,7 +17,7 @@ from tests.repositories import git, make_repository
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.domains.docs.conftest import Desk
+    from tests.domains.docs.conftest import DocsClient
 
 
 def folder(place: Path, **pages: str) -> Path:
@@ -28,68 +28,70 @@ def folder(place: Path, **pages: str) -> Path:
     return place
 
 
-def add(desk: Desk, place: Path, project: Path, name: str = "", **options: object) -> str:
+def add(docs_client: DocsClient, place: Path, project: Path, name: str = "", **options: object) -> str:
     """Add a folder as a source of a project and crawl it."""
     project.mkdir(parents=True, exist_ok=True)
     request = NewSource(str(place), name, project, (place.parent,), **options)  # type: ignore[arg-type]
-    added = desk.docs.library.add(request)
+    added = docs_client.docs.library.add(request)
     for source in added.sources:
-        desk.crawl(source.id)
+        docs_client.crawl(source.id)
     return (*added.sources, *added.known)[0].id
 
 
-def sources_found(desk: Desk, query: str, *roots: Path) -> list[str]:
+def sources_found(docs_client: DocsClient, query: str, *roots: Path) -> list[str]:
     """Return the names of the sources of the results, best first."""
-    return [each.source for each in desk.docs.search.search(DocsRequest(query, roots=roots)).passages]
+    return [each.source for each in docs_client.docs.search.search(DocsRequest(query, roots=roots)).passages]
 
 
-def test_source_of_another_project_is_found_only_by_name(desk: Desk, tmp_path: Path) -> None:
+def test_source_of_another_project_is_found_only_by_name(docs_client: DocsClient, tmp_path: Path) -> None:
     place = folder(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
-    add(desk, place, tmp_path / "one", "manual")
-    assert sources_found(desk, "quokka", tmp_path / "one") == ["manual"]
-    assert sources_found(desk, "quokka", tmp_path / "two") == []
-    assert sources_found(desk, "quokka") == ["manual"], "without a project, everything is searched"
-    named = desk.docs.search.search(DocsRequest("quokka", source="manual", roots=(tmp_path / "two",)))
+    add(docs_client, place, tmp_path / "one", "manual")
+    assert sources_found(docs_client, "quokka", tmp_path / "one") == ["manual"]
+    assert sources_found(docs_client, "quokka", tmp_path / "two") == []
+    assert sources_found(docs_client, "quokka") == ["manual"], "without a project, everything is searched"
+    named = docs_client.docs.search.search(DocsRequest("quokka", source="manual", roots=(tmp_path / "two",)))
     assert [each.source for each in named.passages] == ["manual"]
-    empty = desk.docs.search.search(DocsRequest("quokka", roots=(tmp_path / "two",)))
+    empty = docs_client.docs.search.search(DocsRequest("quokka", roots=(tmp_path / "two",)))
     assert empty.left_out == ("manual",)
 
 
-def test_shared_source_is_found_in_every_project(desk: Desk, tmp_path: Path) -> None:
+def test_shared_source_is_found_in_every_project(docs_client: DocsClient, tmp_path: Path) -> None:
     place = folder(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
-    add(desk, place, tmp_path / "one", "manual", shared=True)
-    assert sources_found(desk, "quokka", tmp_path / "two") == ["manual"]
+    add(docs_client, place, tmp_path / "one", "manual", shared=True)
+    assert sources_found(docs_client, "quokka", tmp_path / "two") == ["manual"]
 
 
-def test_adding_a_known_source_in_another_project_makes_it_visible_there(desk: Desk, tmp_path: Path) -> None:
+def test_adding_a_known_source_in_another_project_makes_it_visible_there(
+    docs_client: DocsClient, tmp_path: Path
+) -> None:
     place = folder(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
-    known = add(desk, place, tmp_path / "one", "manual")
-    assert add(desk, place, tmp_path / "two", "manual") == known
-    assert sources_found(desk, "quokka", tmp_path / "two") == ["manual"]
-    assert sources_found(desk, "quokka", tmp_path / "three") == []
+    known = add(docs_client, place, tmp_path / "one", "manual")
+    assert add(docs_client, place, tmp_path / "two", "manual") == known
+    assert sources_found(docs_client, "quokka", tmp_path / "two") == ["manual"]
+    assert sources_found(docs_client, "quokka", tmp_path / "three") == []
     with pytest.raises(BadArgument, match="already a source"):
-        add(desk, place, tmp_path / "two", "manual")
-    add(desk, place, tmp_path / "two", "manual", shared=True)
-    assert sources_found(desk, "quokka", tmp_path / "three") == ["manual"]
+        add(docs_client, place, tmp_path / "two", "manual")
+    add(docs_client, place, tmp_path / "two", "manual", shared=True)
+    assert sources_found(docs_client, "quokka", tmp_path / "three") == ["manual"]
 
 
-def test_folders_of_a_project_and_its_work_trees_see_its_sources(desk: Desk, tmp_path: Path) -> None:
+def test_folders_of_a_project_and_its_work_trees_see_its_sources(docs_client: DocsClient, tmp_path: Path) -> None:
     top, work_tree = make_repository(tmp_path / "repository", {"a.txt": "a"}), tmp_path / "other"
     git(top, "worktree", "add", "-q", str(work_tree))
     place = folder(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
-    add(desk, place, top / "packages", "manual")
+    add(docs_client, place, top / "packages", "manual")
     for root in (top, top / "packages", work_tree):
-        assert sources_found(desk, "quokka", root) == ["manual"]
+        assert sources_found(docs_client, "quokka", root) == ["manual"]
 
 
-def test_api_of_another_project_is_not_searched(desk: Desk, tmp_path: Path) -> None:
+def test_api_of_another_project_is_not_searched(docs_client: DocsClient, tmp_path: Path) -> None:
     place = folder(tmp_path / "specs")
     (place / "payments.json").write_text('{"openapi": "3.1.0"}')
-    add(desk, place, tmp_path / "one", "specs")
-    found = [desk.docs.search.search(DocsRequest("pay", roots=(tmp_path / name,))) for name in ("one", "two")]
+    add(docs_client, place, tmp_path / "one", "specs")
+    found = [docs_client.docs.search.search(DocsRequest("pay", roots=(tmp_path / name,))) for name in ("one", "two")]
     assert [[each.source for each in results.passages] for results in found] == [["payments"], []]
-    add(desk, place, tmp_path / "two", "specs")
-    shared = desk.docs.search.search(DocsRequest("pay", roots=(tmp_path / "two",)))
+    add(docs_client, place, tmp_path / "two", "specs")
+    shared = docs_client.docs.search.search(DocsRequest("pay", roots=(tmp_path / "two",)))
     assert [each.source for each in shared.passages] == ["payments"], "APIs of a source follow it"
 
 
@@ -131,7 +133,7 @@ def test_damaged_lock_files_are_ignored(text: str, tmp_path: Path) -> None:
 
 
 def test_package_in_the_locked_version_is_searched_in_projects_that_do_not_have_it_installed(
-    desk: Desk, tmp_path: Path
+    docs_client: DocsClient, tmp_path: Path
 ) -> None:
     one, two, three = (tmp_path / name for name in ("one", "two", "three"))
     site = one / ".venv" / "lib" / "python3.11" / "site-packages"
@@ -139,13 +141,13 @@ def test_package_in_the_locked_version_is_searched_in_projects_that_do_not_have_
     (site / "quokka-2.0.dist-info" / "METADATA").write_text("Name: quokka\nVersion: 2.0\n\n# Feeding\n\nTwice a day.\n")
     (site / "quokka-2.0.dist-info" / "RECORD").write_text("")
     (one / ".venv" / "pyvenv.cfg").write_text("")
-    added = desk.docs.library.add(NewSource("pypi:quokka", "", one, (one,)))
-    desk.crawl(added.sources[0].id)
+    added = docs_client.docs.library.add(NewSource("pypi:quokka", "", one, (one,)))
+    docs_client.crawl(added.sources[0].id)
     for project, version in ((two, "2.0"), (three, "1.9")):
         project.mkdir()
         (project / "uv.lock").write_text(f'[[package]]\nname = "quokka"\nversion = "{version}"\n')
-    assert sources_found(desk, "feeding", two) == ["quokka"]
-    assert sources_found(desk, "feeding", three) == [], "another version is locked there"
+    assert sources_found(docs_client, "feeding", two) == ["quokka"]
+    assert sources_found(docs_client, "feeding", three) == [], "another version is locked there"
 
 
 EXPRESS = """# Error handling
@@ -158,16 +160,16 @@ Error handling middleware: handle errors with error handling middleware. The mid
 """
 
 
-def test_product_named_in_the_question_answers_first(desk: Desk, tmp_path: Path) -> None:
+def test_product_named_in_the_question_answers_first(docs_client: DocsClient, tmp_path: Path) -> None:
     for name, text in (("express", EXPRESS), ("starlette", STARLETTE)):
         others = {
             f"topic{number}": f"# Topic {number}\n\nAbout quokka number {number} of {name}." for number in range(9)
         }
-        add(desk, folder(tmp_path / name, guide=text, **others), tmp_path / "one", name)
-    first, second, *_ = sources_found(desk, "express error handling middleware", tmp_path / "one")
+        add(docs_client, folder(tmp_path / name, guide=text, **others), tmp_path / "one", name)
+    first, second, *_ = sources_found(docs_client, "express error handling middleware", tmp_path / "one")
     assert (first, second) == ("express", "starlette")
-    assert sources_found(desk, "error handling middleware", tmp_path / "one")[0] == "starlette"
-    assert sources_found(desk, "How are errors handled in Express?", tmp_path / "one")[0] == "express"
+    assert sources_found(docs_client, "error handling middleware", tmp_path / "one")[0] == "starlette"
+    assert sources_found(docs_client, "How are errors handled in Express?", tmp_path / "one")[0] == "express"
 
 
 @pytest.mark.parametrize(

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from deltos.embed.protocol import Embedder
-    from tests.domains.docs.conftest import Desk
+    from tests.domains.docs.conftest import DocsClient
     from tests.loopback import Site
 
 
-def open_semantic_index(desk: Desk, model: Embedder) -> Callable[[], SemanticIndex]:
-    semantic_index = SemanticIndex(model, desk.store.vectors)
+def open_semantic_index(docs_client: DocsClient, model: Embedder) -> Callable[[], SemanticIndex]:
+    semantic_index = SemanticIndex(model, docs_client.store.vectors)
     return lambda: semantic_index
 
 
@@ -59,23 +59,23 @@ CANDIDATE = CandidateChunk(
 )
 
 
-def write(desk: Desk, **pages: str) -> None:
+def write(docs_client: DocsClient, **pages: str) -> None:
     for name, text in pages.items():
-        (desk.root / f"{name}.md").write_text(text)
-    desk.add(".", name="manual")
+        (docs_client.root / f"{name}.md").write_text(text)
+    docs_client.add(".", name="manual")
 
 
 ENTRIES = {"alpha": "quokka", "bravo": "wombat", "charlie": "koala"}
 
 
-def test_the_section_that_answers_comes_first(desk: Desk) -> None:
+def test_the_section_that_answers_comes_first(docs_client: DocsClient) -> None:
     write(
-        desk,
+        docs_client,
         install="# Install\n\nUse pip to install it.\n\n## Proxies\n\nSet the proxy variable before you install.",
         use="# Use\n\nCall it. It may time out.\n\n## Timeouts\n\nA timeout is set with `timeout=5`.",
     )
-    assert desk.cited("how do I set a timeout?")[0].endswith("use.md#timeouts")
-    assert desk.cited("proxy")[0].endswith("install.md#proxies")
+    assert docs_client.cited("how do I set a timeout?")[0].endswith("use.md#timeouts")
+    assert docs_client.cited("proxy")[0].endswith("install.md#proxies")
 
 
 @pytest.mark.parametrize(
@@ -88,42 +88,42 @@ def test_the_section_that_answers_comes_first(desk: Desk) -> None:
         ("statements on .NET", "embedding-net"),
     ],
 )
-def test_a_language_of_one_letter_or_with_signs_is_found(desk: Desk, question: str, anchor: str) -> None:
+def test_a_language_of_one_letter_or_with_signs_is_found(docs_client: DocsClient, question: str, anchor: str) -> None:
     languages = ("Java", "C", "C++", "R", "C#", ".NET", "Go")
     text = "".join(f"## Embedding {name}\n\nStatements and objects of {name} are executed.\n\n" for name in languages)
-    write(desk, embedding=f"# Embedding\n\n{text}")
-    assert desk.search(question)[0].anchors == (anchor,)
+    write(docs_client, embedding=f"# Embedding\n\n{text}")
+    assert docs_client.search(question)[0].anchors == (anchor,)
 
 
-def test_words_of_another_language_match_before_their_translation(desk: Desk) -> None:
+def test_words_of_another_language_match_before_their_translation(docs_client: DocsClient) -> None:
     write(
-        desk,
+        docs_client,
         deutsch="# Batterie\n\nDie Knopfzelle hält etwa 18 Monate.",
         english="# Battery\n\nThe button cell lasts about 18 months.\n\n# Lamp\n\nIt tells that the button cell is low.",
         guide="# Guide\n\nThe battery, the cell and the button: how they are changed.",
     )
-    assert desk.cited("Knopfzelle")[0].endswith("deutsch.md#batterie")
-    assert desk.cited("Wie lange hält eine Knopfzelle?")[0].endswith("deutsch.md#batterie")
+    assert docs_client.cited("Knopfzelle")[0].endswith("deutsch.md#batterie")
+    assert docs_client.cited("Wie lange hält eine Knopfzelle?")[0].endswith("deutsch.md#batterie")
 
 
-def test_question_words_are_not_searched(desk: Desk) -> None:
+def test_question_words_are_not_searched(docs_client: DocsClient) -> None:
     write(
-        desk,
+        docs_client,
         cues="# Cues\n\nHow, why, when and what: a question that begins so is about documentation.",
         settings="# Settings\n\nQUOKKA_EMBED=none turns embedding off.",
     )
     for question in ("how do I switch embeddings off", "why is nothing embedded, and when"):
-        assert desk.search(question)[0].title == "Settings"
-    assert desk.search("what")[0].title == "Cues"
+        assert docs_client.search(question)[0].title == "Settings"
+    assert docs_client.search("what")[0].title == "Cues"
 
 
-def test_code_names_find_their_definition(desk: Desk) -> None:
+def test_code_names_find_their_definition(docs_client: DocsClient) -> None:
     write(
-        desk,
+        docs_client,
         api="# API\n\n## set_timeout\n\nSets it.\n\n## get_timeout\n\nGets it.",
         guide="# Guide\n\nThe set timeout get timeout set timeout guide talks of timeouts, set and timeout at length.",
     )
-    assert desk.cited("set_timeout()")[0].endswith("api.md#set_timeout")
+    assert docs_client.cited("set_timeout()")[0].endswith("api.md#set_timeout")
 
 
 TIMES = """# Times
@@ -152,92 +152,96 @@ Gets `utc` from the time of a zone.
         ("Gets Zones of utc, e.g. v2.1", ()),
     ],
 )
-def test_a_name_that_occurs_in_no_passage_has_a_note(desk: Desk, question: str, absent: tuple[str, ...]) -> None:
-    write(desk, times=TIMES)
-    found = desk.docs.search.search(DocsRequest(question))
+def test_a_name_that_occurs_in_no_passage_has_a_note(
+    docs_client: DocsClient, question: str, absent: tuple[str, ...]
+) -> None:
+    write(docs_client, times=TIMES)
+    found = docs_client.docs.search.search(DocsRequest(question))
     assert found.passages
     assert found.absent_names == absent
     names = ", ".join(f"`{name}`" for name in absent)
     assert (f"no passage contains {names}; these are the best matches." in found.full_note) is bool(absent)
 
 
-def test_a_name_is_absent_only_if_no_passage_of_the_searched_sources_contains_it(desk: Desk) -> None:
-    (desk.root / "old").mkdir()
-    (desk.root / "new").mkdir()
+def test_a_name_is_absent_only_if_no_passage_of_the_searched_sources_contains_it(docs_client: DocsClient) -> None:
+    (docs_client.root / "old").mkdir()
+    (docs_client.root / "new").mkdir()
     others = "".join(f"## Chapter {number}\n\nAnother matter.\n\n" for number in range(600))
-    (desk.root / "old" / "page.md").write_text(f"# Renamed\n\nzonedTimeToUtc\n\n{others}")
+    (docs_client.root / "old" / "page.md").write_text(f"# Renamed\n\nzonedTimeToUtc\n\n{others}")
     many = "".join(f"## utc to zoned time {number}\n\nutc, zone, time, {number}\n\n" for number in range(150))
-    (desk.root / "new" / "page.md").write_text(
+    (docs_client.root / "new" / "page.md").write_text(
         f"# Times\n\n{many}\n## Renamed\n\n{'A long text. ' * 90}utcToZonedTime\n"
     )
     for name in ("old", "new"):
-        desk.add(name, name=name)
-    ask = desk.docs.search.search
+        docs_client.add(name, name=name)
+    ask = docs_client.docs.search.search
     assert ask(DocsRequest("zonedTimeToUtc", source="new")).absent_names == ("zonedTimeToUtc",)
     assert ask(DocsRequest("zonedTimeToUtc")).absent_names == ()
     assert ask(DocsRequest("zoned time of utcToZonedTime", source="new")).absent_names == ()
 
 
-def test_the_anchor_and_the_section_of_a_citation_agree(desk: Desk) -> None:
+def test_the_anchor_and_the_section_of_a_citation_agree(docs_client: DocsClient) -> None:
     entries = "".join(f"<dt id='mod.{name}'>{name}(x)</dt><dd>{word}</dd>" for name, word in ENTRIES.items())
-    (desk.root / "api.html").write_text(f"<h1 id='mod'>mod</h1><p>Intro of it.</p><dl>{entries}</dl>")
-    desk.add(".", name="manual")
+    (docs_client.root / "api.html").write_text(f"<h1 id='mod'>mod</h1><p>Intro of it.</p><dl>{entries}</dl>")
+    docs_client.add(".", name="manual")
     for name in ENTRIES:
-        found = desk.search(name)[0]
+        found = docs_client.search(name)[0]
         assert (found.anchors[0], found.section) == (f"mod.{name}", f"mod > {name}(x)")
 
 
-def test_an_anchor_with_blanks_is_escaped_in_citations_and_found_by_its_words(desk: Desk) -> None:
+def test_an_anchor_with_blanks_is_escaped_in_citations_and_found_by_its_words(docs_client: DocsClient) -> None:
     texts = "Sends requests to servers and looks at what they answer. " * 30
     keywords = "".join(f"<a name='option {name}'></a><p>{texts}</p>" for name in ("httpchk", "redispatch"))
-    (desk.root / "keywords.html").write_text(f"<h1>Keywords</h1>{keywords}")
-    desk.add(".", name="manual")
-    assert desk.cited("option redispatch")[0].endswith("keywords.html#option%20redispatch")
-    assert desk.cited("httpchk")[0].endswith("keywords.html#option%20httpchk")
+    (docs_client.root / "keywords.html").write_text(f"<h1>Keywords</h1>{keywords}")
+    docs_client.add(".", name="manual")
+    assert docs_client.cited("option redispatch")[0].endswith("keywords.html#option%20redispatch")
+    assert docs_client.cited("httpchk")[0].endswith("keywords.html#option%20httpchk")
 
 
-def test_query_operators_are_plain_words(desk: Desk) -> None:
-    write(desk, a="# A\n\nalpha and beta")
+def test_query_operators_are_plain_words(docs_client: DocsClient) -> None:
+    write(docs_client, a="# A\n\nalpha and beta")
     for query in ('alpha" OR "', "alpha AND", "(", "alpha*", "NEAR(alpha beta)", "heading:alpha", "\x00alpha", "a-b^2"):
-        desk.search(query)
-    assert desk.search("   ") == desk.search("zzzz") == []
+        docs_client.search(query)
+    assert docs_client.search("   ") == docs_client.search("zzzz") == []
 
 
-def test_identical_texts_are_shown_once(desk: Desk) -> None:
-    write(desk, a="# Same\n\nquokka facts", b="# Same\n\nquokka facts", c="# Other\n\nmore quokka facts")
-    assert len(desk.search("quokka")) == 2
+def test_identical_texts_are_shown_once(docs_client: DocsClient) -> None:
+    write(docs_client, a="# Same\n\nquokka facts", b="# Same\n\nquokka facts", c="# Other\n\nmore quokka facts")
+    assert len(docs_client.search("quokka")) == 2
 
 
-def test_results_can_be_limited_to_sources_and_versions(desk: Desk) -> None:
+def test_results_can_be_limited_to_sources_and_versions(docs_client: DocsClient) -> None:
     for name, version in (("one", "3.11.4"), ("two", "3.12")):
-        (desk.root / name).mkdir()
-        (desk.root / name / "a.md").write_text(f"# {name}\n\nquokka {name}")
-        desk.add(name, name=name, version=version)
-    assert [p.source for p in desk.search("quokka", source="ONE")] == ["one"]
-    assert [p.source for p in desk.search("quokka", version="v3.12")] == ["two"]
-    assert [p.source for p in desk.search("quokka", version="3.11")] == ["one"]
+        (docs_client.root / name).mkdir()
+        (docs_client.root / name / "a.md").write_text(f"# {name}\n\nquokka {name}")
+        docs_client.add(name, name=name, version=version)
+    assert [p.source for p in docs_client.search("quokka", source="ONE")] == ["one"]
+    assert [p.source for p in docs_client.search("quokka", version="v3.12")] == ["two"]
+    assert [p.source for p in docs_client.search("quokka", version="3.11")] == ["one"]
     with pytest.raises(NotFound, match=r"No version '4' of any source.*Known: one 3.11.4; two 3.12"):
-        desk.search("quokka", version="4")
+        docs_client.search("quokka", version="4")
     with pytest.raises(NotFound, match="Known: "):
-        desk.search("quokka", source="thre")
+        docs_client.search("quokka", source="thre")
 
 
 def test_a_section_of_the_requested_type_is_found_despite_many_better_matches(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    docs_client: DocsClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many = "".join(f"## Quokka {number}\n\nThe quokka, a quokka.\n\n" for number in range(30))
-    write(desk, a=f"# Animals\n\n{many}", b=f"# Glossary\n\nA quokka. {'Other words of length. ' * 40}")
+    write(docs_client, a=f"# Animals\n\n{many}", b=f"# Glossary\n\nA quokka. {'Other words of length. ' * 40}")
     monkeypatch.setattr("deltos.domains.docs.search.MAX_CANDIDATES", 20)
-    assert [each.section for each in desk.search("quokka", types=("glossary",))] == ["Glossary"]
+    assert [each.section for each in docs_client.search("quokka", types=("glossary",))] == ["Glossary"]
     monkeypatch.setattr("deltos.domains.docs.search.TYPED_CANDIDATES", 10)
-    found = desk.docs.search.search(DocsRequest("quokka", types=("glossary",)))
+    found = docs_client.docs.search.search(DocsRequest("quokka", types=("glossary",)))
     assert (found.passages, "Only the 10 best matches were checked" in found.note) == ((), True)
 
 
-def test_section_types_are_detected(desk: Desk) -> None:
+def test_section_types_are_detected(docs_client: DocsClient) -> None:
     page = "# Feeding\n\nquokka start\n\n## Reference\n\nquokka table\n\n## Examples\n\nquokka sample\n\n## How\n\nquokka steps"
-    write(desk, feeding=page, glossary="# Glossary\n\nTerms.\n\n## Joey\n\na small quokka")
-    found = {kind: {each.section for each in desk.search("quokka", types=(kind,))} for kind in DOCUMENTATION_TYPES}
+    write(docs_client, feeding=page, glossary="# Glossary\n\nTerms.\n\n## Joey\n\na small quokka")
+    found = {
+        kind: {each.section for each in docs_client.search("quokka", types=(kind,))} for kind in DOCUMENTATION_TYPES
+    }
     sections = {kind: {section.rpartition(" > ")[2] for section in each} for kind, each in found.items()}
     assert sections == {
         "overview": {"Feeding"},
@@ -248,27 +252,27 @@ def test_section_types_are_detected(desk: Desk) -> None:
     }
 
 
-def test_the_limit_is_respected(desk: Desk) -> None:
-    write(desk, **{f"p{n}": f"# Page {n}\n\nquokka number{n}" for n in range(12)})
-    assert [len(desk.search("quokka", limit=limit)) for limit in (1, 5, 50)] == [1, 5, 12]
+def test_the_limit_is_respected(docs_client: DocsClient) -> None:
+    write(docs_client, **{f"p{n}": f"# Page {n}\n\nquokka number{n}" for n in range(12)})
+    assert [len(docs_client.search("quokka", limit=limit)) for limit in (1, 5, 50)] == [1, 5, 12]
 
 
-def test_api_descriptions_are_searched_with_the_documentation(desk: Desk) -> None:
-    write(desk, a="# A\n\nquokka text", b="# B\n\nmore quokka text")
-    (desk.root / "shop.yaml").write_text("openapi: 3.1.0")
-    desk.recrawl("manual")
-    assert [p.source for p in desk.search("quokka")] == ["manual", "manual", "shop"]
-    assert [p.source for p in desk.search("quokka", api_name="shop")] == ["shop"]
-    assert [p.source for p in desk.search("quokka", types=("endpoint",))] == ["shop"]
-    assert [p.source for p in desk.search("quokka", source="manual")] == ["manual", "manual"]
+def test_api_descriptions_are_searched_with_the_documentation(docs_client: DocsClient) -> None:
+    write(docs_client, a="# A\n\nquokka text", b="# B\n\nmore quokka text")
+    (docs_client.root / "shop.yaml").write_text("openapi: 3.1.0")
+    docs_client.recrawl("manual")
+    assert [p.source for p in docs_client.search("quokka")] == ["manual", "manual", "shop"]
+    assert [p.source for p in docs_client.search("quokka", api_name="shop")] == ["shop"]
+    assert [p.source for p in docs_client.search("quokka", types=("endpoint",))] == ["shop"]
+    assert [p.source for p in docs_client.search("quokka", source="manual")] == ["manual", "manual"]
 
 
-def test_an_empty_result_has_the_searched_counts(desk: Desk) -> None:
-    write(desk, a="# A\n\nalpha")
-    found = desk.docs.search.search(DocsRequest("zzzz"))
+def test_an_empty_result_has_the_searched_counts(docs_client: DocsClient) -> None:
+    write(docs_client, a="# A\n\nalpha")
+    found = docs_client.docs.search.search(DocsRequest("zzzz"))
     assert found.searched is not None
     assert (found.searched.sources, found.searched.pages, found.searched.chunks) == (1, 1, 1)
-    assert desk.docs.search.search(DocsRequest("alpha")).searched is None
+    assert docs_client.docs.search.search(DocsRequest("alpha")).searched is None
 
 
 def test_only_the_rarest_terms_are_looked_up() -> None:
@@ -289,17 +293,17 @@ def test_versions_are_ordered_numerically() -> None:
     assert version_key("9" * 5_000) > version_key("9")
 
 
-def test_clear_api_matches_alternate_with_documentation_and_others_come_last(desk: Desk) -> None:
-    write(desk, a="# A\n\nquokka one", b="# B\n\nquokka two")
-    first, second = desk.search("quokka")
+def test_clear_api_matches_alternate_with_documentation_and_others_come_last(docs_client: DocsClient) -> None:
+    write(docs_client, a="# A\n\nquokka one", b="# B\n\nquokka two")
+    first, second = docs_client.search("quokka")
     clear, vague = replace(first, text="clear", is_clear=True), replace(first, text="vague")
     merged = merge([first, second], [clear, vague, first])
     assert [passage.text for passage in merged] == ["clear", first.text, second.text, "vague"]
 
 
-def test_parts_of_a_named_api_come_first_followed_by_probable_answers(desk: Desk) -> None:
-    write(desk, a="# A\n\nquokka one", b="# B\n\nquokka two")
-    first, _ = desk.search("quokka")
+def test_parts_of_a_named_api_come_first_followed_by_probable_answers(docs_client: DocsClient) -> None:
+    write(docs_client, a="# A\n\nquokka one", b="# B\n\nquokka two")
+    first, _ = docs_client.search("quokka")
     fair, weak = (replace(first, text=f"{chance}", confidence=chance) for chance in (0.6, 0.4))
     parts = [replace(first, text=f"part {place}", confidence=0.2, source="zoo") for place in range(5)]
 
@@ -314,9 +318,9 @@ def test_parts_of_a_named_api_come_first_followed_by_probable_answers(desk: Desk
     assert merge([weak, fair], [], is_api_named=True) == [weak, fair]
 
 
-def test_improbable_answers_do_not_alternate_with_clear_api_matches(desk: Desk) -> None:
-    write(desk, a="# A\n\nquokka one")
-    (first,) = desk.search("quokka")
+def test_improbable_answers_do_not_alternate_with_clear_api_matches(docs_client: DocsClient) -> None:
+    write(docs_client, a="# A\n\nquokka one")
+    (first,) = docs_client.search("quokka")
     fair, weak = replace(first, text="fair", confidence=0.9), replace(first, text="weak", confidence=0.1)
     clear = [replace(first, text=f"clear {place}", is_clear=True) for place in range(3)]
     texts = [passage.text for passage in merge([weak, fair], clear)]
@@ -381,13 +385,17 @@ def test_a_single_word_query_has_no_phrase_features() -> None:
     assert (found.phrases, found.exact_name) == (0.0, 0.0)
 
 
-def test_a_section_in_other_words_is_found_by_similarity(desk: Desk) -> None:
+def test_a_section_in_other_words_is_found_by_similarity(docs_client: DocsClient) -> None:
     write(
-        desk,
+        docs_client,
         remove="# Accounts\n\n## Deleting a user\n\nDeletes the user and all memberships of it.",
         paint="# Paint\n\n## Colours\n\nHow to fill an account of shapes with colours.",
     )
-    docs = open_docs(desk.store, apis=desk.descriptions, semantic_index=open_semantic_index(desk, shared_model()))
+    docs = open_docs(
+        docs_client.store,
+        apis=docs_client.descriptions,
+        semantic_index=open_semantic_index(docs_client, shared_model()),
+    )
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-embedding")
     (first, *_) = docs.search.search(DocsRequest("erase users and all memberships")).passages
@@ -398,16 +406,22 @@ def test_a_section_in_other_words_is_found_by_similarity(desk: Desk) -> None:
     assert [p.section for p in docs.search.search(DocsRequest("colours")).passages] == ["Paint > Colours"]
 
 
-def test_a_semantic_match_in_one_source_is_found_despite_better_ones_in_others(desk: Desk) -> None:
-    (desk.root / "small").mkdir()
-    (desk.root / "small" / "accounts.md").write_text("# Accounts\n\n## Deleting a user\n\nDeletes the user at once.")
-    (desk.root / "large").mkdir()
+def test_a_semantic_match_in_one_source_is_found_despite_better_ones_in_others(docs_client: DocsClient) -> None:
+    (docs_client.root / "small").mkdir()
+    (docs_client.root / "small" / "accounts.md").write_text(
+        "# Accounts\n\n## Deleting a user\n\nDeletes the user at once."
+    )
+    (docs_client.root / "large").mkdir()
     for number in range(100):
         text = f"# Logins {number}\n\nRemoval of somebody's login, way {number}: sign the login off and remove it."
-        (desk.root / "large" / f"{number}.md").write_text(text)
-    desk.add("small", name="small")
-    desk.add("large", name="large")
-    docs = open_docs(desk.store, apis=desk.descriptions, semantic_index=open_semantic_index(desk, shared_model()))
+        (docs_client.root / "large" / f"{number}.md").write_text(text)
+    docs_client.add("small", name="small")
+    docs_client.add("large", name="large")
+    docs = open_docs(
+        docs_client.store,
+        apis=docs_client.descriptions,
+        semantic_index=open_semantic_index(docs_client, shared_model()),
+    )
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-embedding")
     question = "removal of somebody's login"
@@ -456,15 +470,21 @@ Tell your lead two weeks ahead.
         ("怎么登录", "signing-in"),
     ],
 )
-def test_a_semantic_match_in_a_short_section_is_found_and_marked(desk: Desk, question: str, anchor: str) -> None:
-    write(desk, handbook=HANDBOOK)
-    docs = open_docs(desk.store, apis=desk.descriptions, semantic_index=open_semantic_index(desk, shared_model()))
+def test_a_semantic_match_in_a_short_section_is_found_and_marked(
+    docs_client: DocsClient, question: str, anchor: str
+) -> None:
+    write(docs_client, handbook=HANDBOOK)
+    docs = open_docs(
+        docs_client.store,
+        apis=docs_client.descriptions,
+        semantic_index=open_semantic_index(docs_client, shared_model()),
+    )
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-embedding")
     found = docs.search.search(DocsRequest(question)).passages
     assert found[0].citation.endswith(f"handbook.md#{anchor}")
     assert found[0].is_near
-    shown = render_passages(found[:1], project_root=desk.root, token_budget=500).text
+    shown = render_passages(found[:1], project_root=docs_client.root, token_budget=500).text
     assert shown.count("(semantic match)") == 1
 
 
@@ -478,12 +498,14 @@ def test_a_semantic_match_in_a_short_section_is_found_and_marked(desk: Desk, que
         ("wie oft darf man in einer Minute aufrufen", "rate-limits"),
     ],
 )
-def test_passages_are_found_by_the_similarity_of_their_embeddings(desk: Desk, question: str, anchor: str) -> None:
-    write(desk, handbook=HANDBOOK)
+def test_passages_are_found_by_the_similarity_of_their_embeddings(
+    docs_client: DocsClient, question: str, anchor: str
+) -> None:
+    write(docs_client, handbook=HANDBOOK)
     docs = open_docs(
-        desk.store,
-        apis=desk.descriptions,
-        semantic_index=open_semantic_index(desk, docs_embedder()),
+        docs_client.store,
+        apis=docs_client.descriptions,
+        semantic_index=open_semantic_index(docs_client, docs_embedder()),
     )
     docs.library.crawls.embed_new()
     assert docs.search.search(DocsRequest(question)).passages[0].citation.endswith(f"handbook.md#{anchor}")
@@ -497,27 +519,39 @@ def test_passages_are_found_by_the_similarity_of_their_embeddings(desk: Desk, qu
         ("备份每晚复制", "backups"),
     ],
 )
-def test_a_query_in_another_language_finds_an_english_section(desk: Desk, question: str, anchor: str) -> None:
-    write(desk, handbook=HANDBOOK)
-    docs = open_docs(desk.store, apis=desk.descriptions, semantic_index=open_semantic_index(desk, shared_model()))
+def test_a_query_in_another_language_finds_an_english_section(
+    docs_client: DocsClient, question: str, anchor: str
+) -> None:
+    write(docs_client, handbook=HANDBOOK)
+    docs = open_docs(
+        docs_client.store,
+        apis=docs_client.descriptions,
+        semantic_index=open_semantic_index(docs_client, shared_model()),
+    )
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-embedding")
     found = docs.search.search(DocsRequest(question)).passages
     assert found[0].citation.endswith(f"handbook.md#{anchor}")
 
 
-def test_pages_in_the_language_of_the_query_are_found_by_their_words(desk: Desk) -> None:
+def test_pages_in_the_language_of_the_query_are_found_by_their_words(docs_client: DocsClient) -> None:
     write(
-        desk, handbuch="# Handbuch\n\n## Sicherungen\n\nSchnappschüsse werden jede Nacht kopiert.\n", handbook=HANDBOOK
+        docs_client,
+        handbuch="# Handbuch\n\n## Sicherungen\n\nSchnappschüsse werden jede Nacht kopiert.\n",
+        handbook=HANDBOOK,
     )
-    docs = open_docs(desk.store, apis=desk.descriptions)
+    docs = open_docs(docs_client.store, apis=docs_client.descriptions)
     found = docs.search.search(DocsRequest("wann werden Schnappschüsse kopiert")).passages
     assert found[0].citation.endswith("handbuch.md#sicherungen")
 
 
-def test_a_term_match_is_not_marked_as_semantic_match(desk: Desk) -> None:
-    write(desk, handbook=HANDBOOK)
-    docs = open_docs(desk.store, apis=desk.descriptions, semantic_index=open_semantic_index(desk, shared_model()))
+def test_a_term_match_is_not_marked_as_semantic_match(docs_client: DocsClient) -> None:
+    write(docs_client, handbook=HANDBOOK)
+    docs = open_docs(
+        docs_client.store,
+        apis=docs_client.descriptions,
+        semantic_index=open_semantic_index(docs_client, shared_model()),
+    )
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-embedding")
     (first, *_) = docs.search.search(DocsRequest("how often are backups copied")).passages
@@ -525,42 +559,44 @@ def test_a_term_match_is_not_marked_as_semantic_match(desk: Desk) -> None:
     assert not first.is_near
 
 
-def test_an_unavailable_model_is_reported_and_terms_are_searched(desk: Desk) -> None:
-    write(desk, use="# Use\n\nA quokka is fed twice.")
+def test_an_unavailable_model_is_reported_and_terms_are_searched(docs_client: DocsClient) -> None:
+    write(docs_client, use="# Use\n\nA quokka is fed twice.")
     down = RemoteModel(Endpoint("ollama", "http://127.0.0.1:1"), ask, sleep=lambda _: None)
-    docs = open_docs(desk.store, apis=desk.descriptions, semantic_index=open_semantic_index(desk, down))
+    docs = open_docs(
+        docs_client.store, apis=docs_client.descriptions, semantic_index=open_semantic_index(docs_client, down)
+    )
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-embedding")
     found = docs.search.search(DocsRequest("quokka"))
     assert [passage.title for passage in found.passages] == ["Use"]
     assert "terms only" in found.note
-    rendered = render_passages(found.passages, project_root=desk.root, token_budget=500, note=found.note)
+    rendered = render_passages(found.passages, project_root=docs_client.root, token_budget=500, note=found.note)
     assert rendered.text.startswith("Searched by terms only")
 
 
-def test_without_a_model_only_terms_are_searched(desk: Desk) -> None:
-    write(desk, use="# Use\n\nA quokka is fed twice.")
-    docs = open_docs(desk.store, apis=desk.descriptions)
+def test_without_a_model_only_terms_are_searched(docs_client: DocsClient) -> None:
+    write(docs_client, use="# Use\n\nA quokka is fed twice.")
+    docs = open_docs(docs_client.store, apis=docs_client.descriptions)
     assert docs.search.search(DocsRequest("quokka")).note == ""
     assert len(docs.search.search(DocsRequest("quokka")).passages) == 1
 
 
-def test_an_unread_source_that_may_contain_apis_has_a_note(desk: Desk, site: Site) -> None:
-    desk.begin(f"{site.url}/manual/", "handbook")
-    found = desk.docs.search.search(DocsRequest("refunds", types=("endpoint",)))
+def test_an_unread_source_that_may_contain_apis_has_a_note(docs_client: DocsClient, site: Site) -> None:
+    docs_client.begin(f"{site.url}/manual/", "handbook")
+    found = docs_client.docs.search.search(DocsRequest("refunds", types=("endpoint",)))
     assert not found.passages
     assert "the crawl of handbook was interrupted" in found.note
 
 
-def test_canonical_pages_rank_before_old_majors_changelogs_and_blogs(desk: Desk) -> None:
+def test_canonical_pages_rank_before_old_majors_changelogs_and_blogs(docs_client: DocsClient) -> None:
     text = "# Coercion\n\nCoerce a value: `z.coerce.number()` turns a string into a number."
     for page in ("v3/api", "v4/api", "blog/coercion", "changelog"):
-        place = desk.root / "manual" / f"{page}.md"
+        place = docs_client.root / "manual" / f"{page}.md"
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(f"{text} From {page}.")
     for number in range(12):
-        (desk.root / "manual" / f"{number}.md").write_text(f"# Topic {number}\n\nAbout the quokka {number}.")
-    desk.add("manual", name="manual")
-    found = [passage.url.partition("manual/")[2] for passage in desk.search("coerce a string to a number")]
+        (docs_client.root / "manual" / f"{number}.md").write_text(f"# Topic {number}\n\nAbout the quokka {number}.")
+    docs_client.add("manual", name="manual")
+    found = [passage.url.partition("manual/")[2] for passage in docs_client.search("coerce a string to a number")]
     assert found[0] == "v4/api.md"
     assert set(found[1:4]) == {"v3/api.md", "blog/coercion.md", "changelog.md"}

@@ -12,7 +12,7 @@ from deltos.errors import AddressRefused, FetchFailed
 from tests.loopback import Page
 
 if TYPE_CHECKING:
-    from tests.domains.docs.conftest import Desk
+    from tests.domains.docs.conftest import DocsClient
     from tests.loopback import Site
 
 
@@ -22,20 +22,22 @@ def page(title: str, text: str, *links: str) -> str:
     return f"{head}<body><main><h1 id='top'>{title}</h1><p>{text}</p>{anchors}</main></body></html>"
 
 
-def test_links_below_the_start_page_are_followed_and_cited_with_their_anchor(desk: Desk, site: Site) -> None:
+def test_links_below_the_start_page_are_followed_and_cited_with_their_anchor(
+    docs_client: DocsClient, site: Site
+) -> None:
     site.html("/docs/", page("Start", "Welcome to the manual.", "install.html", "/blog/", "https://elsewhere.invalid/"))
     site.html("/docs/install.html", page("Install", "Run the installer with pip.", "./"))
     site.html("/blog/", page("Blog", "Not documentation."))
-    status = desk.add(f"{site.url}/docs/")
+    status = docs_client.add(f"{site.url}/docs/")
     assert (status.state, status.pages, status.failures) == ("READY", 2, ())
-    assert desk.cited("run the installer") == [f"{site.url}/docs/install.html#top"]
+    assert docs_client.cited("run the installer") == [f"{site.url}/docs/install.html#top"]
     assert "/blog/" not in site.asked
 
 
-def test_a_page_that_fails_is_listed_with_its_reason(desk: Desk, site: Site) -> None:
+def test_a_page_that_fails_is_listed_with_its_reason(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "gone.html", "broken.html"))
     site.pages["/broken.html"] = Page(status=500)
-    status = desk.add(site.url)
+    status = docs_client.add(site.url)
     assert status.state == "READY with failures"
     assert {place.url.rpartition("/")[2]: place.reason for place in status.failures} == {
         "gone.html": "HTTP 404: the server has no such page",
@@ -44,135 +46,139 @@ def test_a_page_that_fails_is_listed_with_its_reason(desk: Desk, site: Site) -> 
     assert (site.asked["/gone.html"], site.asked["/broken.html"]) == (1, 3)
 
 
-def test_a_page_that_fails_once_is_retried(desk: Desk, site: Site) -> None:
+def test_a_page_that_fails_once_is_retried(docs_client: DocsClient, site: Site) -> None:
     answers = [
         Page(status=503, headers={"Retry-After": "30"}),
         Page(page("Late", "At last.").encode(), headers={"Content-Type": "text/html"}),
     ]
     site.html("/", page("Start", "Welcome.", "late.html"))
     site.pages["/late.html"] = lambda _: answers.pop(0)
-    assert desk.add(site.url).state == "READY"
-    assert desk.cited("at last") == [f"{site.url}/late.html#top"]
-    assert sum(desk.time.waited) >= 30
+    assert docs_client.add(site.url).state == "READY"
+    assert docs_client.cited("at last") == [f"{site.url}/late.html#top"]
+    assert sum(docs_client.time.waited) >= 30
 
 
 @pytest.mark.parametrize(
     ("status", "words"), [(404, "no such page"), (403, "refuses access"), (500, "reports an error")]
 )
-def test_an_unreadable_start_page_fails_the_source(desk: Desk, site: Site, status: int, words: str) -> None:
+def test_an_unreadable_start_page_fails_the_source(
+    docs_client: DocsClient, site: Site, status: int, words: str
+) -> None:
     site.pages["/"] = Page(status=status)
-    found = desk.add(site.url)
+    found = docs_client.add(site.url)
     assert found.state == "FAILED"
     assert words in found.reason
 
 
-def test_a_login_page_is_not_indexed(desk: Desk, site: Site) -> None:
+def test_a_login_page_is_not_indexed(docs_client: DocsClient, site: Site) -> None:
     site.html("/", "<form><input type=password></form><p>Please sign in</p>")
-    assert "requires a login" in desk.add(site.url).reason
+    assert "requires a login" in docs_client.add(site.url).reason
 
 
-def test_invalid_addresses_are_refused_at_once(desk: Desk) -> None:
+def test_invalid_addresses_are_refused_at_once(docs_client: DocsClient) -> None:
     with pytest.raises(FetchFailed, match="Cannot resolve the host"):
-        desk.add("https://no-such-host.invalid/")
+        docs_client.add("https://no-such-host.invalid/")
     with pytest.raises(AddressRefused, match="Malformed"):
-        desk.add("http://[half")
-    assert desk.docs.library.sources() == []
+        docs_client.add("http://[half")
+    assert docs_client.docs.library.sources() == []
 
 
-def test_pages_without_links_to_them_are_found_through_sitemaps(desk: Desk, site: Site) -> None:
+def test_pages_without_links_to_them_are_found_through_sitemaps(docs_client: DocsClient, site: Site) -> None:
     site.text("/robots.txt", f"User-agent: *\nDisallow: /secret\nSitemap: {site.url}/map.xml.gz\n")
     urls = "".join(f"<url><loc>{site.url}/{name}</loc></url>" for name in ("lonely.html", "secret.html"))
     site.pages["/map.xml.gz"] = Page(gzip.compress(f"<urlset>{urls}</urlset>".encode()))
     site.html("/", page("Start", "Welcome."))
     site.html("/lonely.html", page("Lonely", "Nobody links here."))
     site.html("/secret.html", page("Secret", "Keep out."))
-    status = desk.add(site.url)
-    assert desk.cited("nobody links") == [f"{site.url}/lonely.html#top"]
+    status = docs_client.add(site.url)
+    assert docs_client.cited("nobody links") == [f"{site.url}/lonely.html#top"]
     assert site.asked["/secret.html"] == 0
     assert status.state == "READY with failures"
 
 
-def test_a_start_page_forbidden_by_robots_txt_fails_with_that_reason(desk: Desk, site: Site) -> None:
+def test_a_start_page_forbidden_by_robots_txt_fails_with_that_reason(docs_client: DocsClient, site: Site) -> None:
     site.text("/robots.txt", "User-agent: *\nDisallow: /\n")
     site.html("/", page("Start", "Welcome."))
-    assert "robots.txt forbids" in desk.add(site.url).reason
+    assert "robots.txt forbids" in docs_client.add(site.url).reason
 
 
-def test_an_unavailable_robots_txt_forbids_everything(desk: Desk, site: Site) -> None:
+def test_an_unavailable_robots_txt_forbids_everything(docs_client: DocsClient, site: Site) -> None:
     site.pages["/robots.txt"] = Page(status=500)
     site.html("/", page("Start", "Welcome."))
-    assert "robots.txt cannot be read" in desk.add(site.url).reason
+    assert "robots.txt cannot be read" in docs_client.add(site.url).reason
 
 
-def test_a_crawl_delay_is_respected(desk: Desk, site: Site) -> None:
+def test_a_crawl_delay_is_respected(docs_client: DocsClient, site: Site) -> None:
     site.text("/robots.txt", "User-agent: *\nCrawl-delay: 5\n")
     site.html("/", page("Start", "Welcome.", "a.html", "b.html"))
     site.html("/a.html", page("A", "First."))
     site.html("/b.html", page("B", "Second."))
-    assert desk.add(site.url).pages == 3
-    assert sum(desk.time.waited) >= 10
+    assert docs_client.add(site.url).pages == 3
+    assert sum(docs_client.time.waited) >= 10
 
 
-def test_pages_forbidden_by_robots_txt_are_skipped(desk: Desk, site: Site) -> None:
+def test_pages_forbidden_by_robots_txt_are_skipped(docs_client: DocsClient, site: Site) -> None:
     site.text("/robots.txt", "User-agent: *\nDisallow: /x.html\n")
     site.html("/", page("Start", "Welcome.", "x.html"))
-    status = desk.add(site.url)
+    status = docs_client.add(site.url)
     assert (status.state, status.pages_skipped) == ("READY", 1)
 
 
-def test_markdown_pages_are_found_through_llms_txt(desk: Desk, site: Site) -> None:
+def test_markdown_pages_are_found_through_llms_txt(docs_client: DocsClient, site: Site) -> None:
     site.text("/llms.txt", f"# Docs\n\n- [Guide]({site.url}/guide.md)\n- [Out](https://elsewhere.invalid/x.md)\n")
     site.text("/guide.md", "# Guide\n\nConfigure the frobnicator.", "text/markdown")
     site.html("/", page("Start", "Welcome."))
-    desk.add(site.url)
-    assert desk.cited("frobnicator") == [f"{site.url}/guide.md#guide"]
+    docs_client.add(site.url)
+    assert docs_client.cited("frobnicator") == [f"{site.url}/guide.md#guide"]
 
 
-def test_llms_full_txt_is_split_into_pages_that_are_cited_separately(desk: Desk, site: Site) -> None:
+def test_llms_full_txt_is_split_into_pages_that_are_cited_separately(docs_client: DocsClient, site: Site) -> None:
     text = f"# Install\nSource: {site.url}/install\n\nUse pip. {'More words. ' * 200}\n\n"
     text += f"# Use\nSource: {site.url}/use\n\nCall frobnicate."
     site.text("/llms-full.txt", text)
     site.html("/", page("Start", "Welcome.", "other.html"))
-    status = desk.add(site.url)
+    status = docs_client.add(site.url)
     assert status.pages == 2
-    assert desk.cited("frobnicate") == [f"{site.url}/use#use"]
+    assert docs_client.cited("frobnicate") == [f"{site.url}/use#use"]
     assert "/other.html" not in site.asked
 
 
-def test_an_llms_full_txt_without_page_marks_is_used_only_next_to_the_start_page(desk: Desk, site: Site) -> None:
+def test_an_llms_full_txt_without_page_marks_is_used_only_next_to_the_start_page(
+    docs_client: DocsClient, site: Site
+) -> None:
     site.text("/llms-full.txt", "# Everything\n\n" + "Words of all products. " * 200)
     site.html("/docs/", page("Docs", "The manual."))
-    assert desk.add(f"{site.url}/docs/").pages == 1
-    assert desk.cited("manual") == [f"{site.url}/docs/#top"]
+    assert docs_client.add(f"{site.url}/docs/").pages == 1
+    assert docs_client.cited("manual") == [f"{site.url}/docs/#top"]
     site.text("/other/llms-full.txt", "# Other\n\n" + "Words of this product alone. " * 200)
-    desk.add(f"{site.url}/other/", name="other")
-    assert set(desk.cited("alone", source="other")) == {f"{site.url}/other/llms-full.txt#other"}
+    docs_client.add(f"{site.url}/other/", name="other")
+    assert set(docs_client.cited("alone", source="other")) == {f"{site.url}/other/llms-full.txt#other"}
 
 
-def test_redirects_are_followed_and_each_page_is_indexed_once(desk: Desk, site: Site) -> None:
+def test_redirects_are_followed_and_each_page_is_indexed_once(docs_client: DocsClient, site: Site) -> None:
     site.redirect("/", "/docs/")
     site.html("/docs/", page("Docs", "The manual.", "/old.html", "/new.html"))
     site.redirect("/old.html", "/new.html")
     site.html("/new.html", page("New", "Newer text."))
-    status = desk.add(site.url)
+    status = docs_client.add(site.url)
     assert (status.state, status.pages) == ("READY", 2)
 
 
-def test_a_site_that_moved_to_another_path_is_followed_there(desk: Desk, site: Site) -> None:
+def test_a_site_that_moved_to_another_path_is_followed_there(docs_client: DocsClient, site: Site) -> None:
     site.redirect("/docs/", "/v2/docs/")
     site.html("/v2/docs/", page("Docs", "The manual.", "more.html"))
     site.html("/v2/docs/more.html", page("More", "Even more."))
-    assert desk.add(f"{site.url}/docs/").pages == 2
+    assert docs_client.add(f"{site.url}/docs/").pages == 2
 
 
-def test_a_redirect_out_of_the_source_is_not_followed(desk: Desk, site: Site) -> None:
+def test_a_redirect_out_of_the_source_is_not_followed(docs_client: DocsClient, site: Site) -> None:
     site.html("/docs/", page("Docs", "The manual.", "out.html"))
     site.redirect("/docs/out.html", "/blog/")
     site.html("/blog/", page("Blog", "Elsewhere."))
-    assert desk.add(f"{site.url}/docs/").pages == 1
+    assert docs_client.add(f"{site.url}/docs/").pages == 1
 
 
-def test_canonical_meta_refresh_and_noindex_are_respected(desk: Desk, site: Site) -> None:
+def test_canonical_meta_refresh_and_noindex_are_respected(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "a/index.html", "moved.html", "hidden.html", "wrong.html"))
     site.html("/a/index.html", f"<head><link rel=canonical href='{site.url}/a/'></head>" + page("A", "Alpha."))
     site.html("/a/", page("A", "Alpha."))
@@ -181,36 +187,36 @@ def test_canonical_meta_refresh_and_noindex_are_respected(desk: Desk, site: Site
     site.html("/hidden.html", "<meta name=robots content=noindex>" + page("Hidden", "Do not show.", "behind.html"))
     site.html("/behind.html", page("Behind", "Linked from a hidden page."))
     site.html("/wrong.html", f"<link rel=canonical href='{site.url}/'>" + page("Wrong", "Claims to be the start."))
-    assert desk.add(site.url).state == "READY"
-    assert desk.cited("alpha") == [f"{site.url}/a/#top"]
-    assert desk.cited("arrived") == [f"{site.url}/target.html#top"]
-    assert desk.cited("linked from a hidden page")[0] == f"{site.url}/behind.html#top"
-    assert desk.cited("claims") == [f"{site.url}/wrong.html#top"]
-    assert all("hidden.html" not in url for url in desk.cited("do not show"))
+    assert docs_client.add(site.url).state == "READY"
+    assert docs_client.cited("alpha") == [f"{site.url}/a/#top"]
+    assert docs_client.cited("arrived") == [f"{site.url}/target.html#top"]
+    assert docs_client.cited("linked from a hidden page")[0] == f"{site.url}/behind.html#top"
+    assert docs_client.cited("claims") == [f"{site.url}/wrong.html#top"]
+    assert all("hidden.html" not in url for url in docs_client.cited("do not show"))
 
 
-def test_a_folder_and_its_index_page_are_one_page(desk: Desk, site: Site) -> None:
+def test_a_folder_and_its_index_page_are_one_page(docs_client: DocsClient, site: Site) -> None:
     site.html("/docs/", page("Start", "Welcome.", "index.html", "a/", "b/index.html#top"))
     site.html("/docs/index.html", page("Start", "Welcome, at another time."))
     site.html("/docs/a/", page("A", "Alpha.", "../b/", "index.html", "../index.html"))
     site.html("/docs/b/", page("B", "Bravo."))
     site.text("/docs/sitemap.xml", f"<urlset><url><loc>{site.url}/docs/b/index.html</loc></url></urlset>", "text/xml")
-    status = desk.add(f"{site.url}/docs/")
+    status = docs_client.add(f"{site.url}/docs/")
     assert (status.state, status.pages, status.pages_skipped) == ("READY", 3, 0)
-    assert desk.cited("bravo") == [f"{site.url}/docs/b/#top"]
+    assert docs_client.cited("bravo") == [f"{site.url}/docs/b/#top"]
     assert not [path for path in site.asked if path.endswith("index.html")]
 
 
-def test_a_start_page_that_is_an_index_page_keeps_its_address(desk: Desk, site: Site) -> None:
+def test_a_start_page_that_is_an_index_page_keeps_its_address(docs_client: DocsClient, site: Site) -> None:
     site.html("/docs/index.html", page("Start", "Welcome.", "./", "a.html"))
     site.html("/docs/", page("Start", "Welcome."))
     site.html("/docs/a.html", page("A", "Alpha.", "index.html", "/docs/"))
-    assert desk.add(f"{site.url}/docs/index.html").pages == 2
-    assert desk.cited("welcome")[0] == f"{site.url}/docs/index.html#top"
+    assert docs_client.add(f"{site.url}/docs/index.html").pages == 2
+    assert docs_client.cited("welcome")[0] == f"{site.url}/docs/index.html#top"
     assert "/docs/" not in site.asked
 
 
-def test_an_index_page_is_read_if_its_folder_fails_or_redirects_to_it(desk: Desk, site: Site) -> None:
+def test_an_index_page_is_read_if_its_folder_fails_or_redirects_to_it(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "files/index.html", "sent/index.html", "moved/index.html", "gone/"))
     for name, text in (("files", "Alpha."), ("sent", "Bravo."), ("moved", "Charlie.")):
         site.html(f"/{name}/index.html", page(name.title(), text, "../"))
@@ -218,50 +224,50 @@ def test_an_index_page_is_read_if_its_folder_fails_or_redirects_to_it(desk: Desk
     site.redirect("/sent/", "/sent/index.html")
     site.html("/moved/", "<meta http-equiv=refresh content='0;url=index.html'>")
     for _ in range(2):
-        status = desk.add(site.url) if not desk.docs.library.sources() else desk.recrawl("site")
+        status = docs_client.add(site.url) if not docs_client.docs.library.sources() else docs_client.recrawl("site")
         assert [failure.url for failure in status.failures] == [f"{site.url}/gone/"]
         assert status.pages == 4
     for word, name in (("alpha", "files"), ("bravo", "sent"), ("charlie", "moved")):
-        assert desk.cited(word) == [f"{site.url}/{name}/index.html#top"]
+        assert docs_client.cited(word) == [f"{site.url}/{name}/index.html#top"]
 
 
-def test_a_crawl_of_an_endless_calendar_ends(desk: Desk, site: Site) -> None:
+def test_a_crawl_of_an_endless_calendar_ends(docs_client: DocsClient, site: Site) -> None:
     for month in range(200):
         site.html(f"/cal?month={month}", page(f"Month {month}", "Nothing happens.", f"/cal?month={month + 1}"))
     site.html("/cal", page("Calendar", "Nothing happens.", "/cal?month=0"))
-    status = desk.add(f"{site.url}/cal", max_pages=1000)
+    status = docs_client.add(f"{site.url}/cal", max_pages=1000)
     assert status.pages <= 40
 
 
-def test_page_and_depth_limits_are_respected_and_reported(desk: Desk, site: Site) -> None:
+def test_page_and_depth_limits_are_respected_and_reported(docs_client: DocsClient, site: Site) -> None:
     for number in range(12):
         site.html(f"/{number}.html", page(f"Page {number}", "Text.", f"{number + 1}.html"))
-    limited = desk.add(f"{site.url}/0.html", name="few", max_pages=5)
+    limited = docs_client.add(f"{site.url}/0.html", name="few", max_pages=5)
     assert (limited.pages, "the limit of 5 pages left out 1 address;" in limited.reason) == (5, True)
-    desk.docs.library.remove("few")
-    shallow = desk.add(f"{site.url}/0.html", name="shallow", max_depth=2)
+    docs_client.docs.library.remove("few")
+    shallow = docs_client.add(f"{site.url}/0.html", name="shallow", max_depth=2)
     assert (shallow.pages, "max_depth 2 left out 1 address;" in shallow.reason) == (3, True)
-    desk.docs.library.remove("shallow")
-    whole = desk.add(f"{site.url}/0.html", name="whole")
+    docs_client.docs.library.remove("shallow")
+    whole = docs_client.add(f"{site.url}/0.html", name="whole")
     assert (whole.pages, whole.reason) == (12, "")
 
 
-def test_globs_select_pages(desk: Desk, site: Site) -> None:
+def test_globs_select_pages(docs_client: DocsClient, site: Site) -> None:
     site.html("/docs/", page("Docs", "The manual.", "a.html", "old/b.html", "/api/c.html"))
     site.html("/docs/a.html", page("A", "Alpha."))
     site.html("/docs/old/b.html", page("B", "Beta."))
     site.html("/api/c.html", page("C", "Gamma."))
-    status = desk.add(f"{site.url}/docs/", include=("/docs/*", "/api/*"), exclude=("*/old/*",))
+    status = docs_client.add(f"{site.url}/docs/", include=("/docs/*", "/api/*"), exclude=("*/old/*",))
     assert status.pages == 3
     assert "/docs/old/b.html" not in site.asked
 
 
-def test_an_api_description_found_by_a_crawl_is_added_to_the_apis(desk: Desk, site: Site) -> None:
+def test_an_api_description_found_by_a_crawl_is_added_to_the_apis(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "openapi.json", "data.json"))
     site.text("/openapi.json", '{"openapi": "3.1.0"}', "application/json")
     site.text("/data.json", "{}", "application/json")
-    status = desk.add(site.url)
-    assert list(desk.descriptions.added) == ["openapi"]
+    status = docs_client.add(site.url)
+    assert list(docs_client.descriptions.added) == ["openapi"]
     assert (status.state, status.pages_skipped) == ("READY", 2)
 
 
@@ -273,20 +279,20 @@ def test_an_api_description_found_by_a_crawl_is_added_to_the_apis(desk: Desk, si
     ],
 )
 def test_an_api_description_is_found_through_a_page_that_displays_it(
-    desk: Desk, site: Site, script: str, text: str
+    docs_client: DocsClient, site: Site, script: str, text: str
 ) -> None:
     shown = f"<script src='{script}'></script>" if script else f"<script>{text}</script>"
     site.html("/ui/", f"<html><body><div id='swagger-ui'></div>{shown}</body></html>")
     site.text("/ui/swagger-initializer.js", text, "text/javascript")
     for place in ("/ui/spec.yaml", "/elsewhere/spec.yaml"):
         site.text(place, "openapi: 3.1.0", "text/plain")
-    status = desk.add(f"{site.url}/ui/")
-    assert list(desk.descriptions.added) == ["spec"]
+    status = docs_client.add(f"{site.url}/ui/")
+    assert list(docs_client.descriptions.added) == ["spec"]
     assert (status.state, status.reason) == ("READY", "no pages; it contains the APIs spec")
     assert {each.reason for each in status.skipped} >= {"it shows an API description, which is read instead"}
 
 
-def test_hostile_pages_are_counted_and_the_others_are_indexed(desk: Desk, site: Site) -> None:
+def test_hostile_pages_are_counted_and_the_others_are_indexed(docs_client: DocsClient, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "bomb.html", "cut.html", "latin.html", "mess.html", "circle.html"))
     site.pages["/bomb.html"] = Page(
         gzip.compress(bytes(30_000_000)), headers={"Content-Encoding": "gzip", "Content-Type": "text/html"}
@@ -299,27 +305,27 @@ def test_hostile_pages_are_counted_and_the_others_are_indexed(desk: Desk, site: 
         b"<table><p><b><td></i>unclosed <h2>still <a href='http://[x'>readable", headers={"Content-Type": "text/html"}
     )
     site.redirect("/circle.html", "/circle.html")
-    status = desk.add(site.url)
+    status = docs_client.add(site.url)
     reasons = {place.url.rpartition("/")[2]: place.reason for place in status.failures}
     assert set(reasons) == {"bomb.html", "cut.html", "circle.html"}
     assert "larger than" in reasons["bomb.html"]
-    assert desk.cited("größe") == [f"{site.url}/latin.html"]
-    assert desk.cited("still readable") == [f"{site.url}/mess.html"]
+    assert docs_client.cited("größe") == [f"{site.url}/latin.html"]
+    assert docs_client.cited("still readable") == [f"{site.url}/mess.html"]
 
 
-def test_a_page_without_text_is_a_failure_with_a_reason(desk: Desk, site: Site) -> None:
+def test_a_page_without_text_is_a_failure_with_a_reason(docs_client: DocsClient, site: Site) -> None:
     site.html("/", "<html><head><script src='app.js'></script></head><body><div id='root'></div></body></html>")
-    status = desk.add(f"{site.url}/")
+    status = docs_client.add(f"{site.url}/")
     assert status.state == "FAILED"
     assert "no text without running scripts" in status.reason
 
 
-def test_the_failure_reason_names_a_start_page_that_is_not_text(desk: Desk, site: Site) -> None:
+def test_the_failure_reason_names_a_start_page_that_is_not_text(docs_client: DocsClient, site: Site) -> None:
     site.text("/", "\0\1", "application/octet-stream")
-    assert desk.add(f"{site.url}/").reason == "not text (application/octet-stream)"
+    assert docs_client.add(f"{site.url}/").reason == "not text (application/octet-stream)"
 
 
-def test_a_page_that_reports_a_missing_page_is_a_failure(desk: Desk, site: Site) -> None:
+def test_a_page_that_reports_a_missing_page_is_a_failure(docs_client: DocsClient, site: Site) -> None:
     explained = "The server did not find the page. " * 60
     topics = (
         "404 handling",
@@ -336,13 +342,13 @@ def test_a_page_that_reports_a_missing_page_is_a_failure(desk: Desk, site: Site)
         site.html(f"/{number}.html", f"<h1>{topic}</h1><p>Short words.</p>")
     site.html("/gone.html", "<title>Page not found | Quokka</title><h1>Sorry!</h1><p>Try the search.</p>")
     site.html("/codes.html", f"<h1>404 Not Found</h1><p>{explained}</p>")
-    status = desk.add(site.url)
+    status = docs_client.add(site.url)
     reasons = {each.url.rpartition("/")[2]: each.reason for each in status.failures}
     assert set(reasons) == {"gone.html", "4.html", "5.html", "6.html"}
     assert "says that it does not exist ('Page not found" in reasons["gone.html"]
-    assert set(desk.cited("server did not find")) == {f"{site.url}/codes.html"}
+    assert set(docs_client.cited("server did not find")) == {f"{site.url}/codes.html"}
     site.html("/codes.html", "<h1>404</h1>")
-    assert desk.recrawl().pages == status.pages - 1, "the old page is removed"
+    assert docs_client.recrawl().pages == status.pages - 1, "the old page is removed"
 
 
 def test_malformed_addresses_in_an_api_page_are_skipped() -> None:

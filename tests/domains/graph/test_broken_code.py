@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.domains.graph.model import UNPARSED
-from tests.calling import Desk
+from tests.calling import ToolClient
 
 if TYPE_CHECKING:
     from tests.domains.graph.small_project import SmallProject
@@ -48,28 +48,28 @@ CONFLICT = CHECKOUT.replace(
 UNCLOSED_LIST = CHECKOUT.replace("    order = (", "    order = [(")
 
 
-def desk_with(project: SmallProject, checkout: str) -> Desk:
+def client_with(project: SmallProject, checkout: str) -> ToolClient:
     """Write the shop with a version of `checkout.py` and return its tools."""
     project.write({"shop/__init__.py": "# a package\n", "shop/orders.py": ORDERS, "shop/checkout.py": checkout})
-    return Desk(project.app.tools(), project.root)
+    return ToolClient(project.app.tools(), project.root)
 
 
 @pytest.mark.parametrize("checkout", [UNCLOSED_PARAMETERS, UNCLOSED_CALL, CONFLICT, UNCLOSED_LIST])
 @pytest.mark.parametrize("symbol", ["OrderStore.put", "Postman.notify", "receipt"])
 def test_uses_near_a_syntax_error_are_listed(project: SmallProject, checkout: str, symbol: str) -> None:
-    desk = desk_with(project, checkout)
+    client = client_with(project, checkout)
     name = symbol.rpartition(".")[2]
     lines = checkout.splitlines()
     places = {number for number, line in enumerate(lines, 1) if f"{name}(" in line}
-    text = desk.call("find_references", symbol=symbol).text
+    text = client.call("find_references", symbol=symbol).text
     assert all(f"\n {place} " in text for place in places)
-    impact = desk.call("get_impact", symbol=symbol).text
+    impact = client.call("get_impact", symbol=symbol).text
     assert "nothing in the project refers to it" not in impact
     assert "possible reference" in impact or "checkout.py" in impact
 
 
 def test_uses_in_an_error_are_marked_as_unparsed(project: SmallProject) -> None:
-    text = desk_with(project, UNCLOSED_PARAMETERS).call("find_references", symbol="Postman.notify").text
+    text = client_with(project, UNCLOSED_PARAMETERS).call("find_references", symbol="Postman.notify").text
     assert "0 references in 0 files, 1 possible" in text
     assert (
         "--- 1 possible reference (in code that cannot be parsed) ---\n"
@@ -78,13 +78,13 @@ def test_uses_in_an_error_are_marked_as_unparsed(project: SmallProject) -> None:
 
 
 def test_a_plain_name_in_an_error_is_not_a_use_of_a_member(project: SmallProject) -> None:
-    desk = desk_with(project, UNCLOSED_CALL.replace("address", "total"))
-    assert "checkout.py:7" not in desk.call("find_references", symbol="Basket.total").text
-    assert " 7 " not in desk.call("find_references", symbol="Basket.total").text
+    client = client_with(project, UNCLOSED_CALL.replace("address", "total"))
+    assert "checkout.py:7" not in client.call("find_references", symbol="Basket.total").text
+    assert " 7 " not in client.call("find_references", symbol="Basket.total").text
 
 
 def test_code_that_parses_has_no_unparsed_names(project: SmallProject) -> None:
-    desk_with(project, CHECKOUT)
+    client_with(project, CHECKOUT)
     graph = project.graph()
     (target,) = graph.targets("OrderStore.put")
     found = graph.references(target)
@@ -93,18 +93,18 @@ def test_code_that_parses_has_no_unparsed_names(project: SmallProject) -> None:
 
 
 def test_uses_are_certain_again_once_the_error_is_fixed(project: SmallProject) -> None:
-    desk = desk_with(project, UNCLOSED_CALL)
-    assert "1 possible" in desk.call("find_references", symbol="OrderStore.put").text
-    desk = desk_with(project, CHECKOUT)
+    client = client_with(project, UNCLOSED_CALL)
+    assert "1 possible" in client.call("find_references", symbol="OrderStore.put").text
+    client = client_with(project, CHECKOUT)
     assert (
         "1 reference in 1 file; no test files. No other uses"
-        in desk.call("find_references", symbol="OrderStore.put").text
+        in client.call("find_references", symbol="OrderStore.put").text
     )
 
 
 def test_a_call_on_an_undefined_name_is_a_possible_use(project: SmallProject) -> None:
-    desk = desk_with(project, CHECKOUT + "\n\ndef later():\n    nobody.put(3)\n")
-    text = desk.call("find_references", symbol="OrderStore.put").text
+    client = client_with(project, CHECKOUT + "\n\ndef later():\n    nobody.put(3)\n")
+    text = client.call("find_references", symbol="OrderStore.put").text
     assert "1 possible" in text
     assert "12 call nobody.put(3)  later" in text
 
@@ -120,11 +120,11 @@ CONFLICTS = {
 
 
 def test_uses_after_merge_conflict_markers_are_listed(project: SmallProject) -> None:
-    desk = Desk(project.write(CONFLICTS).app.tools(), project.root)
-    found = {name: desk.call("find_references", symbol=name).text for name in ("put", "inform", "Till.fill")}
+    client = ToolClient(project.write(CONFLICTS).app.tools(), project.root)
+    found = {name: client.call("find_references", symbol=name).text for name in ("put", "inform", "Till.fill")}
     assert "Checkout.java\n 4" in found["put"]
     assert "Checkout.java\n 6" in found["put"]
     assert "Checkout.java\n 8" in found["inform"]
     assert "0 references in 0 files, 1 possible" in found["inform"]
     assert "src/lib.rs\n 8,10" in found["Till.fill"]
-    assert "possible reference" in desk.call("get_impact", symbol="Till.fill").text
+    assert "possible reference" in client.call("get_impact", symbol="Till.fill").text

@@ -10,7 +10,7 @@ import pytest
 from deltos.app import App
 from deltos.config import Config
 from deltos.domains.graph.uses import grouped_uses
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
@@ -158,10 +158,10 @@ def test_no_answer_is_complete_while_an_import_of_the_name_is_broken(tmp_path: P
     broken = "from api.vouchers import apply_voucher\n\napply_voucher(1)\n"
     root = write_files(tmp_path / "shop", {"api/coupons.py": MOVED, "api/server.py": broken, "tests/test_a.py": broken})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        desk = Desk(app.tools(), root)
-        references = desk.call("find_references", symbol="apply_voucher").text
-        impact = desk.call("get_impact", symbol="apply_voucher").text
-        stats = desk.call("get_stats").text
+        client = ToolClient(app.tools(), root)
+        references = client.call("find_references", symbol="apply_voucher").text
+        impact = client.call("get_impact", symbol="apply_voucher").text
+        stats = client.call("get_stats").text
     assert "0 references in 0 files, 4 possible; 2 of 4 in tests. Some possible references import" in references
     assert "--- 4 possible references (imported from a module that does not define it) ---" in references
     assert "No other uses" not in references

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.calling import Desk
+from tests.calling import ToolClient
 
 if TYPE_CHECKING:
     from tests.domains.graph.small_project import SmallProject
@@ -71,7 +71,7 @@ ELSEWHERE = {
 
 def answer(project: SmallProject, files: dict[str, str], tool: str, symbol: str) -> str:
     """Write files and return the answer of a graph tool."""
-    return Desk(project.write(files).app.tools(), project.root).call(tool, symbol=symbol).text
+    return ToolClient(project.write(files).app.tools(), project.root).call(tool, symbol=symbol).text
 
 
 @pytest.mark.parametrize(

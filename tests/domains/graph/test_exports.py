@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.calling import Desk
+from tests.calling import ToolClient
 
 if TYPE_CHECKING:
     from tests.domains.graph.small_project import SmallProject
@@ -20,7 +20,7 @@ SHOP = {
 
 def answer(project: SmallProject, tool: str, symbol: str) -> str:
     """Return the answer of a graph tool for the shop."""
-    return Desk(project.write(SHOP).app.tools(), project.root).call(tool, symbol=symbol).text
+    return ToolClient(project.write(SHOP).app.tools(), project.root).call(tool, symbol=symbol).text
 
 
 def test_entries_of_all_are_reported_and_keep_the_answer_complete(project: SmallProject) -> None:

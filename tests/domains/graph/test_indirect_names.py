@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.errors import NotFound
-from tests.calling import Desk
+from tests.calling import ToolClient
 
 if TYPE_CHECKING:
     from tests.domains.graph.small_project import SmallProject
@@ -32,9 +32,9 @@ FILES = {
 
 
 @pytest.fixture
-def desk(project: SmallProject) -> Desk:
+def client(project: SmallProject) -> ToolClient:
     project.write(FILES).index()
-    return Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
+    return ToolClient([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
 
 
 @pytest.mark.parametrize(
@@ -48,41 +48,41 @@ def desk(project: SmallProject) -> Desk:
         ("crate::spawn", "crate/src/task.rs:1", "crate/src/lib.rs imports it"),
     ],
 )
-def test_an_indirect_name_is_resolved_and_explained(desk: Desk, symbol: str, place: str, through: str) -> None:
+def test_an_indirect_name_is_resolved_and_explained(client: ToolClient, symbol: str, place: str, through: str) -> None:
     for tool in ("find_symbol", "find_references", "get_context", "get_impact"):
-        text = desk.call(tool, symbol=symbol).text
+        text = client.call(tool, symbol=symbol).text
         assert f" {place}-" in text, tool
         assert through in text, tool
 
 
-def test_a_direct_name_has_no_note(desk: Desk) -> None:
-    assert "Note" not in desk.call("find_symbol", symbol="Shop.run").text
+def test_a_direct_name_has_no_note(client: ToolClient) -> None:
+    assert "Note" not in client.call("find_symbol", symbol="Shop.run").text
 
 
 @pytest.mark.parametrize("symbol", ["shop.secret", "Shop.nothing", "shop.path"])
-def test_a_name_that_a_module_does_not_import_is_not_found(desk: Desk, symbol: str) -> None:
+def test_a_name_that_a_module_does_not_import_is_not_found(client: ToolClient, symbol: str) -> None:
     with pytest.raises(NotFound):
-        desk.call("find_symbol", symbol=symbol)
+        client.call("find_symbol", symbol=symbol)
 
 
-def test_suggestions_for_a_member_are_members_of_its_class(desk: Desk) -> None:
+def test_suggestions_for_a_member_are_members_of_its_class(client: ToolClient) -> None:
     with pytest.raises(NotFound) as raised:
-        desk.call("find_symbol", symbol="Shop.rote")
+        client.call("find_symbol", symbol="Shop.rote")
     assert raised.value.hint == "Did you mean: Scaffold.route?"
 
 
-def test_a_file_name_as_symbol_is_a_module_or_an_error(desk: Desk) -> None:
-    assert "src/shop/__init__.py" in desk.call("find_references", symbol="src/shop/urls.py").text
+def test_a_file_name_as_symbol_is_a_module_or_an_error(client: ToolClient) -> None:
+    assert "src/shop/__init__.py" in client.call("find_references", symbol="src/shop/urls.py").text
     with pytest.raises(NotFound, match="is a file, not a symbol"):
-        desk.call("find_symbol", symbol="src/shop/urls.py")
+        client.call("find_symbol", symbol="src/shop/urls.py")
     with pytest.raises(NotFound, match=r"No file 'src/shop/views\.py'"):
-        desk.call("get_context", symbol="src/shop/views.py")
+        client.call("get_context", symbol="src/shop/views.py")
 
 
 def test_candidates_with_equal_names_are_distinguished_by_their_places(project: SmallProject) -> None:
     project.write({"a/one.ts": "export class Axios {\n  request(): void {}\n}\n"}).write(FILES).index()
-    desk = Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
-    text = desk.call("get_context", symbol="Axios.request").text
+    client = ToolClient([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
+    text = client.call("get_context", symbol="Axios.request").text
     assert "Ask again with the place, such as " in text
 
 
@@ -116,16 +116,16 @@ ALIASES = {
 )
 def test_an_import_alias_leads_to_the_definition(project: SmallProject, symbol: str, place: str, note: str) -> None:
     project.write(ALIASES).index()
-    desk = Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
+    client = ToolClient([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
     for tool in ("find_symbol", "find_references", "get_context", "get_impact"):
-        text = desk.call(tool, symbol=symbol).text
+        text = client.call(tool, symbol=symbol).text
         assert f" {place}-" in text, tool
         assert note in text, tool
 
 
 def test_a_definition_is_preferred_to_an_import_alias(project: SmallProject) -> None:
     project.write({**ALIASES, "other.py": "class Cart:\n    pass\n"}).index()
-    desk = Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
-    text = desk.call("find_symbol", symbol="Cart").text
+    client = ToolClient([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
+    text = client.call("find_symbol", symbol="Cart").text
     assert "def Cart other.py:1-2" in text
     assert "Basket" not in text

@@ -12,7 +12,7 @@ from deltos.budget import estimate_tokens
 from deltos.config import Config
 from deltos.errors import BadArgument, NotFound
 from deltos.languages.file_summary import summarise_file
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.domains.graph.test_source_lines import tools_of
 from tests.repositories import write_files
 
@@ -35,14 +35,14 @@ FILES = {
 
 
 @pytest.fixture
-def desk(project: SmallProject) -> Desk:
+def client(project: SmallProject) -> ToolClient:
     """Return the graph tools of the shop."""
     return tools_of(project.write(FILES))
 
 
 @pytest.mark.parametrize("symbol", ["", ".", "./"])
-def test_context_without_a_symbol_is_the_map_of_the_project(desk: Desk, symbol: str) -> None:
-    text = desk.call("get_context", symbol=symbol).text
+def test_context_without_a_symbol_is_the_map_of_the_project(client: ToolClient, symbol: str) -> None:
+    text = client.call("get_context", symbol=symbol).text
     assert text.startswith("map of project: 7 files (python 6, markdown 1) — A shop that sells things to people.\n")
     assert "src/shop/ 5 — What is sold, and how.\n" in text
     assert "src/shop/web/ 1" in text
@@ -55,30 +55,30 @@ def test_context_without_a_symbol_is_the_map_of_the_project(desk: Desk, symbol: 
 def test_a_map_has_every_module_if_all_of_them_fit(project: SmallProject) -> None:
     names = ["basket", "coupon", "mail", "order", "pricing", "report", "stock", "till", "zone"]
     files = {f"shop/{name}.py": f'"""The {name}."""\n\n\ndef {name}_main():\n    return 1\n' for name in names}
-    desk = tools_of(project.write({**files, "shop/__init__.py": '"""The shop."""\n'}))
-    text = desk.call("get_context").text
+    client = tools_of(project.write({**files, "shop/__init__.py": '"""The shop."""\n'}))
+    text = client.call("get_context").text
     assert text.startswith("map of project: 10 files (python 10)")
     assert "shop/ 10 — The shop.\n" in text
     assert all(f"\n {name}.py — The {name}. [{name}_main:4]" in text for name in names)
     assert "\n __init__.py\n" in text
 
 
-def test_the_map_of_a_folder_begins_with_its_own_modules(desk: Desk) -> None:
-    text = desk.call("get_context", symbol="src/shop").text
+def test_the_map_of_a_folder_begins_with_its_own_modules(client: ToolClient) -> None:
+    text = client.call("get_context", symbol="src/shop").text
     assert text.startswith("map of src/shop/: 5 files (python 5) — What is sold, and how.\n")
     assert "web/ 1\n" in text
     assert "tests" not in text
-    assert desk.call("get_context", symbol="src/shop/").text == text
+    assert client.call("get_context", symbol="src/shop/").text == text
 
 
-def test_a_folder_can_be_given_by_its_name_unless_a_symbol_has_it(desk: Desk) -> None:
-    assert desk.call("get_context", symbol="tests").text.startswith("map of tests/: 1 file")
-    assert desk.call("get_context", symbol="pay").text.startswith("def pay src/shop/pay.py:8-9")
+def test_a_folder_can_be_given_by_its_name_unless_a_symbol_has_it(client: ToolClient) -> None:
+    assert client.call("get_context", symbol="tests").text.startswith("map of tests/: 1 file")
+    assert client.call("get_context", symbol="pay").text.startswith("def pay src/shop/pay.py:8-9")
 
 
 @pytest.mark.parametrize("symbol", ["src/shop/core.py", "./src/shop/core.py", "core.py", "shop.core"])
-def test_the_map_of_a_file_is_its_outline_with_importers_and_uses(desk: Desk, symbol: str) -> None:
-    assert desk.call("get_context", symbol=symbol).text == (
+def test_the_map_of_a_file_is_its_outline_with_importers_and_uses(client: ToolClient, symbol: str) -> None:
+    assert client.call("get_context", symbol=symbol).text == (
         "src/shop/core.py python — The core of it.\n"
         "imported by 2 files: src/shop/pay.py, src/shop/web/view.py\n"
         " 4-8 class Cart — What is going to be bought. (2 files)\n"
@@ -92,9 +92,9 @@ def test_a_truncated_map_states_its_size_and_how_to_list_the_rest(tmp_path: Path
     files = {f"pkg{n}/mod{m}.py": f'"""Part {m} of {n}: {"words " * 9}"""\n' for n in range(12) for m in range(20)}
     root = write_files(tmp_path / "large", files)
     with closing(App(Config(home=tmp_path / "home", token_budget=600), workers=workers)) as app:
-        desk = Desk([tool for tool in app.tools() if tool.toolset == "graph"], root)
-        text = desk.call("get_context").text
-        inside = desk.call("get_context", symbol="pkg3").text
+        client = ToolClient([tool for tool in app.tools() if tool.toolset == "graph"], root)
+        text = client.call("get_context").text
+        inside = client.call("get_context", symbol="pkg3").text
     shown = text.count(".py — Part")
     assert text.splitlines()[0] == f"Showing {shown} of 240 modules (ask for a folder, such as pkg0)."
     assert all(f"pkg{n}/ 20" in text for n in range(12))
@@ -110,8 +110,8 @@ def test_the_outline_of_a_long_file_drops_sentences_before_definitions(tmp_path:
     body = "".join(f'def name_{n}(a: int):\n    """Does {n} {"and more " * 8}."""\n\n\n' for n in range(60))
     root = write_files(tmp_path / "long", {"long.py": body})
     with closing(App(Config(home=tmp_path / "home", token_budget=700), workers=workers)) as app:
-        desk = Desk([tool for tool in app.tools() if tool.toolset == "graph"], root)
-        text = desk.call("get_context", symbol="long.py").text
+        client = ToolClient([tool for tool in app.tools() if tool.toolset == "graph"], root)
+        text = client.call("get_context", symbol="long.py").text
     assert estimate_tokens(text) <= 700
     assert "name_59(a: int)" in text
     assert "and more" not in text
@@ -130,11 +130,11 @@ def test_maps_work_in_languages_without_docstrings(project: SmallProject) -> Non
     assert " c.java — Keeps C. [C:4]" in text
 
 
-def test_an_unknown_file_or_folder_is_an_error(desk: Desk) -> None:
+def test_an_unknown_file_or_folder_is_an_error(client: ToolClient) -> None:
     with pytest.raises(NotFound):
-        desk.call("get_context", symbol="src/nothing")
+        client.call("get_context", symbol="src/nothing")
     with pytest.raises(BadArgument):
-        desk.call("get_context", symbol="../elsewhere")
+        client.call("get_context", symbol="../elsewhere")
 
 
 @pytest.mark.parametrize(

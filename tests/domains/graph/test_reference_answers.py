@@ -15,7 +15,7 @@ from deltos.domains.graph.overrides import OverrideFinder
 from deltos.domains.graph.render import render_references
 from deltos.domains.graph.symbol_query import parse_query
 from deltos.errors import NotFound
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.domains.graph.small_project import SmallProject
 
 if TYPE_CHECKING:
@@ -98,13 +98,13 @@ def shared_project(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPoo
     project.close()
 
 
-def tools_of(project: SmallProject) -> Desk:
-    return Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
+def tools_of(project: SmallProject) -> ToolClient:
+    return ToolClient([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
 
 
 def test_a_call_of_a_base_member_is_listed_for_its_overrides_and_vice_versa(project: SmallProject) -> None:
     project.write(FAMILIES).index()
-    desk = tools_of(project)
+    client = tools_of(project)
     expected = {
         ("Runner.run", "Worker.run"): ("r.run(1)", "w.run(2)"),
         ("Out.write", "File.write"): ("$o->write('a')", "$f->write('b')"),
@@ -118,19 +118,19 @@ def test_a_call_of_a_base_member_is_listed_for_its_overrides_and_vice_versa(proj
         ("Base.put", "Store.put"): ("b.put(1)", "s.put(2)"),
     }
     for (upper, lower), (on_upper, on_lower) in expected.items():
-        text = desk.call("find_references", symbol=upper).text
+        text = client.call("find_references", symbol=upper).text
         direct, _, through = text.partition(f"{lower}, which overrides it or a common base ---")
         assert on_upper in direct, text
         assert on_lower in through, text
         overriding = text.partition("--- overridden by ")[2]
         assert lower.partition(".")[0] in overriding, text
-        text = desk.call("find_references", symbol=lower).text
+        text = client.call("find_references", symbol=lower).text
         direct, _, through = text.partition(f"{upper}, which it implements or overrides ---")
         assert on_lower in direct, text
         assert on_upper in through, text
-        text = desk.call("get_impact", symbol=lower).text
+        text = client.call("get_impact", symbol=lower).text
         assert on_upper.partition("(")[0] in text or "(+1 line)" in text, text
-    assert "Other.Keep" not in desk.call("find_references", symbol="Keeper.Keep").text.partition("---")[2]
+    assert "Other.Keep" not in client.call("find_references", symbol="Keeper.Keep").text.partition("---")[2]
 
 
 class CountingReader:
@@ -202,22 +202,22 @@ def test_a_pattern_that_matches_several_definitions_is_answered_for_each(project
         "web/my-app/util.py": "def clean():\n    pass\n\n\nclean()\n",
         "b.py": "class get:\n    pass\n",
     })  # fmt: skip
-    desk = tools_of(project)
+    client = tools_of(project)
     for tool, wanted in {
         "find_references": ("get_one()  get_two", "call get_two()"),
         "get_impact": ("call get_one()  get_two", "call get_two()"),
         "get_context": ("--- callers (1) ---", "--- callees (1) ---"),
     }.items():
-        text = desk.call(tool, symbol="^get_").text
+        text = client.call(tool, symbol="^get_").text
         assert text.startswith("'^get_' matches 2 definitions\n\ndef get_two a.py:4-5"), text
         assert "\n\ndef get_one a.py:1-1 function" in text
         assert all(each in text for each in wanted), text
-    text = desk.call("find_references", symbol="item_.").text
+    text = client.call("find_references", symbol="item_.").text
     assert text.startswith("'item_.' matches 7 definitions; answers for the 5 most used follow\n")
     assert text.count("\ndef item_") == 5
     assert text.endswith("--- not answered: a.item_5 a.py:23 function, a.item_6 a.py:26 function ---")
     assert "web.my-app.util.clean" not in text
-    assert "call clean()" in desk.call("find_references", symbol="web/my-app/util.clean").text
+    assert "call clean()" in client.call("find_references", symbol="web/my-app/util.clean").text
     assert parse_query("web.my-app.util.clean").form == "dotted"
 
 
@@ -244,28 +244,28 @@ def test_a_method_of_an_unnamed_java_class_overrides_that_of_its_base(project: S
         "Use.java": "class Use {\n  Shape make() {\n    return new Shape() {\n      int area(int n) { return n; }\n    };\n  }\n"
         "  int go(Shape s) {\n    return s.area(1);\n  }\n}\n",
     })  # fmt: skip
-    desk = tools_of(project)
-    text = desk.call("find_references", symbol="Shape.area").text
+    client = tools_of(project)
+    text = client.call("find_references", symbol="Shape.area").text
     assert text.endswith("--- overridden by 1 definition ---\nUse.java 4 make")
-    assert "--- through Shape.area, which it implements" in desk.call("find_references", symbol="make.area").text
-    assert "subclasses" not in desk.call("get_context", symbol="Shape").text
+    assert "--- through Shape.area, which it implements" in client.call("find_references", symbol="make.area").text
+    assert "subclasses" not in client.call("get_context", symbol="Shape").text
 
 
 def test_lines_of_unresolved_files_are_named_and_only_test_files_are_counted_as_tests(
     shared_project: SmallProject,
 ) -> None:
-    desk = tools_of(shared_project)
+    client = tools_of(shared_project)
     unresolved = "1 more line contains the name but could not be resolved: App.vue:3."
-    text = desk.call("find_references", symbol="load").text
+    text = client.call("find_references", symbol="load").text
     assert text.endswith(f"0 references in 0 files; none in 1 test file. {unresolved}")
-    assert desk.call("get_impact", symbol="load").text.endswith(f"No use found. {unresolved}")
-    text = desk.call("find_references", symbol="unused").text
+    assert client.call("get_impact", symbol="load").text.endswith(f"No use found. {unresolved}")
+    text = client.call("find_references", symbol="unused").text
     assert text.endswith(
         "0 references in 0 files; no test files. "
         "No other uses in code (checked against every line that contains the name)."
     )
-    assert "test" not in desk.call("find_references", symbol="paddle").text.replace("tests/b.dart", "")
-    assert "No other uses" in desk.call("find_references", symbol="One.make").text
+    assert "test" not in client.call("find_references", symbol="paddle").text.replace("tests/b.dart", "")
+    assert "No other uses" in client.call("find_references", symbol="One.make").text
 
 
 def test_maps_of_several_files_share_one_budget(shared_project: SmallProject) -> None:
@@ -276,16 +276,16 @@ def test_maps_of_several_files_share_one_budget(shared_project: SmallProject) ->
 
 
 def test_every_zero_is_explained(shared_project: SmallProject) -> None:
-    desk = tools_of(shared_project)
-    alone = desk.call("get_impact", symbol="Alone").text
+    client = tools_of(shared_project)
+    alone = client.call("get_impact", symbol="Alone").text
     assert "affects 0 symbols and 0 tests in 0 files\n" in alone
     assert "Not followed: 1 possible reference in 1 file (b.py:2; find_references lists them)." in alone
-    assert "No use found: nothing in the project" in desk.call("get_impact", symbol="unused").text
+    assert "No use found: nothing in the project" in client.call("get_impact", symbol="unused").text
     for tool in ("get_impact", "find_references"):
-        text = desk.call(tool, symbol="swim").text
+        text = client.call(tool, symbol="swim").text
         assert "References in this language are not indexed" in text
         assert "No other uses" not in text
-    text = desk.call("find_references", symbol="One.make").text
+    text = client.call("find_references", symbol="One.make").text
     assert "1 reference in 1 file" in text
     assert "One.java\n 1" in text
 
@@ -304,21 +304,21 @@ def test_generated_code_is_in_the_graph_and_marked_but_not_in_search_results(pro
         "app.py": "from shop_pb2 import Order\n\n\ndef run():\n    return Order().total()\n",
         "bundle.min.js": "function minified(){}\n",
     })  # fmt: skip
-    desk = tools_of(project)
-    found = desk.call("find_symbol", symbol="Order").text
+    client = tools_of(project)
+    found = client.call("find_symbol", symbol="Order").text
     assert found == "1 definition of 'Order'\ndef Order shop_pb2.py:2-4 (generated) class"
-    text = desk.call("find_references", symbol="Order.total").text
+    text = client.call("find_references", symbol="Order.total").text
     assert "app.py\n 5 call return Order().total()  run\nshop_pb2.py (generated)\n 8 call" in text
-    assert "shop_pb2.py (generated)\n" in desk.call("get_impact", symbol="Order").text
-    assert "minified" not in desk.call("get_stats").text
-    code = Desk([tool for tool in project.app.tools() if tool.toolset == "code"], project.root)
+    assert "shop_pb2.py (generated)\n" in client.call("get_impact", symbol="Order").text
+    assert "minified" not in client.call("get_stats").text
+    code = ToolClient([tool for tool in project.app.tools() if tool.toolset == "code"], project.root)
     for question in ("Order total", "sum_of", '"DO NOT EDIT"', "/protocol.*compiler/"):
         assert "shop_pb2.py" not in code.call("search_code", query=question).text
     totals = project.index().store.totals()
     assert (totals.files, totals.skipped) == (1, {"generated": 1, "minified": 1})
     project.write({"shop_pb2.py": "class Order:\n    def total(self):\n        return 2\n"})
     assert "shop_pb2.py" in code.call("search_code", query="Order total").text
-    assert "(generated)" not in desk.call("find_symbol", symbol="Order").text
+    assert "(generated)" not in client.call("find_symbol", symbol="Order").text
 
 
 def test_names_in_a_macro_that_is_not_parsed_as_code_are_possible_uses(project: SmallProject) -> None:
@@ -329,13 +329,13 @@ def test_names_in_a_macro_that_is_not_parsed_as_code_are_possible_uses(project: 
             "src/rules.rs": "macro_rules! mock { () => {} }\n",
         }
     )
-    desk = Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
-    text = desk.call("find_references", symbol="Job").text
+    client = ToolClient([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
+    text = client.call("find_references", symbol="Job").text
     assert "0 references in 0 files, 1 possible" in text
     assert "5 read fn start(&self) -> Job" in text
-    assert "src/lib.rs:5" in desk.call("get_impact", symbol="Job").text
-    assert "No other uses in code" in desk.call("find_references", symbol="Idle").text
-    text = desk.call("find_references", symbol="mock").text
+    assert "src/lib.rs:5" in client.call("get_impact", symbol="Job").text
+    assert "No other uses in code" in client.call("find_references", symbol="Idle").text
+    text = client.call("find_references", symbol="mock").text
     assert "not parsed as code" in text
     assert "3 token mock! {" in text
 
@@ -349,24 +349,24 @@ def test_a_file_that_was_not_indexed_prevents_a_complete_answer(project: SmallPr
             "c.go": "package c\n\nfunc beta() {}\n",
         }
     )
-    desk = Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
+    client = ToolClient([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
     for tool in ("find_references", "get_impact"):
-        text = desk.call(tool, symbol="alpha").text
+        text = client.call(tool, symbol="alpha").text
         assert "1 file that may contain uses was not indexed completely: big.py (too large)." in text
         assert "No other uses" not in text
         assert "nothing in the project" not in text
-    assert "No other uses in code" in desk.call("find_references", symbol="beta").text
+    assert "No other uses in code" in client.call("find_references", symbol="beta").text
 
 
 def test_answers_about_a_repository_folder_state_that_the_rest_was_not_searched(project: SmallProject) -> None:
     project.write({".git/HEAD": "ref: refs/heads/main\n", "src/a.py": "def alpha():\n    pass\n", "b.py": "import a\n"})
-    desk = Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root / "src")
-    text = desk.call("find_references", symbol="alpha").text
+    client = ToolClient([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root / "src")
+    text = client.call("find_references", symbol="alpha").text
     assert "No other uses in code below src/ (the rest of the repository was not searched)." in text
-    impact = desk.call("get_impact", symbol="alpha").text
+    impact = client.call("get_impact", symbol="alpha").text
     assert "nothing in src/ refers to it by this name (the rest of the repository was not searched)." in impact
     with pytest.raises(NotFound) as raised:
-        desk.call("find_symbol", symbol="omega")
+        client.call("find_symbol", symbol="omega")
     assert "Only src was searched" in raised.value.hint
 
 
@@ -379,11 +379,11 @@ def test_the_counts_of_an_impact_add_up_to_its_dependants(project: SmallProject)
             "tests/test_store.py": "from store import load, save\n\n\ndef test_a():\n    load()\n\n\ndef test_b():\n    save()\n",
         }
     ).index()
-    desk = tools_of(project)
-    text = desk.call("get_impact", symbol="load", limit=1).text
+    client = tools_of(project)
+    text = client.call("get_impact", symbol="load", limit=1).text
     assert text.startswith("Showing 1 of 3 dependants (increase limit for more).\n")
     assert "affects 1 symbol, the top level of 1 file and 1 test in 3 files, up to distance 1\n" in text
-    assert "affects 0 symbols and 1 test in 1 file, up to distance 1\n" in desk.call("get_impact", symbol="save").text
+    assert "affects 0 symbols and 1 test in 1 file, up to distance 1\n" in client.call("get_impact", symbol="save").text
 
 
 def test_distances_also_count_steps_through_tests(project: SmallProject) -> None:

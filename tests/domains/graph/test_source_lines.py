@@ -12,7 +12,7 @@ from deltos.app import App
 from deltos.budget import estimate_tokens
 from deltos.config import Config
 from deltos.domains.graph.source_lines import occurrences, printable, shorten_around, use_columns
-from tests.calling import Desk
+from tests.calling import ToolClient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,26 +62,26 @@ class Shelf:
 """
 
 
-def tools_of(project: SmallProject) -> Desk:
+def tools_of(project: SmallProject) -> ToolClient:
     """Return the graph tools of a project."""
-    return Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
+    return ToolClient([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
 
 
 @pytest.fixture
-def desk(project: SmallProject) -> Desk:
+def client(project: SmallProject) -> ToolClient:
     """Return the graph tools of a store and its user."""
     return tools_of(project.write({"store.py": STORE, "user.py": USER}))
 
 
 @pytest.fixture
-def tight(project: SmallProject, tmp_path: Path, workers: ProcessPool) -> Iterator[Desk]:
+def tight(project: SmallProject, tmp_path: Path, workers: ProcessPool) -> Iterator[ToolClient]:
     """Yield the same tools with a budget of 500 tokens."""
     with closing(App(Config(home=tmp_path / "tight", token_budget=500), workers=workers)) as app:
-        yield Desk([tool for tool in app.tools() if tool.toolset == "graph"], project.root)
+        yield ToolClient([tool for tool in app.tools() if tool.toolset == "graph"], project.root)
 
 
-def test_a_reference_has_its_line_its_kind_and_the_definition_around_it(desk: Desk) -> None:
-    text = desk.call("find_references", symbol="Store").text
+def test_a_reference_has_its_line_its_kind_and_the_definition_around_it(client: ToolClient) -> None:
+    text = client.call("find_references", symbol="Store").text
     assert text.startswith(
         "def Store store.py:8-20 class (Base)\n4 references in 2 files; no test files. No other uses in code "
         "(checked against every line that contains the name).\n"
@@ -92,8 +92,8 @@ def test_a_reference_has_its_line_its_kind_and_the_definition_around_it(desk: De
     assert " 11 call store = Store()  Shelf" in text
 
 
-def test_uses_through_a_base_and_possible_uses_are_separate_groups(desk: Desk) -> None:
-    text = desk.call("find_references", symbol="Store.put").text
+def test_uses_through_a_base_and_possible_uses_are_separate_groups(client: ToolClient) -> None:
+    text = client.call("find_references", symbol="Store.put").text
     assert text.split("\n---")[0].endswith(
         "2 references in 1 file, 1 through a base or override, 1 possible; no test files. "
         "No other uses in code (checked against every line that contains the name).\nuser.py\n"
@@ -135,28 +135,28 @@ def test_decorators_defaults_and_class_bodies_belong_to_their_definition(project
         "use.py": "from marks import limit, mark\n\n\nclass Case:\n    most = limit()\n\n    @mark\n    def run(self, n=limit()):\n"
         "        return [limit() for _ in range(n)]\n",
     })  # fmt: skip
-    desk = tools_of(project)
-    assert " 7 decorate @mark  Case.run" in desk.call("find_references", symbol="mark").text
-    text = desk.call("find_references", symbol="limit").text
+    client = tools_of(project)
+    assert " 7 decorate @mark  Case.run" in client.call("find_references", symbol="mark").text
+    text = client.call("find_references", symbol="limit").text
     assert " 5 call most = limit()  Case\n" in text
     assert " 9 call return [limit() for _ in range(n)]  Case.run" in text
 
 
-def test_direct_dependants_have_their_source_line(desk: Desk) -> None:
-    text = desk.call("get_impact", symbol="Store.put").text
+def test_direct_dependants_have_their_source_line(client: ToolClient) -> None:
+    text = client.call("get_impact", symbol="Store.put").text
     assert "--- distance 1 ---\nuser.py\n 5:11,21 call store.put(store.put(1))  fill (+1 line)\n" in text
     assert " 15 call self.store.put(4)  Shelf.refill.twice" in text
     assert "--- distance 2 ---\nuser.py 13 Shelf.refill" in text
 
 
-def test_context_shows_the_source_of_a_short_definition_and_its_callers(desk: Desk) -> None:
-    text = desk.call("get_context", symbol="Store.put").text
+def test_context_shows_the_source_of_a_short_definition_and_its_callers(client: ToolClient) -> None:
+    text = client.call("get_context", symbol="Store.put").text
     assert text.startswith(
         'def Store.put store.py:11-13 method (self, key)\ndef put(self, key):\n    """Keep a thing; once."""\n    return key\n'
     )
     assert "--- callers (2) ---\nuser.py\n 5:11,21 call store.put(store.put(1))  fill" in text
     assert "--- overrides (1) ---\nstore.py\n 5 Base.put(self, key)" in text
-    members = desk.call("get_context", symbol="Store").text
+    members = client.call("get_context", symbol="Store").text
     assert " 11 put(self, key) — Keep a thing; once." in members
     assert "--- bases (1) ---\nstore.py\n 4 Base" in members
 
@@ -174,26 +174,26 @@ def test_context_shows_the_source_of_a_short_definition_and_its_callers(desk: De
     ],
 )
 @pytest.mark.parametrize("tool", ["find_symbol", "find_references", "get_impact", "get_context"])
-def test_a_symbol_can_be_given_by_its_location(tool: str, symbol: str, found: str, desk: Desk) -> None:
-    assert found in desk.call(tool, symbol=symbol).text
+def test_a_symbol_can_be_given_by_its_location(tool: str, symbol: str, found: str, client: ToolClient) -> None:
+    assert found in client.call(tool, symbol=symbol).text
 
 
-def test_errors_for_unknown_locations_name_existing_definitions(desk: Desk) -> None:
+def test_errors_for_unknown_locations_name_existing_definitions(client: ToolClient) -> None:
     with pytest.raises(Exception, match=r"No file 'gone.py' in the graph"):
-        desk.call("find_references", symbol="gone.py:3")
+        client.call("find_references", symbol="gone.py:3")
     with pytest.raises(Exception, match=r"No definition on store.py:1. Nearest: Base on line 4"):
-        desk.call("find_references", symbol="store.py:1")
+        client.call("find_references", symbol="store.py:1")
     with pytest.raises(Exception, match=r"store.py defines Base, Base.put, Store"):
-        desk.call("find_references", symbol="store.py::nothing")
+        client.call("find_references", symbol="store.py::nothing")
     with pytest.raises(Exception, match="outside the project"):
-        desk.call("find_references", symbol="../store.py:3")
+        client.call("find_references", symbol="../store.py:3")
 
 
-def test_answers_after_an_edit_show_the_new_lines(desk: Desk, project: SmallProject) -> None:
-    assert " 15 call self.store.put(4)" in desk.call("find_references", symbol="Store.put").text
+def test_answers_after_an_edit_show_the_new_lines(client: ToolClient, project: SmallProject) -> None:
+    assert " 15 call self.store.put(4)" in client.call("find_references", symbol="Store.put").text
     # Directly after an answer the disk may not be checked again; the text shows that the file has changed.
     project.write({"user.py": "# one more line\n" + USER.replace("put(4)", "put(44)")})
-    text = desk.call("find_references", symbol="Store.put").text
+    text = client.call("find_references", symbol="Store.put").text
     assert " 16 call self.store.put(44)  Shelf.refill.twice" in text
     assert "put(4)" not in text
 
@@ -207,7 +207,9 @@ def test_lines_of_a_file_that_changed_after_indexing_are_not_shown(project: Smal
     assert graph.source.changed == {"user.py"}
 
 
-def test_a_small_budget_shortens_lines_around_the_use_and_then_drops_lines(project: SmallProject, tight: Desk) -> None:
+def test_a_small_budget_shortens_lines_around_the_use_and_then_drops_lines(
+    project: SmallProject, tight: ToolClient
+) -> None:
     padding = " + ".join(f"filler_{n}" for n in range(9))
     calls = "".join(f"    value_{n} = {padding} + keep({n}) + {padding}\n" for n in range(60))
     project.write({"a.py": f"def keep(n):\n    return n\n\n\ndef run():\n{calls}"})
@@ -290,9 +292,9 @@ def test_json_references_have_their_source_line(project: SmallProject, capsys: p
     ]
 
 
-def second_line(desk: Desk, **arguments: Any) -> str:
+def second_line(client: ToolClient, **arguments: Any) -> str:
     """Return the summary line of find_references."""
-    return desk.call("find_references", **arguments).text.split("\n")[1]
+    return client.call("find_references", **arguments).text.split("\n")[1]
 
 
 def test_references_to_other_definitions_of_the_name_are_counted(project: SmallProject) -> None:
@@ -314,15 +316,15 @@ def test_references_to_other_definitions_of_the_name_are_counted(project: SmallP
 def test_uses_can_be_filtered_by_path_and_tests(project: SmallProject) -> None:
     use = "from a import keep\n\nkeep()\n"
     project.write({"a.py": "def keep(): ...\n", "src/u.py": use, "other/u.py": use, "tests/test_a.py": use})
-    desk = tools_of(project)
+    client = tools_of(project)
     complete = "No other uses in the selected files (checked against every line that contains the name)."
     below = f"2 references in 1 file. {complete} 4 more outside the given path (omit path to list them)."
-    assert second_line(desk, symbol="keep", path="src/") == below
-    assert second_line(desk, symbol="keep", path="src/*.py") == below
-    text = desk.call("find_references", symbol="keep", tests=False).text
+    assert second_line(client, symbol="keep", path="src/") == below
+    assert second_line(client, symbol="keep", path="src/*.py") == below
+    text = client.call("find_references", symbol="keep", tests=False).text
     assert f"4 references in 2 files. {complete} 2 more in tests (pass tests=true to list them)." in text
     assert "tests/test_a.py" not in text
-    text = second_line(desk, symbol="keep", path="[st]*/*.py", tests=False)
+    text = second_line(client, symbol="keep", path="[st]*/*.py", tests=False)
     assert text.endswith(
         "2 more in tests (pass tests=true to list them). 2 more outside the given path (omit path to list them)."
     )

@@ -10,7 +10,7 @@ import pytest
 from deltos.budget import estimate_tokens
 from deltos.errors import DeltosError
 from deltos.workspace import project_index
-from tests.calling import Desk
+from tests.calling import ToolClient
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,7 @@ class Tools:
     """Calls tools as a server does."""
 
     def __init__(self, project: SmallProject) -> None:
-        self._desk = Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
+        self._desk = ToolClient([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
         self.by_name = self._desk.tools
 
     def call(self, name: str, **given: Any) -> str:

@@ -12,7 +12,7 @@ from deltos.domains.history.index import HistoryIndexer
 from deltos.federation.providers import history as provider
 from deltos.model import Project
 from deltos.workspace.project_index import ProjectIndex
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.domains.history.repositories import begin, commit, opened, subjects
 from tests.repositories import git
 
@@ -70,16 +70,16 @@ def test_answer_has_note_while_another_process_indexes_the_checkout(
     monkeypatch.setattr(provider, "HISTORY_WAIT_SECONDS", 0.3)
     root = _past(tmp_path / "shop")
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        desk = Desk(app.tools(), root)
+        client = ToolClient(app.tools(), root)
         index = app.domains.projects.at(root)
         index.index()
         index.catch_up()
-        assert "notes" not in desk.data("search", query="latest commit")
+        assert "notes" not in client.data("search", query="latest commit")
         with opened(tmp_path / "home", root) as other, other.try_lock(HistoryIndexer.name) as held:
             assert held
             git(root, "checkout", "--quiet", "v1")
-            found = desk.data("search", query="latest commit")
+            found = client.data("search", query="latest commit")
             assert any("these commits are from an earlier one" in note for note in found["notes"])
-        found = desk.data("search", query="latest commit")
+        found = client.data("search", query="latest commit")
         assert "First release" in found["results"][0]["title"]
         assert "notes" not in found

@@ -14,7 +14,7 @@ from deltos.config import Config, Embedding
 from deltos.domains.history.query import parse_query
 from deltos.domains.history.terms import share_of_number
 from deltos.errors import BadArgument, NotFound
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.domains.history.repositories import START, begin, commit
 from tests.repositories import git
 
@@ -49,15 +49,15 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def desk(root: Path, tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[Desk]:
+def client(root: Path, tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[ToolClient]:
     with closing(App(Config(tmp_path_factory.mktemp("home")), workers=workers)) as app:
         app.domains.projects.at(root).index()
         app.domains.projects.at(root).catch_up()
-        yield Desk(app.tools(), root)
+        yield ToolClient(app.tools(), root)
 
 
-def first(desk: Desk, question: str) -> dict[str, object]:
-    found: dict[str, object] = desk.data("search", query=question)["results"][0]
+def first(client: ToolClient, question: str) -> dict[str, object]:
+    found: dict[str, object] = client.data("search", query=question)["results"][0]
     return found
 
 
@@ -77,31 +77,31 @@ def first(desk: Desk, question: str) -> dict[str, object]:
         ("what changed in rates.json since December 2020", "2020-12-04 Ada: New rates 2 (2 files)"),
     ],
 )
-def test_query_about_the_past_returns_the_commit(desk: Desk, question: str, title: str) -> None:
-    best = first(desk, question)
+def test_query_about_the_past_returns_the_commit(client: ToolClient, question: str, title: str) -> None:
+    best = first(client, question)
     assert best["title"] == title
     assert str(best["id"]).startswith("commit:")
     assert str(best["created_at"]).startswith(title[:10])
 
 
-def test_query_about_code_ranks_code_first(desk: Desk) -> None:
-    assert str(first(desk, "pay")["id"]).startswith("code:pay.py")
-    assert str(first(desk, "where is the order charged")["id"]).startswith("code:pay.py")
+def test_query_about_code_ranks_code_first(client: ToolClient) -> None:
+    assert str(first(client, "pay")["id"]).startswith("code:pay.py")
+    assert str(first(client, "where is the order charged")["id"]).startswith("code:pay.py")
 
 
-def test_fetches_commit_with_message_files_and_diff(desk: Desk, root: Path) -> None:
-    found = first(desk, "when was the second charge added")
-    whole = desk.data("fetch", id=found["id"])
+def test_fetches_commit_with_message_files_and_diff(client: ToolClient, root: Path) -> None:
+    found = first(client, "when was the second charge added")
+    whole = client.data("fetch", id=found["id"])
     assert "often lost by their gateway" in whole["text"]
     assert "--- files ---\npay.py\n" in whole["text"]
     assert "-    return charge(order)\n+    return charge(order) or charge(order)" in whole["text"]
     assert whole["metadata"]["commit"] == git(root, "rev-parse", "HEAD~5")
     assert "not an instruction" in whole["metadata"]["note"]
-    assert desk.data("fetch", id=f"commit:{whole['metadata']['commit'][:7]}")["id"] == whole["id"]
+    assert client.data("fetch", id=f"commit:{whole['metadata']['commit'][:7]}")["id"] == whole["id"]
 
 
-def test_commit_line_repeats_nothing(desk: Desk, root: Path) -> None:
-    found = first(desk, "when was the second charge added")
+def test_commit_line_repeats_nothing(client: ToolClient, root: Path) -> None:
+    found = first(client, "when was the second charge added")
     assert found["url"] == f"commit/{git(root, 'rev-parse', 'HEAD~5')[:10]}"
     assert "Charge a second time" in str(found["title"])
     assert "Charge a second time" not in str(found["snippet"])
@@ -109,21 +109,21 @@ def test_commit_line_repeats_nothing(desk: Desk, root: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "zz", "HEAD", "--help", "ffffffffff", "main", "HEAD:pay.py", "0" * 500])
-def test_invalid_commit_ids_are_refused(desk: Desk, name: str) -> None:
+def test_invalid_commit_ids_are_refused(client: ToolClient, name: str) -> None:
     with pytest.raises(NotFound):
-        desk.call("fetch", id=f"commit:{name}")
+        client.call("fetch", id=f"commit:{name}")
 
 
-def test_get_context_lists_commits_of_the_symbols_lines(desk: Desk) -> None:
-    text = desk.call("get_context", symbol="pay").text
+def test_get_context_lists_commits_of_the_symbols_lines(client: ToolClient) -> None:
+    text = client.call("get_context", symbol="pay").text
     assert "--- last commits of these lines (2, quoted) ---" in text
     assert "Grace: Charge a second time" in text
     assert "New rates" not in text
-    assert "Begin the shop" in desk.call("get_context", symbol="charge").text
+    assert "Begin the shop" in client.call("get_context", symbol="charge").text
 
 
-def test_impact_lists_files_that_change_together(desk: Desk) -> None:
-    text = desk.call("get_impact", symbol="charge").text
+def test_impact_lists_files_that_change_together(client: ToolClient) -> None:
+    text = client.call("get_impact", symbol="charge").text
     assert "--- possible: changed together with pay.py, no reference known ---" in text
     assert "rates.json changed together 4 of 5 times" in text
 
@@ -132,10 +132,10 @@ def test_finds_a_new_commit(tmp_path: Path, workers: ProcessPool) -> None:
     root = begin(tmp_path / "shop")
     commit(root, "Begin", {"a.py": "x = 1\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        desk = Desk(app.tools(), root)
-        assert str(first(desk, "commit Begin")["id"]).startswith("commit:")
+        client = ToolClient(app.tools(), root)
+        assert str(first(client, "commit Begin")["id"]).startswith("commit:")
         made = commit(root, "Invent the zeppelin", {"a.py": "x = 2\n"}, day=1)
-        assert first(desk, "when was the zeppelin invented")["id"] == f"commit:{made[:10]}"
+        assert first(client, "when was the zeppelin invented")["id"] == f"commit:{made[:10]}"
 
 
 def test_large_diff_is_truncated_to_the_budget(tmp_path: Path, workers: ProcessPool) -> None:
@@ -143,7 +143,7 @@ def test_large_diff_is_truncated_to_the_budget(tmp_path: Path, workers: ProcessP
     commit(root, "Begin", {"a.py": "x = 1\n"})
     made = commit(root, "Much", {"big.txt": "line of text\n" * 100_000, "wide.txt": "w" * 900_000}, day=1)
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        answer = Desk(app.tools(), root).call("fetch", id=f"commit:{made}")
+        answer = ToolClient(app.tools(), root).call("fetch", id=f"commit:{made}")
     assert answer.truncated
     assert json.loads(answer.text)["truncated"] is True
     assert len(answer.text) <= 20_000
@@ -153,10 +153,10 @@ def test_searches_folder_without_git(tmp_path: Path, workers: ProcessPool) -> No
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "a.py").write_text("def zeppelin():\n    return 1\n")
     with closing(App(Config(tmp_path / "home", embedding=Embedding("off")), workers=workers)) as app:
-        desk = Desk(app.tools(), tmp_path / "plain")
-        assert str(first(desk, "zeppelin")["id"]).startswith("code:")
-        assert "no commits" in desk.call("search", query="when was quicksilver dropped").text
-        assert "commits" not in desk.call("get_context", symbol="zeppelin").text
+        client = ToolClient(app.tools(), tmp_path / "plain")
+        assert str(first(client, "zeppelin")["id"]).startswith("code:")
+        assert "no commits" in client.call("search", query="when was quicksilver dropped").text
+        assert "commits" not in client.call("get_context", symbol="zeppelin").text
 
 
 def test_time_words_are_not_search_terms() -> None:
@@ -185,8 +185,10 @@ def test_time_words_are_not_search_terms() -> None:
         ("commits by Ada before october 2020", {}, ["Support Python 3.12", "Begin the shop"]),
     ],
 )
-def test_lists_commits_by_time(desk: Desk, question: str, filters: dict[str, object], subjects: list[str]) -> None:
-    results = desk.data("search", query=question, **filters)["results"]
+def test_lists_commits_by_time(
+    client: ToolClient, question: str, filters: dict[str, object], subjects: list[str]
+) -> None:
+    results = client.data("search", query=question, **filters)["results"]
     assert [result["title"].partition(": ")[2].rpartition(" (")[0] for result in results] == subjects
     assert all(result["score"] > 0.9 for result in results)
 
@@ -196,9 +198,9 @@ def test_lists_commits_by_time(desk: Desk, question: str, filters: dict[str, obj
     [("what changed today", {}), ("what changed last week", {}), ("commits", {"since": "today"})],
 )
 def test_time_without_commits_returns_the_last_commit_with_a_note(
-    desk: Desk, question: str, filters: dict[str, object]
+    client: ToolClient, question: str, filters: dict[str, object]
 ) -> None:
-    found = desk.data("search", query=question, **filters)
+    found = client.data("search", query=question, **filters)
     assert "Note: no commits then; the last is of 2020-12-22." in found["notes"]
     assert [result["title"] for result in found["results"]] == ["2020-12-22 Ada: Explain the shop (1 file)"]
     assert found["results"][0]["score"] < 0.3
@@ -212,29 +214,29 @@ def test_time_without_commits_returns_the_last_commit_with_a_note(
     ],
 )
 def test_note_about_time_without_commits_names_first_or_last_commit(
-    desk: Desk, question: str, note: str, title: str
+    client: ToolClient, question: str, note: str, title: str
 ) -> None:
-    found = desk.data("search", query=question)
+    found = client.data("search", query=question)
     assert any(note in each for each in found["notes"])
     (only,) = found["results"]
     assert title in only["title"]
     assert only["score"] < 0.3
 
 
-def test_other_words_select_among_the_authors_commits(desk: Desk) -> None:
-    assert "Grace" in str(first(desk, "what did Grace change about the bank")["title"])
-    assert "Ada: New rates" in str(first(desk, "what did Ada change in rates.json")["title"])
+def test_other_words_select_among_the_authors_commits(client: ToolClient) -> None:
+    assert "Grace" in str(first(client, "what did Grace change about the bank")["title"])
+    assert "Ada: New rates" in str(first(client, "what did Ada change in rates.json")["title"])
 
 
-def test_refuses_search_without_words_or_filters(desk: Desk) -> None:
+def test_refuses_search_without_words_or_filters(client: ToolClient) -> None:
     with pytest.raises(BadArgument, match="The query is empty"):
-        desk.call("search", query="")
+        client.call("search", query="")
     with pytest.raises(BadArgument, match="The query is empty"):
-        desk.call("search", query="", kind="decision")
+        client.call("search", query="", kind="decision")
 
 
 @pytest.fixture(scope="module")
-def versions(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[Desk]:
+def versions(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[ToolClient]:
     root = begin(tmp_path_factory.mktemp("versions") / "shop")
     commit(root, "Begin the shop", {"a.py": "x = 1\n"})
     for number, version in enumerate(("3.5", "3.6", "3.7")):
@@ -243,10 +245,10 @@ def versions(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> 
     with closing(App(Config(tmp_path_factory.mktemp("home")), workers=workers)) as app:
         app.domains.projects.at(root).index()
         app.domains.projects.at(root).catch_up()
-        yield Desk(app.tools(), root)
+        yield ToolClient(app.tools(), root)
 
 
-def test_only_commits_of_the_queried_version_have_high_confidence(versions: Desk) -> None:
+def test_only_commits_of_the_queried_version_have_high_confidence(versions: ToolClient) -> None:
     scores = {
         result["title"].partition(": ")[2]: result["score"]
         for result in versions.data("search", query="when did we drop Python 2.6 support")["results"]
@@ -263,7 +265,7 @@ def test_only_commits_of_the_queried_version_have_high_confidence(versions: Desk
 
 
 @pytest.fixture(scope="module")
-def removals(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[Desk]:
+def removals(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[ToolClient]:
     """A repository with a short subject of a large commit, longer subjects of small commits, and code with the same
     words."""
     root = begin(tmp_path_factory.mktemp("removals") / "shop")
@@ -281,7 +283,7 @@ def removals(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> 
     with closing(App(Config(tmp_path_factory.mktemp("home")), workers=workers)) as app:
         app.domains.projects.at(root).index()
         app.domains.projects.at(root).catch_up()
-        yield Desk(app.tools(), root)
+        yield ToolClient(app.tools(), root)
 
 
 @pytest.mark.parametrize(
@@ -293,13 +295,13 @@ def removals(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> 
         ("Drop support for Java 8 in the jersey module", "Drop support for Java 8 in the jersey module"),
     ],
 )
-def test_subject_equal_to_the_query_ranks_first(removals: Desk, question: str, title: str) -> None:
+def test_subject_equal_to_the_query_ranks_first(removals: ToolClient, question: str, title: str) -> None:
     best = first(removals, question)
     assert title in str(best["title"])
     assert float(str(best["score"])) > 0.5
 
 
-def test_commit_of_another_kind_of_change_has_low_confidence(removals: Desk) -> None:
+def test_commit_of_another_kind_of_change_has_low_confidence(removals: ToolClient) -> None:
     found = removals.data("search", query="when was support for PHP 5.5 removed")
     assert "Support PHP 5.5" in found["results"][0]["title"]
     assert found["results"][0]["score"] < 0.5
@@ -309,11 +311,11 @@ def test_query_about_the_past_without_history_has_a_note(tmp_path: Path, workers
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "a.py").write_text("def drop_python():\n    return 307 or 308\n")
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        desk = Desk(app.tools(), tmp_path / "plain")
-        found = desk.data("search", query="when did we drop python 3.7")
+        client = ToolClient(app.tools(), tmp_path / "plain")
+        found = client.data("search", query="when did we drop python 3.7")
         assert any("no commits are indexed here" in note for note in found["notes"])
         assert all(result["score"] < 0.3 for result in found["results"])
-        assert "no commits are indexed here" not in desk.call("search", query="where is python dropped").text
+        assert "no commits are indexed here" not in client.call("search", query="where is python dropped").text
 
 
 @pytest.mark.parametrize(

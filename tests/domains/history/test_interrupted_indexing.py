@@ -23,7 +23,7 @@ from deltos.progress import Silent
 from deltos.store.history import HISTORY_SUMMARY
 from deltos.workspace import commits as log
 from deltos.workspace.git import GitStopped
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.domains.history.repositories import START, begin, commit, opened, read_history, subjects
 from tests.repositories import git, write_files
 
@@ -201,7 +201,7 @@ def test_commit_text_falls_back_to_the_index_if_git_hangs(
         slow = SlowGit(tmp_path / "slow", "log")
         monkeypatch.setattr(commit_text, "MAX_SECONDS", 1.0)
         monkeypatch.setenv("PATH", slow.path)
-        text = Desk(app.tools(), root).data("fetch", id=f"commit:{made}")["text"]
+        text = ToolClient(app.tools(), root).data("fetch", id=f"commit:{made}")["text"]
     assert "Invent the zeppelin\n\nIt flies." in text
     assert "git took longer than 1 seconds and was stopped" in text
     assert all(slow.ended())

@@ -59,77 +59,77 @@ def machines(tmp_path: Path) -> Iterator[Callable[[str], Machine]]:
 
 
 def test_edits_on_two_machines_converge(machines: Callable[[str], Machine]) -> None:
-    laptop, desk = machines("laptop"), machines("desk")
+    laptop, client = machines("laptop"), machines("desk")
     rule = laptop.keep("We use tabs in the Makefile", "decision")
     old = laptop.keep("The limit is 50 requests a second", "decision")
     wrong = laptop.keep("The cache lives in Redis")
-    laptop.send_changes(desk)
-    desk.clock.pass_time(minutes=5)
-    new = desk.keep("The limit is 20, not 50", "decision")
-    desk.memory.supersede(old, new)
-    desk.memory.forget([wrong])
+    laptop.send_changes(client)
+    client.clock.pass_time(minutes=5)
+    new = client.keep("The limit is 20, not 50", "decision")
+    client.memory.supersede(old, new)
+    client.memory.forget([wrong])
     laptop.clock.pass_time(minutes=6)
     laptop.memory.pin([rule])
     laptop.keep("Deploys go through the staging cluster")
-    desk.send_changes(laptop)
-    laptop.send_changes(desk)
-    assert laptop.state() == desk.state()
+    client.send_changes(laptop)
+    laptop.send_changes(client)
+    assert laptop.state() == client.state()
     assert [row.id for row in laptop.memory.store.all() if row.superseded_by] == [old]
-    assert {row.id for row in desk.memory.store.all() if row.deleted_at} == {wrong}
-    assert {row.id for row in desk.memory.store.all() if row.pinned_at} == {rule}
-    assert (desk.send_changes(laptop), laptop.send_changes(desk)) == ((0, 0), (0, 0))
-    assert laptop.state() == desk.state()
+    assert {row.id for row in client.memory.store.all() if row.deleted_at} == {wrong}
+    assert {row.id for row in client.memory.store.all() if row.pinned_at} == {rule}
+    assert (client.send_changes(laptop), laptop.send_changes(client)) == ((0, 0), (0, 0))
+    assert laptop.state() == client.state()
 
 
 def test_a_later_restore_wins_over_an_earlier_forget(machines: Callable[[str], Machine]) -> None:
-    laptop, desk = machines("laptop"), machines("desk")
+    laptop, client = machines("laptop"), machines("desk")
     note = laptop.keep("The build needs Node 22")
-    laptop.send_changes(desk)
+    laptop.send_changes(client)
     laptop.memory.forget([note])
-    laptop.send_changes(desk)
-    desk.clock.pass_time(hours=1)
-    desk.memory.forget([note], restore=True)
+    laptop.send_changes(client)
+    client.clock.pass_time(hours=1)
+    client.memory.forget([note], restore=True)
     before_it_was_restored = list(export(laptop.memory))
-    desk.send_changes(laptop)
-    import_lines(desk.memory, before_it_was_restored, project_id="unused")
-    assert [row.deleted_at for machine in (laptop, desk) for row in machine.memory.store.all()] == [None, None]
-    assert laptop.state() == desk.state()
+    client.send_changes(laptop)
+    import_lines(client.memory, before_it_was_restored, project_id="unused")
+    assert [row.deleted_at for machine in (laptop, client) for row in machine.memory.store.all()] == [None, None]
+    assert laptop.state() == client.state()
 
 
 def test_unpinning_and_restoring_are_exchanged(machines: Callable[[str], Machine]) -> None:
-    laptop, desk = machines("laptop"), machines("desk")
+    laptop, client = machines("laptop"), machines("desk")
     one, two = laptop.keep("Ports begin at 8000"), laptop.keep("Queues are named after their consumers")
     laptop.memory.pin([one])
     laptop.memory.supersede(one, two)
-    laptop.send_changes(desk)
-    desk.clock.pass_time(hours=1)
-    desk.memory.forget([one], restore=True)
-    desk.memory.pin([two], unpin=True)
-    desk.send_changes(laptop)
+    laptop.send_changes(client)
+    client.clock.pass_time(hours=1)
+    client.memory.forget([one], restore=True)
+    client.memory.pin([two], unpin=True)
+    client.send_changes(laptop)
     rows = {str(row.id): row for row in laptop.memory.store.all()}
     assert (rows[one].superseded_by, rows[two].pinned_at) == (None, None)
-    assert laptop.state() == desk.state()
+    assert laptop.state() == client.state()
 
 
 def test_purged_observations_do_not_return_from_another_machine(machines: Callable[[str], Machine]) -> None:
-    laptop, desk = machines("laptop"), machines("desk")
+    laptop, client = machines("laptop"), machines("desk")
     note = laptop.keep("A customer's name that should not be here")
-    laptop.send_changes(desk)
+    laptop.send_changes(client)
     laptop.memory.forget([note])
     laptop.clock.pass_time(seconds=1)
     laptop.memory.purge()
-    done = import_lines(laptop.memory, export(desk.memory), project_id="unused")
+    done = import_lines(laptop.memory, export(client.memory), project_id="unused")
     assert (done.added, done.purged, list(laptop.memory.store.all())) == (0, 1, [])
 
 
 def test_a_third_machine_receives_everything_through_the_second(machines: Callable[[str], Machine]) -> None:
-    laptop, desk, server = machines("laptop"), machines("desk"), machines("server")
-    desk.keep("Known long before")
-    desk.send_changes(server)
+    laptop, client, server = machines("laptop"), machines("desk"), machines("server")
+    client.keep("Known long before")
+    client.send_changes(server)
     laptop.keep("Said on the laptop")
-    laptop.send_changes(desk)
-    assert desk.send_changes(server) == (1, 0)
-    assert server.state() == desk.state()
+    laptop.send_changes(client)
+    assert client.send_changes(server) == (1, 0)
+    assert server.state() == client.state()
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -168,13 +168,13 @@ def _is_free(memory: Memory, older: str, newer: str) -> bool:
 
 
 def test_each_machine_keeps_its_own_project_root(machines: Callable[[str], Machine], tmp_path: Path) -> None:
-    laptop, desk = machines("laptop"), machines("desk")
-    for machine, folder in ((laptop, "src"), (desk, "work")):
+    laptop, client = machines("laptop"), machines("desk")
+    for machine, folder in ((laptop, "src"), (client, "work")):
         (tmp_path / folder).mkdir()
         machine.memory.remember(Draft(f"Kept in {folder}"), ObservationOrigin("host/app", tmp_path / folder))
-    laptop.send_changes(desk)
-    desk.send_changes(laptop)
-    assert [row.root for machine in (laptop, desk) for row in machine.memory.store.projects()] == [
+    laptop.send_changes(client)
+    client.send_changes(laptop)
+    assert [row.root for machine in (laptop, client) for row in machine.memory.store.projects()] == [
         str(tmp_path / "src"),
         str(tmp_path / "work"),
     ]
@@ -183,11 +183,11 @@ def test_each_machine_keeps_its_own_project_root(machines: Callable[[str], Machi
 def test_different_repositories_with_the_same_path_stay_separate(
     machines: Callable[[str], Machine], tmp_path: Path
 ) -> None:
-    laptop, desk = machines("laptop"), machines("desk")
+    laptop, client = machines("laptop"), machines("desk")
     laptop.memory.remember(Draft("Of the one"), ObservationOrigin("path:1", tmp_path))
-    desk.memory.remember(Draft("Of the other"), ObservationOrigin("host/other", tmp_path))
-    laptop.send_changes(desk)
-    assert {row.project_id for row in desk.memory.store.projects()} == {"path:1", "host/other"}
+    client.memory.remember(Draft("Of the other"), ObservationOrigin("host/other", tmp_path))
+    laptop.send_changes(client)
+    assert {row.project_id for row in client.memory.store.projects()} == {"path:1", "host/other"}
 
 
 def test_lines_without_an_id_are_imported_once(machines: Callable[[str], Machine]) -> None:
@@ -199,10 +199,10 @@ def test_lines_without_an_id_are_imported_once(machines: Callable[[str], Machine
 
 
 def test_a_time_in_the_future_does_not_win_forever(machines: Callable[[str], Machine]) -> None:
-    desk = machines("desk")
-    note = desk.keep("Timeouts are 30 seconds")
-    ahead = desk.clock.now.replace(year=2099).isoformat()
+    client = machines("desk")
+    note = client.keep("Timeouts are 30 seconds")
+    ahead = client.clock.now.replace(year=2099).isoformat()
     line = json.dumps({"id": note, "project_id": "p", "text": "Timeouts are 30 seconds", "pinned_at": ahead})
-    assert import_lines(desk.memory, [line], project_id="p").unchanged == 1
-    [row] = desk.memory.store.all()
+    assert import_lines(client.memory, [line], project_id="p").unchanged == 1
+    [row] = client.memory.store.all()
     assert row.pinned_at is None

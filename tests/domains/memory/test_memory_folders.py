@@ -23,7 +23,7 @@ from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.memory.schema import MIGRATIONS
 from deltos.tool import Call
 from deltos.workspace.identity import folder_in_checkout, identify, memory_scopes
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.repositories import make_repository
 
 if TYPE_CHECKING:
@@ -47,15 +47,15 @@ class Mono:
     app: App
     root: Path
 
-    def desk(self, folder: str) -> Desk:
-        return Desk(self.app.tools(), self.root / folder)
+    def client(self, folder: str) -> ToolClient:
+        return ToolClient(self.app.tools(), self.root / folder)
 
     def only(self, *folders: str) -> Confinement:
         roots = tuple((self.root / folder).resolve() for folder in folders)
         return Confinement(roots, memory_scopes(roots))
 
     def keep(self, folder: str, text: str) -> str:
-        identifier: str = self.desk(folder).data("remember", text=text)["id"]
+        identifier: str = self.client(folder).data("remember", text=text)["id"]
         return identifier
 
     def hook(self, folder: str, prompt: str, session_id: str = "s1") -> None:
@@ -76,19 +76,19 @@ def mono(tmp_path: Path, workers: ProcessPool) -> Iterator[Mono]:
     app.close()
 
 
-def found(desk: Desk, query: str, **arguments: str) -> set[str]:
-    return {hit["id"] for hit in desk.data("search", query=query, scope=["memory"], **arguments)["results"]}
+def found(client: ToolClient, query: str, **arguments: str) -> set[str]:
+    return {hit["id"] for hit in client.data("search", query=query, scope=["memory"], **arguments)["results"]}
 
 
 def test_a_token_for_one_folder_finds_nothing_of_the_others(mono: Mono) -> None:
     own, deep = mono.keep("a", "Folder a uses PostgreSQL"), mono.keep("a/deep", "Deep below PostgreSQL too")
     hidden = [mono.keep("b", "Folder b uses PostgreSQL 15"), mono.keep("", "The repository chose PostgreSQL")]
     identity = identify(mono.root).project_id
-    desk = mono.desk("a")
-    assert found(desk, "PostgreSQL") == {own, deep, *hidden}  # without confinement
+    client = mono.client("a")
+    assert found(client, "PostgreSQL") == {own, deep, *hidden}  # without confinement
     with confined(mono.only("a")):
         for project_id in ("", "all", identity):
-            assert found(desk, "PostgreSQL", project_id=project_id) == {own, deep}
+            assert found(client, "PostgreSQL", project_id=project_id) == {own, deep}
         for identifier in hidden:
             for tool, arguments in (
                 ("fetch", {"id": identifier}),
@@ -98,27 +98,27 @@ def test_a_token_for_one_folder_finds_nothing_of_the_others(mono: Mono) -> None:
                 ("forget", {"ids": [identifier], "restore": True}),
             ):
                 with pytest.raises(NotFound):
-                    desk.call(tool, **arguments)
-        assert "b uses" not in desk.call("timeline", around=own, before=50, after=50).text
-        assert "repository chose" not in desk.call("timeline", around="2999-01-01", before=50).text
+                    client.call(tool, **arguments)
+        assert "b uses" not in client.call("timeline", around=own, before=50, after=50).text
+        assert "repository chose" not in client.call("timeline", around="2999-01-01", before=50).text
     with confined(mono.only("a", "b")):
-        assert found(desk, "PostgreSQL") == {own, deep, hidden[0]}
+        assert found(client, "PostgreSQL") == {own, deep, hidden[0]}
     with confined(mono.only("")):
-        assert found(desk, "PostgreSQL") == {own, deep, *hidden}
+        assert found(client, "PostgreSQL") == {own, deep, *hidden}
 
 
 def test_counts_and_hints_reveal_nothing_of_the_other_folders(mono: Mono) -> None:
     mono.keep("a", "Apples are stored in crates")
     for number in range(7):
         mono.keep("b", f"Bananas number {number} are stored in boxes of {number * 11}")
-    desk = mono.desk("a")
+    client = mono.client("a")
     with confined(mono.only("a")):
-        answer = desk.call("search", query="zebra", scope=["memory"]).text
+        answer = client.call("search", query="zebra", scope=["memory"]).text
         assert "1 observation" in answer
         assert "belong to other projects" not in answer
-        assert "Bananas" not in desk.call("get_context", symbol="of_a").text
+        assert "Bananas" not in client.call("get_context", symbol="of_a").text
         onboard = next(prompt for prompt in mono.app.prompts() if prompt.name == "onboard")
-        shown = onboard.write(Call({}, desk, Silent(), repeat=True))
+        shown = onboard.write(Call({}, client, Silent(), repeat=True))
         assert "Apples" in shown
         assert "Bananas" not in shown
 
@@ -127,18 +127,18 @@ def test_a_confined_token_does_not_merge_with_other_folders(mono: Mono) -> None:
     text = "Deploys go through the staging cluster first, then to production on Mondays"
     theirs = mono.keep("b", text)
     with confined(mono.only("a")):
-        kept = mono.desk("a").data("remember", text=text)
+        kept = mono.client("a").data("remember", text=text)
         assert list(kept) == ["id"]
-        assert mono.desk("a").data("remember", text=text) == {**kept, "merged": True}
+        assert mono.client("a").data("remember", text=text) == {**kept, "merged": True}
     assert kept["id"] != theirs
-    assert found(mono.desk("b"), "staging cluster") == {kept["id"], theirs}
+    assert found(mono.client("b"), "staging cluster") == {kept["id"], theirs}
 
 
 def test_a_token_cannot_write_into_another_folder(mono: Mono) -> None:
     with confined(mono.only("a")):
         for folder in ("", "b"):
             with pytest.raises(Forbidden):
-                mono.desk(folder).call("remember", text="planted")
+                mono.client(folder).call("remember", text="planted")
 
 
 def test_captured_observations_belong_to_the_folder_of_the_agent(mono: Mono) -> None:
@@ -147,15 +147,15 @@ def test_captured_observations_belong_to_the_folder_of_the_agent(mono: Mono) -> 
     mono.hook("b", "please add a retry to the downloader in folder b", "s2")
     mono.hook("", "please add a retry everywhere in this repository", "s3")
     mono.hook("b", "and while at it a retry for the scheduler as well", "s3")
-    desk = mono.desk("a")
-    assert len(found(desk, "retry")) == 5
+    client = mono.client("a")
+    assert len(found(client, "retry")) == 5
     with confined(mono.only("a")):
-        texts = [desk.data("fetch", id=identifier)["text"] for identifier in found(desk, "retry")]
+        texts = [client.data("fetch", id=identifier)["text"] for identifier in found(client, "retry")]
         assert sorted("deep" in text for text in texts) == [False, True]
-        assert "uploader" in desk.call("timeline", session_id="s1").text
+        assert "uploader" in client.call("timeline", session_id="s1").text
         for session_id in ("s2", "s3"):
             with pytest.raises(NotFound):
-                desk.call("timeline", session_id=session_id)
+                client.call("timeline", session_id=session_id)
     sessions = {(session.session_id, session.folder) for session in mono.app.domains.memory.store.sessions()}
     assert sessions == {("s1", "a"), ("s2", "b"), ("s3", "")}  # entering a subfolder keeps the first folder
 
@@ -164,7 +164,7 @@ def test_a_session_in_two_folders_does_not_mix_their_observations(mono: Mono) ->
     mono.hook("a", "please rename the uploader class in this folder", "s1")
     mono.hook("b", "please rename the downloader class in this folder", "s1")
     with confined(mono.only("a")):
-        assert "downloader" not in mono.desk("a").call("timeline", session_id="s1").text
+        assert "downloader" not in mono.client("a").call("timeline", session_id="s1").text
 
 
 def test_the_session_context_covers_the_whole_repository(mono: Mono) -> None:
@@ -223,7 +223,7 @@ def test_a_repository_that_gets_a_remote_keeps_its_folders_separate(mono: Mono) 
     mono.keep("a", "Folder a now has a remote")
     assert {project.project_id for project in mono.app.domains.memory.store.projects()} == {"git.example/team/mono"}
     with confined(mono.only("b")):
-        assert len(found(mono.desk("b"), "uses MySQL PostgreSQL remote")) == 1
+        assert len(found(mono.client("b"), "uses MySQL PostgreSQL remote")) == 1
 
 
 def test_folders_are_compared_by_whole_names(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from deltos.federation.providers.memory import MemoryProvider
 from deltos.federation.search import Federation
 from deltos.federation.tools import federation_tools
 from deltos.model import Project
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.files_of import memory_database
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Client:
         memory_only = Federation([MemoryProvider(cast("Domains", MemoryOnly(memory)))], ("memory",))
         tools_of_memory = memory_tools(lambda: memory, identify, token_budget=token_budget)
         found = federation_tools(memory_only, token_budget=token_budget, has_timeline=has_timeline)
-        self.session = Desk((*found, *tools_of_memory), root)
+        self.session = ToolClient((*found, *tools_of_memory), root)
         self.tools = self.session.tools
 
     def call(self, name: str, **arguments: Any) -> Answer:
@@ -241,7 +241,7 @@ def test_each_conversation_is_a_separate_session(client: Client, memory: Memory,
     client.remember("first of one")
     clock.pass_time(minutes=1)
     client.remember("second of one")
-    client.session = Desk(client.tools.values(), client.session.root)
+    client.session = ToolClient(client.tools.values(), client.session.root)
     client.remember("first of another")
     sessions = [row.session_id for row in memory.store.all()]
     assert sessions[0] == sessions[1] != sessions[2]

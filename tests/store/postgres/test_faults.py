@@ -193,12 +193,12 @@ DATABASE_CLOCK_FILES = frozenset(("jobs.py", "health.py"))
 
 def test_no_statement_compares_process_time_with_database_time() -> None:
     sources = Path(sys.modules[PostgresDatabase.__module__].__file__ or "").parent
-    asking = re.compile(r"(?i)\b(?:now|clock_timestamp|statement_timestamp)\(\)|\bcurrent_timestamp\b")
+    client = re.compile(r"(?i)\b(?:now|clock_timestamp|statement_timestamp)\(\)|\bcurrent_timestamp\b")
     found = {
         f"{path.name}: {line.strip()}"
         for path in sources.rglob("*.py")
         for line in path.read_text("utf-8").splitlines()
-        if asking.search(line) and "self._now()" not in line and path.name not in DATABASE_CLOCK_FILES
+        if client.search(line) and "self._now()" not in line and path.name not in DATABASE_CLOCK_FILES
     }
     assert len(found) == 1, found  # the time at which a migration was applied, which is only displayed
     assert "INSERT INTO migration" in found.pop()

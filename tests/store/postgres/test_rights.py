@@ -24,7 +24,7 @@ from deltos.store.postgres.projects import PostgresProjects
 from deltos.store.postgres.rights import ALL_PROJECTS, RULES, SERVER, SHARED, admit_role
 from deltos.store.postgres.vectors import OBSERVATIONS, PostgresVectors
 from deltos.workspace.identity import memory_scopes
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.postgres_server import DATABASE, ROLE, empty_database, role_url
 from tests.repositories import make_repository
 
@@ -78,7 +78,7 @@ class Team:
             new = NewSource(str(root / url), f"{word}-{url[:3]}", root, (root,))
             for source in domains.docs.library.add(new).sources:
                 domains.docs.library.crawls.run(source.id, lambda: None)
-        Desk(self.app.tools(), root).call("remember", text=f"The {word} is steered from {word}.py")
+        ToolClient(self.app.tools(), root).call("remember", text=f"The {word} is steered from {word}.py")
         domains.projects.workspaces.add(f"all-{word}", [str(root)])  # type: ignore[union-attr]
 
     def _fill_empty_tables(self, root: Path) -> None:
@@ -204,10 +204,10 @@ def test_without_application_checks_the_database_still_hides_other_projects(
         assert [known.root for known in stores.known()] == [team.roots["zeppelin"]]
         with pytest.raises(StoreError, match="row-level security"):
             app.domains.projects.at(team.roots["walrus"])
-        desk = Desk(app.tools(), team.roots["zeppelin"])
-        answer = desk.call("search", query="walrus launches steered").text
+        client = ToolClient(app.tools(), team.roots["zeppelin"])
+        answer = client.call("search", query="walrus launches steered").text
         assert "walrus" not in answer.replace("walrus launches steered", "")
-        assert "zeppelin" in desk.call("search", query="zeppelin launches steered").text
+        assert "zeppelin" in client.call("search", query="zeppelin launches steered").text
         assert [source.name for source in app.domains.docs.library.sources()] == ["zeppelin-doc"]
         assert not app.domains.memory.store.by_ids(_ids(team, "walrus"))
         assert app.domains.memory.store.by_ids(_ids(team, "zeppelin"))

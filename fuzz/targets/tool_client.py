@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deltos.tool import Tool
 
 
-class Desk:
+class ToolClient:
     """One session with some tools."""
 
     def __init__(self, tools: Iterable[Tool], root: Path) -> None:
