@@ -89,7 +89,7 @@ def main() -> None:
     parser.add_argument("places", nargs="+", type=Path)
     args = parser.parse_args()
     files = [file for place in args.places for file in _files(place)]
-    tallies = [tally for tally in map(checked, files) if tally and tally.calls]
+    tallies = [tally for tally in map(check_description, files) if tally and tally.calls]
     print("| description | calls | valid | share | most frequent reasons |\n|---|--:|--:|--:|---|")
     for tally in sorted(tallies, key=lambda one: one.name):
         if tally.calls - tally.valid >= args.least:
@@ -106,7 +106,7 @@ def _files(place: Path) -> list[Path]:
     return [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
 
 
-def checked(path: Path) -> Tally | None:
+def check_description(path: Path) -> Tally | None:
     """Check all examples of one description."""
     tally = Tally(path.stem if path.parent.name == "api" else f"{path.parent.name}/{path.stem}")
     with tempfile.TemporaryDirectory() as folder:
@@ -124,11 +124,11 @@ def checked(path: Path) -> Tally | None:
                 operation = apis.library.operation(unit)
                 call = example_call(operation, overview, resolve)
                 if call:
-                    note(tally, operation, call, check)
+                    count_check(tally, operation, call, check)
     return tally
 
 
-def note(tally: Tally, operation: Operation, call: str, check: Check) -> None:
+def count_check(tally: Tally, operation: Operation, call: str, check: Check) -> None:
     """Check one call and count it."""
     try:
         problem = check(operation, call)
@@ -276,7 +276,7 @@ class OpenApiChecker:
 
     def _raw(self, operation: Operation) -> tuple[dict[str, Any] | None, str]:
         item, pointer = self._followed(
-            self._root.get("paths", {}).get(operation.path), f"/paths/{token(operation.path)}"
+            self._root.get("paths", {}).get(operation.path), f"/paths/{pointer_token(operation.path)}"
         )
         raw = item.get(operation.method.lower()) if isinstance(item, dict) else None
         if raw is None:
@@ -364,13 +364,13 @@ class OpenApiChecker:
         taken = taken_media(media_type, list(body["content"]))
         if not taken:
             return f"media type: {media_type} is not among {', '.join(body['content'])}"
-        schema = f"{place}/content/{token(taken)}/schema"
+        schema = f"{place}/content/{pointer_token(taken)}/schema"
         return self._content_problem(found, media_type, schema)
 
     def _needs_fields(self, body: dict[str, Any], place: str) -> bool:
         """Return whether a required body must have content: a form without required fields may be empty."""
         for media_type in body["content"]:
-            schema = f"{place}/content/{token(media_type)}/schema"
+            schema = f"{place}/content/{pointer_token(media_type)}/schema"
             if "form" in media_type and not self._problem({}, schema):
                 return False
         return True
@@ -407,7 +407,7 @@ class OpenApiChecker:
         if self._at(schema) is None:
             return ""
         if "form" in media_type:
-            value = self._coerced(nested(found.fields), schema)
+            value = self._coerced(nested_fields(found.fields), schema)
             problem = self._problem(value, schema)
             return f"form: {problem}" if problem else ""
         if found.data and found.data.startswith("@"):
@@ -425,7 +425,7 @@ class OpenApiChecker:
         from jsonschema.exceptions import best_match  # type: ignore[import-untyped,unused-ignore]
         from referencing.exceptions import Unresolvable
 
-        validator = self._validator({"$ref": f"{ROOT}#{quoted(pointer)}"}, registry=self._registry)
+        validator = self._validator({"$ref": f"{ROOT}#{quoted_pointer(pointer)}"}, registry=self._registry)
         try:
             error = best_match(validator.iter_errors(value))
         except Unresolvable:
@@ -456,7 +456,9 @@ class OpenApiChecker:
         if isinstance(value, dict):
             members = schema.get("properties") or {}
             return {
-                name: self._coerced(part, f"{pointer}/properties/{token(name)}", depth + 1) if name in members else part
+                name: self._coerced(part, f"{pointer}/properties/{pointer_token(name)}", depth + 1)
+                if name in members
+                else part
                 for name, part in value.items()
             }
         if not isinstance(value, str):
@@ -477,7 +479,7 @@ def path_values(template: str, path: str) -> dict[str, str] | None:
     return {parts[n]: unquote(match[f"p{n}"]) for n in range(1, len(parts), 2)} if match else None
 
 
-def nested(fields: list[tuple[str, str]]) -> dict[str, Any]:
+def nested_fields(fields: list[tuple[str, str]]) -> dict[str, Any]:
     """Parse form fields as nested values: `a[b]=1` and `a=1&a=2`."""
     found: dict[str, Any] = {}
     for name, value in fields:
@@ -490,14 +492,14 @@ def nested(fields: list[tuple[str, str]]) -> dict[str, Any]:
             holder[last] = [*(holder[last] if isinstance(holder[last], list) else [holder[last]]), value]
         else:
             holder[last] = value
-    return {name: listed(value) for name, value in found.items()}
+    return {name: as_lists(value) for name, value in found.items()}
 
 
-def listed(value: Any) -> Any:
+def as_lists(value: Any) -> Any:
     """Convert mappings with positions as keys to lists."""
     if not isinstance(value, dict):
         return value
-    inner = {name: listed(part) for name, part in value.items()}
+    inner = {name: as_lists(part) for name, part in value.items()}
     return list(inner.values()) if inner and all(name.isdigit() or not name for name in inner) else inner
 
 
@@ -511,12 +513,12 @@ def taken_media(media_type: str, offered: list[str]) -> str:
     return ""
 
 
-def token(key: str) -> str:
+def pointer_token(key: str) -> str:
     """Escape a key as a token of a JSON pointer."""
     return key.replace("~", "~0").replace("/", "~1")
 
 
-def quoted(pointer: str) -> str:
+def quoted_pointer(pointer: str) -> str:
     """Percent-encode a pointer as a URL fragment."""
     return pointer.replace("%", "%25").replace(" ", "%20").replace("{", "%7B").replace("}", "%7D")
 

@@ -44,7 +44,7 @@ BOUNDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0001)
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedHit:
     """A result and whether it answers the question."""
 
     ranked: RankedHit
@@ -52,24 +52,26 @@ class Judged:
     is_right: bool
 
 
-def judged(app: App, root: Path, question: str, is_right: Callable[[Hit], bool]) -> Iterator[Judged]:
+def judged_hits(app: App, root: Path, question: str, is_right: Callable[[Hit], bool]) -> Iterator[JudgedHit]:
     """Search and yield the results."""
     found = app.federation.search(SearchRequest(question, root, Silent(), limit=10))
     for place, ranked in enumerate(found.ranked):
-        yield Judged(ranked, place, is_right(ranked.hit))
+        yield JudgedHit(ranked, place, is_right(ranked.hit))
 
 
-def about_parcels(others: Sequence[Question]) -> Iterator[Judged]:
+def parcel_hits(others: Sequence[Question]) -> Iterator[JudgedHit]:
     """Yield the results in the project of the golden questions, which has code, documentation, APIs and memory."""
     with tempfile.TemporaryDirectory() as folder, closing(App(Config(Path(folder) / "home"))) as app:
         root = build_parcels(app, Path(folder) / "parcels")
         for golden in goldens():
-            yield from judged(app, root, golden.question, golden.is_answered_by)
+            yield from judged_hits(app, root, golden.question, golden.is_answered_by)
         for question in others[:UNRELATED]:
-            yield from judged(app, root, question.query, lambda _hit: False)
+            yield from judged_hits(app, root, question.query, lambda _hit: False)
 
 
-def about_small(project: str, domain: str, own: Sequence[Question], others: Sequence[Question]) -> Iterator[Judged]:
+def small_project_hits(
+    project: str, domain: str, own: Sequence[Question], others: Sequence[Question]
+) -> Iterator[JudgedHit]:
     """Yield the results in a small project of code or memory."""
     with tempfile.TemporaryDirectory() as folder, closing(App(Config(Path(folder) / "home"))) as app:
         root = HERE / domain / project
@@ -82,9 +84,9 @@ def about_small(project: str, domain: str, own: Sequence[Question], others: Sequ
                 draft = Draft(f"{row['title']}. {row['text']}", kind="finding", source=str(row["id"]))
                 app.domains.memory.remember(draft, ObservationOrigin(project_id, root, None))
         for question in own:
-            yield from judged(app, root, question.query, lambda hit, asked=question: _answers(asked, hit))  # type: ignore[misc]
+            yield from judged_hits(app, root, question.query, lambda hit, asked=question: _answers(asked, hit))  # type: ignore[misc]
         for question in others:
-            yield from judged(app, root, question.query, lambda _hit: False)
+            yield from judged_hits(app, root, question.query, lambda _hit: False)
 
 
 def _answers(question: Question, hit: Hit) -> bool:
@@ -92,23 +94,23 @@ def _answers(question: Question, hit: Hit) -> bool:
     return any(str(target[key]) in (hit.path, hit.source) for target in question.targets)
 
 
-def everything() -> list[Judged]:
+def all_hits() -> list[JudgedHit]:
     """Return all results of all questions."""
     chance = random.Random(1)
     asked = [question for question in near_questions() if not question.held_out]
     chance.shuffle(asked)
-    found = list(about_parcels(asked))
+    found = list(parcel_hits(asked))
     by_project: dict[tuple[str, str], list[Question]] = defaultdict(list)
     for question in asked:
         if question.domain in ("code", "memory"):
             by_project[question.domain, question.project].append(question)
     for (domain, project), own in sorted(by_project.items()):
         others = [question for question in asked if question.project != project][:UNRELATED_EACH]
-        found += about_small(project, domain, own, others)
+        found += small_project_hits(project, domain, own, others)
     return found
 
 
-def print_table(found: Sequence[Judged], value: Callable[[Judged], float]) -> None:
+def print_table(found: Sequence[JudgedHit], value: Callable[[JudgedHit], float]) -> None:
     """Print predicted and observed rates by tenths, and the mean squared error."""
     print("| score | results | mean score | right |\n|---|--:|--:|--:|")
     for low, high in pairwise(BOUNDS):
@@ -119,7 +121,7 @@ def print_table(found: Sequence[Judged], value: Callable[[Judged], float]) -> No
     print(f"\nBrier score {_mean((value(each) - each.is_right) ** 2 for each in found):.3f}")
 
 
-def fit(found: Sequence[Judged]) -> list[float]:
+def fit(found: Sequence[JudgedHit]) -> list[float]:
     """Fit a logistic regression of score, coverage and similarity by Newton's method."""
     rows = np.array([[1.0, each.ranked.score, each.ranked.coverage, each.ranked.semantic_similarity] for each in found])
     right = np.array([float(each.is_right) for each in found])
@@ -140,7 +142,7 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--fit", action="store_true")
-    found = everything()
+    found = all_hits()
     print(f"{len(found)} results, {sum(each.is_right for each in found)} of them right\n")
     print_table(found, lambda each: each.ranked.confidence)
     print("\nfirst results alone\n")

@@ -40,7 +40,7 @@ CONFIDENCE_BOUNDS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnsweredQuestion:
     """A question with its answer in both forms."""
 
     query: Query
@@ -80,12 +80,14 @@ def is_right(path: str, query: Query) -> bool:
     return any(hits(path, target) for target in query.targets)
 
 
-def _ask(repositories: set[str] | None) -> Iterator[Asked]:
+def _ask(repositories: set[str] | None) -> Iterator[AnsweredQuestion]:
     for query in questions():
         if query.held_out or (repositories is not None and query.repository not in repositories):
             continue
         answer = CodeSearch(index_of(query.root), query.root.resolve()).search(query.text)
-        yield Asked(query, answer, _rendered(answer, query, concise=False), _rendered(answer, query, concise=True))
+        yield AnsweredQuestion(
+            query, answer, _rendered(answer, query, concise=False), _rendered(answer, query, concise=True)
+        )
 
 
 def _rendered(answer: CodeAnswer, query: Query, *, concise: bool) -> Answer:
@@ -115,9 +117,9 @@ def _overlap(shown: range, target: dict[str, object]) -> bool:
     return shown.start <= int(str(target["end"])) and int(str(target["start"])) < shown.stop
 
 
-def print_sizes(asked: Sequence[Asked]) -> None:
+def print_sizes(asked: Sequence[AnsweredQuestion]) -> None:
     """Print the tokens of both forms and how often they name and show the target."""
-    forms: dict[str, Callable[[Asked], str]] = {
+    forms: dict[str, Callable[[AnsweredQuestion], str]] = {
         "text": lambda each: each.full.text,
         "text, concise": lambda each: each.concise.text,
         "structured": lambda each: json.dumps(each.full.structured, ensure_ascii=False),
@@ -138,9 +140,9 @@ def print_sizes(asked: Sequence[Asked]) -> None:
     print(f"\nresults per answer: {statistics.fmean(len(each.named) for each in asked):.1f}")
 
 
-def print_confidence(asked: Sequence[Asked]) -> None:
+def print_confidence(asked: Sequence[AnsweredQuestion]) -> None:
     """Print how often the first result, and any result, is right, by the confidence of the first."""
-    groups: dict[float, list[Asked]] = defaultdict(list)
+    groups: dict[float, list[AnsweredQuestion]] = defaultdict(list)
     for each in asked:
         best = each.answer.hits[0].score if each.answer.hits else 0.0
         groups[max(bound for bound in CONFIDENCE_BOUNDS if bound <= best)].append(each)
@@ -151,7 +153,7 @@ def print_confidence(asked: Sequence[Asked]) -> None:
         print(f"| {bound:.2f} | {len(groups[bound])} | {first:.2f} | {named:.2f} |")
 
 
-def print_slots(asked: Sequence[Asked]) -> None:
+def print_slots(asked: Sequence[AnsweredQuestion]) -> None:
     """Print how many results are tests or prose, and how many of those precede the right file."""
     kinds: dict[str, Callable[[str], bool]] = {"test": is_test, "prose": is_prose}
     shown = [(each, [result["file_path"] for result in _results(each.full)]) for each in asked]

@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from benchmarks.paths import MIRRORS, REPOSITORY, SCRATCH, SHARED
-from benchmarks.tree_history import History, Past
+from benchmarks.tree_history import CloneHistory, History
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.code.paths import is_prose, is_settings
 from deltos.store.sqlite.projects import SqliteProjects
@@ -119,15 +119,15 @@ def lay_out() -> None:
 
 
 @lru_cache(maxsize=2)
-def _tree_history(name: str, repository: str) -> Past:
+def _tree_history(name: str, repository: str) -> CloneHistory:
     """Return the history of a repository up to the commit at which it is laid out."""
     if name in ("questions", "subjects"):
         rows = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
         commit = next(row["commit"] for row in rows if row["repo"].replace("/", "+") == repository)
-        return Past(MIRRORS / repository / "repo", commit)
+        return CloneHistory(MIRRORS / repository / "repo", commit)
     file = "repos.json" if name == "labelled" else "commit_repos.json"
     row = next(row for row in json.loads((CODE / file).read_text()) if row["name"] == repository)
-    return Past(MIRRORS / row["github"].replace("/", "+") / "repo", row["commit"])
+    return CloneHistory(MIRRORS / row["github"].replace("/", "+") / "repo", row["commit"])
 
 
 def history_of(query: Query) -> History:

@@ -36,7 +36,7 @@ SHRINKAGE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionFeatures:
     """A question to one site: features of the first passage, and whether it or one of the first three answers."""
 
     is_own: bool
@@ -46,7 +46,7 @@ class Asked:
     among_three: bool
 
 
-def ask(docs: Docs, question: Question, site: str, source_id: str) -> Asked | None:
+def ask(docs: Docs, question: Question, site: str, source_id: str) -> QuestionFeatures | None:
     """Ask one site; None if nothing is found."""
     found = docs.search.candidates(question.query, [source_id])
     if not found.candidates or found.similarities is None:
@@ -68,10 +68,10 @@ def ask(docs: Docs, question: Question, site: str, source_id: str) -> Asked | No
     by_words = ranker_for(found.asked).score(row._replace(near_alone=0.0))
     known = known_share(found.asked, found.candidates)
     values = (by_words, known, cosine, row.covered_with_trail, found.asked.as_sentence, 1.0)
-    return Asked(site == question.site, values, ranked[0].chance, right[0], any(right))
+    return QuestionFeatures(site == question.site, values, ranked[0].chance, right[0], any(right))
 
 
-def fit(asked: list[Asked]) -> Numbers:
+def fit(asked: list[QuestionFeatures]) -> Numbers:
     """Fit a logistic regression by Newton's method, with shrinkage of all weights but the bias."""
     rows, right = np.array([each.row for each in asked]), np.array([each.among_three for each in asked], float)
     penalty = np.array([SHRINKAGE] * (len(ANSWER_FEATURES) - 1) + [0.0])
@@ -98,7 +98,7 @@ def main() -> None:
     every = json.loads((QUESTIONS / "docs_sites.json").read_text("utf-8"))
     names = [name for name, site in every.items() if site["held_out"] == given.held_out]
     chance = random.Random(1)
-    asked: list[Asked] = []
+    asked: list[QuestionFeatures] = []
     for question in questions_about(names, given.sites):
         other = chance.choice([name for name in names if name != question.site])
         made = (ask(docs, question, site, ids[site]) for site in (question.site, other))

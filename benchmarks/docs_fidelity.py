@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 CONTENT = "[role=main], #apicontent, main, article"
-FURNITURE = (
+BOILERPLATE = (
     "script, style, noscript, template, svg, nav, footer, button, input, select, form, [role=navigation], .related,"
     " .navheader, .navfooter, .sphinxsidebar, #column2, #toc, .fancy_toc, .headerlink, a.mark, .linenos, .nosearch,"
     " [aria-hidden=true],"
@@ -37,22 +37,22 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(slots=True)
-class Kept:
+class PreservedCounts:
     """Preserved and total counts over the pages of a site."""
 
     pages: int = 0
     code: int = 0
-    code_kept: int = 0
+    code_preserved: int = 0
     headings: int = 0
-    headings_kept: int = 0
+    headings_preserved: int = 0
     words: int = 0
-    words_kept: int = 0
+    words_preserved: int = 0
     with_navigation: int = 0
 
     def row(self, name: str) -> str:
-        code = self.code_kept / max(self.code, 1)
-        headings = self.headings_kept / max(self.headings, 1)
-        words = self.words_kept / max(self.words, 1)
+        code = self.code_preserved / max(self.code, 1)
+        headings = self.headings_preserved / max(self.headings, 1)
+        words = self.words_preserved / max(self.words, 1)
         left_in = self.with_navigation / max(self.pages, 1)
         return f"| {name} | {self.pages} | {code:.1%} of {self.code} | {headings:.1%} | {words:.1%} | {left_in:.1%} |"
 
@@ -61,47 +61,47 @@ def main() -> None:
     sites = Path(sys.argv[1]) if sys.argv[1:] else SCRATCH / "docs-sites"
     if not sites.exists():
         subprocess.run([sys.executable, SHARED / "docs/lay_out.py", sites], check=True)
-    total = Kept()
+    total = PreservedCounts()
     print("| site | pages | code blocks verbatim | headings | words | pages with remaining navigation |")
     print("|---|---|---|---|---|---|")
     for site in sorted(path for path in sites.iterdir() if path.is_dir()):
-        kept = Kept()
+        preserved = PreservedCounts()
         for page in sorted(site.rglob("*.html")):
             if page.name != "start.html":
-                check_page(page.read_bytes(), kept)
-        print(kept.row(site.name), flush=True)
-        for field in kept.__slots__:
-            setattr(total, field, getattr(total, field) + getattr(kept, field))
+                check_page(page.read_bytes(), preserved)
+        print(preserved.row(site.name), flush=True)
+        for field in preserved.__slots__:
+            setattr(total, field, getattr(total, field) + getattr(preserved, field))
     print(total.row("all"))
 
 
-def check_page(data: bytes, kept: Kept) -> None:
+def check_page(data: bytes, preserved: PreservedCounts) -> None:
     """Compare one page with its parsed text."""
     chunks = chunk_document(parse_html(data, url="https://example.org/"))
     text = "\n\n".join(chunk.text for chunk in chunks)
     trails = {squeeze(heading) for chunk in chunks for heading in chunk.path} | set(map(squeeze, text.split("\n")))
     everything = text + "\n" + "\n".join(" ".join(chunk.path) for chunk in chunks)
-    kept.pages += 1
-    kept.with_navigation += has_navigation(data, text)
+    preserved.pages += 1
+    preserved.with_navigation += has_navigation(data, text)
     content = raw_content(data)
     for pre in content.css("pre"):
         code = pre.text().strip("\n").rstrip()
-        kept.code += bool(code)
-        kept.code_kept += bool(code) and is_verbatim(pre, code, text)
+        preserved.code += bool(code)
+        preserved.code_preserved += bool(code) and is_verbatim(pre, code, text)
     for heading in content.css("h1, h2, h3, h4, h5, h6"):
         words = squeeze(re.sub(r"[¶#]$|\[src\]", "", heading.text().strip()))
-        kept.headings += bool(words)
-        kept.headings_kept += bool(words) and any(words in trail for trail in trails)
+        preserved.headings += bool(words)
+        preserved.headings_preserved += bool(words) and any(words in trail for trail in trails)
     wanted = Counter(_WORD.findall(content.text(separator=" ").lower()))
     found = Counter(_WORD.findall(everything.lower()))
-    kept.words += wanted.total()
-    kept.words_kept += (wanted & found).total()
+    preserved.words += wanted.total()
+    preserved.words_preserved += (wanted & found).total()
 
 
 def raw_content(data: bytes) -> LexborNode:
     """Return the content element of the page without boilerplate, or the whole body if there is none."""
     tree = LexborHTMLParser(data)
-    for node in tree.css(FURNITURE):
+    for node in tree.css(BOILERPLATE):
         node.decompose()
     content = tree.css_first(CONTENT) or tree.body
     assert content is not None

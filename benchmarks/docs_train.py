@@ -84,8 +84,8 @@ PAGE_SHARE = 0.1  # target probability of the other chunks of the right page
 QUESTION_WEIGHTS = {"sentence": 2.0}
 
 
-OWN, OF_ALL, OPEN = "natural, own site", "natural, all sites", "development half, own site"
-KINDS = (OWN, OF_ALL, OPEN, "heading", "index", "name", "sentence")
+OWN_SITE, ALL_SITES, DEVELOPMENT = "natural, own site", "natural, all sites", "development half, own site"
+KINDS = (OWN_SITE, ALL_SITES, DEVELOPMENT, "heading", "index", "name", "sentence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Example:
     is_own: bool  # asked of its own site only
 
     @property
-    def twice(self) -> Numbers:
+    def doubled_features(self) -> Numbers:
         """Features for both sets of weights, multiplied by their shares."""
         return np.hstack([self.values * (1 - self.as_sentence), self.values * self.as_sentence])
 
@@ -143,7 +143,7 @@ def print_table(groups: Sequence[Sequence[Example]], before: Sequence[Numbers], 
             continue
         columns = []
         for weights in (before, after):
-            scored = [found(example, weights[number]) for number, example in chosen]
+            scored = [accuracy(example, weights[number]) for number, example in chosen]
             columns.append(" / ".join(f"{share:.3f}" for share in np.mean(scored, axis=0)))
         print(f"| {name} | {len(chosen)} | {' | '.join(columns)} |", flush=True)
 
@@ -153,8 +153,8 @@ def kind_of(example: Example, *, is_open: bool) -> str:
     if example.asked.kind != NATURAL:
         return example.asked.kind
     if is_open and example.is_own:
-        return OPEN
-    return OWN if example.is_own else OF_ALL
+        return DEVELOPMENT
+    return OWN_SITE if example.is_own else ALL_SITES
 
 
 # ---------------------------------------------------------------------- examples
@@ -207,26 +207,26 @@ def described_examples(docs: Docs, every: Sequence[Asked]) -> list[Example]:
 
 def describe(docs: Docs, asked: Asked, source_ids: list[str]) -> Example | None:
     """Return the candidates of a question as features, or None if no candidate is right."""
-    found = docs.search.candidates(asked.query, source_ids)
-    if not found.candidates:
+    accuracy = docs.search.candidates(asked.query, source_ids)
+    if not accuracy.candidates:
         return None
-    rows = describe_candidates(found.asked, found.candidates, found.page_scores, found.similarities)
-    texts = {chunk.id: chunk.text for chunk in docs.search.texts([each.chunk_id for each in found.candidates])}
+    rows = describe_candidates(accuracy.asked, accuracy.candidates, accuracy.page_scores, accuracy.similarities)
+    texts = {chunk.id: chunk.text for chunk in docs.search.texts([each.chunk_id for each in accuracy.candidates])}
     places = [
         [place for place in asked.answers if each.source == asked.site and each.url.endswith(f"/{place.page}")]
-        for each in found.candidates
+        for each in accuracy.candidates
     ]
     exact = np.array(
         [
             any(place.is_at(each.anchors, each.position, texts.get(each.chunk_id, "")) for place in on_page)
-            for each, on_page in zip(found.candidates, places, strict=True)
+            for each, on_page in zip(accuracy.candidates, places, strict=True)
         ]
     )
     right = right_shares(exact, np.array(list(map(bool, places))) & ~exact)
-    pages = tuple(candidate.url for candidate in found.candidates)
+    pages = tuple(candidate.url for candidate in accuracy.candidates)
     if not right.any():
         return None
-    return Example(np.array(rows), right, exact, pages, asked, found.asked.as_sentence, len(source_ids) == 1)
+    return Example(np.array(rows), right, exact, pages, asked, accuracy.asked.as_sentence, len(source_ids) == 1)
 
 
 def right_shares(exact: npt.NDArray[np.bool_], same_page: npt.NDArray[np.bool_]) -> Numbers:
@@ -243,7 +243,7 @@ def right_shares(exact: npt.NDArray[np.bool_], same_page: npt.NDArray[np.bool_])
 def fit(examples: Sequence[Example], *, steps: int = 400, rate: float = 0.05) -> Numbers:
     """Minimise the cross-entropy of a softmax over the candidates of each question."""
     spread = np.tile(np.concatenate([each.values for each in examples]).std(axis=0) + 1e-9, 2)
-    values = np.concatenate([each.twice for each in examples]) / spread
+    values = np.concatenate([each.doubled_features for each in examples]) / spread
     right = np.concatenate([each.right for each in examples])
     lengths = [len(each.values) for each in examples]
     starts, of = np.cumsum([0, *lengths[:-1]]), np.repeat(np.arange(len(examples)), lengths)
@@ -267,9 +267,9 @@ def fit(examples: Sequence[Example], *, steps: int = 400, rate: float = 0.05) ->
     return result
 
 
-def found(example: Example, weights: Numbers) -> tuple[float, float]:
+def accuracy(example: Example, weights: Numbers) -> tuple[float, float]:
     """Return whether the first passage is right, and the share of right pages among the first five."""
-    order = np.argsort(-(example.twice @ weights), kind="stable")
+    order = np.argsort(-(example.doubled_features @ weights), kind="stable")
     ranked = list(dict.fromkeys(example.pages[place] for place in order))
     right = {page for page, share in zip(example.pages, example.right, strict=True) if share > 0}
     return float(example.exact[order[0]]), len(right & set(ranked[:5])) / len(right)

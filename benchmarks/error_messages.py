@@ -43,7 +43,7 @@ _VALUES = ("42", "foo", "/tmp/a/b.txt", "{'cars'}", "my_item", "http://localhost
 _NAMES = ("ValueError", "java.lang.IllegalStateException", "Uncaught TypeError", "app.errors.StateError", "panic")
 
 
-class Seen(NamedTuple):
+class RaisedMessage(NamedTuple):
     """A message with values filled in, and the constant part of the line that raises it."""
 
     text: str
@@ -60,77 +60,77 @@ def main() -> None:
             index = app.domains.projects.at(root)
             index.index()
             index.catch_up(wait_seconds=120.0)
-            print(row(ToolClient(app, root), root), flush=True)
+            print(measure(ToolClient(app, root), root), flush=True)
 
 
-def row(client: ToolClient, root: Path, *, show_misses: bool = False) -> str:
+def measure(client: ToolClient, root: Path, *, show_misses: bool = False) -> str:
     """Count the messages of a repository that are found; optionally print the others."""
-    asked = messages(root)
+    sampled = messages(root)
     first = among = 0
     took: list[float] = []
-    for seen in asked:
+    for message in sampled:
         begin = time.process_time()
-        results = (client.call("search_code", {"query": seen.text, "concise": True}).structured or {})["results"]
+        results = (client.call("search_code", {"query": message.text, "concise": True}).structured or {})["results"]
         took.append((time.process_time() - begin) * 1000)
-        right = [_has(root, result, seen.part) for result in results[:5]]
+        right = [_contains_part(root, result, message.part) for result in results[:5]]
         first += right[:1] == [True]
         among += any(right)
         if show_misses and right[:1] != [True]:
-            print(f"  {seen.text!r} <- {seen.path}:{seen.line} {seen.part!r}; got {_place(results)}")
-    count = max(1, len(asked))
+            print(f"  {message.text!r} <- {message.path}:{message.line} {message.part!r}; got {_place(results)}")
+    count = max(1, len(sampled))
     spent = statistics.median(took) if took else 0.0
-    return f"| {root.resolve().name} | {len(asked)} | {first / count:.2f} | {among / count:.2f} | {spent:.0f} |"
+    return f"| {root.resolve().name} | {len(sampled)} | {first / count:.2f} | {among / count:.2f} | {spent:.0f} |"
 
 
 def _place(results: list[dict[str, object]]) -> str:
     return f"{results[0]['file_path']}:{results[0]['start_line']}" if results else "nothing"
 
 
-def _has(root: Path, result: dict[str, object], part: str) -> bool:
+def _contains_part(root: Path, result: dict[str, object], part: str) -> bool:
     lines = (root / str(result["file_path"])).read_text("utf-8", "replace").split("\n")
     number = int(str(result["start_line"]))
     return part in lines[number - 1]
 
 
-def messages(root: Path) -> list[Seen]:
+def messages(root: Path) -> list[RaisedMessage]:
     """Return the messages of a repository; reproducible."""
-    dice = random.Random(SEED)
-    found = list(_raised(root, dice))
-    return dice.sample(found, min(QUESTIONS, len(found)))
+    random_source = random.Random(SEED)
+    found = list(_raised_messages(root, random_source))
+    return random_source.sample(found, min(QUESTIONS, len(found)))
 
 
-def _raised(root: Path, dice: random.Random) -> Iterator[Seen]:
+def _raised_messages(root: Path, random_source: random.Random) -> Iterator[RaisedMessage]:
     for file in sorted(root.rglob("*")):
         path = file.relative_to(root).as_posix()
-        if not _is_asked(file, path):
+        if not _is_candidate(file, path):
             continue
         for number, line in enumerate(file.read_text("utf-8", "replace").split("\n"), start=1):
             raising = _RAISING.search(line[:500])
             text = _TEXT.search(line[:500], raising.end()) if raising else None
             if text is None or line.lstrip().startswith(("#", "//", "*", "/*")):
                 continue
-            if seen := _seen(next(filter(None, text.groups()), ""), dice):
-                yield Seen(*seen, path, number)
+            if message := _fill_placeholders(next(filter(None, text.groups()), ""), random_source):
+                yield RaisedMessage(*message, path, number)
 
 
-def _is_asked(file: Path, path: str) -> bool:
+def _is_candidate(file: Path, path: str) -> bool:
     if re.search(r"(?:^|/)(?:\.|node_modules|vendor|www/|docs?/)", path) or is_test(path) or is_prose(path):
         return False
     known = ".py .ts .js .php .java .kt .rb .go .rs .c .cc .cpp .cs .ex .scala .swift .lua".split()
     return file.suffix in known and file.is_file() and file.stat().st_size < _MAX_BYTES
 
 
-def _seen(text: str, dice: random.Random) -> tuple[str, str] | None:
+def _fill_placeholders(text: str, random_source: random.Random) -> tuple[str, str] | None:
     """Fill the placeholders of a text; return it with its longest constant part."""
     parts = _FILLED.split(text)
     longest = max(parts, key=len)
     if "\\" in text or len(_WORD.findall(longest)) < 2 or len(longest) < 12:
         return None
-    filled = _FILLED.sub(lambda _: dice.choice(_VALUES), text)
-    if dice.random() < 0.2 and len(parts) == 1:
-        filled += f" {dice.choice(_VALUES)}"
-    if dice.random() < 0.5:
-        filled = f"{dice.choice(_NAMES)}: {filled}"
+    filled = _FILLED.sub(lambda _: random_source.choice(_VALUES), text)
+    if random_source.random() < 0.2 and len(parts) == 1:
+        filled += f" {random_source.choice(_VALUES)}"
+    if random_source.random() < 0.5:
+        filled = f"{random_source.choice(_NAMES)}: {filled}"
     return filled, longest
 
 

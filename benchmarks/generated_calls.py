@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 SESSIONS = 8
 PATIENCE_SECONDS = 120
 SECRET = "quokka-7141"  # occurs only in the other project and in no call
-MINE = {
+OWN_PROJECT = {
     "a.py": "def of_mine():\n    return 1\n",
     "docs/guide.md": "# Guide\n\nShipping takes two days.\n",
 }
-THEIRS = {
+OTHER_PROJECT = {
     "zed.py": f'def of_theirs():\n    """{SECRET}"""\n    return 2\n',
     "docs/roadmap.md": f"# Roadmap\n\nThe zeppelin is called {SECRET}.\n",
 }
@@ -97,7 +97,7 @@ def main() -> None:
 def run(folder: Path, count: int) -> tuple[Answers, Answers, Answers]:
     """Make all calls to one server: odd ones, unauthorised ones, and the latter again with permission."""
     served = folder / "served"
-    for name, files in (("mine", MINE), ("theirs", THEIRS)):
+    for name, files in (("mine", OWN_PROJECT), ("theirs", OTHER_PROJECT)):
         write_repository(served / name, files)
     wide, narrow = tokens(folder / "home", served / "mine")
     options = ("--require-token", "--root", str(served))

@@ -91,7 +91,7 @@ def project(name: str) -> Path:
     return target
 
 
-def truth(name: str) -> list[Row]:
+def expected_rows(name: str) -> list[Row]:
     """Read the rows of a file with expected results."""
     text = (SHARED / "graph" / f"{name}.jsonl").read_text("utf-8")
     return [json.loads(line) for line in text.splitlines()]
@@ -99,7 +99,7 @@ def truth(name: str) -> list[Row]:
 
 def symbols(name: str) -> list[Row]:
     """Return the rows about symbols."""
-    return [row for row in truth(name) if row.get("type") != "import_cycle"]
+    return [row for row in expected_rows(name) if row.get("type") != "import_cycle"]
 
 
 def command_line(root: Path, words: list[str], given: str = "") -> str:
@@ -207,7 +207,7 @@ def print_cycles() -> None:
     """Compare the import cycles of zod with the expected ones."""
     name = "zod-4.6.7"
     wanted: dict[str, set[tuple[str, ...]]] = defaultdict(set)
-    for row in truth(name):
+    for row in expected_rows(name):
         if row.get("type") == "import_cycle":
             wanted[row["mode"]].add(tuple(sorted(row["files"])))
     found: dict[str, set[tuple[str, ...]]] = defaultdict(set)

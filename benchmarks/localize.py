@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, cast
 from benchmarks.code_dataset import index_of
 from benchmarks.paths import MIRRORS, SCRATCH, SHARED
 from benchmarks.python_imports import PythonImports
-from benchmarks.tree_history import Past
+from benchmarks.tree_history import CloneHistory
 from deltos.domains.code.search import CodeSearch
 
 if TYPE_CHECKING:
@@ -152,8 +152,8 @@ def iter_objects(batch: bytes) -> Iterator[bytes | None]:
         at += int(head[2]) + 1
 
 
-class _WithPast:
-    """Index of laid-out files, with their history from the repository and their imports."""
+class _StoreWithHistory:
+    """Index of the files of a commit, with the history of the repository and the imports between the files."""
 
     def __init__(self, store: ProjectStore, history: FileHistory, root: Path) -> None:
         self._store = store
@@ -165,13 +165,13 @@ class _WithPast:
 
 
 @lru_cache(maxsize=1)
-def _tree_history(issue: Issue) -> Past:
-    return Past(MIRRORS / issue.repository.replace("/", "+") / "repo", issue.commit)
+def _tree_history(issue: Issue) -> CloneHistory:
+    return CloneHistory(MIRRORS / issue.repository.replace("/", "+") / "repo", issue.commit)
 
 
 def ask(issue: Issue, text: str) -> Found:
     """Search the code of the issue's commit with the history at that time."""
-    store = cast("ProjectStore", _WithPast(index_of(issue.root), _tree_history(issue).whole(), issue.root))
+    store = cast("ProjectStore", _StoreWithHistory(index_of(issue.root), _tree_history(issue).whole(), issue.root))
     started = time.process_time()
     answer = CodeSearch(store, issue.root).search(text, limit=max(DEPTHS))
     spent = time.process_time() - started

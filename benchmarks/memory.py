@@ -153,21 +153,21 @@ def durability(_: argparse.Namespace) -> None:
         contenders = [_deltos(Path(folder))]
         if command := install_peer(Path(folder)):
             contenders.append(_server_memory(Path(folder), command))
-        for contender in contenders:
-            outcome = memory_durability.run(contender, clients=8, writes=500, kills=20)
-            lost = len(outcome.acknowledged - contender.kept())
+        for memory_server in contenders:
+            outcome = memory_durability.run(memory_server, clients=8, writes=500, kills=20)
+            lost = len(outcome.acknowledged - memory_server.stored_texts())
             counts = (len(outcome.acknowledged), outcome.kills, outcome.errors, lost)
-            rows.append((contender.name, *counts, f"{outcome.seconds:.0f}"))
+            rows.append((memory_server.name, *counts, f"{outcome.seconds:.0f}"))
         integrity = check_file(Path(folder) / "memory.db") or ["ok"]
     table(("server", "acknowledged", "kills", "errors", "lost", "seconds"), rows)
     print(f"\nintegrity of deltos' file: {', '.join(integrity)}")
 
 
-def _deltos(folder: Path) -> memory_durability.Contender:
+def _deltos(folder: Path) -> memory_durability.MemoryServer:
     def kept() -> set[str]:
         return {observation.text for observation in SqliteObservations(folder / "memory.db").all()}
 
-    return memory_durability.Contender(
+    return memory_durability.MemoryServer(
         "deltos",
         [sys.executable, "-P", "-m", "deltos", "mcp", "--toolsets", "memory"],
         {"PYTHONPATH": str(REPOSITORY / "src"), "DELTOS_HOME": str(folder)},
@@ -176,7 +176,7 @@ def _deltos(folder: Path) -> memory_durability.Contender:
     )
 
 
-def _server_memory(folder: Path, command: list[str]) -> memory_durability.Contender:
+def _server_memory(folder: Path, command: list[str]) -> memory_durability.MemoryServer:
     file = folder / "peer.jsonl"
 
     def call(text: str) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def _server_memory(folder: Path, command: list[str]) -> memory_durability.Conten
                 continue  # concurrent writers leave broken lines
         return names
 
-    return memory_durability.Contender(PEER, command, {"MEMORY_FILE_PATH": str(file)}, call, kept)
+    return memory_durability.MemoryServer(PEER, command, {"MEMORY_FILE_PATH": str(file)}, call, kept)
 
 
 def latency(args: argparse.Namespace) -> None:

@@ -33,14 +33,14 @@ WORDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Contender:
+class MemoryServer:
     """A memory server: commands to start it, to remember a text, and to read all texts back."""
 
     name: str
     command: Sequence[str]
     environment: Mapping[str, str]
     call: Callable[[str], dict[str, Any]]
-    kept: Callable[[], set[str]]
+    stored_texts: Callable[[], set[str]]
 
 
 @dataclass(slots=True)
@@ -56,8 +56,8 @@ class Outcome:
 class Client:
     """One client with its own server process, which it restarts after a kill."""
 
-    def __init__(self, contender: Contender) -> None:
-        self._contender = contender
+    def __init__(self, memory_server: MemoryServer) -> None:
+        self._contender = memory_server
         self._number = 0
         self.process = self._start()
 
@@ -117,11 +117,11 @@ class Client:
         self.process.stdin.flush()
 
 
-def run(contender: Contender, *, clients: int, writes: int, kills: int, seed: int = 7) -> Outcome:
+def run(memory_server: MemoryServer, *, clients: int, writes: int, kills: int, seed: int = 7) -> Outcome:
     """Let all clients write while servers are killed at random."""
     outcome, lock, chance = Outcome(), threading.Lock(), random.Random(seed)
     started = time.monotonic()
-    running = [Client(contender) for _ in range(clients)]
+    running = [Client(memory_server) for _ in range(clients)]
     threads = [
         threading.Thread(target=_write_all, args=(client, n, writes, outcome, lock)) for n, client in enumerate(running)
     ]

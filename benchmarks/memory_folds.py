@@ -69,7 +69,7 @@ def main() -> None:
     print()
     table(
         ("conversation left out", "R@10 as shipped", "chosen without it", "which"),
-        (left_out(number, settings, figures) for number in range(len(conversations))),
+        (score_left_out(number, settings, figures) for number in range(len(conversations))),
     )
 
 
@@ -108,7 +108,7 @@ def worst_change(row: list[float], shipped: list[float]) -> float:
     return min(now - was for now, was in zip(row, shipped, strict=True))
 
 
-def left_out(number: int, settings: list[str], figures: list[list[float]]) -> tuple[str, str, str, str]:
+def score_left_out(number: int, settings: list[str], figures: list[list[float]]) -> tuple[str, str, str, str]:
     """Return the score of one conversation with the setting chosen on the others."""
     others = [statistics.fmean(row[:number] + row[number + 1 :]) for row in figures]
     best = others.index(max(others))

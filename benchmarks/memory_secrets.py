@@ -24,7 +24,7 @@ import numpy as np
 
 from benchmarks.paths import CORPORA
 from benchmarks.secret_channels import Channel, all_channels
-from benchmarks.secret_kinds import all_kinds, unseen_names, written
+from benchmarks.secret_kinds import all_kinds, texts_with_secrets, unseen_names
 from deltos.domains.memory.capture.payload import MAX_CHARACTERS_PER_TEXT
 from deltos.domains.memory.core.memory import Memory
 from deltos.redaction.secrets import find_secrets
@@ -33,7 +33,7 @@ from deltos.store.sqlite.memory.reader import SqliteObservations
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from benchmarks.secret_kinds import Written
+    from benchmarks.secret_kinds import SecretInText
 
 PIECE = 12
 REVIEWED = Path(__file__).with_name("secret_lines.txt")
@@ -63,7 +63,7 @@ def main() -> None:
 
 def leaks(per_kind: int, channel_patterns: Sequence[str], *, show_misses: bool) -> None:
     """Send every generated secret through every suitable channel; print how many reached the disk."""
-    samples = list(written(per_kind=per_kind))
+    samples = list(texts_with_secrets(per_kind=per_kind))
     sent: Counter[str] = Counter()
     lost: Counter[str] = Counter()
     leaked_samples: set[int] = set()
@@ -98,7 +98,7 @@ class Result:
         return len(self.numbers)
 
 
-def measure(channel: Channel, samples: Sequence[Written]) -> Result:
+def measure(channel: Channel, samples: Sequence[SecretInText]) -> Result:
     """Send samples through a channel into an empty memory, then search its files."""
     result = Result()
     with tempfile.TemporaryDirectory() as folder:
@@ -119,7 +119,7 @@ def measure(channel: Channel, samples: Sequence[Written]) -> Result:
     return result
 
 
-def _text_for(channel: Channel, sample: Written, cut: int) -> str | None:
+def _text_for(channel: Channel, sample: SecretInText, cut: int) -> str | None:
     """Return the text of a sample for a channel, padded so that a truncation after `cut` characters falls into the
     secret.
     """
@@ -152,7 +152,7 @@ def raw_bytes(home: Path) -> bytes:
     return b"\n".join(path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file()).lower()
 
 
-def leaked(raw: bytes, samples: dict[int, Written]) -> set[int]:
+def leaked(raw: bytes, samples: dict[int, SecretInText]) -> set[int]:
     """Return the numbers of the samples with a piece in the bytes."""
     pieces: dict[bytes, set[int]] = defaultdict(set)
     public = _public_text(samples.values())
@@ -169,7 +169,7 @@ def leaked(raw: bytes, samples: dict[int, Written]) -> set[int]:
     return {number for piece in inside for number in pieces[piece]}
 
 
-def _public_text(samples: Iterable[Written]) -> bytes:
+def _public_text(samples: Iterable[SecretInText]) -> bytes:
     """Return the text around the secrets, also with joined tags, because `access_token` begins a token and names
     others.
     """
@@ -202,7 +202,7 @@ def group_of(kind: str) -> str:
     return "requested" if any(kind == other.name and other.named for other in all_kinds()) else "development"
 
 
-def _summary(samples: Sequence[Written], sent: Counter[str], lost: Counter[str], leaked_samples: set[int]) -> None:
+def _summary(samples: Sequence[SecretInText], sent: Counter[str], lost: Counter[str], leaked_samples: set[int]) -> None:
     rows = [
         (name, f"{sent[name]:,}", lost[name], f"{100 - 100 * lost[name] / sent[name]:.2f} %")
         for name in ("requested", "development", "held-out")

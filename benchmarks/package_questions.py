@@ -69,7 +69,7 @@ def main() -> None:
     questions = [row for row in every if row["held_out"] == arguments.held_out and row["package"] not in left_out]
     with closing(App(Config(arguments.home))) as app:
         add_all(app, questions, project, read=arguments.read)
-        places = {row["id"]: asked(app, row) for row in questions}
+        places = {row["id"]: rank_of(app, row) for row in questions}
     print("| packages | questions | first | first three | first ten |\n|---|--:|--:|--:|--:|")
     for name in ("npm", "pypi"):
         print_shares(name, [places[row["id"]] for row in questions if row["ecosystem"] == name])
@@ -108,7 +108,7 @@ def add_all(app: App, questions: Iterable[Row], project: Path, *, read: bool) ->
         library.crawls.embed_new()
 
 
-def asked(app: App, row: Row) -> int:
+def rank_of(app: App, row: Row) -> int:
     """Return the position of the first right result, or 99."""
     request = DocsRequest(row["query"], limit=RESULTS, source=f"{row['ecosystem']}:{row['package']}")
     passages = app.domains.docs.search.search(request).passages

@@ -33,7 +33,7 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class SecretInText:
     """A text with a secret: the value, and the parts of it that must not be stored."""
 
     kind: str
@@ -964,7 +964,7 @@ def unseen_names() -> frozenset[str]:
     return frozenset(kind.name for kind in [kind for kind in all_kinds() if not kind.named][2::3]) - _OPENED
 
 
-def written(*, per_kind: int, seed: int = 13) -> Iterator[Written]:
+def texts_with_secrets(*, per_kind: int, seed: int = 13) -> Iterator[SecretInText]:
     """Yield texts of every kind, in different contexts as far as possible."""
     for kind in all_kinds():
         random = Random(f"{seed} {kind.name}")
@@ -975,11 +975,11 @@ def written(*, per_kind: int, seed: int = 13) -> Iterator[Written]:
             yield write(kind, context, template, random)
 
 
-def write(kind: Kind, context: str, template: str, random: Random) -> Written:
+def write(kind: Kind, context: str, template: str, random: Random) -> SecretInText:
     """Return one value of a kind in one context."""
     value = kind.make(random)
     text = template.format(value, v=value, **_names(kind.name_in_files))
-    return Written(kind.name, context, text, value, _hidden_parts(value))
+    return SecretInText(kind.name, context, text, value, _hidden_parts(value))
 
 
 def contexts_of(kind: Kind) -> list[tuple[str, str]]:

@@ -720,7 +720,7 @@ class Timing:
     failure: str = ""
 
 
-class TookTooLong(Exception):
+class TimeLimitExceeded(Exception):
     """A stage exceeded the limit."""
 
 
@@ -850,7 +850,7 @@ def _place(exc: BaseException) -> str:
     while trace is not None:
         names.append(f"{trace.tb_frame.f_code.co_filename.rsplit('/', 1)[-1]}:{trace.tb_lineno}")
         trace = trace.tb_next
-    return f" at {names[-1]}" if not isinstance(exc, TookTooLong) else f" in {' '.join(names[-3:-1])}"
+    return f" at {names[-1]}" if not isinstance(exc, TimeLimitExceeded) else f" in {' '.join(names[-3:-1])}"
 
 
 def _timed(stages: dict[str, float], stage: str, work: Callable[[], Any]) -> Any:
@@ -864,7 +864,7 @@ def _timed(stages: dict[str, float], stage: str, work: Callable[[], Any]) -> Any
 
 
 def _stop(_number: int, _frame: object) -> None:
-    raise TookTooLong(f"more than {LIMIT_SECONDS} s")
+    raise TimeLimitExceeded(f"more than {LIMIT_SECONDS} s")
 
 
 if __name__ == "__main__":

@@ -158,7 +158,7 @@ def load(
     settings: dict[str, str], root: Path, asked: Sequence[Question], count: int, seconds: float, postmasters: list[int]
 ) -> tuple[Answers, float]:
     """Let `count` users query for a time; also return the CPU seconds of servers and database."""
-    with ExitStack() as opened, _set(settings):
+    with ExitStack() as opened, _environment(settings):
         home = opened.enter_context(TemporaryDirectory())
         running = [opened.enter_context(serving(root, home, "--root", "/")) for _ in range(SERVERS)]
         pids = [process.pid for process, _, _ in running]
@@ -170,7 +170,7 @@ def load(
 
 
 @contextmanager
-def _set(settings: dict[str, str]) -> Iterator[None]:
+def _environment(settings: dict[str, str]) -> Iterator[None]:
     """Set the environment of servers that start now."""
     before = {name: os.environ.get(name) for name in settings}
     os.environ.update(settings)
@@ -198,7 +198,7 @@ async def _ask_all(
     before = sum(map(_cpu_seconds, pids))
     ends_at = time.monotonic() + seconds
     watching = asyncio.create_task(_watch_load(answers))
-    await asyncio.gather(*(_person(s, random.Random(n), asked, ends_at, answers) for n, s in enumerate(sessions)))
+    await asyncio.gather(*(_user(s, random.Random(n), asked, ends_at, answers) for n, s in enumerate(sessions)))
     watching.cancel()
     spent = sum(map(_cpu_seconds, pids)) - before
     for session in sessions:
@@ -221,7 +221,7 @@ async def _warm(session: Session, asked: Sequence[Question]) -> None:
     session.close()
 
 
-async def _person(
+async def _user(
     session: Session, chance: random.Random, asked: Sequence[Question], ends_at: float, answers: Answers
 ) -> None:
     """Query, wait, and query again."""

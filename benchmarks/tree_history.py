@@ -46,7 +46,7 @@ class _Commit:
         return bool(self.paths) and self.file_count <= MAX_RELATED_FILES
 
 
-class Past:
+class CloneHistory:
     """Commits reachable from a commit of a clone, newest first."""
 
     def __init__(self, clone: Path, commit: str) -> None:
@@ -79,7 +79,7 @@ class Past:
 class History:
     """Implementation of `store.history.FileHistory` over a part of a log; ids increase with time."""
 
-    def __init__(self, past: Past, start: int) -> None:
+    def __init__(self, past: CloneHistory, start: int) -> None:
         self._past = past
         self._start = start
 

@@ -37,7 +37,7 @@ WORDS, VECTORS = "terms only", "with vectors"
 
 
 @dataclass(frozen=True, slots=True)
-class Indexed:
+class IndexCost:
     """Cost of building an index, and its size on disk."""
 
     cost: Cost
@@ -71,10 +71,10 @@ def with_code(home: Path) -> Projects:
 
 def print_costs(folder: Path, asked: Sequence[Query], rounds: int) -> None:
     """Print the costs of one repository."""
-    best: dict[str, Indexed] = {}
+    best: dict[str, IndexCost] = {}
     for _ in range(rounds):
         for how in (WORDS, VECTORS):
-            found = indexed(how, folder)
+            found = index_from_scratch(how, folder)
             if how not in best or found.cost.cpu_seconds < best[how].cost.cpu_seconds:
                 best[how] = found
     project = with_code(home_of(VECTORS)).at(folder)
@@ -101,12 +101,12 @@ def home_of(how: str) -> Path:
     return SCRATCH / f"vector-cost-{how.replace(' ', '-')}"
 
 
-def indexed(how: str, folder: Path) -> Indexed:
+def index_from_scratch(how: str, folder: Path) -> IndexCost:
     """Index from scratch in a new process."""
     home = home_of(how)
     shutil.rmtree(home, ignore_errors=True)
     cost = measure([sys.executable, "-m", "benchmarks.vector_cost", "--index", how, folder, home])
-    return Indexed(cost, sum(path.stat().st_size for path in home.rglob("*") if path.is_file()))
+    return IndexCost(cost, sum(path.stat().st_size for path in home.rglob("*") if path.is_file()))
 
 
 def query_times(project: ProjectIndex, asked: Sequence[Query]) -> dict[str, list[float]]:

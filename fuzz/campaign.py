@@ -182,7 +182,7 @@ class Campaign:
         self._queue.mkdir(parents=True)
         self._result = Result(target.name)
         self._places: set[tuple[str, str]] = set()
-        inputs = corpus.committed(target) + corpus.found(target, corpora, Random(seed))
+        inputs = corpus.committed(target) + corpus.sample_files(target, corpora, Random(seed))
         for number, data in enumerate(inputs):
             (self._queue / f"begin-{number:04}").write_bytes(data)
 
@@ -254,9 +254,9 @@ class Campaign:
             self._minimise(suspect, folder, file)
         shorter = file.with_suffix(".smaller")
         data = shorter.read_bytes() if shorter.exists() else suspect.data
-        found = Finding(suspect.target, suspect.kind, suspect.place, suspect.detail, data)
-        self._result.findings.append(found)
-        save(found, self._findings)
+        sample_files = Finding(suspect.target, suspect.kind, suspect.place, suspect.detail, data)
+        self._result.findings.append(sample_files)
+        save(sample_files, self._findings)
 
     def _holds(self, suspect: Finding, folder: Path, file: Path) -> bool:
         try:

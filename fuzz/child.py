@@ -147,7 +147,7 @@ class Child:
         folder = Path(request["queue"]) if "queue" in request else None
         max_bytes = request.get("max_bytes") or bench.target.max_bytes
         loop = Loop(bench, self._emit, Random(request["seed"]), folder, max_bytes=max_bytes)
-        loop.go(seconds=request.get("seconds"), executions=request.get("executions"))
+        loop.fuzz_for(seconds=request.get("seconds"), executions=request.get("executions"))
 
     def _replay(self, bench: Bench, request: dict[str, Any]) -> None:
         for path in request["files"]:
@@ -171,7 +171,7 @@ class Child:
     def _minimise(self, bench: Bench, request: dict[str, Any]) -> None:
         kind, place = request["kind"], request["place"]
 
-        def still(data: bytes) -> bool:
+        def still_fails(data: bytes) -> bool:
             outcome = bench.run(data)
             if kind == "crash":
                 return bool(outcome.place == place)
@@ -180,7 +180,7 @@ class Child:
             return outcome.cpu_seconds > oracle.slow_limit_seconds(len(data))
 
         file = Path(request["file"])
-        for data in smaller(file.read_bytes(), still, seconds=request["seconds"]):
+        for data in smaller(file.read_bytes(), still_fails, seconds=request["seconds"]):
             file.with_suffix(".smaller").write_bytes(data)
 
 
@@ -204,7 +204,7 @@ class Loop:
         self._told: set[tuple[str, str]] = set()
         self._told_at = time.monotonic()
 
-    def go(self, *, seconds: float | None, executions: int | None) -> None:
+    def fuzz_for(self, *, seconds: float | None, executions: int | None) -> None:
         """Run until the time or the number of runs is used up. CPU time, because the machine may be busy."""
         until = self._bench.cpu_seconds() + seconds if seconds else float("inf")
         latest = time.monotonic() + seconds * MAX_WALL_FACTOR if seconds else float("inf")

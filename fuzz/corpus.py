@@ -43,7 +43,7 @@ def committed(target: Target) -> list[bytes]:
     return [path.read_bytes()[: target.max_bytes] for path in paths if path.is_file()] or [b""]
 
 
-def found(target: Target, folders: Sequence[Path], rng: Random) -> list[bytes]:
+def sample_files(target: Target, folders: Sequence[Path], rng: Random) -> list[bytes]:
     """Random small files with the target's suffixes, from this repository and from installed packages."""
     if not target.suffixes:
         return []

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-def smaller(data: bytes, still: Callable[[bytes], bool], *, seconds: float) -> Iterator[bytes]:
-    """Yield ever smaller inputs for which `still` holds."""
+def smaller(data: bytes, still_fails: Callable[[bytes], bool], *, seconds: float) -> Iterator[bytes]:
+    """Yield ever smaller inputs for which `still_fails` holds."""
     until = time.monotonic() + seconds
     size = len(data) // 2
     while size and time.monotonic() < until:
@@ -18,7 +18,7 @@ def smaller(data: bytes, still: Callable[[bytes], bool], *, seconds: float) -> I
         before = len(data)
         while at < len(data) and time.monotonic() < until:
             shorter = data[:at] + data[at + size :]
-            if still(shorter):
+            if still_fails(shorter):
                 data = shorter
                 yield data
             else:

@@ -140,5 +140,5 @@ class Mutator:
 
     def _word(self, data: bytes) -> tuple[int, int]:
         """Range of the word, punctuation or blank at or after a random position."""
-        found = _WORD.search(data, self._at(data))
-        return found.span() if found else (0, 0)
+        sample_files = _WORD.search(data, self._at(data))
+        return sample_files.span() if sample_files else (0, 0)

@@ -90,13 +90,13 @@ def _new_key(rng: Random, key: str, donor: Any) -> str:
 
 def _places(document: Any) -> list[tuple[Any, Any]]:
     """Every value below the root, as its container and key."""
-    found: list[tuple[Any, Any]] = []
+    sample_files: list[tuple[Any, Any]] = []
     pending = [document]
-    while pending and len(found) < 3_000:
+    while pending and len(sample_files) < 3_000:
         value = pending.pop()
         entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
         for key, child in entries:
-            found.append((value, key))
+            sample_files.append((value, key))
             if isinstance(child, dict | list):
                 pending.append(child)
-    return found
+    return sample_files

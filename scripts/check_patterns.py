@@ -234,20 +234,20 @@ class Exemption:
         module, _, name = self.proven_by.partition(":")
         if name:
             value = getattr(importlib.import_module(module), name)
-            for pattern, flags in _held(value() if callable(value) else value):
+            for pattern, flags in _patterns_in(value() if callable(value) else value):
                 yield PatternUse(self.file, 0, f"{self.where}: {self.proven_by}", Use.SCAN, pattern, flags)
 
 
-def _held(value: object) -> Iterator[tuple[str | bytes, int]]:
+def _patterns_in(value: object) -> Iterator[tuple[str | bytes, int]]:
     """Patterns in a value, at any depth."""
     if isinstance(value, re.Pattern):
         yield value.pattern, value.flags & ~re.UNICODE
     elif isinstance(value, Mapping):
         for item in value.values():
-            yield from _held(item)
+            yield from _patterns_in(item)
     elif isinstance(value, list | tuple | set | frozenset):
         for item in value:
-            yield from _held(item)
+            yield from _patterns_in(item)
 
 
 def exemptions(path: Path = LIST) -> list[Exemption]:

@@ -134,7 +134,7 @@ def _compile(uv: str, *words: str, stdin: str = "") -> subprocess.CompletedProce
     return subprocess.run(words, input=stdin, capture_output=True, text=True, check=False)
 
 
-def look(uv: str, packages: list[Package], platform: Platform, python: str) -> Cell:
+def make_cell(uv: str, packages: list[Package], platform: Platform, python: str) -> Cell:
     """Compute one cell of the table."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     asked: dict[str, Requirement] = {
@@ -179,7 +179,7 @@ def main(uv: str) -> int:
     rows = ["| platform | Python | no wheel of | omitted there |", "|---|---|---|---|"]
     with ThreadPoolExecutor(WORKERS) as pool:  # uv waits for the registry most of the time
         found = {
-            (platform.title, python): pool.submit(look, uv, packages, platform, python)
+            (platform.title, python): pool.submit(make_cell, uv, packages, platform, python)
             for platform in PLATFORMS
             for python in PYTHONS
         }

@@ -29,7 +29,7 @@ PACKAGES = (
     "@ampcode/cli",
     "cline",
 )
-CONNECTED, READ = "connected", "reads the entry"
+CONNECTED, LISTED = "connected", "reads the entry"
 COLOUR = re.compile("\x1b\\[[0-9;]*m")  # some print colours despite NO_COLOR
 ABSENT = "not tried: npm has no program of it for this machine"
 DELTOS = Path(sys.executable).with_name("deltos")
@@ -38,8 +38,8 @@ NEGATIONS = frozenset("not never no cannot isn't isn’t wasn't wasn’t couldn'
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
-    """Environment of the clients: their programs, a home folder and a project of its own."""
+class Sandbox:
+    """Temporary home folder and project in which clients run, and the folder of their programs."""
 
     programs: Path
     home: Path
@@ -83,9 +83,9 @@ class Bench:
         return str(json.loads((self.programs.parent / package / "package.json").read_text("utf-8"))["version"])
 
 
-def says(bench: Bench, *words: str) -> str:
-    """Return `connected` if the client's list of servers says so; otherwise its lines about Deltos."""
-    lines = [line.strip() for line in COLOUR.sub("", bench.run(*words)).splitlines() if "deltos" in line]
+def connection_status(sandbox: Sandbox, *words: str) -> str:
+    """Return `connected` if the client reports that; otherwise the lines of its report about Deltos."""
+    lines = [line.strip() for line in COLOUR.sub("", sandbox.run(*words)).splitlines() if "deltos" in line]
     report = " ".join(lines).lower()
     return CONNECTED if is_connected(report) else f"not connected: {report[:200]}"
 
@@ -98,13 +98,13 @@ def is_connected(report: str) -> bool:
     return bool(places) and not negated and "disconnected" not in words
 
 
-def reads(bench: Bench, *words: str) -> str:
-    """Whether a client that lists its servers without starting them lists ours."""
-    lines = [line for line in bench.run(*words).splitlines() if "deltos" in line]
-    return READ if lines else "does not list it"
+def listing_status(sandbox: Sandbox, *words: str) -> str:
+    """Return whether our entry is in the list of servers of a client that does not start them."""
+    lines = [line for line in sandbox.run(*words).splitlines() if "deltos" in line]
+    return LISTED if lines else "does not list it"
 
 
-def codex(bench: Bench) -> str:
+def codex(sandbox: Sandbox) -> str:
     """Ask Codex's app server, which needs standard input to stay open until it has answered."""
     requests = [
         {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "deltos", "version": "1"}}},
@@ -112,7 +112,7 @@ def codex(bench: Bench) -> str:
         {"id": 2, "method": "mcpServerStatus/list", "params": {}},
     ]
     with subprocess.Popen(
-        ["codex", "app-server"], cwd=bench.project, env=bench.environment(), stdin=subprocess.PIPE,
+        ["codex", "app-server"], cwd=sandbox.project, env=sandbox.environment(), stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     ) as server:  # fmt: skip
         assert server.stdin  # noqa: S101 - a pipe
@@ -130,27 +130,57 @@ def codex(bench: Bench) -> str:
     return "no answer"
 
 
-def inspector(bench: Bench) -> str:
+def inspector(sandbox: Sandbox) -> str:
     """List the tools with the Inspector's command line."""
-    output = bench.run("mcp-inspector", "--cli", str(DELTOS), "mcp", "--method", "tools/list")
+    output = sandbox.run("mcp-inspector", "--cli", str(DELTOS), "mcp", "--method", "tools/list")
     tools = json.loads(output[output.index("{") :])["tools"]
     return f"{CONNECTED}, {len(tools)} tools"
 
 
-TRIALS: tuple[tuple[str, str, str, str, Callable[[Bench], str]], ...] = (
-    ("Claude Code", PACKAGES[0], "claude-code", "`claude mcp list`", lambda one: says(one, "claude", "mcp", "list")),
+TRIALS: tuple[tuple[str, str, str, str, Callable[[Sandbox], str]], ...] = (
+    (
+        "Claude Code",
+        PACKAGES[0],
+        "claude-code",
+        "`claude mcp list`",
+        lambda box: connection_status(box, "claude", "mcp", "list"),
+    ),
     ("Codex", PACKAGES[1], "codex", "`codex app-server`, `mcpServerStatus/list`", codex),
-    ("Gemini CLI", PACKAGES[2], "gemini-cli", "`gemini mcp list`", lambda bench: says(bench, "gemini", "mcp", "list")),
-    ("OpenCode", PACKAGES[3], "opencode", "`opencode mcp list`", lambda bench: says(bench, "opencode", "mcp", "list")),
-    ("Qwen Code", PACKAGES[5], "qwen-code", "`qwen mcp list`", lambda bench: says(bench, "qwen", "mcp", "list")),
-    ("Copilot CLI", PACKAGES[6], "copilot-cli", "`copilot mcp list`", lambda one: reads(one, "copilot", "mcp", "list")),
-    ("Amp", PACKAGES[7], "amp", "`amp mcp list`", lambda bench: reads(bench, "amp", "mcp", "list")),
-    ("Cline", PACKAGES[8], "cline", "`cline config mcp`", lambda bench: reads(bench, "cline", "config", "mcp")),
+    (
+        "Gemini CLI",
+        PACKAGES[2],
+        "gemini-cli",
+        "`gemini mcp list`",
+        lambda box: connection_status(box, "gemini", "mcp", "list"),
+    ),
+    (
+        "OpenCode",
+        PACKAGES[3],
+        "opencode",
+        "`opencode mcp list`",
+        lambda box: connection_status(box, "opencode", "mcp", "list"),
+    ),
+    (
+        "Qwen Code",
+        PACKAGES[5],
+        "qwen-code",
+        "`qwen mcp list`",
+        lambda box: connection_status(box, "qwen", "mcp", "list"),
+    ),
+    (
+        "Copilot CLI",
+        PACKAGES[6],
+        "copilot-cli",
+        "`copilot mcp list`",
+        lambda box: listing_status(box, "copilot", "mcp", "list"),
+    ),
+    ("Amp", PACKAGES[7], "amp", "`amp mcp list`", lambda box: listing_status(box, "amp", "mcp", "list")),
+    ("Cline", PACKAGES[8], "cline", "`cline config mcp`", lambda box: listing_status(box, "cline", "config", "mcp")),
     ("MCP Inspector", PACKAGES[4], "", "`mcp-inspector --cli … --method tools/list`", inspector),
-)  # fmt: skip
+)
 
 
-def fetch(folder: Path) -> None:
+def install_clients(folder: Path) -> None:
     """Install the newest version of each client; a client that is unavailable does not affect the others."""
     folder.mkdir(parents=True, exist_ok=True)
     npm = Path(sys.executable).with_name("npm")
@@ -162,23 +192,23 @@ def fetch(folder: Path) -> None:
 
 def main(folder: Path) -> int:
     """Try all clients; return 1 if one that starts neither connects nor lists our entry."""
-    fetch(folder)
+    install_clients(folder)
     programs = folder.resolve() / "node_modules" / ".bin"
     rows, failed = [], False
     with tempfile.TemporaryDirectory(prefix="deltos-clients-") as temporary:
-        bench = Bench(programs, Path(temporary) / "home", Path(temporary) / "project")
-        bench.home.mkdir()
-        bench.project.mkdir()
-        (bench.project / "shop.py").write_text("def total(): ...\n")
+        sandbox = Sandbox(programs, Path(temporary) / "home", Path(temporary) / "project")
+        sandbox.home.mkdir()
+        sandbox.project.mkdir()
+        (sandbox.project / "shop.py").write_text("def total(): ...\n")
         for title, package, name, asked, ask in TRIALS:
             if name:
-                bench.run(str(DELTOS), "install", name)
+                sandbox.run(str(DELTOS), "install", name)
             try:
-                result = ask(bench) if not name or bench.starts(asked.strip("`").split()[0]) else ABSENT
+                result = ask(sandbox) if not name or sandbox.starts(asked.strip("`").split()[0]) else ABSENT
             except (OSError, ValueError, KeyError) as exc:
                 result = f"not tried: {type(exc).__name__}"
-            failed |= not result.startswith((CONNECTED, READ, ABSENT))
-            rows.append(f"| {title} | {bench.version(package)} | {asked} | {result} |")
+            failed |= not result.startswith((CONNECTED, LISTED, ABSENT))
+            rows.append(f"| {title} | {sandbox.version(package)} | {asked} | {result} |")
             print(rows[-1], flush=True)
     table = "\n".join(["| client | version | command | result |", "|---|---|---|---|", *rows])
     before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)

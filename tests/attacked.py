@@ -18,7 +18,7 @@ LIMIT_CPU_SECONDS = 40
 attacked, single ones take minutes or never end."""
 
 
-def unread(files: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+def failed_files(files: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     """Let every indexer extract each (path, text); return the failures and timeouts with their messages."""
     receiver, sender = multiprocessing.get_context("spawn").Pipe(duplex=False)
     process = multiprocessing.get_context("spawn").Process(target=_extract, args=(dict(files), sender), daemon=True)

@@ -6,9 +6,9 @@ import ast
 from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "deltos"
-READERS = frozenset("open read_text read_bytes scandir iterdir glob rglob listdir fdopen".split())
-# Paths that others do not control: packaged data, the data folder, or a path that the user typed.
-OWN = {
+OPENING_FUNCTIONS = frozenset("open read_text read_bytes scandir iterdir glob rglob listdir fdopen".split())
+# Modules that may open files themselves: packaged data, the data folder, or a path that the user typed.
+ALLOWED_FILE_READS = {
     "browser/process.py": "state of the browser process from the kernel",
     "cli/api.py": "a file that the user names",
     "cli/command.py": "a file that the user names",
@@ -62,7 +62,7 @@ OWN = {
     "text/translation.py": "packaged data: the glossaries",
     "workspace/git.py": "the temporary folder that git uses",
 }
-STARTERS = {
+ALLOWED_PROCESS_STARTS = {
     "browser/process.py": "the installed browser, if a source requires it",
     "clients/server_check.py": "the command in a client's configuration, for `deltos doctor`",
     "clients/uv.py": "uv, with the consent of the user, to install Deltos permanently",
@@ -89,17 +89,17 @@ def modules() -> list[str]:
     return [path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py")]
 
 
-def calling(wanted: frozenset[str]) -> set[str]:
+def modules_that_call(wanted: frozenset[str]) -> set[str]:
     return {path for path in modules() if wanted & calls(SOURCE / path)}
 
 
 def test_only_listed_modules_open_files_by_themselves() -> None:
-    opened = calling(READERS)
-    assert opened - OWN.keys() == set(), "use deltos.files, or say above why not"
-    assert OWN.keys() - opened == set(), "listed for nothing"
+    opened = modules_that_call(OPENING_FUNCTIONS)
+    assert opened - ALLOWED_FILE_READS.keys() == set(), "use deltos.files, or say above why not"
+    assert ALLOWED_FILE_READS.keys() - opened == set(), "listed for nothing"
 
 
 def test_only_listed_modules_start_processes() -> None:
-    started = calling(frozenset("system execv execve posix_spawn spawnv fork".split()))
+    started = modules_that_call(frozenset("system execv execve posix_spawn spawnv fork".split()))
     started |= {path for path in modules() if "import subprocess" in (SOURCE / path).read_text("utf-8")}
-    assert started == STARTERS.keys()
+    assert started == ALLOWED_PROCESS_STARTS.keys()

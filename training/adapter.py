@@ -128,13 +128,13 @@ class Pairs:
         with np.load(path) as arrays:
             groups = [str(name) for name in arrays["groups"]]
             self.places = arrays.get("places")
-            self.texts, self.questions, self.text_projects, self.projects, answers, nearly = (
+            self.texts, self.questions, self.text_projects, self.projects, answers, partial_answers = (
                 torch.from_numpy(arrays[name].astype(np.int64)).to(DEVICE)
-                for name in ("texts", "questions", "text_projects", "question_projects", "answers", "nearly")
+                for name in ("texts", "questions", "text_projects", "question_projects", "answers", "partial_answers")
             )
             self.text_words, self.question_words = (self._words(arrays, name) for name in ("text", "question"))
-        self.answers, self.nearly = (self._marked(places) for places in (answers, nearly))
-        self.nearly &= ~self.answers
+        self.answers, self.partial_answers = (self._marked(places) for places in (answers, partial_answers))
+        self.partial_answers &= ~self.answers
         of_question = [groups[project] for project in self.projects.tolist()]
         self.learned = self._places(of_question, "")
         self.measured = {name: self._places(of_question, name) for name in dict.fromkeys(groups) if name}
@@ -173,7 +173,7 @@ def learn(encoder: AdaptedEncoder, pairs: Pairs, rounds: int, top_rate: float = 
         encoder.train()
         among = torch.nonzero(torch.isin(pairs.text_projects, projects))[:, 0]
         scores = encoder(pairs.questions[asked]) @ encoder(pairs.texts[among]).T / TEMPERATURE
-        scores = scores.masked_fill(pairs.nearly[asked][:, among], _NEVER)
+        scores = scores.masked_fill(pairs.partial_answers[asked][:, among], _NEVER)
         right = scores.masked_fill(~pairs.answers[asked][:, among], _NEVER)
         loss = (torch.logsumexp(scores, 1) - torch.logsumexp(right, 1)).mean()
         optimizer.zero_grad(set_to_none=True)

@@ -140,11 +140,18 @@ class Material:
         with np.load(path) as arrays:
             self.words = rows_of(arrays, "words", add=1)
             text_pieces, self.question_pieces = rows_of(arrays, "text_pieces"), rows_of(arrays, "question_pieces")
-            names = ("text_groups", "text_domains", "question_groups", "answers", "nearly", "group_is_held_out")
-            self.text_groups, self.domains, self.question_groups, answers, nearly, held_out = (
+            names = (
+                "text_groups",
+                "text_domains",
+                "question_groups",
+                "answers",
+                "partial_answers",
+                "group_is_held_out",
+            )
+            self.text_groups, self.domains, self.question_groups, answers, partial_answers, held_out = (
                 torch.from_numpy(arrays[name].astype(np.int64)).to(DEVICE) for name in names
             )
-        self.answers, self.nearly = answers - 1, nearly - 1
+        self.answers, self.partial_answers = answers - 1, partial_answers - 1
         self.question_domains = self.domains[self.answers[:, 0]]
         self.text_held_out = held_out[self.text_groups] > 0
         self.question_held_out = held_out[self.question_groups] > 0
@@ -348,12 +355,12 @@ def _contrast(
     material: Material, texts: torch.Tensor, asked: torch.Tensor, scores: torch.Tensor, theirs: torch.Tensor
 ) -> torch.Tensor:
     """Cross-entropy of the answers among the texts of the batch, without texts that nearly answer or say the same."""
-    answers, nearly = material.answers[asked], material.nearly[asked]
+    answers, partial_answers = material.answers[asked], material.partial_answers[asked]
     is_answer = (texts[None, :, None] == answers[:, None, :]).any(2)
-    is_nearly = (texts[None, :, None] == nearly[:, None, :]).any(2)
+    is_partial_answer = (texts[None, :, None] == partial_answers[:, None, :]).any(2)
     first = material.texts[answers[:, 0]]
     is_same = (first @ theirs.T > SAME_COSINE) & ~is_answer
-    scaled = (scores / TEMPERATURE).masked_fill(is_nearly | is_same, _NEVER)
+    scaled = (scores / TEMPERATURE).masked_fill(is_partial_answer | is_same, _NEVER)
     right = torch.logsumexp(scaled.masked_fill(~is_answer, _NEVER), dim=1)
     return (torch.logsumexp(scaled, dim=1) - right)[is_answer.any(1)].mean()
 

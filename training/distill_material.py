@@ -77,7 +77,7 @@ class Material:
     question_pieces: list[list[int]] = field(default_factory=list)
     question_groups: list[int] = field(default_factory=list)
     answers: list[list[int]] = field(default_factory=list)
-    nearly: list[list[int]] = field(default_factory=list)
+    partial_answers: list[list[int]] = field(default_factory=list)
 
     def add_group(self, name: str) -> int:
         """Begin a group: its texts are each other's alternatives."""
@@ -92,14 +92,14 @@ class Material:
         self.text_domains.append(domain)
         return len(self.words)
 
-    def ask(self, question: str, answers: Sequence[int], nearly: Sequence[int] = ()) -> None:
+    def ask(self, question: str, answers: Sequence[int], partial_answers: Sequence[int] = ()) -> None:
         """Add a question about texts of the latest group."""
         question = translate_to_english(question) or question
         self.question_words.append(self.numbers.of_words(query_words(question))[:MAX_QUESTION_WORDS])
         self.question_pieces.append(self.pieces.of(question, MAX_QUESTION_PIECES))
         self.question_groups.append(len(self.groups) - 1)
         self.answers.append(list(answers)[:MAX_ANSWERS])
-        self.nearly.append([each for each in nearly if each not in answers][:MAX_ANSWERS])
+        self.partial_answers.append([each for each in partial_answers if each not in answers][:MAX_ANSWERS])
 
     def write(self, out: Path) -> None:
         """Write everything as small integers."""
@@ -112,7 +112,7 @@ class Material:
         for name in ("text_groups", "question_groups"):
             arrays[name] = np.array(getattr(self, name), np.int32)
         arrays["text_domains"] = np.array(self.text_domains, np.int8)
-        for name in ("answers", "nearly"):
+        for name in ("answers", "partial_answers"):
             table = np.zeros((len(self.answers), MAX_ANSWERS), np.int32)
             for place, row in enumerate(getattr(self, name)):
                 table[place, : len(row)] = row
@@ -166,19 +166,19 @@ def add_apis(material: Material, folder: Path) -> None:
 
 
 def add_memory(material: Material) -> None:
-    """Add observations: each question has the observations that answer it, and observations that nearly answer it."""
+    """Add observations: each question has the observations that answer it, and observations that answer it in part."""
     for project, rows in by_project(read_rows("memory_projects")).items():
         material.add_group(f"memory {project}")
         answers: dict[str, list[int]] = defaultdict(list)
-        nearly: dict[str, list[int]] = defaultdict(list)
+        partial_answers: dict[str, list[int]] = defaultdict(list)
         for row in rows:
             number = _add_observation(material, row["text"])
             for question in row["queries"]:
                 answers[question].append(number)
             for question in row.get("nearly", ()):
-                nearly[question].append(number)
+                partial_answers[question].append(number)
         for question, numbers in answers.items():
-            material.ask(question, numbers, nearly[question])
+            material.ask(question, numbers, partial_answers[question])
     _add_single_observations(material)
 
 

@@ -113,7 +113,7 @@ class Pairs:
             question_words=np.stack(asked).astype(np.float16),
             question_projects=np.array(self.question_projects),
             answers=padded(self.answers, MAX_ANSWERS),
-            nearly=np.zeros((len(self.questions), MAX_ANSWERS), np.int32),
+            partial_answers=np.zeros((len(self.questions), MAX_ANSWERS), np.int32),
         )
         print(f"{len(self.texts):,} passages of {len(self.groups)} projects, {len(self.questions):,} questions")
 

@@ -209,7 +209,7 @@ class Encoder(torch.nn.Module):  # type: ignore[misc]  # no types are installed 
         return mean_of(state, is_there)
 
 
-class Reading:
+class JointTraining:
     """Joint training of the encoder and the word vectors of APIs."""
 
     def __init__(self, material: Material, encoder: Encoder, start: torch.Tensor) -> None:
@@ -420,7 +420,7 @@ def main() -> None:
     began = time.monotonic()
     material = Material(np.load(arguments.material))
     start, plain, mean_length = first_table(arguments.start)
-    reading = Reading(material, Encoder(arguments.encoder).to(DEVICE).train(), start)
+    reading = JointTraining(material, Encoder(arguments.encoder).to(DEVICE).train(), start)
     reading.learn(arguments.steps)
     whole = reading.texts()
     with torch.no_grad():

@@ -3,7 +3,7 @@
     python -m training.memory_pairs OUT.npz
 
 Reads benchmarks/questions/memory_projects.jsonl: observations by project, with the questions that each of them answers
-(`queries`) and nearly answers (`nearly`).
+(`queries`) and answers in part (`partial_answers`).
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def main() -> None:
     number = {project: place for place, project in enumerate(projects)}
     rows.sort(key=lambda row: number[row["project"]])
     answers: dict[tuple[int, str], list[int]] = defaultdict(list)
-    nearly: dict[tuple[int, str], list[int]] = defaultdict(list)
+    partial_answers: dict[tuple[int, str], list[int]] = defaultdict(list)
     for place, row in enumerate(rows, start=1):  # 0 means none
-        for found, asked in ((answers, row["queries"]), (nearly, row.get("nearly", ()))):
+        for found, asked in ((answers, row["queries"]), (partial_answers, row.get("nearly", ()))):
             for question in asked:
                 found[number[row["project"]], question].append(place)
     np.savez_compressed(
@@ -76,7 +76,7 @@ def main() -> None:
         ),
         question_projects=np.array([project for project, _ in answers]),
         answers=padded([*answers.values()], MAX_ANSWERS),
-        nearly=padded([nearly[key] for key in answers], MAX_ANSWERS),
+        partial_answers=padded([partial_answers[key] for key in answers], MAX_ANSWERS),
     )
     print(f"{len(rows):,} observations of {len(projects)} projects, {len(answers):,} questions")
 

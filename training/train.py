@@ -54,13 +54,13 @@ def main() -> None:
     torch.set_float32_matmul_precision("high")
     clock = Clock()
     pairs, held_out = load(arguments.data, most=arguments.most, workers=os.cpu_count() or 1)
-    clock.say(f"{len(pairs)} pairs, {len(held_out)} held out")
+    clock.report(f"{len(pairs)} pairs, {len(held_out)} held out")
     print("| run | " + " | ".join(GROUPS) + " |\n|---|" + "--:|" * len(GROUPS))
     words = vocabulary(arguments.data)
     negatives = hard_negatives(pairs, len(words), device)
     scores = word_scores(held_out, len(words), device)
     print(line("words alone", words_alone(held_out, scores)), flush=True)
-    clock.say("what words say")
+    clock.report("word scores")
     lessons: dict[TeacherKind, Lessons] = {}
     for number in map(int, arguments.runs.split(",")):
         settings = replace(RUNS[number], seconds=arguments.seconds)
@@ -68,12 +68,12 @@ def main() -> None:
         if kind not in lessons:
             taught = pairs.with_questions(np.random.default_rng(3)) if kind == "as it is" else pairs
             lessons[kind] = Lessons(taught, view_of(arguments, kind, taught, held_out, device), negatives)
-            clock.say(f"teacher {kind}")
+            clock.report(f"teacher {kind}")
         student = trained(lessons[kind], settings)
         print(line(settings.name, judge(student, held_out)))
         print(line("… with words", judge(student, held_out, scores)), flush=True)
         student.stored().write(arguments.out / f"run-{number}.npz")
-        clock.say(f"run-{number}.npz")
+        clock.report(f"run-{number}.npz")
 
 
 def _arguments() -> argparse.Namespace:
@@ -99,7 +99,7 @@ class Clock:
     def __init__(self) -> None:
         self._last = time.monotonic()
 
-    def say(self, what: str) -> None:
+    def report(self, what: str) -> None:
         """Print a step and the seconds since the previous one."""
         now = time.monotonic()
         print(f"[{now - self._last:.1f} s] {what}", flush=True)

@@ -34,7 +34,7 @@ _PULL_EVERY_STEPS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class TuningSettings:
     """Duration and learning rate, and strength of the regularisation towards the start."""
 
     seconds: float
@@ -60,21 +60,21 @@ def contrast(queries: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
     return (F.cross_entropy(scores, right) + F.cross_entropy(scores.T, right)) / 2
 
 
-def tune(start: torch.Tensor, pairs: Pairs, pace: Pace) -> torch.Tensor:
+def tune(start: torch.Tensor, pairs: Pairs, settings: TuningSettings) -> torch.Tensor:
     """Train the table for a limited time; the learning rate decays to zero."""
     torch.manual_seed(0)
     table = start.clone().requires_grad_()
-    optimizer = torch.optim.SparseAdam([table], lr=pace.rate)
+    optimizer = torch.optim.SparseAdam([table], lr=settings.rate)
     random = np.random.default_rng(0)
     started, step = time.monotonic(), 0
     while True:
-        for rows in batches(pairs, min(pace.size, len(pairs) // 2), random):
-            share = (time.monotonic() - started) / pace.seconds
+        for rows in batches(pairs, min(settings.size, len(pairs) // 2), random):
+            share = (time.monotonic() - started) / settings.seconds
             if share >= 1:
                 print(f"{step} steps", flush=True)
                 return table.detach()
             for group in optimizer.param_groups:
-                group["lr"] = pace.rate * (1 - share) * min(1.0, (step + 1) / _WARM_UP_STEPS)
+                group["lr"] = settings.rate * (1 - share) * min(1.0, (step + 1) / _WARM_UP_STEPS)
             queries, texts = (vectors(table, bags, rows, _DROPOUT) for bags in (pairs.query_bags, pairs.text_bags))
             optimizer.zero_grad()
             contrast(queries, texts).backward()
@@ -82,7 +82,7 @@ def tune(start: torch.Tensor, pairs: Pairs, pace: Pace) -> torch.Tensor:
             step += 1
             if step % _PULL_EVERY_STEPS == 0:
                 with torch.no_grad():
-                    table.lerp_(start, pace.pull)
+                    table.lerp_(start, settings.pull)
 
 
 def judge(table: torch.Tensor, held_out: Pairs) -> dict[str, float]:
@@ -106,7 +106,7 @@ def main() -> None:
     pairs, held_out = load(arguments.data, most=arguments.most, workers=os.cpu_count() or 1)
     start = torch.from_numpy(unit_scale(Table.read(arguments.table).vectors()))
     print(line("before", judge(start, held_out)), flush=True)
-    tuned = tune(start, pairs, Pace(arguments.seconds, arguments.rate, arguments.pull))
+    tuned = tune(start, pairs, TuningSettings(arguments.seconds, arguments.rate, arguments.pull))
     print(line("after", judge(tuned, held_out)), flush=True)
     Table.of(tuned.numpy()).write(arguments.out)
 

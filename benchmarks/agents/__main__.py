@@ -20,7 +20,7 @@ from benchmarks.agents import look_log, report
 from benchmarks.agents.policies import POLICIES, run_policy
 from benchmarks.agents.prompt import SETUPS, write_prompt
 from benchmarks.agents.scoring import last_answer, score
-from benchmarks.agents.tasks import chosen
+from benchmarks.agents.tasks import select_tasks
 from benchmarks.agents.trees import prepare, repositories
 
 AGENT_SECONDS = 900
@@ -51,55 +51,55 @@ def main() -> int:
     return _VERBS[parser.parse_args().verb](parser.parse_args())
 
 
-def _prepare(given: argparse.Namespace) -> int:
-    prepare(given.names or list(repositories()), again=given.again)
+def _prepare(options: argparse.Namespace) -> int:
+    prepare(options.names or list(repositories()), again=options.again)
     return 0
 
 
-def _prompt(given: argparse.Namespace) -> int:
-    print(write_prompt(chosen(given.tasks), given.setup, given.out, shlex.split(given.server)))
+def _prompt(options: argparse.Namespace) -> int:
+    print(write_prompt(select_tasks(options.tasks), options.setup, options.out, shlex.split(options.server)))
     return 0
 
 
-def _run(given: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace) -> int:
     """Run the agent on each task in a new session."""
     results: list[report.Result] = []
-    for task in chosen(given.tasks):
-        folder = given.out / task.id
-        prompt = write_prompt([task], given.setup, folder, shlex.split(given.server))
+    for task in select_tasks(options.tasks):
+        folder = options.out / task.id
+        prompt = write_prompt([task], options.setup, folder, shlex.split(options.server))
         text = prompt.read_text("utf-8") + "\nInstead of the file you may end your output with the line `ANSWER: …`.\n"
         done = subprocess.run(
-            shlex.split(given.agent), input=text, capture_output=True, text=True, timeout=AGENT_SECONDS, cwd=folder
+            shlex.split(options.agent), input=text, capture_output=True, text=True, timeout=AGENT_SECONDS, cwd=folder
         )
         answer = last_answer(done.stdout) or _answers(folder).get("t01", "")
         (folder / "output.txt").write_text(done.stdout, "utf-8")
         (folder / "answers.json").write_text(json.dumps({"t01": answer}), "utf-8")
         results.append(
-            report.Result(task, given.setup, score(task, answer), look_log.cost(look_log.read(folder / "log.jsonl")))
+            report.Result(task, options.setup, score(task, answer), look_log.cost(look_log.read(folder / "log.jsonl")))
         )
         print(report.line(results[-1]), flush=True)
     print(report.table(results))
     return 0
 
 
-def _score(given: argparse.Namespace) -> int:
+def _score(options: argparse.Namespace) -> int:
     """Score the answers in folders; each folder may contain many tasks."""
     results: list[report.Result] = []
-    for folder in given.folders:
-        results += scored(folder)
+    for folder in options.folders:
+        results += results_in(folder)
     print(report.table(results))
-    if given.wrong:
+    if options.wrong:
         for result in results:
             print(report.line(result))
     return 0
 
 
-def scored(folder: Path) -> list[report.Result]:
+def results_in(folder: Path) -> list[report.Result]:
     """Return the results of the tasks in a folder."""
     session = json.loads((folder / "session.json").read_text("utf-8"))
     looks = look_log.read(folder / "log.jsonl")
     answers = _answers(folder)
-    every = {task.id: task for task in chosen([])}
+    every = {task.id: task for task in select_tasks([])}
     resident = max((look_log.tokens(look.shown) for look in looks if look.resident), default=0)
     results: list[report.Result] = []
     for name, task_id in session["ids"].items():
@@ -125,12 +125,12 @@ def _as_text(answer: object) -> str:
     return text.strip().removeprefix("ANSWER:").strip().strip("`")
 
 
-def _floor(given: argparse.Namespace) -> int:
+def _floor(options: argparse.Namespace) -> int:
     results: list[report.Result] = []
-    for setup in given.setup or sorted(POLICIES):
-        for task in chosen(given.tasks):
+    for setup in options.setup or sorted(POLICIES):
+        for task in select_tasks(options.tasks):
             results.append(run_policy(setup, task))
-            if given.each:
+            if options.each:
                 print(report.line(results[-1]), flush=True)
     print(report.table(results))
     return 0

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from benchmarks.agents.look_log import Look
     from benchmarks.agents.tasks import Task
 
-TOGETHER_CHARACTERS = 1_500  # maximum distance between the names of one answer
+MAX_DISTANCE_CHARACTERS = 1_500  # maximum distance between the names of one answer
 _PATH = r"[\w.-]+(?:/[\w.-]+)*\.(?:py|pyi|go|rs|ts|tsx|java|js)\b"
 _READ = re.compile(rf"sed -n (\d+),(\d+)p (?:\./)?({_PATH})")
 _RANGE = re.compile(rf"({_PATH}):(\d+)-(\d+)")
@@ -69,7 +69,7 @@ def are_close_together(text: str, names: Sequence[str]) -> bool:
     first, *others = sorted(names, key=lambda name: min(len(_positions(lowered, choice)) for choice in name.split("|")))
     for choice in first.split("|"):
         for at in _positions(lowered, choice):
-            near = lowered[max(0, at - TOGETHER_CHARACTERS) : at + TOGETHER_CHARACTERS]
+            near = lowered[max(0, at - MAX_DISTANCE_CHARACTERS) : at + MAX_DISTANCE_CHARACTERS]
             if all(any(_positions(near, one) for one in other.split("|")) for other in others):
                 return True
     return False

@@ -76,19 +76,21 @@ def look(place: Place, words: list[str]) -> str:
         words = shlex.split(words[0])
     command = shlex.join(words)
     try:
-        shown = look_log.cut(_tool(place, words[1:]) if words[:1] == [_served(place)] else _pipe(place, words))
+        shown = look_log.cut(
+            _call_tool(place, words[1:]) if words[:1] == [_server_word(place)] else _run_pipeline(place, words)
+        )
     except Refused as refused:
         return f"look: {refused}\n"  # messages of the wrapper are not counted
     look_log.write(place.log, look_log.Look(place.task, command, shown))
     return shown
 
 
-def _served(place: Place) -> str:
+def _server_word(place: Place) -> str:
     """Return the word that calls tools of the setup's server."""
     return place.setup if place.setup in PEERS else "deltos"
 
 
-def _tool(place: Place, words: list[str]) -> str:
+def _call_tool(place: Place, words: list[str]) -> str:
     if place.setup == "grep":
         raise Refused("deltos is not part of this setup")
     tool, arguments = words[0], words[1] if len(words) > 1 else "{}"
@@ -97,17 +99,17 @@ def _tool(place: Place, words: list[str]) -> str:
     except ValueError as error:
         raise Refused(f"the arguments are not JSON: {error}") from error
     if not any(one.resident and one.task == place.task for one in look_log.read(place.log)):
-        look_log.write(place.log, look_log.Look(place.task, "", asked(place, "", {}), resident=True))
-    return asked(place, tool, given)
+        look_log.write(place.log, look_log.Look(place.task, "", answer_of_server(place, "", {}), resident=True))
+    return answer_of_server(place, tool, given)
 
 
-def asked(place: Place, tool: str, arguments: dict[str, object]) -> str:
+def answer_of_server(place: Place, tool: str, arguments: dict[str, object]) -> str:
     """Return an answer of the task's server; without a tool, its list of tools."""
     first = PEERS[place.setup].first if place.setup in PEERS else ()
     return server.ask(place.socket, place.tree, list(place.server), place.environment(), tool, arguments, first)
 
 
-def _pipe(place: Place, words: list[str]) -> str:
+def _run_pipeline(place: Place, words: list[str]) -> str:
     """Return the output of a pipeline, errors included."""
     stages: list[list[str]] = [[]]
     for word in words:
@@ -146,7 +148,7 @@ def _allowed(place: Place, stage: list[str]) -> list[str]:
     for argument in arguments:
         if any(argument == refused or argument.startswith(f"{refused}=") for refused in _REFUSED.get(name, ())):
             raise Refused(f"{name} {argument} is not allowed")
-        if not _stays(place, argument):
+        if not _is_inside(place, argument):
             raise Refused(f"{argument} leads out of the repository")
     if name == "sed":
         scripts = [argument for argument in arguments if not argument.startswith("-")][:1]
@@ -155,7 +157,7 @@ def _allowed(place: Place, stage: list[str]) -> list[str]:
     return [_program(name), *_expanded(place, name, arguments)]
 
 
-def _stays(place: Place, argument: str) -> bool:
+def _is_inside(place: Place, argument: str) -> bool:
     """Return whether an argument, as a path, is in the tree or among the transcripts."""
     if ".." not in argument and not argument.startswith("/"):
         return True

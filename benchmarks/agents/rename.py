@@ -131,7 +131,7 @@ class Survey:
     used: set[str] = field(default_factory=set)
     stems: set[str] = field(default_factory=set)
 
-    def own(self) -> set[str]:
+    def own_names(self) -> set[str]:
         """Names that only the project defines."""
         kept = self.foreign | python_names() | _STANDARD
         named = {
@@ -237,8 +237,8 @@ def _is_in_code(text: str, start: int, end: int) -> bool:
 def survey(root: Path) -> Survey:
     """Read every source of a project for the names that it defines and imports."""
     found = Survey()
-    files = [path for path in listed(root) if _language(path)]
-    everything = [path.relative_to(root) for path in listed(root)]
+    files = [path for path in files_to_copy(root) if _language(path)]
+    everything = [path.relative_to(root) for path in files_to_copy(root)]
     shown = [part for path in everything for part in path.parts if not part.startswith(".")]
     found.stems = {part.split(".")[0] for part in shown} | {piece for part in shown for piece in part.split(".")[:-1]}
     found.stems = {stem for stem in found.stems if len(stem) >= MIN_NAME_LENGTH}
@@ -248,7 +248,7 @@ def survey(root: Path) -> Survey:
     return found
 
 
-def listed(root: Path) -> list[Path]:
+def files_to_copy(root: Path) -> list[Path]:
     """Return the files that are copied."""
     return [
         path
@@ -412,7 +412,7 @@ def make_renaming(found: Survey, seed: int, brands: Iterable[str]) -> Renaming:
     branded = _brand_names(seed, brands)
     taken = set(found.used) | found.foreign | found.defined | set(python_names()) | _STANDARD
     names: dict[str, str] = {}
-    for name in sorted(found.own()):
+    for name in sorted(found.own_names()):
         new = _new_name(name, seed, branded)
         if new == name and name not in found.defined:
             continue  # a file name without a synonym
@@ -556,7 +556,7 @@ def rename_tree(source: Path, target: Path, seed: int, brands: Iterable[str]) ->
     """Copy a project with its names replaced; report files that parse worse than before."""
     renaming = make_renaming(survey(source), seed, brands)
     broken: list[str] = []
-    files = listed(source)
+    files = files_to_copy(source)
     for path in files:
         data = path.read_bytes()
         new = renamed_file(renaming, path, data)

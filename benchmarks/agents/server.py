@@ -77,7 +77,7 @@ class Server:
         return result
 
 
-def keep(place: Path, tree: Path, command: list[str], first: list[str]) -> None:
+def serve_on_socket(place: Path, tree: Path, command: list[str], first: list[str]) -> None:
     """Serve the answers of one server on a socket until it is idle; some servers need a tool call first."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(place))
@@ -168,4 +168,4 @@ def _awaited(place: Path) -> socket.socket:
 if __name__ == "__main__":
     here = sys.argv.index("--")
     os.umask(0o077)
-    keep(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[here + 1 :], sys.argv[3:here])
+    serve_on_socket(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[here + 1 :], sys.argv[3:here])

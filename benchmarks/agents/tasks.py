@@ -68,7 +68,7 @@ def dump(tasks: Iterable[Task], file: Path = FILE) -> None:
     file.write_text("\n".join(lines) + "\n", "utf-8")
 
 
-def chosen(wanted: Iterable[str], tasks: list[Task] | None = None) -> list[Task]:
+def select_tasks(wanted: Iterable[str], tasks: list[Task] | None = None) -> list[Task]:
     """Return tasks by id, kind, repository or half; all without a selection."""
     every = load() if tasks is None else tasks
     asked = set(wanted)

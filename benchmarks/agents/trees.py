@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.agents import rename_spec
-from benchmarks.agents.rename import Renaming, listed, rename_tree
+from benchmarks.agents.rename import Renaming, files_to_copy, rename_tree
 from benchmarks.packages import unpacked, unpacked_npm
 from benchmarks.paths import MIRRORS, REPOSITORY, SCRATCH, SHARED
 
@@ -125,7 +125,7 @@ def _lay_out_sources(repository: Repository, folder: Path) -> dict[str, Renaming
 def _copy(source: Path, target: Path, repository: Repository) -> Renaming:
     with tempfile.TemporaryDirectory() as kept:
         place = Path(kept, "kept")
-        for path in listed(source):
+        for path in files_to_copy(source):
             relative = path.relative_to(source)
             if not any(
                 relative.match(pattern) or relative.as_posix().startswith(pattern) for pattern in repository.left_out

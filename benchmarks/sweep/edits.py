@@ -51,7 +51,7 @@ def check_edits(result: Result, root: Path, environment: dict[str, str], seed: i
     files = [path for path in sorted(root.rglob("*")) if path.is_file() and not path.is_symlink()]
     if len(files) > MAX_FILES:
         return
-    source = random.Random(seed)
+    random_source = random.Random(seed)
     with tempfile.TemporaryDirectory(prefix="deltos-sweep-edits-") as folder:
         copy = Path(folder) / "copy"
         shutil.copytree(root, copy, symlinks=True)
@@ -59,7 +59,7 @@ def check_edits(result: Result, root: Path, environment: dict[str, str], seed: i
         _index(copy, followed, environment)
         done: list[str] = []
         for _ in range(ROUNDS):
-            done += [source.choice(_EDITS)(copy, source) for _ in range(EDITS_PER_ROUND)]
+            done += [random_source.choice(_EDITS)(copy, random_source) for _ in range(EDITS_PER_ROUND)]
             _index(copy, followed, environment)
         _index(copy, rebuilt, environment)
         before, after = _tables(followed), _tables(rebuilt)
@@ -101,85 +101,85 @@ def _has_grammar(path: Path) -> bool:
     return language is not None and bool(language.grammar) and not path.is_symlink()
 
 
-def _pick(root: Path, source: random.Random) -> Path | None:
+def _random_file(root: Path, random_source: random.Random) -> Path | None:
     files = _source_files(root)
-    return source.choice(files) if files else None
+    return random_source.choice(files) if files else None
 
 
-def _delete_lines(root: Path, source: random.Random) -> str:
+def _delete_lines(root: Path, random_source: random.Random) -> str:
     """Delete a range of lines, which may leave broken syntax, as edits in progress do."""
-    if (path := _pick(root, source)) is None:
+    if (path := _random_file(root, random_source)) is None:
         return ""
     lines = path.read_bytes().split(b"\n")
-    start = source.randrange(len(lines))
-    del lines[start : start + source.randrange(1, 20)]
+    start = random_source.randrange(len(lines))
+    del lines[start : start + random_source.randrange(1, 20)]
     path.write_bytes(b"\n".join(lines))
     return f"delete lines {start + 1}… of {path.relative_to(root)}"
 
 
-def _insert_lines(root: Path, source: random.Random) -> str:
+def _insert_lines(root: Path, random_source: random.Random) -> str:
     """Copy lines of another file of the same language into a file."""
-    if (path := _pick(root, source)) is None:
+    if (path := _random_file(root, random_source)) is None:
         return ""
-    other = source.choice([each for each in _source_files(root) if each.suffix == path.suffix])
+    other = random_source.choice([each for each in _source_files(root) if each.suffix == path.suffix])
     lines = other.read_bytes().split(b"\n")
-    start = source.randrange(len(lines))
+    start = random_source.randrange(len(lines))
     target = path.read_bytes().split(b"\n")
-    at = source.randrange(len(target))
+    at = random_source.randrange(len(target))
     target[at:at] = lines[start : start + 15]
     path.write_bytes(b"\n".join(target))
     return f"insert lines of {other.relative_to(root)} into {path.relative_to(root)} at {at + 1}"
 
 
-def _rename_word(root: Path, source: random.Random) -> str:
+def _rename_word(root: Path, random_source: random.Random) -> str:
     """Rename an identifier in one file, which leaves its uses elsewhere without a definition."""
-    if (path := _pick(root, source)) is None:
+    if (path := _random_file(root, random_source)) is None:
         return ""
     words = sorted({word for word in path.read_bytes().split() if word.isalnum() and len(word) > 4})
     if not words:
         return ""
-    word = source.choice(words)
+    word = random_source.choice(words)
     path.write_bytes(path.read_bytes().replace(word, word + b"Renamed"))
     return f"rename {word.decode(errors='replace')} in {path.relative_to(root)}"
 
 
-def _delete_file(root: Path, source: random.Random) -> str:
-    if (path := _pick(root, source)) is None:
+def _delete_file(root: Path, random_source: random.Random) -> str:
+    if (path := _random_file(root, random_source)) is None:
         return ""
     path.unlink()
     return f"delete {path.relative_to(root)}"
 
 
-def _rename_file(root: Path, source: random.Random) -> str:
-    if (path := _pick(root, source)) is None:
+def _rename_file(root: Path, random_source: random.Random) -> str:
+    if (path := _random_file(root, random_source)) is None:
         return ""
-    path.rename(path.with_name(f"moved{source.randrange(99)}{path.suffix}"))
+    path.rename(path.with_name(f"moved{random_source.randrange(99)}{path.suffix}"))
     return f"rename {path.relative_to(root)}"
 
 
-def _rename_folder(root: Path, source: random.Random) -> str:
-    if (path := _pick(root, source)) is None or path.parent == root:
+def _rename_folder(root: Path, random_source: random.Random) -> str:
+    if (path := _random_file(root, random_source)) is None or path.parent == root:
         return ""
-    target = path.parent.with_name(f"moved{source.randrange(999)}")
+    target = path.parent.with_name(f"moved{random_source.randrange(999)}")
     if target.exists():
         return ""
     path.parent.rename(target)
     return f"rename folder {path.parent.relative_to(root)}"
 
 
-def _copy_file(root: Path, source: random.Random) -> str:
+def _copy_file(root: Path, random_source: random.Random) -> str:
     """Copy a file within its folder, so that every name in it is defined twice."""
-    if (path := _pick(root, source)) is None:
+    if (path := _random_file(root, random_source)) is None:
         return ""
-    shutil.copyfile(path, path.with_name(f"copy{source.randrange(99)}{path.suffix}"))
+    shutil.copyfile(path, path.with_name(f"copy{random_source.randrange(99)}{path.suffix}"))
     return f"copy {path.relative_to(root)}"
 
 
-def _swap_files(root: Path, source: random.Random) -> str:
+def _swap_files(root: Path, random_source: random.Random) -> str:
     """Exchange the content of two files, as a branch switch does."""
-    if (path := _pick(root, source)) is None:
+    if (path := _random_file(root, random_source)) is None:
         return ""
-    other = source.choice([each for each in _source_files(root) if each.suffix == path.suffix])
+    other = random_source.choice([each for each in _source_files(root) if each.suffix == path.suffix])
     first, second = path.read_bytes(), other.read_bytes()
     path.write_bytes(second)
     other.write_bytes(first)

@@ -117,7 +117,7 @@ def _open_library(scratch: Path) -> Iterator[Opened]:
     from deltos.domains.apis.domain import open_apis
     from deltos.domains.apis.tools import api_tools
     from deltos.store.sqlite.library import SqliteLibrary
-    from fuzz.here import Here
+    from fuzz.inline_parser import InlineParser
     from fuzz.targets.tool_client import ToolClient
 
     runs = 0
@@ -130,7 +130,7 @@ def _open_library(scratch: Path) -> Iterator[Opened]:
             if database is not None:
                 database.close()
             database = SqliteLibrary(scratch / f"library-{runs}.db")
-        here = Here()
+        here = InlineParser()
         apis = open_apis(database, network=None, parser=here, clock=lambda: 0.0)
         runs += 1
         try:

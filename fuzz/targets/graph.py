@@ -100,8 +100,8 @@ class Files:
 
     def interface(self, path: str) -> Any | None:
         """The interface of one file."""
-        found = self._facts.get(path)
-        return found.interface if found else None
+        sample_files = self._facts.get(path)
+        return sample_files.interface if sample_files else None
 
     def language(self, path: str) -> str:
         """The language of one file."""

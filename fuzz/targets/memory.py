@@ -118,8 +118,8 @@ def _hook(memory: Memory, root: Path) -> Run:
 
     def run(data: bytes) -> None:
         """The first line may name the event, as on the command line; the rest is the agent's payload."""
-        name, found, payload = data.partition(b"\n")
-        if not found or name[:1] == b"{":
+        name, sample_files, payload = data.partition(b"\n")
+        if not sample_files or name[:1] == b"{":
             name, payload = b"", data
         capture(
             memory, name.decode("utf-8", "replace"), payload, folder=root, identify=lambda folder: f"id:{folder.name}"

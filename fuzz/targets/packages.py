@@ -88,7 +88,7 @@ def _distribution(changed: str) -> Callable[[Path], Run]:
     def make(scratch: Path) -> Run:
         from deltos.domains.docs.python_package import PythonPackage, find_definition
         from deltos.store.documents import CrawlAddress, SourceRow
-        from fuzz.here import Here, read_whole
+        from fuzz.inline_parser import InlineParser, read_whole
 
         site = scratch / ".venv" / "lib" / "python3.11" / "site-packages"
         info = site / "a-1.dist-info"
@@ -103,10 +103,10 @@ def _distribution(changed: str) -> Callable[[Path], Run]:
 
         def run(data: bytes) -> None:
             (info / changed).write_bytes(data)
-            package = PythonPackage(source, (), Here())
+            package = PythonPackage(source, (), InlineParser())
             for url in [url for url in package.begin() if isinstance(url, str)][:5]:
                 read_whole(package, CrawlAddress(url, 0))
-            find_definition("a.f", scratch, parser=Here())
+            find_definition("a.f", scratch, parser=InlineParser())
 
         return run
 
@@ -116,7 +116,7 @@ def _distribution(changed: str) -> Callable[[Path], Run]:
 def _node_package(scratch: Path) -> Run:
     from deltos.domains.docs.node_package import NpmPackage
     from deltos.store.documents import CrawlAddress, SourceRow
-    from fuzz.here import Here, read_whole
+    from fuzz.inline_parser import InlineParser, read_whole
 
     folder = scratch / "node_modules" / "a"
     folder.mkdir(parents=True, exist_ok=True)
@@ -129,8 +129,8 @@ def _node_package(scratch: Path) -> Run:
 
         (folder / "package.json").write_bytes(data)
         (scratch / "package.json").write_bytes(data)
-        direct_dependencies(scratch, Here())
-        package = NpmPackage(source, Here())
+        direct_dependencies(scratch, InlineParser())
+        package = NpmPackage(source, InlineParser())
         for url in [each for each in package.begin() if isinstance(each, str)][:5]:
             read_whole(package, CrawlAddress(url, 0))
 
@@ -140,13 +140,13 @@ def _node_package(scratch: Path) -> Run:
 def _wanted(name: str) -> Callable[[Path], Run]:
     def make(scratch: Path) -> Run:
         from deltos.domains.docs.dependencies import direct_dependencies
-        from fuzz.here import Here
+        from fuzz.inline_parser import InlineParser
 
         (scratch / "other.txt").write_text("b\n-r requirements.txt\n")
 
         def run(data: bytes) -> None:
             (scratch / name).write_bytes(data)
-            "\n".join(direct_dependencies(scratch, Here()).addresses).encode()
+            "\n".join(direct_dependencies(scratch, InlineParser()).addresses).encode()
 
         return run
 

@@ -176,10 +176,10 @@ class HttpClient:
         self.process = _start(scratch, "--http", "127.0.0.1:0")
         assert self.process.stdout is not None
         announcement = self.process.stdout.readline().decode()
-        found = re.search(r"(https?://\S+)", announcement)
-        if found is None:
+        sample_files = re.search(r"(https?://\S+)", announcement)
+        if sample_files is None:
             raise Misbehaved((scratch / "log").read_text("utf-8", "replace"))
-        self._address = urlsplit(found[1])
+        self._address = urlsplit(sample_files[1])
         self._connection = self._connect()
         self._session = self._open_session()
 

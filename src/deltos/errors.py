@@ -104,19 +104,19 @@ class FetchFailed(SourceError):
         self.retry_after_seconds = retry_after_seconds
 
 
-class ReadingStopped(SourceError):
+class ParserStopped(SourceError):
     """A parser exceeded a limit or crashed; it would do so again on the same content."""
 
 
-class TookTooLong(ReadingStopped):
+class TimeLimitExceeded(ParserStopped):
     """A time limit was exceeded."""
 
 
-class TookTooMuchMemory(ReadingStopped):
+class MemoryLimitExceeded(ParserStopped):
     """A memory limit was exceeded."""
 
 
-class ParserCrashed(ReadingStopped):
+class ParserCrashed(ParserStopped):
     """The process of the parser died."""
 
 

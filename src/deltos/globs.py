@@ -58,7 +58,7 @@ def _translated(glob: str) -> str:
         elif character == "?":
             pieces.append(".")
         elif end > 0:
-            pieces.append(_set(glob[at + 1 : end]))
+            pieces.append(_translate_set(glob[at + 1 : end]))
             at = end
         else:
             pieces.append(_literal(character))
@@ -72,7 +72,7 @@ def _end_of_set(glob: str, at: int) -> int:
     return glob.find("]", at + 1)
 
 
-def _set(members: str) -> str:
+def _translate_set(members: str) -> str:
     is_negated = members.startswith("!")
     members = members[is_negated:]
     ranges: list[str] = []

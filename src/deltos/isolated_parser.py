@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
 from deltos import __version__
-from deltos.errors import ReadingStopped
+from deltos.errors import ParserStopped
 from deltos.isolated.wire import Reply, TaskLimits
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class IsolatedParser:
         replies: dict[int, Reply] = {}
         for position, digest in enumerate(digests):
             if reason := self._stopped.reason(digest):
-                replies[position] = Reply(error=ReadingStopped(reason, hint=_NO_RETRY_HINT))
+                replies[position] = Reply(error=ParserStopped(reason, hint=_NO_RETRY_HINT))
         waiting = [position for position in range(len(tasks)) if position not in replies]
         for group in _groups(tasks, waiting):
             together = self._try_together([tasks[position] for position in group])
@@ -110,9 +110,9 @@ class IsolatedParser:
         try:
             with self._turn:
                 return Reply(self._workers.run(task.function, *task.arguments, limits=self._limits(_size(task))))
-        except ReadingStopped as exc:
+        except ParserStopped as exc:
             self._stopped.remember(digest, exc.message)
-            return Reply(error=ReadingStopped(exc.message, hint=_NO_RETRY_HINT))
+            return Reply(error=ParserStopped(exc.message, hint=_NO_RETRY_HINT))
         except Exception as exc:  # noqa: BLE001 (returned to the caller)
             return Reply(error=exc)
 

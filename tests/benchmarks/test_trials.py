@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from benchmarks.agents import look_log, scoring, trees
 from benchmarks.agents.__main__ import main as agents_main
-from benchmarks.agents.__main__ import scored
+from benchmarks.agents.__main__ import results_in
 from benchmarks.agents.evidence import are_close_together, is_visible, places_in
 from benchmarks.agents.look import Place, look
 from benchmarks.agents.scoring import last_answer, score
@@ -112,12 +112,22 @@ def test_any_agents_command_line_can_be_tried(
     agent = tmp_path / "agent"
     agent.write_text(AGENT)
     agent.chmod(0o755)
-    asked = ["run", "--setup", "grep", "--agent", str(agent), "--tasks", "how-16", "--out", str(tmp_path / "out")]
-    monkeypatch.setattr(sys, "argv", ["agents", *asked])
+    answer_of_server = [
+        "run",
+        "--setup",
+        "grep",
+        "--agent",
+        str(agent),
+        "--tasks",
+        "how-16",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    monkeypatch.setattr(sys, "argv", ["agents", *answer_of_server])
     assert agents_main() == 0
     output = capsys.readouterr().out
     assert "how-16 grep: right; 1 calls" in output
-    (result,) = scored(tmp_path / "out" / "how-16")
+    (result,) = results_in(tmp_path / "out" / "how-16")
     assert result.score.right
     assert result.cost.calls == 1
     prompt = (tmp_path / "out" / "how-16" / "PROMPT.md").read_text()

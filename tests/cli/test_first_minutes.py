@@ -240,7 +240,7 @@ def test_an_ambiguous_project_name_is_an_error(home: Path, tmp_path: Path, capsy
         (tmp_path / folder / "shop").mkdir(parents=True)
         store = stores.store_of(tmp_path / folder / "shop")
         with store.writing() as writer:
-            writer.set_meta({"root": str(tmp_path / folder / "shop"), "project_id": folder, "synced_at": "0"})
+            writer.set_metadata({"root": str(tmp_path / folder / "shop"), "project_id": folder, "synced_at": "0"})
         store.close()
     assert len(stores.known()) == 2
     code, _, err = ended(["forget-project", "shop", "--yes"], capsys)

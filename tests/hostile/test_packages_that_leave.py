@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from fuzz.here import Here
+from fuzz.inline_parser import InlineParser
 
 from deltos.app import App
 from deltos.config import Config
@@ -18,7 +18,7 @@ from deltos.domains.docs.installed_packages import find_node, find_python, site_
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.python_package import find_definition
 from deltos.domains.docs.search import DocsRequest
-from deltos.errors import DeltosError, NotFound, ReadingStopped, SourceError
+from deltos.errors import DeltosError, NotFound, ParserStopped, SourceError
 from deltos.isolated.process_pool import ProcessPool
 from deltos.isolated.wire import TaskLimits
 from deltos.isolated_parser import IsolatedParser
@@ -221,7 +221,7 @@ def test_requirements_include_nothing_from_outside(root: Path, app: App, include
     write_files(root, {"requirements.txt": f"-r {included}\nmissing\n"})
     (root / "linked.txt").symlink_to(root.parent.parent / "outside" / "requirements.txt")
     os.mkfifo(root / "pipe.txt")
-    found = direct_dependencies(root, Here())
+    found = direct_dependencies(root, InlineParser())
     assert found.addresses == ("pypi:missing",)
     assert len(found.skipped) == 1
     shown = add(app, root, "deps:")
@@ -233,9 +233,9 @@ def test_requirements_include_nothing_from_outside(root: Path, app: App, include
 def test_requirements_of_the_workspace_may_be_shared(root: Path) -> None:
     write_files(root.parent, {"pnpm-workspace.yaml": "", "base.txt": "shared\n"})
     write_files(root, {"requirements.txt": "-r ../base.txt\nown\n"})
-    assert direct_dependencies(root, Here()).addresses == ("pypi:shared", "pypi:own")
+    assert direct_dependencies(root, InlineParser()).addresses == ("pypi:shared", "pypi:own")
     with confined(Confinement((root,))):
-        assert direct_dependencies(root, Here()).addresses == ("pypi:own",)
+        assert direct_dependencies(root, InlineParser()).addresses == ("pypi:own",)
 
 
 @pytest.mark.parametrize("name", ["package.json", "pyproject.toml", "requirements.txt"])
@@ -252,17 +252,17 @@ def test_a_project_file_that_is_a_pipe_or_a_link_is_refused_with_a_message(root:
 def test_requirements_that_never_end_are_stopped_or_counted(root: Path, tmp_path: Path) -> None:
     write_files(root, {"pyproject.toml": "-." * 200_000 + "a = 1\n"})  # tomllib needs quadratic time for a dotted key
     with pytest.raises(SourceError, match="a key of more than 64 parts"):
-        direct_dependencies(root, Here())
+        direct_dependencies(root, InlineParser())
     many = "".join(f"a{number} = 1\n" for number in range(200_000))
     write_files(root, {"pyproject.toml": many})
     with closing(open_library(tmp_path / "stopped")) as library, closing(ProcessPool()) as workers:
         limits = TaskLimits(cpu_seconds=0.2, wall_seconds=20.0, memory_bytes=1 << 30)
         parser = IsolatedParser(workers, library.unreadable_content, limits=lambda _: limits)
-        with pytest.raises(ReadingStopped, match="CPU"):
+        with pytest.raises(ParserStopped, match="CPU"):
             direct_dependencies(root, parser)
     (root / "pyproject.toml").unlink()
     write_files(root, {"requirements.txt": "\n".join(f"a{n}" for n in range(MAX_DEPENDENCIES + 7))})
-    found = direct_dependencies(root, Here())
+    found = direct_dependencies(root, InlineParser())
     assert len(found.addresses) == MAX_DEPENDENCIES
     assert found.skipped == ("7 dependencies beyond the limit of 2,000",)
 
@@ -275,10 +275,10 @@ def test_deep_nesting_and_odd_types_are_refused_with_a_message(root: Path) -> No
     }.items():
         write_files(root, {name: text})
         with pytest.raises(SourceError, match="nested too deeply"):
-            direct_dependencies(root, Here())
+            direct_dependencies(root, InlineParser())
         (root / name).unlink()
     write_files(root, {"pyproject.toml": "project = 3\ntool = [1]\ndependency-groups = {a = 1}\n"})
-    assert direct_dependencies(root, Here()).addresses == ()
+    assert direct_dependencies(root, InlineParser()).addresses == ()
     nested: dict[str, object] = {"types": "deep.d.ts"}
     for _ in range(400):
         nested = {"import": nested}

@@ -13,7 +13,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fuzz.here import Here
+from fuzz.inline_parser import InlineParser
 
 from deltos.app import App
 from deltos.config import Config
@@ -234,7 +234,7 @@ def test_references_of_an_api_resolve_only_to_regular_files_of_its_folder(tmp_pa
     (root / "linked.yaml").symlink_to(outside / "s.yaml")
     (root / "folder").symlink_to(outside)
     os.mkfifo(root / "pipe.yaml")
-    (document,) = find_documents(str(root / "openapi.yaml"), network=None, parser=Here())
+    (document,) = find_documents(str(root / "openapi.yaml"), network=None, parser=InlineParser())
     assert document.read
     assert document.read("schemas/own.yaml") == b"A: {}\n"
     for reference in (
@@ -248,7 +248,7 @@ def test_references_of_an_api_resolve_only_to_regular_files_of_its_folder(tmp_pa
         with pytest.raises(SourceError):
             document.read(reference)
     (tmp_path / "link").symlink_to(root)
-    assert [found.name for found in find_documents(str(tmp_path / "link"), network=None, parser=Here())] == [
+    assert [found.name for found in find_documents(str(tmp_path / "link"), network=None, parser=InlineParser())] == [
         "openapi.yaml"
     ]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deltos.errors import Cancelled, ParserCrashed, TookTooLong, TookTooMuchMemory
+from deltos.errors import Cancelled, MemoryLimitExceeded, ParserCrashed, TimeLimitExceeded
 from deltos.isolated.process_pool import LONG_ITEMS, MAX_CONCURRENT_TASKS, ProcessPool
 from deltos.isolated.wire import TaskLimits
 from tests.isolated import tasks
@@ -94,21 +94,21 @@ def test_our_own_folder_comes_after_the_standard_library(workers: ProcessPool) -
 
 @pytest.mark.parametrize("task", [tasks.loop, tasks.loop_in_c])
 def test_what_takes_too_much_cpu_time_is_ended(workers: ProcessPool, task: Callable[[object], None]) -> None:
-    with pytest.raises(TookTooLong, match=r"more than 0\.5 s of CPU time"):
+    with pytest.raises(TimeLimitExceeded, match=r"more than 0\.5 s of CPU time"):
         workers.run(task, None, limits=BRIEF)
     assert workers.run(tasks.double, 1, limits=PLENTY) == 2
 
 
 @pytest.mark.parametrize("task", [tasks.loop_in_c, tasks.sleep])
 def test_what_takes_too_long_by_the_clock_is_ended(workers: ProcessPool, task: Callable[[object], None]) -> None:
-    with pytest.raises(TookTooLong, match=r"more than 0\.5 s$"):
+    with pytest.raises(TimeLimitExceeded, match=r"more than 0\.5 s$"):
         workers.run(task, None, limits=BRIEF_BY_THE_CLOCK)
     assert workers.run(tasks.double, 1, limits=PLENTY) == 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits address space")
 def test_what_takes_too_much_memory_is_ended(workers: ProcessPool) -> None:
-    with pytest.raises(TookTooMuchMemory, match="more than 512 MB"):
+    with pytest.raises(MemoryLimitExceeded, match="more than 512 MB"):
         workers.run(tasks.devour, None, limits=TaskLimits(memory_bytes=512 << 20))
     assert workers.run(tasks.double, 1, limits=PLENTY) == 2
 
@@ -120,12 +120,12 @@ def test_address_space_reserved_by_earlier_tasks_does_not_count(workers: Process
     limits = TaskLimits(memory_bytes=512 << 20)
     assert workers.run(tasks.take, 400 << 20, limits=limits) == 400 << 20
     assert pid_of(workers) == before, "it was tried again in a fresh child"
-    with pytest.raises(TookTooMuchMemory, match="more than 512 MB"):
+    with pytest.raises(MemoryLimitExceeded, match="more than 512 MB"):
         workers.run(tasks.take, 520 << 20, limits=limits)
 
 
 def test_a_result_that_is_too_large_is_refused_before_it_is_sent(workers: ProcessPool) -> None:
-    with pytest.raises(TookTooMuchMemory, match="larger than 64 MB"):
+    with pytest.raises(MemoryLimitExceeded, match="larger than 64 MB"):
         workers.run(tasks.inflate, None, limits=PLENTY)
 
 

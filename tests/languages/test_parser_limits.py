@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.isolated.tasks import parsed_to
 
-from deltos.errors import ParserCrashed, SourceError, TookTooLong
+from deltos.errors import ParserCrashed, SourceError, TimeLimitExceeded
 from deltos.isolated.wire import TaskLimits
 from deltos.languages.grammar import parse
 from deltos.languages.parser_limits import has_too_many_block_columns
@@ -94,7 +94,7 @@ def test_an_ambiguous_line_uses_little_memory_and_ends_only_its_child_process(wo
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such timer")
 def test_an_endless_parser_is_ended_with_its_child_process(workers: ProcessPool) -> None:
     endless = b"class val MA\n/*0*\n */\n@Serializab"  # the parser's error recovery never ends and consumes no input
-    with pytest.raises(TookTooLong, match="parsing exceeded the CPU time limit"):
+    with pytest.raises(TimeLimitExceeded, match="parsing exceeded the CPU time limit"):
         workers.run(parsed_to, "kotlin", endless, limits=GENEROUS_LIMITS)
     assert workers.run(parsed_to, "kotlin", b"val a = 1\n", limits=GENEROUS_LIMITS) == 10
 

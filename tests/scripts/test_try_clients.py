@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from scripts.try_clients import CONNECTED, Bench, says
+from scripts.try_clients import CONNECTED, Sandbox, connection_status
 
 from tests.platforms import lacks
 
@@ -30,5 +30,5 @@ if TYPE_CHECKING:
     ],
 )
 def test_a_client_is_connected_if_its_report_on_deltos_says_so(report: str, is_connected: bool, tmp_path: Path) -> None:
-    bench = Bench(tmp_path, tmp_path, tmp_path)
-    assert (says(bench, "printf", "%s", report) == CONNECTED) == is_connected
+    sandbox = Sandbox(tmp_path, tmp_path, tmp_path)
+    assert (connection_status(sandbox, "printf", "%s", report) == CONNECTED) == is_connected

@@ -96,7 +96,7 @@ def test_failed_addresses_are_queued_by_the_next_crawl(library: LibraryStore) ->
     library.sources.begin_crawl(SOURCE.id, is_full=False, now=1.0)
     library.sources.seed(SOURCE.id, [CrawlAddress("a"), CrawlAddress("b", state="failed", reason="timed out")])
     assert library.sources.address_counts(SOURCE.id) == {"queued": 1, "failed": 1}
-    assert library.sources.first_reason(SOURCE.id) == "timed out"
+    assert library.sources.first_skip_reason(SOURCE.id) == "timed out"
     library.sources.begin_crawl(SOURCE.id, is_full=False, now=2.0)
     assert [address.url for address in library.sources.queued(SOURCE.id)] == ["b"]
 

@@ -38,7 +38,7 @@ def test_files_are_read_back_as_they_were_written(engine: Engine, project: Proje
     with project.writing() as writer:
         file_id = add_file(writer, "a.py")
         writer.set_skipped(SkippedFile("b.bin", "binary", STAMP))
-        writer.set_meta({"complete": "1"})
+        writer.set_metadata({"complete": "1"})
         writer.set_folders({"": 5})
     with closing(engine.projects().store_of(Path("/src/tool"))) as other:
         file = other.file("a.py")
@@ -108,13 +108,13 @@ def test_facts_include_the_last_write_of_another_store(engine: Engine, project: 
     assert project.facts() == IndexFacts()
     with closing(engine.projects().store_of(Path("/src/tool"))) as other:
         with other.writing() as writer:
-            writer.set_meta({"complete": "1", "synced_at": "1.5", "indexers": "code 1", "notes": "one\ntwo"})
+            writer.set_metadata({"complete": "1", "synced_at": "1.5", "indexers": "code 1", "notes": "one\ntwo"})
             writer.add_failures(add_file(writer, "a.py"), [("code", "too deep")])
         failed = (FailedFile("a.py", "code", "too deep"),)
         assert project.facts() == IndexFacts(True, "1.5", "code 1", ("one", "two"), failed)
         assert other.facts() == project.facts()
         with project.writing() as writer:
-            writer.set_meta({"synced_at": "2.5"})
+            writer.set_metadata({"synced_at": "2.5"})
         assert (project.facts().synced_at, project.meta("synced_at")) == ("2.5", "2.5")
         assert (other.facts().synced_at, other.meta("synced_at")) == ("2.5", "2.5")
 
@@ -122,7 +122,7 @@ def test_facts_include_the_last_write_of_another_store(engine: Engine, project: 
 def test_facts_of_a_failed_transaction_are_rolled_back(project: ProjectStore) -> None:
     def fail() -> None:
         with project.writing() as writer:
-            writer.set_meta({"complete": "1"})
+            writer.set_metadata({"complete": "1"})
             assert project.facts().is_complete
             raise RuntimeError
 
@@ -146,7 +146,7 @@ def test_versions_are_equal_only_while_nobody_writes(engine: Engine, project: Pr
     with project.code.snapshot():
         assert project.code.version() == after
     with project.writing() as writer:
-        writer.set_meta({"complete": "1"})
+        writer.set_metadata({"complete": "1"})
     assert project.code.version() not in (before, between, after)
 
 
@@ -164,7 +164,7 @@ def test_projects_are_known_once_they_are_synchronised(engine: Engine) -> None:
         with closing(projects.store_of(Path("/src", name))) as project, project.writing() as writer:
             add_file(writer, "a.py")
             if synced_at:
-                writer.set_meta({"root": f"/src/{name}", "project_id": name, "synced_at": synced_at})
+                writer.set_metadata({"root": f"/src/{name}", "project_id": name, "synced_at": synced_at})
     assert [(each.project_id, each.root, each.files) for each in projects.known()] == [
         ("two", Path("/src/two"), 1),
         ("one", Path("/src/one"), 1),
@@ -176,7 +176,7 @@ def test_unfinished_first_indexes_are_listed_on_request(engine: Engine) -> None:
     for name, facts in (("begun", {}), ("ended", {"synced_at": "1.0"}), ("bare", {"root": ""})):
         with closing(projects.store_of(Path("/src", name))) as project, project.writing() as writer:
             add_file(writer, "a.py")
-            writer.set_meta({"root": f"/src/{name}", "project_id": name, **facts})
+            writer.set_metadata({"root": f"/src/{name}", "project_id": name, **facts})
     assert [each.project_id for each in projects.known()] == ["ended"]
     every = projects.known(with_unfinished=True)
     assert [(each.project_id, each.is_finished, each.files) for each in every] == [

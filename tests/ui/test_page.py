@@ -81,7 +81,7 @@ def context(served: Served) -> Iterator[BrowserContext]:
         yield context
 
 
-class Watched:
+class MonitoredPage:
     """A page, and a record of errors and requests that must not happen."""
 
     def __init__(self, page: Page, base: str) -> None:
@@ -103,18 +103,18 @@ class Watched:
 
 
 @pytest.fixture
-def watched(context: BrowserContext, served: Served) -> Iterator[Watched]:
+def monitored_page(context: BrowserContext, served: Served) -> Iterator[MonitoredPage]:
     """A tab that fails the test after foreign scripts, errors or requests to other hosts."""
     page = context.new_page()
-    watched = Watched(page, f"http://{served.address.netloc}")
-    yield watched
+    monitored_page = MonitoredPage(page, f"http://{served.address.netloc}")
+    yield monitored_page
     assert page.evaluate("window.pwned") is None
-    assert watched.wrong == []
+    assert monitored_page.wrong == []
     page.close()
 
 
-def test_search_as_you_type_shows_agent_results_and_updates_the_address(watched: Watched) -> None:
-    page = watched.open("search", "#query")
+def test_search_as_you_type_shows_agent_results_and_updates_the_address(monitored_page: MonitoredPage) -> None:
+    page = monitored_page.open("search", "#query")
     page.keyboard.type(
         "verify bearer tokens", delay=120
     )  # the field has the focus; each key is typed after the previous answer
@@ -146,8 +146,8 @@ def test_search_as_you_type_shows_agent_results_and_updates_the_address(watched:
     assert page.evaluate("window.steps") == 1
 
 
-def test_more_results_are_shown_up_to_the_maximum(watched: Watched) -> None:
-    page = watched.open("search?q=request", ".result")
+def test_more_results_are_shown_up_to_the_maximum(monitored_page: MonitoredPage) -> None:
+    page = monitored_page.open("search?q=request", ".result")
     first = page.locator(".result").count()
     page.click("button:has-text('Show more')")
     page.wait_for_url("**limit=20**")
@@ -159,8 +159,10 @@ def test_more_results_are_shown_up_to_the_maximum(watched: Watched) -> None:
     assert page.locator(".note", has_text="do not apply").count() == 0
 
 
-def test_escape_leaves_the_field_and_closes_the_document_and_arrow_keys_work_without_focus(watched: Watched) -> None:
-    page = watched.open("search?q=verify+bearer+tokens", ".result")
+def test_escape_leaves_the_field_and_closes_the_document_and_arrow_keys_work_without_focus(
+    monitored_page: MonitoredPage,
+) -> None:
+    page = monitored_page.open("search?q=verify+bearer+tokens", ".result")
     page.locator("#query").focus()
     page.keyboard.press("ArrowDown")
     page.wait_for_selector(".document .code")
@@ -176,8 +178,8 @@ def test_escape_leaves_the_field_and_closes_the_document_and_arrow_keys_work_wit
         expect(page.locator(".result").nth(number)).to_have_attribute("aria-current", "true")
 
 
-def test_keys_open_every_view_and_themes_and_narrow_windows_work(watched: Watched) -> None:
-    page = watched.open("health", ".figures")
+def test_keys_open_every_view_and_themes_and_narrow_windows_work(monitored_page: MonitoredPage) -> None:
+    page = monitored_page.open("health", ".figures")
     assert "python" in page.inner_text(".bars")
     for key, name in zip("smgoah", ("search", "memory", "graph", "sources", "apis", "health"), strict=True):
         page.locator("#main").focus()
@@ -186,7 +188,7 @@ def test_keys_open_every_view_and_themes_and_narrow_windows_work(watched: Watche
         page.wait_for_url(f"**/#/{name}")
         if name == "search":  # takes the focus when it appears, after the address has changed
             expect(page.locator("#query")).to_be_focused()
-    watched.open("health?project=deltos", ".figures")
+    monitored_page.open("health?project=deltos", ".figures")
     page.locator("#main").focus()
     page.keyboard.press("g")
     page.keyboard.press("m")
@@ -212,12 +214,14 @@ def test_keys_open_every_view_and_themes_and_narrow_windows_work(watched: Watche
             ("graph", ".box"),
             ("graph?symbol=RequestGuard", ".node"),
         ):
-            watched.open(view, selector)
+            monitored_page.open(view, selector)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, view
 
 
-def test_memory_is_pinned_forgotten_and_restored_and_shows_the_context_of_the_next_session(watched: Watched) -> None:
-    page = watched.open("memory", ".memo")
+def test_memory_is_pinned_forgotten_and_restored_and_shows_the_context_of_the_next_session(
+    monitored_page: MonitoredPage,
+) -> None:
+    page = monitored_page.open("memory", ".memo")
     memo = page.locator(".memo", has_text=DECISION)
     memo.get_by_role("button", name="Pin").click()
     memo.locator(".tag.pin").wait_for()
@@ -249,12 +253,12 @@ def test_memory_is_pinned_forgotten_and_restored_and_shows_the_context_of_the_ne
     assert "github-pat × 1" in page.inner_text(".redacted")
     assert page.locator(".memo .tag", has_text="redacted: github-pat").count() == 1
     assert SECRET not in page.content()
-    watched.open("memory?until=2020-01-01", ".empty")
+    monitored_page.open("memory?until=2020-01-01", ".empty")
 
 
-def add_sources(watched: Watched, root: Path) -> None:
+def add_sources(monitored_page: MonitoredPage, root: Path) -> None:
     """Add the hostile pages and an API as sources, so that the test can run alone."""
-    page = watched.open("sources", ".source, .empty")
+    page = monitored_page.open("sources", ".source, .empty")
     for source in (root / "notes", root / "pets.json"):
         if not page.locator(f".source[data-name='{source.name}']").count():
             page.fill("input[name=url]", str(source))
@@ -263,15 +267,15 @@ def add_sources(watched: Watched, root: Path) -> None:
         page.wait_for_selector(f".source[data-name='{source.name}'] .state-ready")
 
 
-def test_sources_are_added_watched_and_removed_and_apis_are_browsed(watched: Watched, root: Path) -> None:
-    page = watched.open("sources", "input[name=url]")
+def test_sources_are_added_watched_and_removed_and_apis_are_browsed(monitored_page: MonitoredPage, root: Path) -> None:
+    page = monitored_page.open("sources", "input[name=url]")
     for source in (root / "notes", root / "pets.json"):
         page.fill("input[name=url]", str(source))
         with page.expect_response("**/api/tool/add_source"):
             page.click("button:has-text('Add')")
         page.wait_for_selector(".toast")
     page.wait_for_selector(".source .state-ready")
-    watched.open("apis", "a.chip")
+    monitored_page.open("apis", "a.chip")
     page.click("a.chip >> nth=0")
     page.click(".operation >> nth=0")
     page.wait_for_selector(".document .prose")
@@ -288,7 +292,7 @@ def test_sources_are_added_watched_and_removed_and_apis_are_browsed(watched: Wat
     page.wait_for_selector(".document[data-id*=':schema '] .code")
     page.fill("[aria-label='filter operations']", "no such operation")
     page.wait_for_selector(".operation", state="detached")
-    watched.open("sources", ".source[data-name='pets.json'] a:has-text('operation')")
+    monitored_page.open("sources", ".source[data-name='pets.json'] a:has-text('operation')")
     page.fill("input[name=url]", "ftp://nowhere.invalid/")
     page.click("button:has-text('Add')")
     assert page.inner_text(".problem")
@@ -304,18 +308,18 @@ def test_sources_are_added_watched_and_removed_and_apis_are_browsed(watched: Wat
     notes.wait_for(state="detached")
 
 
-def test_the_graph_is_drawn_as_map_neighbourhood_impact_and_files(watched: Watched) -> None:
-    page = watched.open("graph", ".box")
+def test_the_graph_is_drawn_as_map_neighbourhood_impact_and_files(monitored_page: MonitoredPage) -> None:
+    page = monitored_page.open("graph", ".box")
     assert page.locator(".box").count() >= 15
-    watched.open("graph?symbol=RequestGuard", ".node.middle")
+    monitored_page.open("graph?symbol=RequestGuard", ".node.middle")
     assert "build_app" in (page.text_content("#drawing") or "")
     page.click(".node:has-text('build_app')")
     page.wait_for_selector(".document .code")
-    watched.open("graph?symbol=src/deltos/errors.py&project=deltos", ".node.middle")
+    monitored_page.open("graph?symbol=src/deltos/errors.py&project=deltos", ".node.middle")
     page.click(".node.middle circle")  # a file node shows the first lines of the file in the drawn project
     page.wait_for_selector(".document .code")
     assert (page.get_attribute(".document", "data-id") or "").startswith("code:deltos!src/deltos/errors.py:1-")
-    watched.open("graph?symbol=OriginPolicy&mode=impact", ".ring")
+    monitored_page.open("graph?symbol=OriginPolicy&mode=impact", ".ring")
     assert page.locator("text.distance").first.text_content() == "distance 1"
     heights = "found => found.map(each => each.getBoundingClientRect().height)"
     assert min(page.eval_on_selector_all(".node text", heights)) >= 10
@@ -323,18 +327,18 @@ def test_the_graph_is_drawn_as_map_neighbourhood_impact_and_files(watched: Watch
     page.click("[aria-label=closer]")
     expect(page.locator("#drawing")).not_to_have_attribute("width", str(wide["width"] if wide else 0))
     every = page.locator(".node").count()
-    watched.open("graph?symbol=OriginPolicy&mode=impact&possible=no", ".ring")
+    monitored_page.open("graph?symbol=OriginPolicy&mode=impact&possible=no", ".ring")
     assert page.locator(".node").count() == every  # all of them depend on it with certain references
     page.locator(".node:not(.middle)").first.focus()
     page.keyboard.press("Space")
     page.wait_for_selector(".document .code")
-    watched.open("graph?mode=files", ".sigma[data-drawn]")
+    monitored_page.open("graph?mode=files", ".sigma[data-drawn]")
     assert page.inner_text(".graph-note").startswith(page.get_attribute(".sigma", "data-drawn") or "?")
-    watched.open("graph?symbol=RequestGuart", ".problem a")
+    monitored_page.open("graph?symbol=RequestGuart", ".problem a")
     page.get_by_role("link", name="RequestGuard", exact=True).click()
     page.wait_for_selector(".node.middle:has-text('RequestGuard')")
-    watched.open("graph?symbol=no_such_symbol_at_all", ".problem")
-    watched.wrong.clear()  # the browser logs the 400 that the page shows
+    monitored_page.open("graph?symbol=no_such_symbol_at_all", ".problem")
+    monitored_page.wrong.clear()  # the browser logs the 400 that the page shows
 
 
 def saved(page: Page, kind: str) -> bytes:
@@ -344,8 +348,8 @@ def saved(page: Page, kind: str) -> bytes:
     return download.value.path().read_bytes()
 
 
-def test_graphs_are_filtered_by_their_address_and_saved_as_pictures(watched: Watched) -> None:
-    page = watched.open("graph?symbol=RequestGuard", ".node.middle")
+def test_graphs_are_filtered_by_their_address_and_saved_as_pictures(monitored_page: MonitoredPage) -> None:
+    page = monitored_page.open("graph?symbol=RequestGuard", ".node.middle")
     every = page.locator(".node").count()
     page.select_option("[aria-label=kind]", "function")
     page.wait_for_url("**kind=function**")
@@ -354,17 +358,17 @@ def test_graphs_are_filtered_by_their_address_and_saved_as_pictures(watched: Wat
     page.go_back()
     page.wait_for_selector(".node:has-text('RequestGuard._share')")
     assert page.locator(".node").count() == every
-    watched.open("graph?symbol=RequestGuard&tests=no&possible=no&use=call", ".node.middle")
+    monitored_page.open("graph?symbol=RequestGuard&tests=no&possible=no&use=call", ".node.middle")
     assert page.locator(".node.test, .edge.possible").count() == 0
     drawing = ElementTree.fromstring(saved(page, "SVG"))
     assert "build_app" in "".join(drawing.itertext())
     assert saved(page, "PNG").startswith(b"\x89PNG")
-    watched.open("graph", ".box")
+    monitored_page.open("graph", ".box")
     drawing = ElementTree.fromstring(saved(page, "SVG"))
     assert "guard.py" in "".join(drawing.itertext())
     assert (drawing[0].tag, drawing[0].get("fill")) == (f"{SVG}rect", "#ffffff")  # the background
     assert {text.get("font-size") for text in drawing.iter(f"{SVG}text")} == {"11px"}
-    watched.open("graph?mode=symbols", ".sigma[data-drawn]")
+    monitored_page.open("graph?mode=symbols", ".sigma[data-drawn]")
     symbols = int(page.get_attribute(".sigma", "data-drawn") or 0)
     assert symbols > 100
     drawing = ElementTree.fromstring(saved(page, "SVG"))
@@ -372,16 +376,16 @@ def test_graphs_are_filtered_by_their_address_and_saved_as_pictures(watched: Wat
     page.fill("[aria-label='find in the drawing']", "RequestGuard._sha")
     page.keyboard.press("Enter")  # works without a pointer
     page.wait_for_selector(".document .code")
-    watched.open("graph?mode=cycles", ".cycle-ring")
+    monitored_page.open("graph?mode=cycles", ".cycle-ring")
     drawing = ElementTree.fromstring(saved(page, "SVG"))
     assert {"ping.py", "pong.py"} <= {text.text for text in drawing.iter(f"{SVG}text")}
     assert saved(page, "PNG").startswith(b"\x89PNG")
 
 
-def test_hostile_documents_memories_and_names_stay_text(watched: Watched, root: Path) -> None:
-    page = watched.page
-    add_sources(watched, root)
-    watched.open("search?q=hostile+payloads&tab=doc", ".result")
+def test_hostile_documents_memories_and_names_stay_text(monitored_page: MonitoredPage, root: Path) -> None:
+    page = monitored_page.page
+    add_sources(monitored_page, root)
+    monitored_page.open("search?q=hostile+payloads&tab=doc", ".result")
     pages = [
         page.locator(".result").nth(number).get_attribute("href") for number in range(page.locator(".result").count())
     ]
@@ -392,7 +396,7 @@ def test_hostile_documents_memories_and_names_stay_text(watched: Watched, root: 
         "graph",
     ]
     for address in addresses:
-        watched.open(address, ".document .prose, .memo, .result, .box")
+        monitored_page.open(address, ".document .prose, .memo, .result, .box")
         assert (
             page.locator(
                 "main :is(script, iframe, object, embed, base, link, meta, style, form[action], video, audio)"
@@ -402,23 +406,25 @@ def test_hostile_documents_memories_and_names_stay_text(watched: Watched, root: 
         assert page.locator("main img, main [onerror], main [onload], main [onfocus]").count() == 0
         links = page.eval_on_selector_all("main a[href]", "found => found.map(each => each.protocol)")
         assert set(links) <= {"http:", "https:", "vscode:"}, address
-    watched.open("memory", ".memo")
+    monitored_page.open("memory", ".memo")
     text = page.text_content(".timeline") or ""
     assert "<script>window.pwned=1</script>" in text  # shown as text
     assert page.locator(".memo .hidden-character").count() >= 4
-    watched.open("search?q=odd_2&tab=code", ".result .mixed")  # the file name contains a letter of another script
+    monitored_page.open(
+        "search?q=odd_2&tab=code", ".result .mixed"
+    )  # the file name contains a letter of another script
 
 
-def test_views_and_tabs_of_disabled_toolsets_are_hidden(watched: Watched) -> None:
+def test_views_and_tabs_of_disabled_toolsets_are_hidden(monitored_page: MonitoredPage) -> None:
     def only_code(route: Route) -> None:
         answer = route.fetch()
         route.fulfill(response=answer, json={**answer.json(), "toolsets": ["code"]})
 
-    watched.page.route("**/api/view/state*", only_code)
-    page = watched.open("search?q=tokens", ".result")
+    monitored_page.page.route("**/api/view/state*", only_code)
+    page = monitored_page.open("search?q=tokens", ".result")
     assert page.locator(".view-link").all_inner_texts() == ["Search", "Health"]
     assert page.locator(".tab").all_inner_texts() == ["All", "Code", "Commits"]
-    watched.open("memory", ".welcome")  # an old address of a disabled view
+    monitored_page.open("memory", ".welcome")  # an old address of a disabled view
 
 
 def test_the_page_reports_a_stopped_server_and_reconnects(context: BrowserContext, root: Path, home: Path) -> None:
@@ -444,25 +450,27 @@ def test_the_page_reports_a_stopped_server_and_reconnects(context: BrowserContex
         page.close()
 
 
-def test_refreshing_health_reloads_the_list_of_projects(watched: Watched) -> None:
+def test_refreshing_health_reloads_the_list_of_projects(monitored_page: MonitoredPage) -> None:
     def with_another(route: Route) -> None:
         answer = route.fetch()
         state = answer.json()
         another = {**state["project"], "id": "another", "name": "another-project"}
         route.fulfill(response=answer, json={**state, "projects": [*state["projects"], another]})
 
-    page = watched.open("health", ".figures")
+    page = monitored_page.open("health", ".figures")
     page.route("**/api/view/state*", with_another)  # another process has indexed it in the meantime
     page.click("button:has-text('Refresh')")
     page.wait_for_selector("[aria-label=projects] td:has-text('another-project')")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_accessibility_rule_is_violated(watched: Watched, root: Path, theme: Literal["light", "dark"]) -> None:
+def test_no_accessibility_rule_is_violated(
+    monitored_page: MonitoredPage, root: Path, theme: Literal["light", "dark"]
+) -> None:
     axe = (REPOSITORY / "ui/node_modules/axe-core/axe.min.js").read_text("utf-8")
-    page = watched.page
+    page = monitored_page.page
     page.emulate_media(color_scheme=theme)
-    add_sources(watched, root)
+    add_sources(monitored_page, root)
     for address, selector in (
         ("search?q=tokens", ".result"),
         ("search?q=tokens&id=code:src/deltos/server/http/rate_limit.py%23RateLimit", ".document .hljs-comment"),
@@ -475,7 +483,7 @@ def test_no_accessibility_rule_is_violated(watched: Watched, root: Path, theme: 
         ("sources", "input"),
         ("apis?name=pets.json", ".operation"),
     ):
-        watched.open(address, selector)
+        monitored_page.open(address, selector)
         if address.startswith("apis"):
             page.click(".operation >> nth=0")
             page.wait_for_selector(".document .prose")

@@ -36,7 +36,7 @@ def page(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iter
     home = tmp_path_factory.mktemp("home")
     with closing(App(Config(home), workers=workers)) as app:
         app.domains.projects.at(REPOSITORY).index()
-        remember_much(app, REPOSITORY)
+        add_many_observations(app, REPOSITORY)
     served = serve_page(REPOSITORY, home)
     with chromium() as browser:
         page = browser.new_page()
@@ -48,7 +48,7 @@ def page(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iter
     served.dismiss()
 
 
-def remember_much(app: App, root: Path) -> None:
+def add_many_observations(app: App, root: Path) -> None:
     """Write observations of 2,000 sessions directly to the store."""
     project = app.domains.project_with_stored_identity(root)
     with app.domains.memory.store.writing() as writer:
@@ -63,13 +63,13 @@ def remember_much(app: App, root: Path) -> None:
                 writer.mark_deleted(place, at + DAY)
 
 
-def go(page: Page, address: str) -> None:
+def open_address(page: Page, address: str) -> None:
     """Open a deep link."""
     page.evaluate("(hash) => { location.hash = hash }", f"#/{address}")
 
 
 def test_twenty_thousand_symbols_are_drawn_and_move(page: Page) -> None:
-    go(page, "graph?mode=symbols")
+    open_address(page, "graph?mode=symbols")
     drawing = page.locator(".sigma[data-drawn]")
     expect(drawing).to_have_attribute("data-drawn", str(DRAWN), timeout=PATIENCE_MS)
     assert "more are not drawn" in page.inner_text(".graph-note")
@@ -84,7 +84,7 @@ def test_twenty_thousand_symbols_are_drawn_and_move(page: Page) -> None:
 
 
 def test_a_hundred_thousand_observations_are_shown_in_pages(page: Page) -> None:
-    go(page, "memory")
+    open_address(page, "memory")
     page.wait_for_selector(".memo")
     text = page.inner_text(".page > .muted >> nth=0")
     assert f"{OBSERVATIONS - OBSERVATIONS // HIDDEN_EVERY:,} observations" in text
@@ -93,12 +93,12 @@ def test_a_hundred_thousand_observations_are_shown_in_pages(page: Page) -> None:
         page.click("button:text-is('Older')")
         page.wait_for_function("(n) => document.querySelectorAll('.memo').length > n", arg=count)
     assert page.evaluate("document.querySelectorAll('*').length") < MAX_ELEMENTS
-    go(page, "memory?until=2024-06-01")
+    open_address(page, "memory?until=2024-06-01")
     page.wait_for_function("() => document.querySelector('.memo')?.dataset.id < 'obs:o0050000'")
 
 
 def test_an_observation_and_its_agent_view_have_addresses(page: Page) -> None:
-    go(page, "memory")
+    open_address(page, "memory")
     page.click(".memo >> nth=0 >> .memo-id")
     page.wait_for_selector(".document[data-id^='obs:']")
     page.click(".document .switch")

@@ -40,7 +40,7 @@ def _config(home: Path, toolsets: tuple[str, ...] = TOOLSETS, profile: str = "fu
     return Config(home, toolsets=toolsets, profile=profile, embedding=Embedding("off"))
 
 
-class Looking:
+class UiClient:
     """An application and a session of its web UI."""
 
     def __init__(self, config: Config, root: Path) -> None:
@@ -63,16 +63,16 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def looking(root: Path, home: Path) -> Iterator[Looking]:
+def ui_client(root: Path, home: Path) -> Iterator[UiClient]:
     """An application with all toolsets and one observation."""
-    found = Looking(_config(home), root)
+    found = UiClient(_config(home), root)
     origin = ObservationOrigin(identify(root).project_id, root, "session-1")
     found.app.domains.memory.remember(Draft("We order by price, cheapest first", kind="decision"), origin)
     yield found
     found.app.close()
 
 
-def test_views_and_tabs_of_disabled_toolsets_are_errors(root: Path, home: Path, looking: Looking) -> None:
+def test_views_and_tabs_of_disabled_toolsets_are_errors(root: Path, home: Path, ui_client: UiClient) -> None:
     needs = {
         "memory": "memory",
         "sources": "docs",
@@ -82,8 +82,8 @@ def test_views_and_tabs_of_disabled_toolsets_are_errors(root: Path, home: Path, 
         "symbols": "graph",
     }
     for name in needs:
-        looking.show(name, symbol="order")
-    alone = Looking(_config(home, toolsets=("code",)), root)
+        ui_client.show(name, symbol="order")
+    alone = UiClient(_config(home, toolsets=("code",)), root)
     try:
         for name, toolset in needs.items():
             with pytest.raises(NotFound, match=f"'{toolset}' is off"):
@@ -92,7 +92,7 @@ def test_views_and_tabs_of_disabled_toolsets_are_errors(root: Path, home: Path, 
             alone.views.change("memory", {"change": "pin", "id": "x"}, alone.session)
         with pytest.raises(BadArgument, match="'memory' is off"):
             alone.show("search", q="order", tab="obs")
-        looking.show("search", q="order", tab="commit")
+        ui_client.show("search", q="order", tab="commit")
         kinds = {result["kind"] for result in alone.show("search", q="order price")["results"]}
         assert kinds == {"code"}
         assert alone.show("state")["toolsets"] == ["code"]
@@ -104,7 +104,7 @@ def test_views_and_tabs_of_disabled_toolsets_are_errors(root: Path, home: Path, 
 @pytest.mark.parametrize("profile", ["full", "lean"])
 def test_the_agent_view_equals_the_answer_of_the_tool(root: Path, home: Path, profile: str) -> None:
     config = _config(home, profile=profile)
-    client = Looking(config, root)
+    client = UiClient(config, root)
     bench = ToolRunner(lambda: open_toolbox(config))
     try:
         query = "order by price"
@@ -123,24 +123,24 @@ def _without_scores(text: str) -> str:
 
 
 def test_a_first_index_notes_that_it_is_incomplete(root: Path, tmp_path: Path) -> None:
-    looking = Looking(_config(tmp_path), root)
-    projects = looking.app.domains.projects
-    looking.app.domains.projects = Projects(open_projects(tmp_path), (), first_index_seconds=0.0)
+    ui_client = UiClient(_config(tmp_path), root)
+    projects = ui_client.app.domains.projects
+    ui_client.app.domains.projects = Projects(open_projects(tmp_path), (), first_index_seconds=0.0)
     try:
-        with looking.app.domains.projects.at(root).store.try_lock() as held:  # another process is indexing
+        with ui_client.app.domains.projects.at(root).store.try_lock() as held:  # another process is indexing
             assert held
-            for view in (looking.show("modules"), looking.show("graph", mode="files"), looking.show("symbols")):
+            for view in (ui_client.show("modules"), ui_client.show("graph", mode="files"), ui_client.show("symbols")):
                 assert any("indexed for the first time" in note for note in view["notes"])
     finally:
         projects.close()
-        looking.app.close()
+        ui_client.app.close()
 
 
 def test_the_next_session_view_follows_the_hook_settings(
-    looking: Looking, home: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+    ui_client: UiClient, home: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def context() -> tuple[str, str]:
-        page = looking.show("memory", show="next")
+        page = ui_client.show("memory", show="next")
         return page["context"], page["context_silence"]
 
     assert "cheapest first" in context()[0]
@@ -158,15 +158,15 @@ def test_the_next_session_view_follows_the_hook_settings(
         (home / OFF_FILE).unlink()
 
 
-def test_superseded_or_forgotten_observations_cannot_be_pinned(looking: Looking, root: Path) -> None:
+def test_superseded_or_forgotten_observations_cannot_be_pinned(ui_client: UiClient, root: Path) -> None:
     origin = ObservationOrigin(identify(root).project_id, root, "session-2")
-    remember = looking.app.domains.memory.remember
+    remember = ui_client.app.domains.memory.remember
     older, newer = (
         remember(Draft(text), origin).id for text in ("The till has four drawers", "Carts are blue and large")
     )
 
     def change(wanted: str, given: str, by: str = "") -> None:
-        looking.views.change("memory", {"change": wanted, "id": given, "by": by}, looking.session)
+        ui_client.views.change("memory", {"change": wanted, "id": given, "by": by}, ui_client.session)
 
     change("supersede", older, newer)
     with pytest.raises(BadArgument, match="was superseded by"):
@@ -179,12 +179,12 @@ def test_superseded_or_forgotten_observations_cannot_be_pinned(looking: Looking,
             change("pin", each)
 
 
-def test_files_of_the_map_are_drawn_and_their_code_is_found_in_any_project(looking: Looking, root: Path) -> None:
-    drawn = looking.show("graph", symbol="cart.py")
+def test_files_of_the_map_are_drawn_and_their_code_is_found_in_any_project(ui_client: UiClient, root: Path) -> None:
+    drawn = ui_client.show("graph", symbol="cart.py")
     assert (drawn["symbol"], "shop.py") == ("cart.py", drawn["nodes"][1]["path"])
     for project in ("", f"{identify(root).project_id}!"):
-        assert looking.show("fetch", id=f"code:{project}cart.py:1-41")["text"].startswith("import shop")
-        assert looking.show("fetch", id=f"code:{project}shop.py#order")["line"] == 8
+        assert ui_client.show("fetch", id=f"code:{project}cart.py:1-41")["text"].startswith("import shop")
+        assert ui_client.show("fetch", id=f"code:{project}shop.py#order")["line"] == 8
 
 
 def test_an_impact_has_every_edge_between_its_nodes_and_tests_at_their_distance(tmp_path: Path) -> None:
@@ -195,16 +195,16 @@ def test_an_impact_has_every_edge_between_its_nodes_and_tests_at_their_distance(
         "far.py": "from gate import gate\n\n\ndef far(thing):\n    return gate() + thing.wait()\n\n\ndef guess(thing):\n    thing.reset_limit()\n",
         "tests/test_limit.py": "from limit import Limit\n\n\ndef test_wait():\n    assert Limit().wait()\n",
     }
-    looking = Looking(_config(tmp_path / "home"), make_repository(tmp_path / "gates", files))
+    ui_client = UiClient(_config(tmp_path / "home"), make_repository(tmp_path / "gates", files))
     try:
-        page = looking.show("graph", symbol="Limit", mode="impact")
+        page = ui_client.show("graph", symbol="Limit", mode="impact")
         rings = {node["label"]: node["ring"] for node in page["nodes"]}
         assert rings == {"Limit": 0, "gate": 1, "other_gate": 1, "test_wait": 1, "far": 2}
         linked = {end for edge in page["edges"] for end in (edge["source"], edge["target"])}
         assert linked == {node["id"] for node in page["nodes"]}
         assert ("gate.py#gate", "gate.py#other_gate") in {(each["source"], each["target"]) for each in page["edges"]}
         assert [ring["distance"] for ring in page["rings"]] == [1, 2]
-        waits = looking.show("graph", symbol="Limit.wait", mode="impact")
+        waits = ui_client.show("graph", symbol="Limit.wait", mode="impact")
         assert {
             (edge["source"], edge["certain"]) for edge in waits["edges"] if edge["target"] == "limit.py#Limit.wait"
         } == {
@@ -212,16 +212,18 @@ def test_an_impact_has_every_edge_between_its_nodes_and_tests_at_their_distance(
             ("tests/test_limit.py#test_wait", True),
             ("far.py#far", False),  # certainly two steps away, possibly one
         }
-        unsure = looking.show("graph", symbol="Limit.reset_limit", mode="impact")
+        unsure = ui_client.show("graph", symbol="Limit.reset_limit", mode="impact")
         assert unsure["notes"] == ["1 possible reference not followed; see the neighbourhood."]
     finally:
-        looking.app.close()
+        ui_client.app.close()
 
 
-def test_a_folder_inside_an_indexed_project_is_a_project_of_its_own(root: Path, home: Path, looking: Looking) -> None:
-    looking.show("modules")
-    assert looking.show("state")["project"]["files"] == len(FILES)
-    inside = Looking(_config(home), root / "inner")
+def test_a_folder_inside_an_indexed_project_is_a_project_of_its_own(
+    root: Path, home: Path, ui_client: UiClient
+) -> None:
+    ui_client.show("modules")
+    assert ui_client.show("state")["project"]["files"] == len(FILES)
+    inside = UiClient(_config(home), root / "inner")
     try:
         state = inside.show("state")
         assert (state["project"]["id"], state["project"]["name"]) == ("", "inner")
@@ -238,24 +240,24 @@ def test_clones_and_worktrees_of_one_repository_are_separate_projects(tmp_path: 
     git(first, "worktree", "add", "--quiet", str(tmp_path / "branch"))
     (tmp_path / "branch" / "only_here.py").write_text("def only_here():\n    return 1\n")
     roots = [first, tmp_path / "other" / "shop", tmp_path / "branch"]
-    looking = Looking(_config(tmp_path / "home"), first)
+    ui_client = UiClient(_config(tmp_path / "home"), first)
     try:
         for each in roots:
-            looking.app.domains.projects.at(each).index()
-        state = looking.show("state")
+            ui_client.app.domains.projects.at(each).index()
+        state = ui_client.show("state")
         assert sorted(each["name"] for each in state["projects"]) == ["branch", "other/shop", f"{tmp_path.name}/shop"]
         ids = {each["root"]: each["id"] for each in state["projects"]}
         assert len(set(ids.values())) == len(roots)
         assert state["project"]["id"] == ids[str(first)]
         for each in roots:
-            assert looking.show("health", project=ids[str(each)])["project"]["root"] == str(each)
-        found = looking.show("search", q="only_here", project=ids[str(tmp_path / "branch")])
+            assert ui_client.show("health", project=ids[str(each)])["project"]["root"] == str(each)
+        found = ui_client.show("search", q="only_here", project=ids[str(tmp_path / "branch")])
         assert "only_here" in found["results"][0]["title"]
-        whole = looking.show("fetch", id=found["results"][0]["id"], project=ids[str(tmp_path / "branch")])
+        whole = ui_client.show("fetch", id=found["results"][0]["id"], project=ids[str(tmp_path / "branch")])
         assert "def only_here" in json.dumps(whole)
     finally:
-        looking.app.close()
-    elsewhere = Looking(_config(tmp_path / "home"), make_clone(first, tmp_path / "unindexed"))
+        ui_client.app.close()
+    elsewhere = UiClient(_config(tmp_path / "home"), make_clone(first, tmp_path / "unindexed"))
     try:  # a folder that is not indexed has the id of the repository too
         state = elsewhere.show("state")
         for each in state["projects"]:

@@ -68,7 +68,7 @@ def _limit_files(max_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (max_bytes, max_bytes))
 
 
-def until(condition: Callable[[], object], what: Callable[[], object] = lambda: "") -> None:
+def wait_until(condition: Callable[[], object], what: Callable[[], object] = lambda: "") -> None:
     """Wait until a condition holds; fail after a timeout."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not condition():
@@ -87,7 +87,7 @@ def opened(url: str) -> Iterator[tuple[PostgresDatabase, PostgresJobs]]:
 
 
 @contextmanager
-def held_back(database: PostgresDatabase, root: Path) -> Iterator[None]:
+def indexing_blocked(database: PostgresDatabase, root: Path) -> Iterator[None]:
     """During the block, nothing can index the project: its worker waits for a lock."""
     with database.try_lock(index_lock_key(project_name(root))) as is_held:
         assert is_held

@@ -63,7 +63,7 @@ def shop(folder: Path, name: str = "shop") -> Path:
     return root
 
 
-def kept(database: PostgresDatabase) -> set[bytes]:
+def stored_contents(database: PostgresDatabase) -> set[bytes]:
     return {row[0] for row in database.query("SELECT digest FROM blob")}
 
 
@@ -118,11 +118,11 @@ def test_equal_contents_are_stored_once_and_deleted_with_their_last_file(
     one, two = shop(tmp_path, "one"), shop(tmp_path, "two")
     for root in (one, two):
         app.domains.projects.at(root).index()
-    assert kept(database) == {digest_of(ORDERS)}
+    assert stored_contents(database) == {digest_of(ORDERS)}
     app.domains.projects.stores.remove(one)
-    assert kept(database) == {digest_of(ORDERS)}
+    assert stored_contents(database) == {digest_of(ORDERS)}
     app.domains.projects.stores.remove(two)
-    assert kept(database) == set()
+    assert stored_contents(database) == set()
 
 
 def test_contents_follow_their_files_and_skipped_files_are_not_stored(
@@ -135,14 +135,14 @@ def test_contents_follow_their_files_and_skipped_files_are_not_stored(
     index = served().domains.projects.at(root)
     index.index()
     ignores = digest_of("private.py\n")
-    assert kept(database) - {ignores} == {digest_of(ORDERS)}
+    assert stored_contents(database) - {ignores} == {digest_of(ORDERS)}
     (root / "orders.py").write_text("def later():\n    return 1\n")
     index.index()
-    assert kept(database) - {ignores} == {digest_of("def later():\n    return 1\n")}
+    assert stored_contents(database) - {ignores} == {digest_of("def later():\n    return 1\n")}
     (root / "orders.py").unlink()
     (root / "other.py").write_text("pass\n")
     index.index()
-    assert kept(database) - {ignores} == {digest_of("pass\n")}
+    assert stored_contents(database) - {ignores} == {digest_of("pass\n")}
 
 
 def test_a_project_with_missing_contents_is_reindexed(
@@ -155,7 +155,7 @@ def test_a_project_with_missing_contents_is_reindexed(
     served().domains.projects.stores.sweep()
     assert index.is_behind()
     index.index()
-    assert kept(database) == {digest_of(ORDERS)}
+    assert stored_contents(database) == {digest_of(ORDERS)}
 
 
 def test_contents_being_written_are_not_deleted(database: PostgresDatabase, tmp_path: Path) -> None:
@@ -165,7 +165,9 @@ def test_contents_being_written_are_not_deleted(database: PostgresDatabase, tmp_
     with store.writing() as writer:
         writer.add_file(FileRecord("a.py", "python", 1, digest, SeenStamp(1, 1, 1), pack(data)))
         writer.flush()
-        assert kept(database.with_own_transactions()) == {digest}  # it is visible before the file that refers to it
+        assert stored_contents(database.with_own_transactions()) == {
+            digest
+        }  # it is visible before the file that refers to it
         swept: list[int] = []
         sweeping = threading.Thread(target=lambda: swept.append(sweep_blobs(database.with_own_transactions())))
         sweeping.start()
@@ -187,6 +189,6 @@ def test_contents_of_a_failed_writer_are_deleted(database: PostgresDatabase, tmp
 
     with pytest.raises(KeyboardInterrupt):
         fail()
-    assert len(kept(database)) == 1
+    assert len(stored_contents(database)) == 1
     assert sweep_blobs(database) == 1
-    assert kept(database) == set()
+    assert stored_contents(database) == set()

@@ -15,7 +15,7 @@ from tests.calling import ToolClient
 from tests.loopback import LOOPBACK, Page, Site
 from tests.repositories import make_repository
 from tests.smart_http import serving_git
-from tests.workers.running import until
+from tests.workers.running import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,9 +75,9 @@ def test_a_server_answers_from_the_index_of_a_worker_and_follows_edits(
 ) -> None:
     running = worker()
     client = ToolClient(app.tools(), root)
-    until(lambda: "return 'placed'" in client.call("search_code", query="place_order").text, lambda: running.lines)
+    wait_until(lambda: "return 'placed'" in client.call("search_code", query="place_order").text, lambda: running.lines)
     (root / "refunds.py").write_text("def pay_back():\n    return 'paid'\n")
-    until(lambda: "return 'paid'" in client.call("search_code", query="pay_back").text, lambda: running.lines)
+    wait_until(lambda: "return 'paid'" in client.call("search_code", query="pay_back").text, lambda: running.lines)
 
 
 def test_a_server_names_the_job_that_was_set_aside(
@@ -138,13 +138,13 @@ def test_the_crawl_of_a_killed_worker_is_taken_over(
     client = ToolClient(app.tools(), root)
     client.call("add_source", url=f"{site.url}/", name="guide")
     first = worker(DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1")
-    until(lambda: site.asked["/slow"], lambda: first.lines)
+    wait_until(lambda: site.asked["/slow"], lambda: first.lines)
     first.kill()
     going_on.set()
     second = worker(DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1")
-    until(lambda: second.says("is done"), lambda: second.lines)
+    wait_until(lambda: second.says("is done"), lambda: second.lines)
     assert "airship" in client.call("search_docs", query="shipping by airship").text
-    until(lambda: queue[1].all() == [], lambda: second.lines)
+    wait_until(lambda: queue[1].all() == [], lambda: second.lines)
 
 
 def test_a_worker_ends_soon_even_if_its_crawl_does_not_react(
@@ -159,7 +159,7 @@ def test_a_worker_ends_soon_even_if_its_crawl_does_not_react(
     site.pages["/"] = slow
     ToolClient(app.tools(), root).call("add_source", url=f"{site.url}/", name="guide")
     running = worker(DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1")
-    until(lambda: site.asked["/"], lambda: running.lines)
+    wait_until(lambda: site.asked["/"], lambda: running.lines)
     running.process.terminate()
     assert running.process.wait(20.0) == 0
     assert not going_on.is_set()
@@ -194,7 +194,7 @@ def test_a_worker_whose_disk_is_full_says_so_and_another_crawls_later(
         assert (job.state, job.failures) == (WAITING, 1)
         assert job.reason == "The worker's disk is full (File too large)"
         other = worker(DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1")
-        until(lambda: queue[1].all() == [], lambda: other.lines)
+        wait_until(lambda: queue[1].all() == [], lambda: other.lines)
     assert "The zebra setting sleeps" in client.call("search_docs", query="zebra setting").text
 
 

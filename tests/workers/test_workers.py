@@ -26,7 +26,7 @@ from deltos.store.jobs import (
 )
 from deltos.store.postgres.projects import PostgresProjects
 from tests.postgres_server import ROLE_PASSWORD, server
-from tests.workers.running import PATIENCE_SECONDS, WorkerProcess, held_back, job_of, opened, until
+from tests.workers.running import PATIENCE_SECONDS, WorkerProcess, indexing_blocked, job_of, opened, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,16 +94,16 @@ def test_the_job_of_a_killed_worker_is_taken_over_and_done(
     root = project(tmp_path)
     database, jobs = queue
     job = jobs.add(JobRequest(INDEX, str(root)))
-    with held_back(database, root):
+    with indexing_blocked(database, root):
         first = worker()
-        until(lambda: first.says(f"job {job.id} (index {root}) is started"), lambda: first.lines)
+        wait_until(lambda: first.says(f"job {job.id} (index {root}) is started"), lambda: first.lines)
         assert job_of(jobs, job.id).state == RUNNING  # type: ignore[union-attr]
         first.kill()
     second = worker()
-    until(lambda: second.says("is done"), lambda: second.lines)
+    wait_until(lambda: second.says("is done"), lambda: second.lines)
     assert second.says("is queued again: its worker died or lost its connection")
     assert indexed_files(url) == {root: 1}
-    until(lambda: jobs.all() == [])
+    wait_until(lambda: jobs.all() == [])
 
 
 def test_a_worker_with_a_late_heartbeat_is_listed_as_dead_but_continues(
@@ -126,9 +126,9 @@ def test_a_worker_that_is_terminated_releases_its_job_immediately(
     root = project(tmp_path)
     database, jobs = queue
     job = jobs.add(JobRequest(INDEX, str(root)))
-    with held_back(database, root):
+    with indexing_blocked(database, root):
         running = worker()
-        until(lambda: running.says("is started"), lambda: running.lines)
+        wait_until(lambda: running.says("is started"), lambda: running.lines)
         running.process.send_signal(signal.SIGTERM)
         assert running.process.wait(5.0) == 0
         given_back = job_of(jobs, job.id)
@@ -143,10 +143,10 @@ def test_releasing_a_job_that_is_queued_again_is_not_a_failure(
     database, jobs = queue
     jobs.add(JobRequest(INDEX, str(root)))
     assert worker("--once").end() == 0
-    with held_back(database, root):
+    with indexing_blocked(database, root):
         first = jobs.add(JobRequest(INDEX, str(root), {"force": True}))
         running = worker()
-        until(lambda: running.says(f"job {first.id} (index {root}) is started"), lambda: running.lines)
+        wait_until(lambda: running.says(f"job {first.id} (index {root}) is started"), lambda: running.lines)
         again = jobs.add(JobRequest(INDEX, str(root)))
         assert again.id != first.id
         running.process.send_signal(signal.SIGTERM)
@@ -170,16 +170,16 @@ def test_a_long_job_continues_while_due_routine_jobs_are_queued(
     job = jobs.add(JobRequest(INDEX, str(root)))
     jobs.add(JobRequest(CHECK_FRESHNESS))  # the job of the previous minute, which the running job delays
     beats = "SELECT id, last_heartbeat FROM procrastinate_workers"
-    with held_back(database, root):
+    with indexing_blocked(database, root):
         running = worker()  # it immediately queues the jobs of this minute
-        until(lambda: running.says(f"{job.describe()} is started"), lambda: running.lines)
+        wait_until(lambda: running.says(f"{job.describe()} is started"), lambda: running.lines)
         for _ in range(3):
             beat = database.query(beats)
-            until(lambda beat=beat: database.query(beats) != beat, lambda: running.lines)  # type: ignore[misc]
+            wait_until(lambda beat=beat: database.query(beats) != beat, lambda: running.lines)  # type: ignore[misc]
         assert [row.job_ids for row in jobs.workers()] == [(job.id,)]
         waiting = sorted(row.kind for row in jobs.all() if row.state == WAITING)
         assert [kind for kind in waiting if kind != SWEEP_BLOBS] == [CHECK_FRESHNESS]  # the other is due once an hour
-    until(lambda: jobs.all() == [], lambda: running.lines)
+    wait_until(lambda: jobs.all() == [], lambda: running.lines)
     assert running.says(f"{job.describe()} is done"), running.lines
     assert not running.says("is returned to the queue"), running.lines
     assert not running.says("can be used again"), running.lines
@@ -192,7 +192,7 @@ def test_a_worker_logs_failures_outside_its_job_and_continues_the_job(
     root = project(tmp_path)
     database, jobs = queue
     job = jobs.add(JobRequest(INDEX, str(root)))
-    with psycopg.connect(server().url, autocommit=True) as owner, held_back(database, root):
+    with psycopg.connect(server().url, autocommit=True) as owner, indexing_blocked(database, root):
         owner.execute("SET search_path TO deltos")
         owner.execute(
             """CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
@@ -202,12 +202,12 @@ def test_a_worker_logs_failures_outside_its_job_and_continues_the_job(
         try:
             running = worker()
             output = "Routine jobs cannot be queued: "
-            until(lambda: sum(output in line for line in list(running.lines)) > 1, lambda: running.lines)
+            wait_until(lambda: sum(output in line for line in list(running.lines)) > 1, lambda: running.lines)
             assert running.says("no routine jobs today"), running.lines
         finally:
             owner.execute("DROP FUNCTION refuse CASCADE")
-        until(lambda: database.query("SELECT 1 FROM procrastinate_periodic_defers"), lambda: running.lines)
-    until(lambda: running.says(f"{job.describe()} is done"), lambda: running.lines)
+        wait_until(lambda: database.query("SELECT 1 FROM procrastinate_periodic_defers"), lambda: running.lines)
+    wait_until(lambda: running.says(f"{job.describe()} is done"), lambda: running.lines)
     assert not running.says("is returned to the queue"), running.lines
 
 
@@ -233,7 +233,7 @@ def test_a_worker_says_that_it_has_started_once_it_is_connected(url: str, tmp_pa
     assert nowhere.says("cannot be reached")
     assert not nowhere.says("worker started")
     running = WorkerProcess(url, tmp_path / "home")
-    until(lambda: running.says("worker started"), lambda: running.lines)
+    wait_until(lambda: running.says("worker started"), lambda: running.lines)
     running.process.send_signal(signal.SIGTERM)
     assert running.end() == 0
     assert running.says("worker ended")
@@ -283,7 +283,7 @@ def test_a_job_that_fails_repeatedly_is_set_aside_listed_and_can_be_retried(
     _, jobs = queue
     job = jobs.add(JobRequest(INDEX, str(root)))
     running = worker("--attempts=2")
-    until(lambda: (found := job_of(jobs, job.id)) and found.state == SET_ASIDE, lambda: running.lines)
+    wait_until(lambda: (found := job_of(jobs, job.id)) and found.state == SET_ASIDE, lambda: running.lines)
     assert jobs.add(JobRequest(INDEX, str(root))).state == SET_ASIDE  # nor is it queued again
     monkeypatch.setenv("DELTOS_DATABASE", url)
     monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "home"))
@@ -294,7 +294,7 @@ def test_a_job_that_fails_repeatedly_is_set_aside_listed_and_can_be_retried(
         assert "2 failures, the last: No such folder" in output
     project(tmp_path, "gone")
     assert main(["jobs", "retry", str(job.id)]) == 0
-    until(lambda: jobs.all() == [], lambda: running.lines)
+    wait_until(lambda: jobs.all() == [], lambda: running.lines)
     assert indexed_files(url) == {root: 1}
     shown = "".join((capsys.readouterr().out, *running.lines))
     assert ROLE_PASSWORD not in shown
@@ -307,13 +307,13 @@ def test_a_job_that_kills_its_workers_is_set_aside(
     root = project(tmp_path)
     database, jobs = queue
     job = jobs.add(JobRequest(INDEX, str(root)))
-    with held_back(database, root):
+    with indexing_blocked(database, root):
         for _ in range(2):
             deadly = worker("--attempts=2")
-            until(partial(deadly.says, "is started"))
+            wait_until(partial(deadly.says, "is started"))
             deadly.kill()
         last = worker("--attempts=2")
-        until(lambda: last.says("is set aside"), lambda: last.lines)
+        wait_until(lambda: last.says("is set aside"), lambda: last.lines)
     found = job_of(jobs, job.id)
     assert found is not None
     assert (found.state, found.failures) == (SET_ASIDE, 2)
@@ -328,20 +328,20 @@ def test_a_disconnected_worker_loses_its_job_and_continues(
     job = jobs.add(JobRequest(INDEX, str(root)))
     with store.writing():  # the worker waits for it and still holds the lease of the project
         first = worker()
-        until(partial(first.says, "is started"))
-        until(lambda: _a_worker_waits(url))
+        wait_until(partial(first.says, "is started"))
+        wait_until(lambda: _a_worker_waits(url))
         first.process.send_signal(signal.SIGSTOP)
     second = worker()
-    until(lambda: jobs.all() == [], lambda: second.lines)
+    wait_until(lambda: jobs.all() == [], lambda: second.lines)
     assert second.says("is queued again: its worker died or lost its connection")
     assert second.says(f"{job.describe()} is done")
     assert indexed_files(url) == {root: 1}
     second.kill()
     first.process.send_signal(signal.SIGCONT)
     jobs.add(JobRequest(INDEX, str(other)))
-    until(partial(first.says, f"(index {other}) is done"), lambda: first.lines)
+    wait_until(partial(first.says, f"(index {other}) is done"), lambda: first.lines)
     assert not first.says(f"{job.describe()} is done"), first.lines  # its connections were closed
-    until(lambda: jobs.all() == [], lambda: (first.lines, jobs.all()))
+    wait_until(lambda: jobs.all() == [], lambda: (first.lines, jobs.all()))
 
 
 def _a_worker_waits(url: str) -> bool:
@@ -362,15 +362,15 @@ def test_a_worker_outlives_a_restart_of_the_database(
     database, jobs = queue
     jobs.add(JobRequest(INDEX, str(root)))
     running = worker()
-    with held_back(database, root):
-        until(lambda: running.says("is started"), lambda: running.lines)
+    with indexing_blocked(database, root):
+        wait_until(lambda: running.says("is started"), lambda: running.lines)
         server().kill()
-    until(lambda: running.says("cannot be reached"), lambda: running.lines)
+    wait_until(lambda: running.says("cannot be reached"), lambda: running.lines)
     server().start()
-    until(lambda: running.says("Reconnected to the queue"), lambda: running.lines)
+    wait_until(lambda: running.says("Reconnected to the queue"), lambda: running.lines)
     jobs.add(JobRequest(INDEX, str(other)))
-    until(lambda: indexed_files(url) == {root: 1, other: 1}, lambda: running.lines)
-    until(lambda: jobs.all() == [], lambda: running.lines)
+    wait_until(lambda: indexed_files(url) == {root: 1, other: 1}, lambda: running.lines)
+    wait_until(lambda: jobs.all() == [], lambda: running.lines)
     assert running.process.poll() is None
 
 
@@ -381,10 +381,10 @@ def test_a_repository_deleted_during_indexing_keeps_its_index(
     database, jobs = queue
     jobs.add(JobRequest(INDEX, str(root)))
     running = worker("--attempts=1")
-    until(lambda: running.says("is done"), lambda: running.lines)
-    with held_back(database, root):
+    wait_until(lambda: running.says("is done"), lambda: running.lines)
+    with indexing_blocked(database, root):
         job = jobs.add(JobRequest(INDEX, str(root), {"force": True}))
-        until(lambda: running.says(f"job {job.id} (index {root}) is started"), lambda: running.lines)
+        wait_until(lambda: running.says(f"job {job.id} (index {root}) is started"), lambda: running.lines)
         root.rename(tmp_path / "elsewhere")
-    until(lambda: (found := job_of(jobs, job.id)) and found.state == SET_ASIDE, lambda: running.lines)
+    wait_until(lambda: (found := job_of(jobs, job.id)) and found.state == SET_ASIDE, lambda: running.lines)
     assert indexed_files(url) == {root: 1}

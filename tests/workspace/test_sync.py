@@ -174,7 +174,7 @@ def test_a_bad_file_is_retried_after_a_change(index: ProjectIndex, root: Path, i
     index.index()
     indexer.extracted.clear()
     assert index.index().errors == ["bad.py: ValueError: a bad file"]
-    os.utime(root / "bad.py")  # another stamp, the same content
+    os.utime(root / "bad.py")  # a new modification time, the same content
     assert index.index().errors == ["bad.py: ValueError: a bad file"]
     assert indexer.extracted == []
     write_files(root, {"bad.py": "good = 1\n"})

@@ -103,7 +103,7 @@ def test_an_unreadable_file_is_not_retried_until_it_changes(
     with closing(open_indexer(tmp_path, root, log, workers)) as index:
         assert index.index().errors == errors
         for name in FAILURES:
-            os.utime(root / name)  # another stamp, the same content
+            os.utime(root / name)  # a new modification time, the same content
         assert index.index().errors == errors
         assert log.read_text() == attempts
         write_files(root, {name: f"good = '{name}'\n" for name in FAILURES})

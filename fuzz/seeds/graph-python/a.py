@@ -8,7 +8,7 @@ class A(Base, metaclass=M):
     x: int = 1
     __slots__ = ("a",)
     @property
-    def go(self) -> "A": return super().go()
+    def fuzz_for(self) -> "A": return super().fuzz_for()
     @overload
     async def f(self, a, /, b: int = 3, *args, c=h(1), **kw) -> list[A]:
         with open(p) as f, \
@@ -19,7 +19,7 @@ class A(Base, metaclass=M):
         try: del self.x
         except* (ValueError, TypeError) as e: raise X from e
         finally: global g; g = lambda q, *r: q
-def outer[T: int](x: T, y=A().go.f):
+def outer[T: int](x: T, y=A().fuzz_for.f):
     def inner(): nonlocal x; x += 1; return inner
     return {**{k: v for k, v in x.items()}, f"{x!r:>{y}}": 1}
 if TYPE_CHECKING: from lib import other

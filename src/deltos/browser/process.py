@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from deltos.errors import SourceError, TookTooLong, TookTooMuchMemory
+from deltos.errors import MemoryLimitExceeded, SourceError, TimeLimitExceeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,7 +144,7 @@ class Chromium:
             return None
         if message is None:
             if self._kill_reason:
-                raise TookTooMuchMemory(self._kill_reason)
+                raise MemoryLimitExceeded(self._kill_reason)
             raise SourceError("The browser exited unexpectedly")
         return message
 
@@ -153,7 +153,7 @@ class Chromium:
         while message := self.next_message(deadline):
             if message.get("id") == message_number:
                 return result_of(message)
-        raise TookTooLong("the browser did not start in time")
+        raise TimeLimitExceeded("the browser did not start in time")
 
     def kill(self) -> None:
         """Kill the browser with all its child processes and remove its profile folder."""

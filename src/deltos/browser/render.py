@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from deltos.browser.process import Chromium, find_browser, result_of
 from deltos.confinement import with_confinement
-from deltos.errors import Cancelled, FetchFailed, SourceError, TookTooLong
+from deltos.errors import Cancelled, FetchFailed, SourceError, TimeLimitExceeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -204,7 +204,7 @@ class _PageRendering:
 
     def _is_idle(self) -> bool:
         if time.monotonic() >= self._deadline:
-            raise TookTooLong(f"rendering it took more than {self._limits.max_seconds:.3g} s")
+            raise TimeLimitExceeded(f"rendering it took more than {self._limits.max_seconds:.3g} s")
         return self._is_loaded and not self._pending and time.monotonic() - self._active_at >= _QUIET_SECONDS
 
     def _call(self, workers: ThreadPoolExecutor, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -212,7 +212,7 @@ class _PageRendering:
         request_id = self._browser.send(method, parameters, self._session)
         while request_id not in self._results:
             if time.monotonic() >= self._deadline:
-                raise TookTooLong(f"rendering it took more than {self._limits.max_seconds:.3g} s")
+                raise TimeLimitExceeded(f"rendering it took more than {self._limits.max_seconds:.3g} s")
             self._handle_message(workers, self._deadline)
         return result_of(self._results.pop(request_id))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from deltos.errors import FetchFailed, ReadingStopped
+from deltos.errors import FetchFailed, ParserStopped
 from deltos.fetch.robots_rules import RobotsRules, rules_for
 from deltos.fetch.user_agent import AGENT
 
@@ -80,5 +80,5 @@ class Robots:
             return SiteRules(None, unavailable=f"larger than {_MAX_BYTES // 1_000_000} MB")
         try:
             return self.parse(response.body)
-        except ReadingStopped as exc:
+        except ParserStopped as exc:
             return SiteRules(None, unavailable=exc.message)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.errors import FetchFailed, ReadingStopped, SourceError
+from deltos.errors import FetchFailed, ParserStopped, SourceError
 from deltos.html_entities import unescape_html
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def sitemap_addresses(
         address = queue.pop(0)
         try:
             sitemap = parse(client.get(address, accept="application/xml, text/xml, */*;q=0.5").body)
-        except ReadingStopped as exc:
+        except ParserStopped as exc:
             yield UnreadSitemap(address, str(exc))
             continue
         except (FetchFailed, SourceError):

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from deltos.errors import ParserCrashed, TookTooMuchMemory
+from deltos.errors import MemoryLimitExceeded, ParserCrashed
 from deltos.isolated.wire import Reply, read_frame, write_frame
 
 if TYPE_CHECKING:
@@ -71,13 +71,13 @@ def _run(request: Request, item: object, limits: TaskLimits) -> bytes:
         return _encoded(Reply(error=exc))
     if len(payload) > limits.result_bytes:
         return _encoded(
-            Reply(error=TookTooMuchMemory(f"the parsed content is larger than {limits.result_bytes >> 20} MB"))
+            Reply(error=MemoryLimitExceeded(f"the parsed content is larger than {limits.result_bytes >> 20} MB"))
         )
     return payload
 
 
-def _too_much_memory(limits: TaskLimits) -> TookTooMuchMemory:
-    return TookTooMuchMemory(f"reading it took more than {limits.memory_bytes >> 20} MB of memory")
+def _too_much_memory(limits: TaskLimits) -> MemoryLimitExceeded:
+    return MemoryLimitExceeded(f"reading it took more than {limits.memory_bytes >> 20} MB of memory")
 
 
 def _encoded(reply: Reply) -> bytes:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
-from deltos.errors import Cancelled, ParserCrashed, ReadingStopped, TookTooLong
+from deltos.errors import Cancelled, ParserCrashed, ParserStopped, TimeLimitExceeded
 from deltos.isolated.launch import command, fixed_folder, parser_environment
 from deltos.isolated.wire import Reply, Request, TaskLimits, read_frame, write_frame
 
@@ -106,15 +106,15 @@ class ChildProcess:
             with suppress(OSError):
                 pipe.close()
 
-    def _cause_of_death(self, limits: TaskLimits) -> ReadingStopped:
+    def _cause_of_death(self, limits: TaskLimits) -> ParserStopped:
         memory_bytes = _memory_limit(self.pid)  # before `wait`, which releases the process
         code = self._process.wait()
         if self._timed_out:
-            return TookTooLong(f"reading it took more than {limits.wall_seconds:.3g} s")
+            return TimeLimitExceeded(f"reading it took more than {limits.wall_seconds:.3g} s")
         if sys.platform != "win32" and code == -signal.SIGPROF:
-            return TookTooLong(f"reading it took more than {limits.cpu_seconds:.3g} s of CPU time")
+            return TimeLimitExceeded(f"reading it took more than {limits.cpu_seconds:.3g} s of CPU time")
         if sys.platform != "win32" and code == -signal.SIGVTALRM:
-            return TookTooLong("parsing exceeded the CPU time limit for a file of this size")
+            return TimeLimitExceeded("parsing exceeded the CPU time limit for a file of this size")
         # A parser in C crashes when an allocation fails; a lowered limit is the only sign of that.
         had_own_limit = code < 0 and 0 < memory_bytes < limits.memory_bytes
         at_limit = ", probably at the memory limit for a file of this size" if had_own_limit else ""
@@ -279,10 +279,10 @@ class ProcessPool:
                 raise _cancelled()
             if reply.error is not None and reply.is_about_request:
                 raise reply.error
-            is_stopped = isinstance(reply.error, ReadingStopped)
+            is_stopped = isinstance(reply.error, ParserStopped)
             if is_stopped:
                 child.kill()  # it may be alive with exhausted memory
-            if not is_stopped or was_fresh or isinstance(reply.error, TookTooLong):
+            if not is_stopped or was_fresh or isinstance(reply.error, TimeLimitExceeded):
                 yield reply
             if is_stopped:
                 return

@@ -276,10 +276,10 @@ def _is_encoded_file_line(text: str, start: int, end: int) -> bool:
     )
 
 
-def _has_line_of_width(neighbours: str, width: int) -> bool:
+def _has_line_of_width(nearby_lines: str, width: int) -> bool:
     """Whether a neighbouring line has the same width: encoded files have lines of 60, 72 or 76 characters, keys of 64
     or 70."""
-    return any(len(line.strip()) == width and " " not in line.strip() for line in neighbours.split("\n"))
+    return any(len(line.strip()) == width and " " not in line.strip() for line in nearby_lines.split("\n"))
 
 
 def _is_near_secret_word(lowered: str, start: int, end: int, value: str) -> bool:

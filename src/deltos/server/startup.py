@@ -15,7 +15,7 @@ from deltos.errors import BadArgument, DeltosError
 from deltos.files import given_path
 from deltos.server.deadline import END_SECONDS, exit_now, exit_within, start_watchdog
 from deltos.server.handshake import Handshake
-from deltos.server.inbox import Inbox
+from deltos.server.line_queue import LineQueue
 from deltos.server.manifest import MANIFEST_PATH, Manifest
 from deltos.server.pipes import claim_stdio
 from deltos.server.toolbox import open_toolbox
@@ -105,14 +105,14 @@ def serve(manifest: Manifest, start: Path, config: Config, open_toolbox: Callabl
     except OSError as error:
         sys.stderr.write(f"deltos mcp: stdin and stdout must be open: {error}\n")
         exit_now(2)
-    inbox = Inbox(pipes, Handshake(manifest), on_idle_end=lambda: exit_now(0))
-    _stop_on_signals(inbox)
-    threading.Thread(target=inbox.read_all, name="deltos-reader", daemon=True).start()
+    line_queue = LineQueue(pipes, Handshake(manifest), on_idle_end=lambda: exit_now(0))
+    _stop_on_signals(line_queue)
+    threading.Thread(target=line_queue.read_all, name="deltos-reader", daemon=True).start()
     try:
-        inbox.busy.wait()
+        line_queue.busy.wait()
         from deltos.server.stdio import run  # deferred: the SDK takes a second to import
 
-        run(manifest, start, config, open_toolbox, inbox, pipes)
+        run(manifest, start, config, open_toolbox, line_queue, pipes)
     except Exception:  # noqa: BLE001 - top level: no caller could report it
         traceback.print_exc()
         exit_now(1)
@@ -158,7 +158,7 @@ def _start_folder(path: str) -> Path:
     return folder
 
 
-def _stop_on_signals(inbox: Inbox) -> None:
+def _stop_on_signals(line_queue: LineQueue) -> None:
     is_stopping = False
 
     # The handler may interrupt code that holds the inbox's lock, so a new thread ends the inbox.
@@ -167,7 +167,7 @@ def _stop_on_signals(inbox: Inbox) -> None:
         if not is_stopping:
             exit_within(END_SECONDS)
         is_stopping = True
-        threading.Thread(target=inbox.end, daemon=True).start()
+        threading.Thread(target=line_queue.end, daemon=True).start()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.config import Config
-    from deltos.server.inbox import Inbox
+    from deltos.server.line_queue import LineQueue
     from deltos.server.manifest import Manifest
     from deltos.server.pipes import ClientPipes
     from deltos.tool import Toolbox
@@ -41,24 +41,24 @@ def run(
     start: Path,
     config: Config,
     open_toolbox: Callable[[Config], Toolbox],
-    inbox: Inbox,
+    line_queue: LineQueue,
     pipes: ClientPipes,
 ) -> None:
     """Take over from the handshake and serve until the client disconnects."""
     tool_runner = ToolRunner(lambda: open_toolbox(config))
     threading.Thread(target=tool_runner.warm_up, name="deltos-warm-up", daemon=True).start()
     watcher = ToolsetWatcher(config, manifest, tool_runner, open_toolbox)
-    anyio.run(_serve, watcher, start, inbox, pipes)
+    anyio.run(_serve, watcher, start, line_queue, pipes)
     closing = threading.Thread(target=tool_runner.close, args=(DRAIN_SECONDS,), daemon=True)
     closing.start()
     closing.join(CLOSE_SECONDS)
 
 
-async def _serve(watcher: ToolsetWatcher, start: Path, inbox: Inbox, pipes: ClientPipes) -> None:
+async def _serve(watcher: ToolsetWatcher, start: Path, line_queue: LineQueue, pipes: ClientPipes) -> None:
     caller = Caller(Conversation(start))
     surface = McpHandlers(watcher.manifest, watcher.tool_runner, lambda _: caller)
     server = build_server(watcher.manifest, surface)
-    exchange = StdioConnection(inbox, pipes)
+    exchange = StdioConnection(line_queue, pipes)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watcher.watch, surface)
         tasks.start_soon(exchange.receive)
@@ -72,8 +72,8 @@ async def _serve(watcher: ToolsetWatcher, start: Path, inbox: Inbox, pipes: Clie
 class StdioConnection:
     """Both directions of the connection to the client."""
 
-    def __init__(self, inbox: Inbox, pipes: ClientPipes) -> None:
-        self._inbox = inbox
+    def __init__(self, line_queue: LineQueue, pipes: ClientPipes) -> None:
+        self._inbox = line_queue
         self._pipes = pipes
         self._queue, self._lines = anyio.create_memory_object_stream[bytes](math.inf)
         self._to_server, self.from_client = anyio.create_memory_object_stream[SessionMessage | Exception]()

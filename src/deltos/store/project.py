@@ -194,8 +194,8 @@ class ProjectWriter(Protocol):
     def savepoint(self) -> AbstractContextManager[None]:
         """Return a context that rolls back only its own writes on an error."""
 
-    def set_meta(self, facts: dict[str, str]) -> None:
-        """Record facts by key."""
+    def set_metadata(self, values: dict[str, str]) -> None:
+        """Store metadata of the index as key-value pairs."""
 
     def add_file(self, record: FileRecord) -> int:
         """Insert the row of a file and return its id."""

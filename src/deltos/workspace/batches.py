@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from deltos.errors import ParserCrashed, ReadingStopped, TookTooLong, TookTooMuchMemory
+from deltos.errors import MemoryLimitExceeded, ParserCrashed, ParserStopped, TimeLimitExceeded
 from deltos.isolated.wire import TaskLimits
 from deltos.workspace.extract import Extracted, FileToRead, extract_as_text, extract_file, fingerprint
 
@@ -32,9 +32,9 @@ WALL_PER_CPU_SECOND = 8.0
 MEMORY_BYTES = 2 << 30
 # Bounds the cost of a hostile repository with many unreadable files: later ones are not retried per indexer.
 MAX_SEPARATE_ATTEMPTS = 20
-SKIP_REASONS: dict[type[ReadingStopped], str] = {
-    TookTooLong: "took too long",
-    TookTooMuchMemory: "took too much memory",
+SKIP_REASONS: dict[type[ParserStopped], str] = {
+    TimeLimitExceeded: "took too long",
+    MemoryLimitExceeded: "took too much memory",
     ParserCrashed: "parser crashed",
 }
 
@@ -94,14 +94,14 @@ class _ExtractionRun:
 
     def _result(self, candidate: FileToRead, reply: Reply) -> Extracted:
         """Return the result of a reply; retry or skip a file whose extraction failed."""
-        if isinstance(reply.error, ReadingStopped):
+        if isinstance(reply.error, ParserStopped):
             return self._retry_separately(candidate, reply.error)
         if reply.error is not None:
             return self._skip(candidate, "failed", f"{type(reply.error).__name__}: {reply.error}")
         extracted: Extracted = reply.value
         return extracted
 
-    def _retry_separately(self, candidate: FileToRead, stopped: ReadingStopped) -> Extracted:
+    def _retry_separately(self, candidate: FileToRead, stopped: ParserStopped) -> Extracted:
         """Retry a stopped file with each indexer separately, or as plain text; skip it if nothing succeeds."""
         self.separate_attempts += 1
         reason = SKIP_REASONS.get(type(stopped), "stopped")
@@ -125,12 +125,12 @@ class _ExtractionRun:
         try:
             if len(self.indexers) > 1:  # with one indexer, the failed attempt was its own
                 return self._run(extract_file, indexer, candidate)
-        except ReadingStopped as exc:
+        except ParserStopped as exc:
             reason = exc.message
         failures = ((indexer.name, reason),)
         try:
             part = self._run(extract_as_text, indexer, candidate)
-        except ReadingStopped:
+        except ParserStopped:
             return Extracted(candidate.path, candidate.stamp, 0, failures=failures, failure=reason)
         return part if part.facts is None and not part.failure else replace(part, failures=failures)
 
@@ -142,7 +142,7 @@ class _ExtractionRun:
             extracted_parts = self.workers.run(
                 extract_as_text, self.root, self.indexers, candidate, limits=_limits(candidate)
             )
-        except ReadingStopped:
+        except ParserStopped:
             self.failed_text_attempts += 1
             return self._skip(candidate, reason, message)
         if extracted_parts.facts is None:
@@ -156,7 +156,7 @@ class _ExtractionRun:
         """Return the file as skipped, with its hash, so that it is tried again only after a change."""
         try:
             now = self.workers.run(fingerprint, self.root, candidate, limits=_limits(candidate))
-        except ReadingStopped:
+        except ParserStopped:
             now = Extracted(candidate.path, candidate.stamp, 0)
         if now.stamp != candidate.stamp:
             now = Extracted(

@@ -52,7 +52,7 @@ def translate(glob: bytes, *, is_path: bool) -> bytes | None:
             case b"?":
                 piece, at = _CHARACTER, at + 1
             case b"[":
-                found = _bracket(glob, at + 1)
+                found = _translate_set(glob, at + 1)
                 if found is None:
                     return None
                 piece, at = found
@@ -81,7 +81,7 @@ def _stars(glob: bytes, at: int, *, is_path: bool) -> tuple[bytes, int]:
     return _CHARACTER + b"*", end
 
 
-def _bracket(glob: bytes, at: int) -> tuple[bytes, int] | None:
+def _translate_set(glob: bytes, at: int) -> tuple[bytes, int] | None:
     """Translate a set such as `[a-z]`, which never contains the slash, and return its end; None if it is invalid."""
     is_negated = glob[at : at + 1] in (b"!", b"^")
     at += is_negated
@@ -96,7 +96,7 @@ def _bracket(glob: bytes, at: int) -> tuple[bytes, int] | None:
         members |= added
     if is_negated:
         members = set(range(1, 256)) - members
-    return _set(members - {_SLASH}), at + 1
+    return _byte_set_pattern(members - {_SLASH}), at + 1
 
 
 def _named_class(glob: bytes, at: int) -> tuple[set[int], int] | tuple[()] | None:
@@ -124,7 +124,7 @@ def _member(glob: bytes, at: int) -> tuple[int | None, int]:
     return (glob[at], at + 1) if at < len(glob) else (None, at)
 
 
-def _set(members: set[int]) -> bytes:
+def _byte_set_pattern(members: set[int]) -> bytes:
     if not members:
         return b"[^\\x00-\\xff]"
     return b"[" + b"".join(b"\\x%02x" % member for member in sorted(members)) + b"]"

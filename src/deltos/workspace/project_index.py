@@ -357,7 +357,7 @@ class ProjectIndex:
     def _record_root(self, root: str) -> None:
         """Record the folder of a first index, so that an interrupted one can be found and removed."""
         with self.store.writing() as writer:
-            writer.set_meta({"root": root, "project_id": self.project.project_id})
+            writer.set_metadata({"root": root, "project_id": self.project.project_id})
 
     def _carry_out(self, plan: Plan, progress: Progress) -> SyncReport:
         return apply_plan(

@@ -173,7 +173,7 @@ class _SyncRun:
             for file in self._plan.known.values():
                 self._remove(file)
             self._plan.known.clear()
-        self._writer.set_meta({"indexers": versions(self._indexers)})
+        self._writer.set_metadata({"indexers": versions(self._indexers)})
 
     def extract_and_write(self) -> None:
         """Extract all candidates and write the results; a first index commits in steps."""
@@ -243,7 +243,7 @@ class _SyncRun:
             "notes": "\n".join(self._plan.found.notes),
             "listing": listing_state(self._plan.found),
         }
-        self._writer.set_meta(facts)
+        self._writer.set_metadata(facts)
 
     def _write(self, item: Extracted) -> None:
         known = self._plan.known.get(item.path)

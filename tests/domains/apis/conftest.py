@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fuzz.here import Here
+from fuzz.inline_parser import InlineParser
 
 from deltos.domains.apis.domain import Apis, open_apis
 from deltos.domains.apis.model import Api
@@ -23,7 +23,7 @@ Add = Callable[..., Api]
 def apis(tmp_path: Path) -> Iterator[Apis]:
     """The API domain, parsing in this process so that coverage is measured; other tests use child processes."""
     database = SqliteLibrary(tmp_path / "home" / "library.db")
-    yield open_apis(database, network=None, parser=Here(), clock=lambda: 1_700_000_000.0)
+    yield open_apis(database, network=None, parser=InlineParser(), clock=lambda: 1_700_000_000.0)
     database.close()
 
 

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fuzz.here import Here
+from fuzz.inline_parser import InlineParser
 
 from deltos.domains.apis import freshness
 from deltos.domains.apis.domain import Apis, open_apis
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def apis(tmp_path: Path) -> Iterator[Apis]:
     database = SqliteLibrary(tmp_path / "home" / "library.db")
-    yield open_apis(database, network=None, parser=Here(), clock=time.time)
+    yield open_apis(database, network=None, parser=InlineParser(), clock=time.time)
     database.close()
 
 

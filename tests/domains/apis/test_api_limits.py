@@ -7,14 +7,14 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from fuzz.here import Here
+from fuzz.inline_parser import InlineParser
 
 from deltos.domains.apis.domain import Apis, open_apis
 from deltos.domains.apis.index import MAX_STOPPED_DOCUMENTS, MAX_UNREAD, MAX_WARNINGS
 from deltos.domains.apis.prepare import PreparedDocuments, RawDocument, StoredApi, changes_between, prepare
 from deltos.domains.apis.source import MAX_FILES
 from deltos.domains.apis.tools import render_list
-from deltos.errors import NothingToIndex, ReadingStopped, SourceError
+from deltos.errors import NothingToIndex, ParserStopped, SourceError
 from deltos.isolated_parser import IsolatedParser
 from deltos.store.apis import UnreadRow
 from deltos.store.sqlite.apis import read_unread
@@ -128,7 +128,7 @@ def test_hostile_update_keeps_the_old_index_and_is_reported(guarded: Apis, shop:
     path.write_text(openapi("Shop"))
     guarded.indexer.add(str(path))
     path.write_text(openapi("Shop", "poison-die"))
-    with pytest.raises(ReadingStopped, match=r"openapi\.yaml: the parser crashed .* The old version was kept"):
+    with pytest.raises(ParserStopped, match=r"openapi\.yaml: the parser crashed .* The old version was kept"):
         guarded.indexer.refresh("shop")
     assert guarded.searcher.search("find things")
     assert unread(guarded) == {"openapi.yaml": REASONS["poison-die"]}
@@ -153,12 +153,12 @@ def test_hostile_file_of_a_package_does_not_affect_the_others(guarded: Apis, sho
 
 
 def test_files_that_together_exceed_limits_are_all_reported(shop: Path, tmp_path: Path) -> None:
-    class SingleDocumentParser(Here):
+    class SingleDocumentParser(InlineParser):
         """A parser that accepts one document at a time."""
 
         def run(self, function, *arguments, content):  # type: ignore[no-untyped-def]
             if function is prepare and len(arguments[0]) > 1:
-                raise ReadingStopped("too much")
+                raise ParserStopped("too much")
             return super().run(function, *arguments, content=content)
 
     for name in ("a", "b"):
@@ -267,7 +267,7 @@ def test_too_deep_nesting_or_repetition_gives_a_readable_error(roomy: Apis, shop
 def test_slow_small_description_is_stopped_at_its_limit(short: Apis, shop: Path, name: str) -> None:
     (shop / name).write_text(STOPPED[name])
     for _ in range(2):
-        with pytest.raises(ReadingStopped, match=rf"{name}: reading it took more than .* {NOT_AGAIN}"):
+        with pytest.raises(ParserStopped, match=rf"{name}: reading it took more than .* {NOT_AGAIN}"):
             short.indexer.add(str(shop / name))
 
 
@@ -319,7 +319,7 @@ def test_skips_binary_files_but_not_utf_16(apis: Apis, shop: Path) -> None:
 
 
 def test_reports_files_whose_format_cannot_be_detected(shop: Path, tmp_path: Path) -> None:
-    class UndetectingParser(Here):
+    class UndetectingParser(InlineParser):
         """A parser that cannot detect any format."""
 
         def run_all(self, tasks):  # type: ignore[no-untyped-def]
@@ -339,10 +339,10 @@ def test_child_process_requests_missing_neighbours() -> None:
     document = RawDocument(b"openapi: 3.0.0\npaths: {/a: {$ref: 'paths/a.yaml'}}\n", "o.yaml", "o.yaml", refers=True)
     missing = prepare([document], {}, False)
     assert missing == ((((0, ("paths/a.yaml",)),)),)
-    neighbour = b"get: {summary: Found, responses: {'200': {$ref: '../b.yaml#/r'}}}\n"
-    missing = prepare([document], {(0, "paths/a.yaml"): neighbour}, False)
+    other_path = b"get: {summary: Found, responses: {'200': {$ref: '../b.yaml#/r'}}}\n"
+    missing = prepare([document], {(0, "paths/a.yaml"): other_path}, False)
     assert missing == ((((0, ("b.yaml",)),)),)
-    prepared = prepare([document], {(0, "paths/a.yaml"): neighbour, (0, "b.yaml"): "refused"}, True)
+    prepared = prepare([document], {(0, "paths/a.yaml"): other_path, (0, "b.yaml"): "refused"}, True)
     assert isinstance(prepared, PreparedDocuments)
     (api,) = prepared.apis
     assert (api.operations, api.warnings) == (1, ("1 external reference not followed: b.yaml (refused).",))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fuzz.here import Here
+from fuzz.inline_parser import InlineParser
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -232,7 +232,9 @@ def semantic_apis(tmp_path: Path) -> Iterator[Apis]:
     """The API domain with an embedding model."""
     database = SqliteLibrary(tmp_path / "home" / "library.db")
     semantic_index = SemanticIndex(api_embedder(), database.api_vectors)
-    yield open_apis(database, network=None, parser=Here(), clock=lambda: 1.0, semantic_index=lambda: semantic_index)
+    yield open_apis(
+        database, network=None, parser=InlineParser(), clock=lambda: 1.0, semantic_index=lambda: semantic_index
+    )
     database.close()
 
 

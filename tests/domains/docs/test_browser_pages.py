@@ -15,7 +15,7 @@ from deltos.browser.process import Chromium, find_browser, remove_leftovers
 from deltos.browser.render import Renderer, RenderLimits
 from deltos.confinement import Confinement, confined
 from deltos.domains.docs.browser_pages import BrowserRendering, CrawledSite
-from deltos.errors import AddressRefused, Cancelled, Forbidden, SourceError, TookTooLong, TookTooMuchMemory
+from deltos.errors import AddressRefused, Cancelled, Forbidden, MemoryLimitExceeded, SourceError, TimeLimitExceeded
 from deltos.fetch.http import HttpClient, HttpResponse
 from deltos.fetch.rate_limit import HostRateLimiter
 from deltos.fetch.robots import Robots, parse_robots
@@ -122,7 +122,7 @@ def test_a_script_over_its_limits_is_stopped_with_its_browser(site: Site) -> Non
     before = running_browsers()
     client = HttpClient(private_hosts=LOOPBACK)
     renderer = Renderer(limits=RenderLimits(max_seconds=3.0))
-    with pytest.raises(TookTooLong, match="more than 3 s"):
+    with pytest.raises(TimeLimitExceeded, match="more than 3 s"):
         renderer.render(f"{site.url}/", page(b"<script>onload = () => { for (;;) {} }</script>"), client.get)
     assert running_browsers() == before
     renderer.limits = RenderLimits(max_requests=5)
@@ -130,7 +130,7 @@ def test_a_script_over_its_limits_is_stopped_with_its_browser(site: Site) -> Non
     with pytest.raises(SourceError, match="more than 5 requests"):
         renderer.render(f"{site.url}/", page(many), client.get)
     renderer.limits = RenderLimits(max_resident_bytes=1_000_000, max_requests=100_000)
-    with pytest.raises(TookTooMuchMemory, match="more than 1 MB of memory"):
+    with pytest.raises(MemoryLimitExceeded, match="more than 1 MB of memory"):
         renderer.render(f"{site.url}/", page(b"<script>setInterval(() => fetch('/'), 20)</script>"), client.get)
     assert running_browsers() == before
     client.close()

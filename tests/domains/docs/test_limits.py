@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.domains.docs.crawl import MAX_STOPPED_PAGES
-from deltos.errors import ReadingStopped
+from deltos.errors import ParserStopped
 from deltos.isolated_parser import IsolatedParser, limits_for
 from tests.domains.docs.test_website import page
 from tests.pdfs import repeated_pdf
@@ -147,11 +147,11 @@ def test_content_that_another_version_failed_to_read_is_retried(
 ) -> None:
     stopped = docs_client.store.unreadable_content
     data = b"poison-die"
-    with pytest.raises(ReadingStopped):
+    with pytest.raises(ParserStopped):
         docs_client.parser.run(len, data, content=(data,))
     attempts = len(docs_client.attempts())
     monkeypatch.setattr("deltos.isolated_parser.__version__", "9.9.9")
-    with pytest.raises(ReadingStopped):
+    with pytest.raises(ParserStopped):
         docs_client.parser.run(len, data, content=(data,))
     assert (
         len(docs_client.attempts()) > attempts

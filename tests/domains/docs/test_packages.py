@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from fuzz.here import Here
+from fuzz.inline_parser import InlineParser
 
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.installed_packages import distribution_of, find_python
@@ -290,7 +290,7 @@ def test_dependencies_are_read_from_every_kind_of_file(tmp_path: Path) -> None:
     )
     (tmp_path / "more.txt").write_text("-r requirements.txt\nclick\n")
     (tmp_path / "package.json").write_text('{"dependencies": {"zod": "4"}, "devDependencies": {"@types/node": "1"}}')
-    assert direct_dependencies(tmp_path, Here()).addresses == (
+    assert direct_dependencies(tmp_path, InlineParser()).addresses == (
         "pypi:web-kit", "pypi:attrs", "pypi:rich", "pypi:pytest", "pypi:flask", "pypi:click", "pypi:httpx",
         "npm:zod", "npm:@types/node",
     )  # fmt: skip
@@ -337,7 +337,7 @@ def test_a_project_without_dependencies_is_an_error_that_lists_the_files_read(do
 def test_invalid_dependency_files_are_refused(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(SourceError):
-        direct_dependencies(tmp_path, Here())
+        direct_dependencies(tmp_path, InlineParser())
 
 
 def test_a_public_name_of_an_installed_package_is_found_without_adding_it(

@@ -81,7 +81,7 @@ def test_many_removed_commits_trigger_a_rebuild(root: Path, store: ProjectStore)
         read_history(store, root)
         assert (subjects(store), store.meta("history/removed")) == ([words, "one"], removed)
         with store.writing() as writer:
-            writer.set_meta({"history/removed": "200"})
+            writer.set_metadata({"history/removed": "200"})
 
 
 def test_rewritten_history_triggers_a_rebuild(root: Path, store: ProjectStore) -> None:

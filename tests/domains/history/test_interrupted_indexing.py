@@ -17,7 +17,7 @@ from deltos.domains.history import commit_text, line_history
 from deltos.domains.history import index as history_index
 from deltos.domains.history.index import HistoryIndexer
 from deltos.domains.history.line_history import LineRange, commits_of_lines
-from deltos.errors import TookTooLong
+from deltos.errors import TimeLimitExceeded
 from deltos.model import Project
 from deltos.progress import Silent
 from deltos.store.history import HISTORY_SUMMARY
@@ -184,7 +184,7 @@ def test_slow_parser_process_is_stopped_and_the_reason_reported(
     commit_many(root, 1_500)
     monkeypatch.setattr(history_index, "_CPU_SECONDS", 1e-6)
     indexer, project = HistoryIndexer(workers=workers), Project(root.resolve(), "test")
-    with pytest.raises(TookTooLong):
+    with pytest.raises(TimeLimitExceeded):
         indexer.catch_up(project, store, Silent())
     assert "reading it took more than" in store.meta(HISTORY_SUMMARY)
     assert not indexer.is_behind(project, store, at_once=True)  # a second attempt would fail again

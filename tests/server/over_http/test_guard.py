@@ -25,7 +25,7 @@ PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 REACHED = PlainTextResponse("reached")
 
 
-def gate(app: ASGIApp = REACHED, rate: float = 0.0, **limits: Any) -> RequestGuard:
+def guarded(app: ASGIApp = REACHED, rate: float = 0.0, **limits: Any) -> RequestGuard:
     return RequestGuard(app, ServerLimits(**limits), RateLimit(rate, lambda: 0.0), lambda _scope, _body: None)
 
 
@@ -54,22 +54,22 @@ async def ask(app: ASGIApp, *parts: bytes | None, more: bool = False, method: st
 
 
 def test_a_body_in_several_parts_is_joined() -> None:
-    assert anyio.run(ask, gate(), PING[:9], PING[9:]) == [200]
+    assert anyio.run(ask, guarded(), PING[:9], PING[9:]) == [200]
 
 
 def test_a_body_that_never_ends_times_out() -> None:
     async def scenario() -> list[int]:
-        return await ask(gate(body_seconds=0.01), PING[:9], more=True)
+        return await ask(guarded(body_seconds=0.01), PING[:9], more=True)
 
     assert anyio.run(scenario) == [408]
 
 
 def test_a_client_that_disconnects_gets_no_answer() -> None:
-    assert anyio.run(ask, gate(), PING[:9], None) == []
+    assert anyio.run(ask, guarded(), PING[:9], None) == []
 
 
 def test_a_body_that_exceeds_the_limit_is_rejected() -> None:
-    assert anyio.run(ask, gate(body_bytes=40), PING, b" ", b"x" * 999) == [413]
+    assert anyio.run(ask, guarded(body_bytes=40), PING, b" ", b"x" * 999) == [413]
 
 
 def test_concurrent_requests_above_the_limit_are_rejected() -> None:
@@ -80,7 +80,7 @@ def test_concurrent_requests_above_the_limit_are_rejected() -> None:
             inner.append(await ask(narrow, PING))
             inner.append(await ask(narrow, method="GET"))
 
-        narrow = gate(busy, concurrent_requests=1)
+        narrow = guarded(busy, concurrent_requests=1)
         await ask(narrow, PING)
         return inner
 
@@ -89,7 +89,7 @@ def test_concurrent_requests_above_the_limit_are_rejected() -> None:
 
 def test_an_idle_guard_drains_at_once_and_stays_closed() -> None:
     async def scenario() -> list[int]:
-        closed = gate()
+        closed = guarded()
         await closed.drain(600)
         return await ask(closed, PING)
 
@@ -98,7 +98,7 @@ def test_an_idle_guard_drains_at_once_and_stays_closed() -> None:
 
 def test_the_rate_counts_for_each_address() -> None:
     async def scenario() -> list[list[int]]:
-        slow = gate(rate=0.25)
+        slow = guarded(rate=0.25)
         return [await ask(slow, PING), await ask(slow, PING)]
 
     assert anyio.run(scenario) == [[200], [429]]

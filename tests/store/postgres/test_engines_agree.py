@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from benchmarks.no_apis import NoApis
-from fuzz.here import Here
+from fuzz.inline_parser import InlineParser
 
 from deltos.domains.apis.domain import open_apis
 from deltos.domains.docs.domain import open_docs
@@ -105,7 +105,7 @@ def test_api_search_is_the_same(libraries: list[LibraryStore], tmp_path: Path) -
     tools = [tool["listing"] for tool in tools]
     described = tmp_path / "tools.json"
     described.write_text(json.dumps(_as_api(tools)), "utf-8")
-    opened = [open_apis(library, network=None, parser=Here(), clock=NOW.timestamp) for library in libraries]
+    opened = [open_apis(library, network=None, parser=InlineParser(), clock=NOW.timestamp) for library in libraries]
     for apis in opened:
         apis.indexer.add(str(described), "tools")
     sqlite, postgres = opened

@@ -195,7 +195,7 @@ def fill(store: ProjectStore) -> None:
         file_id = write_file(writer, Random(1), "a/b.py")
         writer.set_skipped(SkippedFile("c.bin", "binary", STAMP))
         writer.set_folders({"": 1, "a": 2})
-        writer.set_meta({"root": "/src", "project_id": "p", "synced_at": "1.0"})
+        writer.set_metadata({"root": "/src", "project_id": "p", "synced_at": "1.0"})
         writer.add_failures(file_id, [("code", "too deep")])
         writer.touch_file(file_id, SeenStamp(1, 2, 3))
         writer.graph.write_facts("a/b.py", [Symbol("run", "run", "function", 1, 3)], facts())

@@ -258,7 +258,7 @@ def test_a_project_added_by_another_server_is_seen_by_the_next_query(team: Team,
         first, second = PostgresProjects(lambda: one), PostgresProjects(lambda: two)
         assert len(second.known()) == 2
         with first.store_of(root).writing() as writer:
-            writer.set_meta({"root": str(root), "project_id": "p", "synced_at": "1.0"})
+            writer.set_metadata({"root": str(root), "project_id": "p", "synced_at": "1.0"})
         assert len(second.known()) == 3
         assert second.store_of(root).meta("project_id") == "p"
         first.remove(root)

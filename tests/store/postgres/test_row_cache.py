@@ -39,7 +39,7 @@ def _store_with_code(database: PostgresDatabase, root: Path, words: str) -> Proj
     store = PostgresProjects(lambda: database).store_of(root)
     with store.writing() as writer:
         add_code(writer, "a.py", "Walrus", words)
-        writer.set_meta({"complete": "1"})
+        writer.set_metadata({"complete": "1"})
     return store
 
 
@@ -116,7 +116,7 @@ def test_facts_are_not_cached_across_a_write(database: PostgresDatabase) -> None
     ours, theirs = _store_with_code(database, OURS, "tusk"), _store_with_code(database, THEIRS, "secret")
     assert theirs.facts().is_complete
     with theirs.writing() as writer:
-        writer.set_meta({"complete": ""})
+        writer.set_metadata({"complete": ""})
     assert not theirs.facts().is_complete
     assert ours.facts().is_complete
 

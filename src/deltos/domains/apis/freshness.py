@@ -34,7 +34,7 @@ class DescriptionWatch:
 
     library: ApiLibrary
     indexer: ApiIndexer
-    _neighbours: dict[int, tuple[float, tuple[str, ...]]] = field(
+    _referenced_documents: dict[int, tuple[float, tuple[str, ...]]] = field(
         default_factory=dict
     )  # by API id: time of indexing, files
     _throttles: dict[str, DiskThrottle] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class DescriptionWatch:
                 return "changed"
             files: Iterator[Path] = (path / relative for relative in description_files(path))
         elif path.exists():
-            files = iter((path, *(path.parent / relative for relative in self._neighbours_of(rows))))
+            files = iter((path, *(path.parent / relative for relative in self._referenced_files(rows))))
         else:
             return (
                 "same" if "@" in path.name else "gone"
@@ -113,17 +113,17 @@ class DescriptionWatch:
                 return "changed"
         return "same"
 
-    def _neighbours_of(self, rows: Sequence[ApiRow]) -> list[str]:
+    def _referenced_files(self, rows: Sequence[ApiRow]) -> list[str]:
         """Return the files that the descriptions of one file refer to, relative to its folder."""
         found: dict[str, None] = {}
         for row in rows:
-            read_at, neighbours = self._neighbours.get(row.id, (0.0, ()))
+            read_at, referenced = self._referenced_documents.get(row.id, (0.0, ()))
             if read_at != row.indexed_at:
                 units = self.library.store.units(row.id, ("schema", "message", "fragment"))
                 paths = (unit.pointer.partition("#")[0] for unit in units if "#" in unit.pointer)
-                neighbours = tuple(dict.fromkeys(filter(None, paths)))
-                self._neighbours[row.id] = row.indexed_at, neighbours
-            found |= dict.fromkeys(neighbours)
+                referenced = tuple(dict.fromkeys(filter(None, paths)))
+                self._referenced_documents[row.id] = row.indexed_at, referenced
+            found |= dict.fromkeys(referenced)
         return list(found)
 
 

@@ -28,7 +28,7 @@ from deltos.domains.apis.prepare import (
     prepare,
 )
 from deltos.domains.apis.source import Fetched, fetched_document, find_documents, is_address, is_same_place
-from deltos.errors import BadArgument, DeltosError, ReadingStopped, SourceError
+from deltos.errors import BadArgument, DeltosError, ParserStopped, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 from deltos.files import given_path
 from deltos.progress import Silent
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from deltos.domains.apis.document import ApiDocument, ReadDocument
-    from deltos.domains.apis.prepare import Neighbours, PreparedApi, Wanted
+    from deltos.domains.apis.prepare import PreparedApi, ReferencedDocuments, WantedDocument
     from deltos.domains.apis.source import Network
     from deltos.isolated_parser import Parser
     from deltos.progress import Progress
@@ -74,9 +74,9 @@ _FILE_SUFFIXES = frozenset("yaml yml json graphql graphqls gql proto swagger ope
 MAX_NAME_CHARACTERS = 60
 MAX_WARNINGS = 20
 MAX_ROUNDS = 40  # levels of references from document to document
-NEIGHBOURS_SECONDS = 120.0  # time limit for reading the documents that one document refers to
-_NEIGHBOURS_TIMEOUT_REASON = (
-    f"the time limit of {NEIGHBOURS_SECONDS:.0f} s for reading referenced documents was reached"
+REFERENCED_DOCUMENTS_SECONDS = 120.0  # time limit for reading the documents that one document refers to
+_REFERENCED_DOCUMENTS_TIMEOUT_REASON = (
+    f"the time limit of {REFERENCED_DOCUMENTS_SECONDS:.0f} s for reading referenced documents was reached"
 )
 MAX_STOPPED_DOCUMENTS = (
     20  # documents that exceed their limits, each at the cost of many others: the source is hostile or broken
@@ -130,7 +130,7 @@ class RefreshReport:
 
 
 @dataclass(slots=True)
-class _SourceReading:
+class _ParsedSource:
     """Parsed documents of one source; `stopped` counts documents that exceeded their limits."""
 
     parser: Parser
@@ -177,19 +177,19 @@ class _SourceReading:
 
     def error(self, hint: str = "") -> SourceError:
         """Build the error for a source without any readable document."""
-        kind = ReadingStopped if self.stopped else SourceError
+        kind = ParserStopped if self.stopped else SourceError
         return kind(f"{self.failures[0].document}: {self.failures[0].reason}", hint=hint)
 
     def record_failure(self, document: ApiDocument, error: SourceError) -> None:
         """Record a document that could not be read."""
-        self.stopped += isinstance(error, ReadingStopped)
+        self.stopped += isinstance(error, ParserStopped)
         self.failures.append(UnreadDocument(document.citation, str(error)))
 
     def _prepare_or_error(self, documents: Sequence[ApiDocument]) -> PreparedDocuments | SourceError:
         """Parse documents, or return the error that prevented it."""
         try:
             return self._prepare(documents)
-        except ReadingStopped as exc:
+        except ParserStopped as exc:
             return exc
         except DeltosError:
             raise  # not caused by the documents: cancelled, or the store is full
@@ -200,17 +200,17 @@ class _SourceReading:
     def _prepare(self, documents: Sequence[ApiDocument]) -> PreparedDocuments:
         """Parse and chunk documents in a child process, reading the neighbour documents it asks for."""
         raw = [RawDocument(each.data, each.citation, each.name, each.read is not None) for each in documents]
-        neighbours: Neighbours = {}
+        referenced: ReferencedDocuments = {}
         rounds = 1
-        deadline = time.monotonic() + NEIGHBOURS_SECONDS
+        deadline = time.monotonic() + REFERENCED_DOCUMENTS_SECONDS
         while True:
-            others = (text for text in neighbours.values() if isinstance(text, bytes))
+            others = (text for text in referenced.values() if isinstance(text, bytes))
             content = (*(each.data for each in documents), *others)
             is_last_round = rounds >= MAX_ROUNDS
-            result = self.parser.run(prepare, raw, neighbours, is_last_round, content=content)
+            result = self.parser.run(prepare, raw, referenced, is_last_round, content=content)
             if isinstance(result, PreparedDocuments):
                 return result
-            is_more = _read_wanted(documents, result.wanted, neighbours, deadline)
+            is_more = _read_wanted_documents(documents, result.wanted, referenced, deadline)
             rounds = rounds + 1 if is_more else MAX_ROUNDS
 
 
@@ -390,9 +390,9 @@ class ApiIndexer:
             return [exact]
         return [row for row in self._store.of_source(name.strip()) if is_visible(row)] or [library.row(name)]
 
-    def _read(self, documents: Iterable[ApiDocument]) -> _SourceReading:
+    def _read(self, documents: Iterable[ApiDocument]) -> _ParsedSource:
         """Parse every document; protobuf files are parsed together because they may form one API."""
-        reading = _SourceReading(self._parser)
+        reading = _ParsedSource(self._parser)
         protobuf: list[ApiDocument] = []
         for document in documents:
             if document.problem:
@@ -523,7 +523,7 @@ class ApiIndexer:
         content = (body for side in (old, new) for part in side for _, body in part)
         try:
             changes = self._parser.run(changes_between, old, new, content=content)
-        except ReadingStopped as exc:
+        except ParserStopped as exc:
             note = f"It was re-read, but could not be compared with the old version: {exc}"
             return ApiChanges(api.name, old_version, api.overview.version, (), note=note)
         return ApiChanges(api.name, old_version, api.overview.version, *changes)
@@ -575,27 +575,27 @@ def _with_progress(documents: Iterable[ApiDocument], progress: Progress) -> Iter
         yield document
 
 
-def _read_wanted(
-    documents: Sequence[ApiDocument], wanted: Iterable[Wanted], neighbours: Neighbours, deadline: float
+def _read_wanted_documents(
+    documents: Sequence[ApiDocument], wanted: Iterable[WantedDocument], referenced: ReferencedDocuments, deadline: float
 ) -> bool:
     """Read the documents that the child process asked for, within limits; return whether anything new was read."""
-    before = len(neighbours)
-    room = MAX_DESCRIPTION_BYTES - sum(len(text) for text in neighbours.values() if isinstance(text, bytes))
+    before = len(referenced)
+    room = MAX_DESCRIPTION_BYTES - sum(len(text) for text in referenced.values() if isinstance(text, bytes))
     for position, paths in wanted:
         read = documents[position].read
         for path in paths:
-            if (position, path) not in neighbours:
+            if (position, path) not in referenced:
                 is_late = time.monotonic() > deadline
-                neighbours[position, path] = found = (
-                    _NEIGHBOURS_TIMEOUT_REASON if is_late else _neighbour(read, path, room)
+                referenced[position, path] = found = (
+                    _REFERENCED_DOCUMENTS_TIMEOUT_REASON if is_late else _read_referenced(read, path, room)
                 )
                 room -= len(found) if isinstance(found, bytes) else 0
-            if isinstance(neighbours[position, path], bytes):
+            if isinstance(referenced[position, path], bytes):
                 break
-    return len(neighbours) > before
+    return len(referenced) > before
 
 
-def _neighbour(read: ReadDocument | None, path: str, room: int) -> bytes | str:
+def _read_referenced(read: ReadDocument | None, path: str, room: int) -> bytes | str:
     """Return the content of a document that another one refers to, or the reason why it cannot be read."""
     try:
         data = read(path) if read else b""

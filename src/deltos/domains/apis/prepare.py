@@ -43,10 +43,10 @@ class RawDocument(NamedTuple):
 
 
 # Maps a document's position and a path relative to it to the content, or to the reason why it cannot be read.
-Neighbours = dict[tuple[int, str], bytes | str]
+ReferencedDocuments = dict[tuple[int, str], bytes | str]
 
 
-class Wanted(NamedTuple):
+class WantedDocument(NamedTuple):
     """Candidate paths of one referenced document; the first readable one is used."""
 
     position: int
@@ -56,7 +56,7 @@ class Wanted(NamedTuple):
 class Missing(NamedTuple):
     """Other documents are needed before preparation can continue."""
 
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[WantedDocument, ...]
 
 
 class PreparedApi(NamedTuple):
@@ -99,7 +99,7 @@ class _ReadDescription(NamedTuple):
 
 
 def prepare(
-    documents: Sequence[RawDocument], neighbours: Neighbours, is_last_round: bool
+    documents: Sequence[RawDocument], referenced: ReferencedDocuments, is_last_round: bool
 ) -> PreparedDocuments | Missing:
     """Parse and chunk documents that may form one API.
 
@@ -108,17 +108,17 @@ def prepare(
     from deltos.domains.apis.description import read_description
 
     references: dict[int, list[str]] = {}
-    wanted = tuple(_missing_neighbours(documents, neighbours, references))
+    wanted = tuple(_missing_documents(documents, referenced, references))
     if wanted and not is_last_round:
         return Missing(wanted)
     with garbage_collection_paused():
         if len(documents) > 1 and all(_is_proto(raw) for raw in documents):
-            return _prepare_protobuf(documents, neighbours)
-        missing: list[Wanted] = []
+            return _prepare_protobuf(documents, referenced)
+        missing: list[WantedDocument] = []
         readings: list[_ReadDescription] = []
         failures: list[UnreadDocument] = []
         for position, raw in enumerate(documents):
-            read = _reader(position, neighbours, missing) if raw.refers else None
+            read = _reader(position, referenced, missing) if raw.refers else None
             document = ApiDocument(raw.data, raw.citation, raw.name, read)
             try:
                 description = read_description(document, references.get(position))
@@ -162,9 +162,9 @@ def _pickle_units(description: ApiDescription) -> Iterator[bytes]:
 # ---------------------------------------------------------------------- neighbours
 
 
-def _missing_neighbours(
-    documents: Sequence[RawDocument], neighbours: Neighbours, references: dict[int, list[str]]
-) -> Iterator[Wanted]:
+def _missing_documents(
+    documents: Sequence[RawDocument], referenced: ReferencedDocuments, references: dict[int, list[str]]
+) -> Iterator[WantedDocument]:
     """Yield the referenced documents that were not read yet, found by scanning the raw bytes.
 
     Parsing everything again for each level of references would be slow. Targets found in the documents themselves are
@@ -186,12 +186,12 @@ def _missing_neighbours(
                 if paths[0] in seen or len(seen) >= MAX_DOCUMENTS:
                     continue
                 seen.add(paths[0])
-                known = [neighbours.get((position, one)) for one in paths]
+                known = [referenced.get((position, one)) for one in paths]
                 found = next(((one, text) for one, text in zip(paths, known, strict=True) if _is_available(text)), None)
                 if found is not None and isinstance(found[1], bytes):
                     pending.append((found[0], found[1]))
                 elif None in known:
-                    yield Wanted(position, paths)
+                    yield WantedDocument(position, paths)
 
 
 def _is_available(text: bytes | str | None) -> bool:
@@ -200,11 +200,11 @@ def _is_available(text: bytes | str | None) -> bool:
 
 def _referred(targets: list[str], path: str, root_name: str) -> Iterator[tuple[str, ...]]:
     """Yield the other documents that references in the document at `path` lead to."""
-    from deltos.domains.apis.refs import neighbour_of
+    from deltos.domains.apis.refs import referenced_path
 
     for target in targets:
-        if neighbour := neighbour_of(target, path, root_name):
-            yield (neighbour,)
+        if other_path := referenced_path(target, path, root_name):
+            yield (other_path,)
 
 
 def _import_names(documents: Sequence[RawDocument]) -> frozenset[str]:
@@ -224,13 +224,13 @@ def _imported(data: bytes, here: frozenset[str]) -> Iterator[tuple[str, ...]]:
                 yield paths
 
 
-def _reader(position: int, neighbours: Neighbours, missing: list[Wanted]) -> ReadDocument:
+def _reader(position: int, referenced: ReferencedDocuments, missing: list[WantedDocument]) -> ReadDocument:
     def read(path: str) -> bytes:
-        found = neighbours.get((position, path))
+        found = referenced.get((position, path))
         if isinstance(found, bytes):
             return found
         if found is None:
-            missing.append(Wanted(position, (path,)))
+            missing.append(WantedDocument(position, (path,)))
         raise SourceError(found or "the chain of references between documents is too long")
 
     return read
@@ -245,12 +245,12 @@ def _is_proto(raw: RawDocument) -> bool:
     return sniff(raw.data) == "protobuf"
 
 
-def _prepare_protobuf(documents: Sequence[RawDocument], neighbours: Neighbours) -> PreparedDocuments:
+def _prepare_protobuf(documents: Sequence[RawDocument], referenced: ReferencedDocuments) -> PreparedDocuments:
     """Prepare protobuf packages; packages without services only define types for the others."""
     from deltos.domains.apis.json_yaml import decode_text
     from deltos.domains.apis.parse.protobuf import parse_protobuf_files
 
-    imported = {text: decode_text(text) for text in neighbours.values() if isinstance(text, bytes)}
+    imported = {text: decode_text(text) for text in referenced.values() if isinstance(text, bytes)}
     packages = parse_protobuf_files([decode_text(raw.data) for raw in documents], imported.values())
     useful = [package for package in packages if package.description.operations] or packages
     failures: list[UnreadDocument] = []

@@ -37,7 +37,7 @@ def find_references(data: bytes) -> list[str]:
 
 @dataclass(slots=True)
 class ReferenceFollower:
-    """Follows references from a root document into itself and its neighbour documents.
+    """Follows references from a root document into itself and the other documents that it refers to.
 
     A reference is `#/pointer` within the root document and `path/to/file.yaml#/pointer` in the others; references
     inside the others are rewritten to that form when they are loaded.
@@ -100,11 +100,11 @@ class ReferenceFollower:
         except SourceError as exc:
             self.refused.append(f"{path} ({exc.message})")
             return None
-        self.targets.extend(_rebase(value, path, self.root_name))
+        self.targets.extend(_rewrite_references(value, path, self.root_name))
         return value
 
 
-def neighbour_of(target: str, path: str, root_name: str) -> str:
+def referenced_path(target: str, path: str, root_name: str) -> str:
     """Return the path of the document that a reference leads to, relative to the root document.
 
     `path` is the document with the reference. Return an empty string for the root document and for disallowed
@@ -153,8 +153,8 @@ def names_type(target: str) -> bool:
     return len(tokens) < _TOKENS_OF_ENTRY or tokens[-2] in _LISTS_OF_DEFINITIONS
 
 
-def _rebase(document: Json, path: str, root_name: str) -> Iterator[str]:
-    """Rewrite the references of a neighbour document relative to the root document; yield each."""
+def _rewrite_references(document: Json, path: str, root_name: str) -> Iterator[str]:
+    """Make the references of a referenced document relative to the root document; yield each."""
     folder = posixpath.dirname(path)
     pending = [document]
     while pending:

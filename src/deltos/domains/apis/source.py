@@ -14,7 +14,7 @@ from deltos.confinement import check_folder, visible_location
 from deltos.domains.apis.detect import kind_of
 from deltos.domains.apis.document import ApiDocument
 from deltos.domains.apis.parse.graphql_introspection import INTROSPECTION_QUERY
-from deltos.errors import FileRefused, NotFound, NothingToIndex, ReadingStopped, SourceError
+from deltos.errors import FileRefused, NotFound, NothingToIndex, ParserStopped, SourceError
 from deltos.fetch.address import require_web_address
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 from deltos.files import TOO_LARGE, FileTree, read_below
@@ -107,7 +107,7 @@ def _real_path(location: str) -> Path:
 def _file_document(path: Path, root: Path) -> ApiDocument:
     inside = root if path.is_relative_to(root) else path.parent
     data = read_below(path.parent, path.name, MAX_DESCRIPTION_BYTES)
-    return ApiDocument(data, path.name, path.name, _neighbours(path, inside))
+    return ApiDocument(data, path.name, path.name, _referenced_documents(path, inside))
 
 
 def _folder_documents(folder: Path, root: Path, parser: Parser) -> Iterator[ApiDocument]:
@@ -125,7 +125,9 @@ def _folder_documents(folder: Path, root: Path, parser: Parser) -> Iterator[ApiD
                 schema_files[path] = data
             elif reply.value:
                 found = True
-                yield ApiDocument(data, _citation_of(path, folder), path.name, _neighbours(path, root), reply.value)
+                yield ApiDocument(
+                    data, _citation_of(path, folder), path.name, _referenced_documents(path, root), reply.value
+                )
     if schema_files:
         found = True
         only = next(iter(schema_files)) if len(schema_files) == 1 else folder
@@ -205,7 +207,7 @@ def _enters_folder(entry: FolderEntry) -> bool:
     return entry.is_folder and not entry.name.startswith(".") and entry.name not in _SKIPPED_FOLDERS
 
 
-def _neighbours(path: Path, root: Path) -> ReadDocument:
+def _referenced_documents(path: Path, root: Path) -> ReadDocument:
     """Return a reader for files that the document at `path` refers to.
 
     It reads only below `root` and follows no links.
@@ -228,7 +230,7 @@ def _fetch_document(url: str, network: Network, parser: Parser) -> ApiDocument:
         fetched = network.get(url)
         if not _may_be_graphql(url) or parser.run(kind_of, False, fetched.body, content=(fetched.body,)):
             return fetched_document(fetched, network)
-    except ReadingStopped:
+    except ParserStopped:
         raise
     except SourceError:
         if not _may_be_graphql(url):

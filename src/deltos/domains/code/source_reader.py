@@ -12,7 +12,7 @@ from deltos.domains.code.file_header import file_description
 from deltos.domains.code.index import chunks_of
 from deltos.domains.code.model import CodeHit
 from deltos.domains.code.paths import is_prose
-from deltos.errors import ReadingStopped
+from deltos.errors import ParserStopped
 from deltos.workspace.admission import admit, read_source, to_utf8
 from deltos.workspace.batches import file_limits
 from deltos.workspace.source_tree import source_tree
@@ -145,7 +145,7 @@ class SourceReader:
             return chunks_of(path, admitted)
         try:
             return self._workers.run(chunks_of, path, admitted, limits=file_limits(len(admitted.data)))
-        except ReadingStopped:
+        except ParserStopped:
             return chunk_lines(lines_of(admitted.data), ())
 
 

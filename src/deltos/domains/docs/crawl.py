@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from deltos.domains.docs.index import index_words
-from deltos.domains.docs.model import PageReading, Skipped, Unchanged
+from deltos.domains.docs.model import ParsedPages, Skipped, Unchanged
 from deltos.domains.docs.readers import Readers, run_in_thread
 from deltos.domains.docs.website import GONE_PAGE, GONE_STATUSES, NEEDS_BROWSER, NOT_TEXT
-from deltos.errors import BadRequest, Cancelled, DeltosError, FetchFailed, ReadingStopped, SourceError, StoreError
+from deltos.errors import BadRequest, Cancelled, DeltosError, FetchFailed, ParserStopped, SourceError, StoreError
 from deltos.store.documents import Batch, CrawlAddress
 from deltos.text.counts import counted
 
@@ -183,8 +183,8 @@ class Crawl:
 
     def _seed(self) -> bool:
         """Queue the start addresses of the source, in another thread because a slow server must not delay a stop."""
-        is_over = self._should_stop  # a fetch may take minutes
-        begun = run_in_thread(lambda: list(self._origin.begin()), is_over, _MAX_SLEEP_SECONDS)
+        should_stop = self._should_stop  # a fetch may take minutes
+        begun = run_in_thread(lambda: list(self._origin.begin()), should_stop, _MAX_SLEEP_SECONDS)
         if begun is None:
             return False
         frontier = Frontier(self._source.max_pages, 0, set(), beyond_page_limit=self._frontier.beyond_page_limit)
@@ -251,13 +251,13 @@ class Crawl:
 
     def _handle_outcome(self, address: CrawlAddress, outcome: Outcome) -> None:
         match outcome:
-            case PageReading():
+            case ParsedPages():
                 pages = [page for page in outcome.pages if page.chunks]
                 self._pages.extend(pages)
                 if pages:
                     self._settle(address, "done", "", outcome.leads_to)
                 else:
-                    self._handle_skipped(address, _skipped_without_text(outcome))
+                    self._handle_skipped(address, _skip_without_text(outcome))
             case Unchanged():
                 self._settle(address, "unchanged", "")
             case Skipped():
@@ -266,7 +266,7 @@ class Crawl:
                 self._is_cancelled = True  # the process is shutting down; the address stays queued
             case StoreError():
                 raise outcome
-            case ReadingStopped():
+            case ParserStopped():
                 self._handle_failure(address, outcome)
                 self._stopped += 1
                 if self._stopped >= MAX_STOPPED_PAGES:
@@ -325,7 +325,7 @@ class Crawl:
                 more = f" and {len(apis) - _MAX_APIS_NAMED} more" if len(apis) > _MAX_APIS_NAMED else ""
                 self._index.publish(self._source.id, self._crawl.generation, summary + more, now=self._clock.now())
                 return
-            reason = self._store.first_reason(self._source.id) or "no readable page was found"
+            reason = self._store.first_skip_reason(self._source.id) or "no readable page was found"
             self._index.discard(self._source.id)
             self._store.end_crawl(self._source.id, "failed", reason, self._clock.now())
             return
@@ -357,7 +357,7 @@ class Crawl:
         return f"{count} {'page' if count == 1 else 'pages'}: {NEEDS_BROWSER}" if count else ""
 
 
-def _skipped_without_text(reading: PageReading) -> Skipped:
-    """Return the outcome of a page without text."""
+def _skip_without_text(reading: ParsedPages) -> Skipped:
+    """Return the outcome `Skipped` for a page without text."""
     validators = [(page.etag, page.last_modified) for page in reading.pages] or [("", "")]
     return Skipped(_NO_TEXT, reading.leads_to, *validators[0])

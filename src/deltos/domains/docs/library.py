@@ -31,7 +31,7 @@ from deltos.domains.docs.versions import (
     select_version,
     version_not_found,
 )
-from deltos.errors import BadArgument, DeltosError, Forbidden, NotFound, ReadingStopped, SourceError, StoreError
+from deltos.errors import BadArgument, DeltosError, Forbidden, NotFound, ParserStopped, SourceError, StoreError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, allowed_path, read_file
 from deltos.globs import check_globs
 from deltos.store.documents import SourceRow
@@ -339,7 +339,7 @@ class Library:
                 if self._apis.recognises(data):
                     return addresses[at], data
                 addresses += [one for one in description_addresses(data, addresses[at]) if one not in addresses]
-        except ReadingStopped:
+        except ParserStopped:
             raise
         except SourceError:
             pass  # the crawl reports why it cannot be read
@@ -349,7 +349,7 @@ class Library:
         """Add a live endpoint; return an empty text if it is an ordinary page."""
         try:
             return self._apis.add(description)
-        except ReadingStopped:
+        except ParserStopped:
             raise
         except SourceError:
             return ""

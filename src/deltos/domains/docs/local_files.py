@@ -7,7 +7,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from deltos.domains.docs.model import PageReading, Skipped, Unchanged, Unparsed
+from deltos.domains.docs.model import ParsedPages, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.pages import RawPage, read_page
 from deltos.errors import FileRefused, SourceError
 from deltos.fetch.files import is_hidden
@@ -70,11 +70,11 @@ def read_document(
     if known and known.etag == stamp and known.hash == digest:
         return Unchanged()
     task = Task(read_page, (RawPage(data, form, address.url, title=title_of_file(form, path)),), (data,))
-    return Unparsed(task, partial(_page_reading, address.url, stamp, digest))
+    return Unparsed(task, partial(_parsed_pages, address.url, stamp, digest))
 
 
-def _page_reading(url: str, stamp: str, digest: bytes, text: PageText) -> PageReading:
-    return PageReading((text.row(url, url, etag=stamp, digest=digest),))
+def _parsed_pages(url: str, stamp: str, digest: bytes, text: PageText) -> ParsedPages:
+    return ParsedPages((text.row(url, url, etag=stamp, digest=digest),))
 
 
 def _with_includes(files: Readable, path: str, form: Format, data: bytes) -> tuple[bytes, bool]:
@@ -109,11 +109,11 @@ def skip_or_raise(refused: FileRefused) -> Skipped:
     return Skipped(refused.reason)
 
 
-def page_outcome(url: str, digest: bytes, text: PageText) -> PageReading | Skipped:
+def page_outcome(url: str, digest: bytes, text: PageText) -> ParsedPages | Skipped:
     """Return the outcome of a parsed file."""
     if not text.chunks:
         return Skipped("it contains no documentation")
-    return PageReading((text.row(url, url, digest=digest),))
+    return ParsedPages((text.row(url, url, digest=digest),))
 
 
 def bundled_page(path: str, data: bytes, url: str) -> RawPage:

@@ -45,7 +45,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class PageReading:
+class ParsedPages:
     """The result of reading one address: usually one page, and the addresses that it links to."""
 
     pages: tuple[PageRow, ...] = ()
@@ -77,7 +77,7 @@ class Unparsed:
     outcome."""
 
     task: Task
-    finish: Callable[[Any], PageReading | Skipped]
+    finish: Callable[[Any], ParsedPages | Skipped]
 
 
 class Origin(Protocol):

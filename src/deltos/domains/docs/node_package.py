@@ -32,7 +32,7 @@ from deltos.domains.docs.node_links import (
     read_links,
 )
 from deltos.domains.docs.pages import read_page, text_of
-from deltos.errors import FileRefused, NotFound, ReadingStopped, SourceError
+from deltos.errors import FileRefused, NotFound, ParserStopped, SourceError
 from deltos.fetch.files import MAX_FILE_BYTES, is_hidden, walk_files
 from deltos.files import FileTree, read_below
 from deltos.isolated_parser import Task
@@ -157,7 +157,7 @@ def _read_declarations(package: NodePackage, imported_as: str, parser: Parser) -
             if path in files or not tree.is_file(path):
                 continue
             files[path] = LinkedFile({}, ())
-            with suppress(FileRefused, ReadingStopped):  # the failure is reported when it is read as a page
+            with suppress(FileRefused, ParserStopped):  # the failure is reported when it is read as a page
                 data = tree.read(path, MAX_FILE_BYTES)
                 digests[path] = _digest(data)
                 links = parser.run(read_links, path, data, content=(data,))

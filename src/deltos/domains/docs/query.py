@@ -28,7 +28,7 @@ class WeightedQuery:
     """A query as ranking uses it: weighted terms, adjacent terms, and names of code."""
 
     weights: Mapping[str, float]
-    neighbours: tuple[tuple[str, str], ...]
+    adjacent_terms: tuple[tuple[str, str], ...]
     identifiers: frozenset[str]
     as_names: frozenset[str]  # words whose spelling suggests a name: `Depends`
     plain: frozenset[str]
@@ -43,7 +43,7 @@ def parse_query(query: str, terms: Sequence[str], frequencies: Mapping[str, int]
     weights = {term: idf(frequencies[term], chunks) for term in terms if term in frequencies}
     return WeightedQuery(
         weights=weights,
-        neighbours=tuple(pairwise(terms)),
+        adjacent_terms=tuple(pairwise(terms)),
         identifiers=names_in_question(query),
         as_names=words_as_names(query),
         plain=frozenset(word.lower() for word in plain_words(query)),

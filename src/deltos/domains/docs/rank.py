@@ -376,10 +376,10 @@ def _covered(query: WeightedQuery, words: Iterable[str]) -> float:
 
 def _phrases(query: WeightedQuery, body_words: str) -> float:
     """Return the share of adjacent terms of the question that are adjacent in the text too."""
-    if not query.neighbours:
+    if not query.adjacent_terms:
         return 0.0
     body = f" {body_words} "
-    return sum(f" {first} {second} " in body for first, second in query.neighbours) / len(query.neighbours)
+    return sum(f" {first} {second} " in body for first, second in query.adjacent_terms) / len(query.adjacent_terms)
 
 
 def _names_exactly(query: WeightedQuery, candidate: CandidateChunk) -> bool:

@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 from deltos.confinement import with_confinement
-from deltos.domains.docs.model import PageReading, Skipped, Unchanged, Unparsed
+from deltos.domains.docs.model import ParsedPages, Skipped, Unchanged, Unparsed
 from deltos.errors import DeltosError, SourceError
 from deltos.isolated.wire import Reply
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
-Outcome = PageReading | Unchanged | Skipped | DeltosError
+Outcome = ParsedPages | Unchanged | Skipped | DeltosError
 
 
 def run_in_thread(task: Callable[[], _T], stopping: Callable[[], bool], nap_seconds: float) -> _T | None:
@@ -123,7 +123,7 @@ class Readers:
             self._outcomes.put((address, _catch_errors(address, partial(_finish, fetched, reply))))
 
 
-def _finish(fetched: Unparsed, reply: Reply) -> PageReading | Skipped:
+def _finish(fetched: Unparsed, reply: Reply) -> ParsedPages | Skipped:
     if reply.error is not None:
         raise reply.error
     return fetched.finish(reply.value)

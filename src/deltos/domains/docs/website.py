@@ -13,9 +13,9 @@ from urllib.parse import urljoin, urlsplit
 
 from deltos.domains.docs.api_page import description_addresses
 from deltos.domains.docs.browser_pages import CrawledSite
-from deltos.domains.docs.model import IS_API, ApiCatalog, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
+from deltos.domains.docs.model import IS_API, ApiCatalog, FoundDescription, ParsedPages, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.pages import RawPage, text_of
-from deltos.errors import AddressRefused, FetchFailed, ReadingStopped, SourceError
+from deltos.errors import AddressRefused, FetchFailed, ParserStopped, SourceError
 from deltos.fetch.rate_limit import HostRateLimiter
 from deltos.fetch.robots import Robots, parse_robots
 from deltos.fetch.sitemap import UnreadSitemap, parse_sitemap, sitemap_addresses
@@ -230,7 +230,7 @@ class Website:
 
     def _finish_page(
         self, address: CrawlAddress, response: HttpResponse, digest: bytes, page: WebPage
-    ) -> PageReading | Skipped:
+    ) -> ParsedPages | Skipped:
         if page.requires_login:
             raise SourceError("The page requires a login", hint=HOW_TO_LOG_IN)
         skipped = partial(Skipped, etag=response.etag, last_modified=response.last_modified)
@@ -256,7 +256,7 @@ class Website:
             text.row(url, address.url, etag=response.etag, last_modified=response.last_modified, digest=digest)
             for url, text in page.texts
         )
-        return PageReading(tuple(rows), leads_to)
+        return ParsedPages(tuple(rows), leads_to)
 
     def _handle_non_page(self, url: str, response: HttpResponse) -> Skipped:
         if self._source.auth:
@@ -295,7 +295,7 @@ class Website:
                 data = response.body
                 try:
                     names_pages = self._parser.run(names_its_pages, data, content=(data,))
-                except ReadingStopped as exc:
+                except ParserStopped as exc:
                     return CrawlAddress(url, state="failed", reason=str(exc))
                 if names_pages or url == urljoin(self._scope.start, "llms-full.txt"):
                     return url
@@ -308,7 +308,7 @@ class Website:
                 data = response.body
                 try:
                     listed = self._parser.run(listed_links, self._scope, url, data, content=(data,))
-                except ReadingStopped as exc:
+                except ParserStopped as exc:
                     yield CrawlAddress(url, state="failed", reason=str(exc))
                 else:
                     yield from filter(self._is_within_query_limit, listed)

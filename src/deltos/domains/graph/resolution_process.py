@@ -19,7 +19,7 @@ from msgspec.structs import astuple
 from deltos.domains.graph.facts import RecordingFacts, StoredProjectFacts
 from deltos.domains.graph.kernel.resolver import Resolution
 from deltos.domains.graph.languages import FAMILIES
-from deltos.errors import ReadingStopped, StoreError
+from deltos.errors import ParserStopped, StoreError
 from deltos.garbage_collection import garbage_collection_paused
 from deltos.isolated.wire import TaskLimits
 from deltos.store.graph import PendingFacts, ResolutionRecord
@@ -190,7 +190,7 @@ class _Usage:
         if reply.error is None:
             found: ResolvedFile = reply.value
             self.cpu_seconds += found.cpu_seconds
-        elif isinstance(reply.error, ReadingStopped):
+        elif isinstance(reply.error, ParserStopped):
             self.stopped += 1
         else:
             self.broken += 1
@@ -223,4 +223,4 @@ def _record(reply: Reply) -> ResolutionRecord:
 
 
 def _reason(error: Exception) -> str:
-    return error.message if isinstance(error, ReadingStopped) else f"{type(error).__name__}: {error}"[:200]
+    return error.message if isinstance(error, ParserStopped) else f"{type(error).__name__}: {error}"[:200]

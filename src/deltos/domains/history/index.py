@@ -11,7 +11,7 @@ from deltos.digest import sha256
 from deltos.domains.history.state import MAX_COMMITS, HistoryState, summary_of
 from deltos.domains.history.terms import words_of
 from deltos.embed.identity import model_identity
-from deltos.errors import Cancelled, ReadingStopped
+from deltos.errors import Cancelled, ParserStopped
 from deltos.isolated.wire import TaskLimits
 from deltos.store.history import MAX_RELATED_FILES, CommitRecord
 from deltos.workspace.commits import (
@@ -62,7 +62,7 @@ _NO_REPOSITORY: tuple[object, ...] = ((), "")  # no repository and no indexed co
 _MAX_INDEXED_PATHS = MAX_RELATED_FILES
 
 
-class ReadingLimits(NamedTuple):
+class HistoryLimits(NamedTuple):
     """Limits on the number of commits, the time of a run, and the size of a chunk of git output."""
 
     max_commits: int
@@ -119,7 +119,7 @@ class HistoryIndexer:
         makes_vectors: bool = True,
     ) -> None:
         self._model = model_identity() if makes_vectors else ""
-        self._limits = ReadingLimits(max_commits, max_seconds, chunk_bytes)
+        self._limits = HistoryLimits(max_commits, max_seconds, chunk_bytes)
         self._workers = workers
         self._settled: dict[Path, tuple[object, ...]] = {}
         self._checked_at: dict[Path, float] = {}
@@ -151,7 +151,7 @@ class HistoryIndexer:
                 if held:
                     self._read(project, store, progress, again=again)
                     self._record_seen(project, store, stamp)
-        except (GitFailed, ReadingStopped) as failed:
+        except (GitFailed, ParserStopped) as failed:
             _record(store, replace(HistoryState.read(store.meta), stopped=failed.message, seen=""))
             raise
         finally:
@@ -165,7 +165,7 @@ class HistoryIndexer:
         state, seen = HistoryState.read(store.meta), self._digest(project, stamp)
         if state.complete and not state.stopped and state.seen != seen:
             with store.writing() as writer:
-                writer.set_meta({_SEEN_KEY: seen})
+                writer.set_metadata({_SEEN_KEY: seen})
 
     def _digest(self, project: Project, stamp: tuple[object, ...]) -> str:
         about = (VERSION, self._model, self._limits.max_commits, str(project.root), stamp)
@@ -196,14 +196,14 @@ class HistoryIndexer:
 def _record(store: ProjectStore, state: HistoryState) -> None:
     state = replace(state, summary=summary_of(store.history.totals(), state))
     with store.writing() as writer:
-        writer.set_meta(state.facts())
+        writer.set_metadata(state.facts())
 
 
 def _clear_history(store: ProjectStore) -> None:
     if HistoryState.read(store.meta).tip:
         with store.writing() as writer:
             writer.history.clear()
-            writer.set_meta(HistoryState().facts())
+            writer.set_metadata(HistoryState().facts())
 
 
 @dataclass(slots=True)
@@ -215,7 +215,7 @@ class _IndexRun:
     store: ProjectStore
     git: Git
     progress: Progress
-    limits: ReadingLimits
+    limits: HistoryLimits
     workers: ProcessPool | None
     model: str  # empty if subjects are not embedded
     state: HistoryState = field(default_factory=HistoryState)
@@ -255,7 +255,7 @@ class _IndexRun:
     def _begin(self, state: HistoryState) -> None:
         with self.store.writing() as writer:
             writer.history.clear()
-            writer.set_meta(state.facts())
+            writer.set_metadata(state.facts())
         self.state = state
         self.names = {}
 
@@ -305,7 +305,7 @@ class _IndexRun:
             writer.history.keep_files(self.files)
             removed = self.state.removed_count + len(gone)
             self.state = replace(self.state, tip=head, stopped="", removed=str(removed))
-            writer.set_meta(self.state.facts())
+            writer.set_metadata(self.state.facts())
 
     def _add_older(self) -> None:
         """Read older commits in steps and store each step, so that a later run continues there."""
@@ -320,7 +320,7 @@ class _IndexRun:
                     walked += len(kept)
                     self._write_older(kept, walked)
                     self.progress.report(walked, self.limits.max_commits, "commits")
-        except (GitFailed, ReadingStopped) as stopped:
+        except (GitFailed, ParserStopped) as stopped:
             self._record_state(stopped=stopped.message)
             return
         has_more = read > walked
@@ -334,7 +334,7 @@ class _IndexRun:
             writer.history.add_older(records, self.model)
             writer.history.add_renamed({name: now for name, now in self.names.items() if before.get(name) != now})
             self.state = replace(self.state, walked=str(walked))
-            writer.set_meta(self.state.facts())
+            writer.set_metadata(self.state.facts())
 
     def _record(self, read: ReadCommit) -> CommitRecord:
         """Convert a commit to its stored form, with the current paths of its files."""

@@ -437,7 +437,7 @@ class PostgresDatabase:
             if len(missing) < len(migrations) and not owns_tables(connection, ["migration"]):
                 raise StoreTooOld(
                     f"{self.place} lacks the schema step '{missing[0].name}', and this role may not add it",
-                    hint="Run `deltos db migrate` with the owner's address in DELTOS_DATABASE.",
+                    hint="Set DELTOS_DATABASE to the connection string of the owner and run `deltos db migrate`.",
                 )
             connection.execute("SET lock_timeout TO 0")  # wait for another process that migrates
             with suppress(psycopg.Error):  # unsupported on some platforms; aborts our migration soon after we die

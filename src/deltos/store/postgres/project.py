@@ -279,12 +279,12 @@ class PostgresProjectWriter:
                 self.history.clear_buffer()
                 raise
 
-    def set_meta(self, facts: dict[str, str]) -> None:
+    def set_metadata(self, values: dict[str, str]) -> None:
         self._files.flush()
         self.connection.execute(
             """INSERT INTO meta (project, key, value) SELECT %s, * FROM unnest(%s::text[], %s::text[])
                ON CONFLICT (project, key) DO UPDATE SET value = excluded.value""",
-            (self._tables.key, list(facts.keys()), list(facts.values())),
+            (self._tables.key, list(values.keys()), list(values.values())),
         )
 
     def add_file(self, record: FileRecord) -> int:
@@ -301,7 +301,7 @@ class PostgresProjectWriter:
         key = f"unfinished/{indexer}{UNRESOLVED}"
         self.connection.execute("DELETE FROM meta WHERE project = %s AND key = %s", (self._tables.key, key))
         if reason:
-            self.set_meta({key: reason})
+            self.set_metadata({key: reason})
 
     def set_skipped(self, file: SkippedFile) -> None:
         check_text(file.path, file.reason, file.failure)

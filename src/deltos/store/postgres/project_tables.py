@@ -91,7 +91,7 @@ class ProjectTables:
         if not rows:
             raise StoreError(
                 f"{self.name} was indexed by an earlier version, which did not record its folder",
-                hint="Run `deltos index` for it with the table owner's address in DELTOS_DATABASE.",
+                hint="Set DELTOS_DATABASE to the connection string of the table owner and run `deltos index`.",
             )
         key, root, version = rows[0]
         self._register(key, root)

@@ -342,5 +342,5 @@ def check_owner(connection: Connection, tables: list[str]) -> None:
     if not owns_tables(connection, tables):
         raise StoreError(
             "Only the owner of the tables can rewrite them",
-            hint="Run this command with the owner's address in DELTOS_DATABASE.",
+            hint="Set DELTOS_DATABASE to the connection string of the owner and run the command again.",
         )

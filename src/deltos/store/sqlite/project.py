@@ -241,8 +241,8 @@ class SqliteProjectWriter:
         with self._database.errors, savepoint(self.connection):
             yield
 
-    def set_meta(self, facts: dict[str, str]) -> None:
-        self.connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
+    def set_metadata(self, values: dict[str, str]) -> None:
+        self.connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
 
     def add_file(self, record: FileRecord) -> int:
         stamp = record.stamp

@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 API = "openapi: 3.0.0\ninfo: {title: %s, version: '1'}\npaths:\n  /%s:\n    get: {summary: list %s}\n"
-MINE = {
+OWN_WORDS = {
     "a.py": "def of_mine():\n    return 1\n",
     "pkg/b.py": "from a import of_mine\nof_mine()\n",
     "docs/guide.md": "# Guide\n\nShipping takes two days.\n",
     "api.yaml": API % ("Mine", "parcels", "parcels"),
 }
-THEIRS = {
+OTHER_WORDS = {
     "zed.py": "def of_theirs():\n    return 2\n",
     "docs/secret.md": "# Roadmap\n\nThe zeppelin launches in May.\n",
     "api.yaml": API % ("Theirs", "zeppelins", "zeppelins"),
 }
 
 
-class Walled:
+class ConfinedServer:
     """A server with two projects whose names reveal their parent folder wherever they appear.
 
     With a database it connects as a role that is subject to row-level security.
@@ -48,8 +48,8 @@ class Walled:
         self.database = database
         self.top = tmp_path / "hush-hush" / "served"
         self.mine, self.theirs = self.top / "mine", self.top / "theirs"
-        make_repository(self.mine, MINE)
-        make_repository(self.theirs, THEIRS)
+        make_repository(self.mine, OWN_WORDS)
+        make_repository(self.theirs, OTHER_WORDS)
         (self.mine / "a.py").write_text("def of_mine():\n    return 3\n")
         home = tmp_path / "home"
         self._fill(home)
@@ -79,18 +79,20 @@ class Walled:
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
-def walled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walled]:
+def confined_server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ConfinedServer]:
     if request.param == "postgres":
         empty_database()
     database = role_url() if request.param == "postgres" else ""
-    made = Walled(tmp_path_factory.mktemp("walls"), database)
+    made = ConfinedServer(tmp_path_factory.mktemp("walls"), database)
     yield made
     made.server.dismiss()
 
 
-def every_answer(walled: Walled, session: dict[str, str]) -> Iterator[str]:
+def every_answer(confined_server: ConfinedServer, session: dict[str, str]) -> Iterator[str]:
     """Return the answers to valid and invalid calls of all tools."""
-    mine, theirs = str(walled.mine), str(walled.theirs)
+    mine, theirs = str(confined_server.mine), str(confined_server.theirs)
     for name, arguments in (
         ("index_repository", {"repo_path": mine}),
         ("index_repository", {"repo_path": "nope"}),
@@ -139,7 +141,7 @@ def every_answer(walled: Walled, session: dict[str, str]) -> Iterator[str]:
         ("remove_source", {"source_id": "guide"}),
         ("remove_source", {"source_id": "nope"}),
     ):
-        yield walled.call(session, name, **arguments)
+        yield confined_server.call(session, name, **arguments)
     for method, params in (
         ("resources/list", None),
         ("resources/read", {"uri": "deltos://project/overview"}),
@@ -150,25 +152,29 @@ def every_answer(walled: Walled, session: dict[str, str]) -> Iterator[str]:
         ("prompts/get", {"name": "review_impact", "arguments": {"base": "nope"}}),
         ("prompts/get", {"name": "answer_from_docs", "arguments": {"question": "shipping"}}),
     ):
-        yield walled.ask(session, method, params)
+        yield confined_server.ask(session, method, params)
 
 
-def test_no_answer_reveals_folders_of_the_server(walled: Walled) -> None:
-    home = str(walled.top.parents[1] / "home")
-    for session in (walled.narrow, walled.wide):
-        for answer in every_answer(walled, session):
+def test_no_answer_reveals_folders_of_the_server(confined_server: ConfinedServer) -> None:
+    home = str(confined_server.top.parents[1] / "home")
+    for session in (confined_server.narrow, confined_server.wide):
+        for answer in every_answer(confined_server, session):
             assert "hush-hush" not in answer
             assert home not in answer
             assert "site-packages" not in answer
             assert "internal error" not in answer
 
 
-def test_documentation_and_apis_of_another_project_are_hidden_from_a_project_token(walled: Walled) -> None:
-    assert "zeppelin" in walled.call(walled.wide, "search_docs", query="zeppelin launches")
-    listed = walled.call(walled.wide, "list_sources")
+def test_documentation_and_apis_of_another_project_are_hidden_from_a_project_token(
+    confined_server: ConfinedServer,
+) -> None:
+    assert "zeppelin" in confined_server.call(confined_server.wide, "search_docs", query="zeppelin launches")
+    listed = confined_server.call(confined_server.wide, "list_sources")
     assert "theirs-doc" in listed
     assert "theirs-api" in listed
-    shown = walled.call(walled.wide, "search", query="zeppelin", scope=["docs", "apis"], project_id="*")
+    shown = confined_server.call(
+        confined_server.wide, "search", query="zeppelin", scope=["docs", "apis"], project_id="*"
+    )
     ids = {hit["id"] for hit in json.loads(shown)["result"]["structuredContent"]["results"]}
     assert {identifier.partition(":")[0] for identifier in ids} == {"doc", "api"}
     for name, arguments in (
@@ -188,7 +194,7 @@ def test_documentation_and_apis_of_another_project_are_hidden_from_a_project_tok
         ("get_context", {"symbol": "zeppelin"}),
         *(("fetch", {"id": identifier}) for identifier in ids),
     ):
-        answer = walled.call(walled.narrow, name, **arguments)
+        answer = confined_server.call(confined_server.narrow, name, **arguments)
         hidden = answer
         for given in arguments.values():  # an error may repeat the argument
             hidden = hidden.replace(str(given), "")
@@ -196,8 +202,8 @@ def test_documentation_and_apis_of_another_project_are_hidden_from_a_project_tok
         assert "Roadmap" not in hidden
         assert "/zeppelins" not in hidden
         assert "list zeppelins" not in hidden
-    assert "theirs" not in walled.call(walled.narrow, "list_sources")
-    assert "theirs-doc" in walled.call(walled.wide, "list_sources")  # nothing was removed
+    assert "theirs" not in confined_server.call(confined_server.narrow, "list_sources")
+    assert "theirs-doc" in confined_server.call(confined_server.wide, "list_sources")  # nothing was removed
 
 
 @pytest.mark.parametrize(
@@ -215,9 +221,12 @@ def test_documentation_and_apis_of_another_project_are_hidden_from_a_project_tok
     ],
 )
 def test_hidden_and_missing_names_get_the_same_answer(
-    walled: Walled, name: str, there: dict[str, Any], not_there: dict[str, Any]
+    confined_server: ConfinedServer, name: str, there: dict[str, Any], not_there: dict[str, Any]
 ) -> None:
-    hidden, missing = walled.call(walled.narrow, name, **there), walled.call(walled.narrow, name, **not_there)
+    hidden, missing = (
+        confined_server.call(confined_server.narrow, name, **there),
+        confined_server.call(confined_server.narrow, name, **not_there),
+    )
     for word, other in zip(there.values(), not_there.values(), strict=True):
         missing = missing.replace(other, word)
     for word, other in (("nobodys", "theirs"), ("987654", "1")):
@@ -225,72 +234,82 @@ def test_hidden_and_missing_names_get_the_same_answer(
     assert hidden == missing
 
 
-def test_hidden_and_missing_projects_get_the_same_answer(walled: Walled) -> None:
-    known = identify(walled.theirs).project_id
+def test_hidden_and_missing_projects_get_the_same_answer(confined_server: ConfinedServer) -> None:
+    known = identify(confined_server.theirs).project_id
     unknown = "git:" + "0" * 40
-    hidden = walled.call(walled.narrow, "search_code", query="x", project_id=known)
-    assert hidden == walled.call(walled.narrow, "search_code", query="x", project_id=unknown).replace(unknown, known)
+    hidden = confined_server.call(confined_server.narrow, "search_code", query="x", project_id=known)
+    assert hidden == confined_server.call(confined_server.narrow, "search_code", query="x", project_id=unknown).replace(
+        unknown, known
+    )
 
 
-def test_a_workspace_token_permits_the_current_projects_of_the_workspace(walled: Walled) -> None:
-    home = walled.top.parents[1] / "home"
-    with closing(open_workspaces(home, walled.database)) as workspaces:
-        workspaces.add("Both", [str(walled.mine), str(walled.theirs)])
-        token = create(home, Level.READ, "workspace:Both", database=walled.database)
-        session = walled.server.open_session(bearer(token))
-        assert "of_theirs" in walled.call(session, "search_code", query="of_theirs", project_id="*")
-        assert "zed.py" in walled.call(session, "search_code", query="of_theirs", project_id="theirs")
-        workspaces.remove("both", [str(walled.theirs)])
-        assert "zed.py" not in walled.call(session, "search_code", query="of_theirs", project_id="*")
-        assert "No indexed project" in walled.call(session, "search_code", query="of_theirs", project_id="theirs")
-        assert "of_mine" in walled.call(session, "search_code", query="of_mine", project_id="*")
-        workspaces.remove("both", [str(walled.mine)])  # an empty workspace must not permit everything
+def test_a_workspace_token_permits_the_current_projects_of_the_workspace(confined_server: ConfinedServer) -> None:
+    home = confined_server.top.parents[1] / "home"
+    with closing(open_workspaces(home, confined_server.database)) as workspaces:
+        workspaces.add("Both", [str(confined_server.mine), str(confined_server.theirs)])
+        token = create(home, Level.READ, "workspace:Both", database=confined_server.database)
+        session = confined_server.server.open_session(bearer(token))
+        assert "of_theirs" in confined_server.call(session, "search_code", query="of_theirs", project_id="*")
+        assert "zed.py" in confined_server.call(session, "search_code", query="of_theirs", project_id="theirs")
+        workspaces.remove("both", [str(confined_server.theirs)])
+        assert "zed.py" not in confined_server.call(session, "search_code", query="of_theirs", project_id="*")
+        assert "No indexed project" in confined_server.call(
+            session, "search_code", query="of_theirs", project_id="theirs"
+        )
+        assert "of_mine" in confined_server.call(session, "search_code", query="of_mine", project_id="*")
+        workspaces.remove("both", [str(confined_server.mine)])  # an empty workspace must not permit everything
         for name in ("search_code", "search"):
-            answer = walled.call(session, name, query="of_mine zeppelin", project_id="*")
+            answer = confined_server.call(session, name, query="of_mine zeppelin", project_id="*")
             assert "a.py" not in answer
             assert "zed.py" not in answer
 
 
-def test_a_token_and_its_session_follow_a_renamed_workspace(walled: Walled) -> None:
-    home = walled.top.parents[1] / "home"
-    with closing(open_workspaces(home, walled.database)) as workspaces:
-        workspaces.add("Before", [str(walled.mine)])
-        session = walled.server.open_session(
-            bearer(create(home, Level.READ, "workspace:Before", database=walled.database))
+def test_a_token_and_its_session_follow_a_renamed_workspace(confined_server: ConfinedServer) -> None:
+    home = confined_server.top.parents[1] / "home"
+    with closing(open_workspaces(home, confined_server.database)) as workspaces:
+        workspaces.add("Before", [str(confined_server.mine)])
+        session = confined_server.server.open_session(
+            bearer(create(home, Level.READ, "workspace:Before", database=confined_server.database))
         )
-        assert "of_mine" in walled.call(session, "search_code", query="of_mine", project_id="before")
+        assert "of_mine" in confined_server.call(session, "search_code", query="of_mine", project_id="before")
         assert workspaces.rename("Before", "After") == 1
-        workspaces.add("Before", [str(walled.theirs)])  # a new workspace with the old name does not get its tokens
-        assert "of_mine" in walled.call(session, "search_code", query="of_mine", project_id="after")
-        assert "No indexed project" in walled.call(session, "search_code", query="of_theirs", project_id="before")
-        assert "zed.py" not in walled.call(session, "search_code", query="of_theirs", project_id="*")
-        for name, root in (("After", walled.mine), ("Before", walled.theirs)):
+        workspaces.add(
+            "Before", [str(confined_server.theirs)]
+        )  # a new workspace with the old name does not get its tokens
+        assert "of_mine" in confined_server.call(session, "search_code", query="of_mine", project_id="after")
+        assert "No indexed project" in confined_server.call(
+            session, "search_code", query="of_theirs", project_id="before"
+        )
+        assert "zed.py" not in confined_server.call(session, "search_code", query="of_theirs", project_id="*")
+        for name, root in (("After", confined_server.mine), ("Before", confined_server.theirs)):
             workspaces.remove(name, [str(root)])
 
 
-def test_every_call_with_a_token_for_a_deleted_workspace_is_rejected(walled: Walled) -> None:
-    home = walled.top.parents[1] / "home"
+def test_every_call_with_a_token_for_a_deleted_workspace_is_rejected(confined_server: ConfinedServer) -> None:
+    home = confined_server.top.parents[1] / "home"
     error_response = (
         "The workspace 'Gone' of this token no longer exists. Ask the administrator of this server for another token."
     )
-    with closing(open_workspaces(home, walled.database)) as workspaces:
-        workspaces.add("Gone", [str(walled.mine)])
-        token = create(home, Level.ADMIN, "workspace:Gone", database=walled.database)
-        both = create(home, Level.READ, "workspace:Gone", walled.mine, database=walled.database)
-        session = walled.server.open_session(bearer(token))
-        assert "of_mine" in walled.call(session, "find_symbol", symbol="of_mine")
-        workspaces.remove("Gone", [str(walled.mine)])
-    for opened in (session, walled.server.open_session(bearer(token))):
-        for answer in every_answer(walled, opened):
+    with closing(open_workspaces(home, confined_server.database)) as workspaces:
+        workspaces.add("Gone", [str(confined_server.mine)])
+        token = create(home, Level.ADMIN, "workspace:Gone", database=confined_server.database)
+        both = create(home, Level.READ, "workspace:Gone", confined_server.mine, database=confined_server.database)
+        session = confined_server.server.open_session(bearer(token))
+        assert "of_mine" in confined_server.call(session, "find_symbol", symbol="of_mine")
+        workspaces.remove("Gone", [str(confined_server.mine)])
+    for opened in (session, confined_server.server.open_session(bearer(token))):
+        for answer in every_answer(confined_server, opened):
             assert error_response in answer or "project-overview" in answer, answer
     # Other projects of the token stay accessible.
-    assert "of_mine" in walled.call(walled.server.open_session(bearer(both)), "find_symbol", symbol="of_mine")
+    assert "of_mine" in confined_server.call(
+        confined_server.server.open_session(bearer(both)), "find_symbol", symbol="of_mine"
+    )
 
 
-def test_a_token_for_a_folder_that_is_not_served_is_rejected(walled: Walled, tmp_path: Path) -> None:
-    home = walled.top.parents[1] / "home"
-    token = create(home, Level.READ, tmp_path, database=walled.database)
-    answer = walled.call(walled.server.open_session(bearer(token)), "list_sources")
+def test_a_token_for_a_folder_that_is_not_served_is_rejected(confined_server: ConfinedServer, tmp_path: Path) -> None:
+    home = confined_server.top.parents[1] / "home"
+    token = create(home, Level.READ, tmp_path, database=confined_server.database)
+    answer = confined_server.call(confined_server.server.open_session(bearer(token)), "list_sources")
     assert "This server serves none of the folders of this token." in answer
 
 

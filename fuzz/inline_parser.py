@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-class Here:
+class InlineParser:
     """Runs every function immediately. `broke` is an unexpected exception, even if it is caught."""
 
     def __init__(self) -> None:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from deltos.server.pipes import ClientPipes
 
 
-class Inbox:
-    """Delivers each line exactly once and in order. A reader thread fills it; the attached sink receives the lines."""
+class LineQueue:
+    """Queue of lines from the client: a thread reads them, and the attached receiver gets each line once, in order."""
 
     def __init__(self, pipes: ClientPipes, handshake: Handshake, *, on_idle_end: Callable[[], None]) -> None:
         self._pipes = pipes
