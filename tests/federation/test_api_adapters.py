@@ -16,7 +16,7 @@ from deltos.domains.docs.library import NewSource
 from deltos.errors import AddressRefused, BadArgument, NotFound, SourceError
 from deltos.federation.api_adapters import GuardedNetwork
 from deltos.private_hosts import PrivateHosts
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.loopback import LOOPBACK
 from tests.repositories import make_repository
 
@@ -68,28 +68,28 @@ def test_api_text_is_fenced_in_every_answer(tmp_path: Path, workers: ProcessPool
 def test_empty_answer_lists_the_searched_apis(tmp_path: Path, workers: ProcessPool) -> None:
     app = App(Config(tmp_path / "home"), workers=workers)
     (tmp_path / "shop.json").write_text(json.dumps(SPEC))
-    desk = Desk(app.tools(), tmp_path)
-    desk.call("add_source", url="shop.json", name="shop")
-    assert "0 sources, and 1 API description: shop." in desk.call("search_docs", query="quokka").text
-    assert "API description: shop." in desk.call("search_docs", query="quokka", api_name="shop").text
-    assert "API description: shop." in desk.call("search_docs", query="quokka", version="1").text
+    client = ToolClient(app.tools(), tmp_path)
+    client.call("add_source", url="shop.json", name="shop")
+    assert "0 sources, and 1 API description: shop." in client.call("search_docs", query="quokka").text
+    assert "API description: shop." in client.call("search_docs", query="quokka", api_name="shop").text
+    assert "API description: shop." in client.call("search_docs", query="quokka", version="1").text
     with pytest.raises(NotFound, match=r"No version '77' of any source.*Known: shop 1"):
-        desk.call("search_docs", query="quokka", version="77")
-    assert desk.call("list_sources").text == "- shop (shop.json): API description, 1 operation"
+        client.call("search_docs", query="quokka", version="77")
+    assert client.call("list_sources").text == "- shop (shop.json): API description, 1 operation"
     app.close()
 
 
 def test_query_that_mentions_an_api_searches_only_it_and_says_so(tmp_path: Path, workers: ProcessPool) -> None:
     app = App(Config(tmp_path / "home"), workers=workers)
-    desk = Desk(app.tools(), tmp_path)
+    client = ToolClient(app.tools(), tmp_path)
     paths = {"/messages": {"post": {"summary": "Send a message"}, "get": {"summary": "List messages"}}}
     note = "Only the API gotify was searched, because the query names it (search another with api_name=NAME)."
     for name in ("gotify", "zulip"):
         described = {**SPEC, "info": {"title": name.title(), "version": "1"}, "paths": paths}
         (tmp_path / f"{name}.json").write_text(json.dumps(described))
-        desk.call("add_source", url=f"{name}.json", name=name)
-        assert note not in desk.call("search_docs", query="send a message with gotify").text or name == "zulip"
-    named = desk.call("search_docs", query="send a message with gotify").text
+        client.call("add_source", url=f"{name}.json", name=name)
+        assert note not in client.call("search_docs", query="send a message with gotify").text or name == "zulip"
+    named = client.call("search_docs", query="send a message with gotify").text
     assert note in named
     assert "Source: gotify.json#" in named
     assert "Source: zulip.json#" not in named
@@ -98,7 +98,7 @@ def test_query_that_mentions_an_api_searches_only_it_and_says_so(tmp_path: Path,
         {"query": "gotify: send a message", "api_name": "zulip"},
     ]
     for asked in questions:
-        open_to_all = desk.call("search_docs", **asked).text
+        open_to_all = client.call("search_docs", **asked).text
         assert "because the query names it" not in open_to_all
         assert "Source: zulip.json#" in open_to_all
     app.close()
@@ -108,9 +108,9 @@ def test_new_api_is_embedded_before_the_first_search(tmp_path: Path, workers: Pr
     app = App(Config(tmp_path / "home"), workers=workers)
     paths = {"/pets": {"post": {"summary": "Create a pet"}}, "/stores": {"get": {"summary": "List stores"}}}
     (tmp_path / "pets.json").write_text(json.dumps({**SPEC, "paths": paths}))
-    desk = Desk(app.tools(), tmp_path)
-    desk.call("add_source", url="pets.json", name="pets")
-    assert "POST /pets" in desk.call("search_docs", query="register a new animal", source="pets").text
+    client = ToolClient(app.tools(), tmp_path)
+    client.call("add_source", url="pets.json", name="pets")
+    assert "POST /pets" in client.call("search_docs", query="register a new animal", source="pets").text
     app.close()
 
 
@@ -119,7 +119,7 @@ def test_api_citation_works_from_any_project(tmp_path: Path, workers: ProcessPoo
     specs = tmp_path / "one" / "specs"
     specs.mkdir(parents=True)
     (specs / "shop.json").write_text(json.dumps(SPEC))
-    here, elsewhere = Desk(app.tools(), tmp_path / "one"), Desk(app.tools(), tmp_path / "two")
+    here, elsewhere = ToolClient(app.tools(), tmp_path / "one"), ToolClient(app.tools(), tmp_path / "two")
     here.call("add_source", url="specs/shop.json")
     with pytest.raises(NotFound, match=r"No documentation source 'shop'\. Known: shop\.json\."):
         here.call("search_docs", query="refund", source="shop")
@@ -143,12 +143,16 @@ def test_unread_documents_are_listed_with_sources(tmp_path: Path, workers: Proce
     for name in ("bad.json", "worse.json"):
         (shop / name).write_text(f'{{"openapi": "3.0.0", "paths": {"[" * 100_000}')
     app.domains.apis.indexer.add(str(shop), "shop")
-    desk = Desk(app.tools(), tmp_path)
+    client = ToolClient(app.tools(), tmp_path)
     reason = "not read: shop/bad.json: The description is nested too deeply to be read"
-    for answer in (desk.call("list_apis"), desk.call("list_sources"), desk.call("crawl_status", source_id="shop")):
+    for answer in (
+        client.call("list_apis"),
+        client.call("list_sources"),
+        client.call("crawl_status", source_id="shop"),
+    ):
         assert reason in answer.text
-    assert "and 1 more" in desk.call("list_sources").text
-    assert reason in desk.call("recrawl_source", source_id="shop").text
+    assert "and 1 more" in client.call("list_sources").text
+    assert reason in client.call("recrawl_source", source_id="shop").text
     app.close()
 
 
@@ -293,8 +297,8 @@ def test_total_does_not_depend_on_the_limit(tmp_path: Path, workers: ProcessPool
     paths = {f"/refunds/{name}": {"post": {"summary": f"Create a {name} refund"}} for name in ("full", "part", "late")}
     (tmp_path / "shop.json").write_text(json.dumps({**SPEC, "paths": paths}))
     app.domains.docs.library.add(NewSource(str(tmp_path / "shop.json"), "shop", tmp_path, (tmp_path,)))
-    desk = Desk(app.tools(), tmp_path)
-    first, second = (desk.call("search_docs", query="create a refund", max_results=limit).text for limit in (1, 2))
+    client = ToolClient(app.tools(), tmp_path)
+    first, second = (client.call("search_docs", query="create a refund", max_results=limit).text for limit in (1, 2))
     [total] = {text.splitlines()[0].partition(" of ")[2] for text in (first, second)}
     assert total.endswith(" results (raise max_results for more).")
     assert "at least" not in first.splitlines()[0]
@@ -340,16 +344,16 @@ def test_owned_apis_are_searched_and_removed_with_their_source(tmp_path: Path, w
     (folder / "index.md").write_text("# Refunds\n\nHow to create a refund by hand.\n")
     (folder / "openapi.json").write_text(json.dumps(SPEC))
     (tmp_path / "own.json").write_text(json.dumps({**SPEC, "info": {"title": "Own"}}))
-    desk = Desk(app.tools(), tmp_path)
+    client = ToolClient(app.tools(), tmp_path)
     (source,) = app.domains.docs.library.add(NewSource(str(folder), "handbook", tmp_path, (tmp_path,))).sources
     app.domains.docs.library.crawls.run(source.id)
-    desk.call("add_source", url="own.json", name="own")
+    client.call("add_source", url="own.json", name="own")
     (brought,) = app.domains.docs.apis.brought_by(source.id)
-    found = desk.call("search_docs", query="create a refund", source="handbook").text
+    found = client.call("search_docs", query="create a refund", source="handbook").text
     assert "How to create a refund by hand" in found
     assert "POST /refunds" in found
-    assert "POST /refunds" in desk.call("search_docs", query="create a refund", source="own").text
-    removed = desk.call("remove_source", source="handbook").text
+    assert "POST /refunds" in client.call("search_docs", query="create a refund", source="own").text
+    removed = client.call("remove_source", source="handbook").text
     assert removed.endswith(f"Its APIs were removed too: {brought}.")
     assert list(app.domains.docs.apis.names()) == ["own"]
     app.close()
@@ -440,9 +444,9 @@ PETS = {
 def test_first_result_has_call_details_and_the_next_its_inputs(tmp_path: Path, workers: ProcessPool) -> None:
     app = App(Config(tmp_path / "home"), workers=workers)
     (tmp_path / "pets.json").write_text(json.dumps(PETS))
-    desk = Desk(app.tools(), tmp_path)
-    desk.call("add_source", url="pets.json", name="pets")
-    text = desk.call("search_docs", query="create a pet", types=["endpoint"]).text
+    client = ToolClient(app.tools(), tmp_path)
+    client.call("add_source", url="pets.json", name="pets")
+    text = client.call("search_docs", query="create a pet", types=["endpoint"]).text
     first, second = text.split("~~~quoted\n")[1:]
     assert first.split("\n~~~")[0].splitlines() == [
         "POST /pets — Create a pet",
@@ -468,8 +472,8 @@ def test_later_schemas_are_one_line_each(tmp_path: Path, workers: ProcessPool) -
     owner = {"properties": {"pet": {"$ref": "#/components/schemas/Pet"}, "name": {"type": "string"}}}
     schemas = {**PETS["components"]["schemas"], "PetOwner": owner}  # type: ignore[index]
     (tmp_path / "pets.json").write_text(json.dumps({**PETS, "components": {"schemas": schemas}}))
-    desk = Desk(app.tools(), tmp_path)
-    desk.call("add_source", url="pets.json", name="pets")
-    text = desk.call("search_docs", query="Pet", types=["schema"]).text
+    client = ToolClient(app.tools(), tmp_path)
+    client.call("add_source", url="pets.json", name="pets")
+    text = client.call("search_docs", query="Pet", types=["schema"]).text
     assert text.split("~~~quoted\n")[2].split("\n~~~")[0] == "PetOwner: pet: Pet, name: string"
     app.close()

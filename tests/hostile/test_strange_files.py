@@ -25,7 +25,7 @@ from deltos.store.observations import Clean
 from deltos.store.sqlite.tokens import SqliteTokens
 from deltos.workspace.identity import identify
 from deltos.workspace.walk import walk
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.repositories import git, make_repository, write_files
 from tests.server.over_http.served import Served, rpc
 
@@ -155,21 +155,21 @@ def test_a_folder_that_takes_too_long_to_list_is_reported(tmp_path: Path) -> Non
 
 
 @pytest.fixture
-def replaced(tmp_path: Path, workers: ProcessPool) -> Iterator[tuple[Desk, Path]]:
+def replaced(tmp_path: Path, workers: ProcessPool) -> Iterator[tuple[ToolClient, Path]]:
     """An indexed project whose tracked folder was then replaced by a link to a folder outside."""
     root = make_repository(tmp_path / "root", CODE)
     write_files(tmp_path / "outside", OUTSIDE)
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         app.domains.projects.at(root).index()
-        desk = Desk(app.tools(), root)
-        assert "sum(items)" in desk.call("search_code", query="total items").text
+        client = ToolClient(app.tools(), root)
+        assert "sum(items)" in client.call("search_code", query="total items").text
         stamps = {path: path.stat() for path in (root, root / "app", root / "app" / "shop.py")}
         shutil.rmtree(root / "app")
         (root / "app").symlink_to(tmp_path / "outside")
         # Restore the time stamps: files that look unchanged are not checked again.
         for path, status in stamps.items():
             os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-        yield desk, root
+        yield client, root
 
 
 @pytest.mark.parametrize(
@@ -188,11 +188,11 @@ def replaced(tmp_path: Path, workers: ProcessPool) -> Iterator[tuple[Desk, Path]
     ],
 )
 def test_a_tracked_folder_that_has_become_a_link_shows_nothing_from_outside(
-    replaced: tuple[Desk, Path], tool: str, arguments: dict[str, Any]
+    replaced: tuple[ToolClient, Path], tool: str, arguments: dict[str, Any]
 ) -> None:
-    desk, root = replaced
+    client, root = replaced
     try:
-        shown = str(desk.call(tool, **arguments))
+        shown = str(client.call(tool, **arguments))
     except Exception as exc:  # noqa: BLE001 - refusing is as good
         shown = f"{type(exc).__name__}: {exc}"
     assert SECRET not in shown
@@ -214,8 +214,8 @@ def test_a_documentation_folder_leaves_links_out_and_counts_them(tmp_path: Path,
         folder = os.open(root / "docs", os.O_RDONLY)
         listening.bind(f"/proc/self/fd/{folder}/socket.md")
         os.close(folder)
-        desk = Desk(app.tools(), root)
-        desk.call("add_source", url="docs", name="docs")
+        client = ToolClient(app.tools(), root)
+        client.call("add_source", url="docs", name="docs")
         app.domains.docs.library.crawls.wait(app.domains.docs.library.find("docs").id)
         status = app.domains.docs.library.status("docs")
         assert (status.state, status.pages, status.pages_skipped) == ("READY", 1, 6)
@@ -224,7 +224,7 @@ def test_a_documentation_folder_leaves_links_out_and_counts_them(tmp_path: Path,
         source = app.domains.docs.library.recrawl("docs", full=True)
         app.domains.docs.library.crawls.run(app.domains.docs.library.find("docs").id)
         assert "links are not followed" in str(app.domains.docs.library.status("docs"))
-        assert SECRET not in desk.call("search_docs", query=ASKED).text
+        assert SECRET not in client.call("search_docs", query=ASKED).text
         assert source is not None
 
 

@@ -41,7 +41,7 @@ class Views:
         return b"{}"
 
 
-class Visit:
+class SignedInCaller:
     """The web UI routes with these views, whose cookies are the names of callers."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ def visitor(name: str) -> Caller:
 
 def test_slow_views_leave_threads_for_others() -> None:
     async def scenario() -> list[int]:
-        visit = Visit()
+        visit = SignedInCaller()
         greedy: list[int] = []
         others: list[int] = []
         mine, yours = ("greedy", "other")
@@ -104,7 +104,7 @@ def test_slow_views_leave_threads_for_others() -> None:
 
 def test_one_caller_cannot_take_all_streams() -> None:
     async def scenario() -> None:
-        visit = Visit()
+        visit = SignedInCaller()
         greedy: list[int] = []
         others: list[int] = []
         mine, yours = ("greedy", "other")
@@ -124,7 +124,7 @@ def test_one_caller_cannot_take_all_streams() -> None:
 def test_a_body_that_never_ends_times_out() -> None:
     async def scenario() -> list[int]:
         statuses: list[int] = []
-        await Visit().ask("/enter", method="POST", statuses=statuses)
+        await SignedInCaller().ask("/enter", method="POST", statuses=statuses)
         return statuses
 
     assert anyio.run(scenario) == [408]

@@ -9,7 +9,7 @@ import pytest
 
 from deltos.app import App
 from deltos.config import Config
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def test_inner_packages_resolve_to_their_sources(tmp_path: Path, workers: Proces
         if line.endswith(" use")
     }
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        text = Desk(app.tools(), root).call("find_references", symbol=symbol).text
+        text = ToolClient(app.tools(), root).call("find_references", symbol=symbol).text
     found, path = set(), ""
     for line in text.partition("--- possible")[0].splitlines()[2:]:
         if line.startswith(" "):
@@ -116,10 +116,10 @@ def test_a_package_that_is_also_a_project_is_listed_once(tmp_path: Path, workers
     files = CASES["npm and yarn"][1]
     root = write_files(tmp_path / "shop", files)
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        desk = Desk(app.tools(), root)
+        client = ToolClient(app.tools(), root)
         both = f"{root},{root / 'packages/lib'}"
-        text = desk.call("find_references", symbol="price", project_path=both).text
-        again = desk.call("get_impact", symbol="price", project_path=both).text
+        text = client.call("find_references", symbol="price", project_path=both).text
+        again = client.call("get_impact", symbol="price", project_path=both).text
     assert text.startswith("[shop] def price ")
     assert "\nNote: [lib] and [shop] share files; [shop] answers for them.\n" in text
     assert "packages/web/src/page.ts\n 1 import" in text

@@ -198,7 +198,7 @@ class Sources(ABC):
         )
         return [SkippedAddresses(*row) for row in rows]
 
-    def first_reason(self, source_id: str) -> str:
+    def first_skip_reason(self, source_id: str) -> str:
         """Return why the first address gave no page, failures first; empty if no address has a reason."""
         rows = self._statements.query(
             f"SELECT reason FROM {self.addresses.name} WHERE source_id = ? AND reason <> ''"

@@ -9,7 +9,7 @@ import pytest
 from deltos.app import App
 from deltos.config import Config
 from deltos.domains.code.error_messages import certain_message, find_messages, fixed_text, match_message, word_windows
-from tests.calling import Desk
+from tests.calling import ToolClient
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ FILES = {
 
 
 @pytest.fixture
-def desk(tmp_path: Path, workers: ProcessPool) -> Desk:
+def client(tmp_path: Path, workers: ProcessPool) -> ToolClient:
     project = tmp_path / "project"
     write_files(project, FILES)
-    return Desk(App(Config(tmp_path / "home"), workers=workers).tools(), project)
+    return ToolClient(App(Config(tmp_path / "home"), workers=workers).tools(), project)
 
 
-def test_a_message_is_answered_only_with_the_statement_that_raises_it(desk: Desk) -> None:
-    text = desk.call("search_code", query="CSV contains more than 104857600 bytes").text
+def test_a_message_is_answered_only_with_the_statement_that_raises_it(client: ToolClient) -> None:
+    text = client.call("search_code", query="CSV contains more than 104857600 bytes").text
     first, rest = text.split("\n\n")
     assert first.startswith("src/export.py:1-5 write (line 5)\n")
     assert 'raise TooLong(f"CSV contains more than {most} bytes")' in first
@@ -45,14 +45,14 @@ def test_a_message_is_answered_only_with_the_statement_that_raises_it(desk: Desk
     assert "weak" not in text
 
 
-def test_a_concise_answer_to_a_message_shows_the_complete_statement(desk: Desk) -> None:
-    first = desk.call("search_code", query="CSV contains more than 104857600 bytes", concise=True).text.split("\n")[0]
+def test_a_concise_answer_to_a_message_shows_the_complete_statement(client: ToolClient) -> None:
+    first = client.call("search_code", query="CSV contains more than 104857600 bytes", concise=True).text.split("\n")[0]
     assert first.startswith("src/export.py:5 write")
     assert first.endswith('raise TooLong(f"CSV contains more than {most} bytes")')
 
 
-def test_a_question_with_the_words_of_a_message_is_a_question(desk: Desk) -> None:
-    text = desk.call("search_code", query="where is it that a CSV contains more than so many bytes").text
+def test_a_question_with_the_words_of_a_message_is_a_question(client: ToolClient) -> None:
+    text = client.call("search_code", query="where is it that a CSV contains more than so many bytes").text
     assert "src/other.py" in text
 
 
@@ -185,8 +185,8 @@ RuntimeError: The pantry has no room left."""
 )
 def test_a_literal_message_comes_first_in_any_context(tmp_path: Path, workers: ProcessPool, query: str) -> None:
     write_files(tmp_path / "pantry", PANTRY)
-    desk = Desk(App(Config(tmp_path / "home"), workers=workers).tools(), tmp_path / "pantry")
-    text = desk.call("search_code", query=query, concise=True).text
+    client = ToolClient(App(Config(tmp_path / "home"), workers=workers).tools(), tmp_path / "pantry")
+    text = client.call("search_code", query=query, concise=True).text
     hits = [line for line in text.split("\n") if not line.startswith("Showing")]
     assert hits[0].startswith("src/errors.py:2 ")
     if "main.py" in query:
@@ -232,8 +232,8 @@ def test_a_message_with_values_is_found_where_it_is_raised(
     tmp_path: Path, workers: ProcessPool, query: str, place: str
 ) -> None:
     write_files(tmp_path / "filled", FILLED)
-    desk = Desk(App(Config(tmp_path / "home"), workers=workers).tools(), tmp_path / "filled")
-    lines = desk.call("search_code", query=query, concise=True).text.split("\n")
+    client = ToolClient(App(Config(tmp_path / "home"), workers=workers).tools(), tmp_path / "filled")
+    lines = client.call("search_code", query=query, concise=True).text.split("\n")
     hits = [line for line in lines if not line.startswith(("Showing", "No exact match"))]
     assert hits[0].startswith(f"{place} ")
     assert any(line.startswith("No exact match for literal") for line in lines) == query.startswith('"')

@@ -15,8 +15,8 @@ from deltos.app import App
 from deltos.config import Config
 from deltos.errors import BadArgument, NotFound
 from deltos.wording import weak_match
-from tests.calling import Desk
-from tests.domains.code.asking import LONG_FUNCTIONS, paths, search
+from tests.calling import ToolClient
+from tests.domains.code.code_queries import LONG_FUNCTIONS, paths, search
 from tests.domains.code.conftest import FILES
 from tests.repositories import write_files
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from deltos.isolated.process_pool import ProcessPool
 
 
-def test_the_first_search_indexes_and_finds(desk: Desk) -> None:
-    answer = search(desk, "forget one cached value")
+def test_the_first_search_indexes_and_finds(client: ToolClient) -> None:
+    answer = search(client, "forget one cached value")
     [first, *_] = answer["results"]
     assert first["file_path"] == "src/cache.py"
     assert set(first) == {
@@ -54,8 +54,8 @@ def test_the_first_search_indexes_and_finds(desk: Desk) -> None:
         ("test of the cache", "tests/test_cache.py", "test_clear_cache"),
     ],
 )
-def test_code_is_found_by_name_and_by_description(desk: Desk, query: str, path: str, symbol: str) -> None:
-    first = search(desk, query)["results"][0]
+def test_code_is_found_by_name_and_by_description(client: ToolClient, query: str, path: str, symbol: str) -> None:
+    first = search(client, query)["results"][0]
     assert (first["file_path"], first["symbol"]) == (path, symbol)
 
 
@@ -63,21 +63,21 @@ def test_code_is_found_by_name_and_by_description(desk: Desk, query: str, path: 
 @pytest.mark.parametrize(
     "query", ["AppContext.push", "push of AppContext", "how does AppContext push", "AppContext::push"]
 )
-def test_a_method_is_found_when_its_class_is_named(desk: Desk, project: Path, query: str, length: int) -> None:
+def test_a_method_is_found_when_its_class_is_named(client: ToolClient, project: Path, query: str, length: int) -> None:
     body = "".join(f"        self.step_{n} = {n}\n" for n in range(length))
     methods = "".join(f"    def {name}(self):\n{body}\n" for name in ("__init__", "push", "pop"))
     write_files(project, {"src/ctx.py": f"class RequestContext:\n{methods}\nclass AppContext:\n{methods}"})
-    first = search(desk, query)["results"][0]
+    first = search(client, query)["results"][0]
     assert (first["file_path"], first["symbol"]) == ("src/ctx.py", "AppContext.push")
     assert "def push(self):" in first["content"]
 
 
-def test_the_text_shows_location_symbol_and_code(desk: Desk) -> None:
-    text = desk.call("search_code", query="startServer", limit=1).text
+def test_the_text_shows_location_symbol_and_code(client: ToolClient) -> None:
+    text = client.call("search_code", query="startServer", limit=1).text
     assert text == f"web/server.ts:1-3 startServer\n{str(FILES['web/server.ts']).rstrip()}"
 
 
-def test_the_first_result_has_code_and_the_others_a_summary_line(desk: Desk, project: Path) -> None:
+def test_the_first_result_has_code_and_the_others_a_summary_line(client: ToolClient, project: Path) -> None:
     write_files(
         project,
         {
@@ -86,7 +86,7 @@ def test_the_first_result_has_code_and_the_others_a_summary_line(desk: Desk, pro
             "shop/old.go": "// TillCount tells how many tills there are.\nfunc TillCount() int {\n\treturn 1\n}\n",
         },
     )
-    answer = desk.call("search_code", query="which till to open in the shop")
+    answer = client.call("search_code", query="which till to open in the shop")
     assert answer.text.startswith("shop/till.py:1-2 open_till\ndef open_till(key):\n    return drawer.unlock(key)\n\n")
     lines = answer.text.split("\n\n")[1].split("\n")
     assert "shop/back.py:1 till_report(day, *, short=False) — Sums up a day." in lines
@@ -100,10 +100,10 @@ def test_the_first_result_has_code_and_the_others_a_summary_line(desk: Desk, pro
 
 
 @pytest.mark.parametrize("query", ["clear cache", '"clear_cache_"', "/clear_cache_.\\(/"])
-def test_the_total_is_independent_of_limit_and_form(desk: Desk, project: Path, query: str) -> None:
+def test_the_total_is_independent_of_limit_and_form(client: ToolClient, project: Path, query: str) -> None:
     write_files(project, {f"many/f{n}.py": f"def clear_cache_{n}():\n    pass\n" for n in range(45)})
     answers = [
-        desk.call("search_code", query=query, limit=limit, concise=concise)
+        client.call("search_code", query=query, limit=limit, concise=concise)
         for limit in (1, 3, 10, 50)
         for concise in (False, True)
     ]
@@ -118,11 +118,11 @@ def test_the_total_is_independent_of_limit_and_form(desk: Desk, project: Path, q
         assert not answer.truncated
 
 
-def test_an_incomplete_total_is_marked_as_a_lower_bound(desk: Desk, project: Path) -> None:
+def test_an_incomplete_total_is_marked_as_a_lower_bound(client: ToolClient, project: Path) -> None:
     write_files(project, {f"many/f{n}.py": f"def clear_cache_{n}():\n    pass\n" for n in range(80)})
     totals = set()
     for limit in (3, 50):
-        answer = desk.call("search_code", query="clear cache", limit=limit)
+        answer = client.call("search_code", query="clear cache", limit=limit)
         assert answer.structured is not None
         totals.add(answer.structured["total_count"])
         assert answer.structured["total_is_least"] is True
@@ -130,14 +130,14 @@ def test_an_incomplete_total_is_marked_as_a_lower_bound(desk: Desk, project: Pat
     assert len(totals) == 1
 
 
-def test_a_weak_best_match_is_reported(desk: Desk) -> None:
-    weak = desk.call("search_code", query="where the moon rises over the value of mountains and rivers")
+def test_a_weak_best_match_is_reported(client: ToolClient) -> None:
+    weak = client.call("search_code", query="where the moon rises over the value of mountains and rivers")
     assert weak.structured is not None
     assert weak.structured["results"][0]["similarity_score"] < 0.5
     assert "Note: weak match (confidence 0." in weak.text
     assert "Not in this project: moon, rises, mountains, rivers. Try other words." in weak.text
     assert "weak match" in weak.structured["notes"][-1]
-    assert "weak" not in desk.call("search_code", query="clear_cache").text
+    assert "weak" not in client.call("search_code", query="clear_cache").text
 
 
 def test_a_truncated_result_shows_the_lines_around_the_answer(
@@ -146,7 +146,7 @@ def test_a_truncated_result_shows_the_lines_around_the_answer(
     lines = [f"    step_{number}(state)" for number in range(45)]
     lines[40] = '    raise Overflow("the pantry is full")'
     (project / "src/pantry.py").write_text("def stow(state):\n" + "\n".join(lines) + "\n")
-    answer = small_desk(tmp_path, project, 300, workers).call(
+    answer = small_client(tmp_path, project, 300, workers).call(
         "search_code", query="raise overflow pantry full", limit=1
     )
     assert answer.structured is not None
@@ -155,76 +155,78 @@ def test_a_truncated_result_shows_the_lines_around_the_answer(
         assert "… (truncated)" in shown
 
 
-def test_a_quoted_text_is_found_literally(desk: Desk) -> None:
-    assert paths(search(desk, "\"'0.0.0.0'\"")) == ["web/server.ts"]
-    assert paths(search(desk, '"def helper():"')) == ["src/cache.py"]
-    assert paths(search(desk, '"消去"')) == ["web/名前.js"]
+def test_a_quoted_text_is_found_literally(client: ToolClient) -> None:
+    assert paths(search(client, "\"'0.0.0.0'\"")) == ["web/server.ts"]
+    assert paths(search(client, '"def helper():"')) == ["src/cache.py"]
+    assert paths(search(client, '"消去"')) == ["web/名前.js"]
 
 
-def test_a_regular_expression_is_found(desk: Desk) -> None:
-    assert paths(search(desk, "/def clear_\\w+/")) == ["src/cache.py"]
-    assert paths(search(desk, "/CLASS cache/i")) == ["src/cache.py"]
-    assert paths(search(desk, "/^import/")) == ["src/cache.py"]
+def test_a_regular_expression_is_found(client: ToolClient) -> None:
+    assert paths(search(client, "/def clear_\\w+/")) == ["src/cache.py"]
+    assert paths(search(client, "/CLASS cache/i")) == ["src/cache.py"]
+    assert paths(search(client, "/^import/")) == ["src/cache.py"]
 
 
-def test_an_exact_query_without_match_is_searched_by_words_with_a_note(desk: Desk) -> None:
-    answer = desk.call("search_code", query='"clear the cache"')
+def test_an_exact_query_without_match_is_searched_by_words_with_a_note(client: ToolClient) -> None:
+    answer = client.call("search_code", query='"clear the cache"')
     assert "No exact match for literal 'clear the cache' in 8 files; closest by words:" in answer.text
     assert answer.structured is not None
     assert "src/cache.py" in paths(answer.structured)
 
 
-def test_a_missing_name_is_reported_once(desk: Desk) -> None:
-    text = desk.call("search_code", query='"clearCaches"').text
+def test_a_missing_name_is_reported_once(client: ToolClient) -> None:
+    text = client.call("search_code", query='"clearCaches"').text
     assert text.count("closest by words") == 1
     assert "no definition" not in text
     assert "Similar names: clear_cache" in text
 
 
 @pytest.mark.parametrize("query", ["/(a+)+$/", "/(x|x)*y/", "/.*.*.*=.*/"])
-def test_no_regular_expression_hangs(desk: Desk, project: Path, query: str) -> None:
+def test_no_regular_expression_hangs(client: ToolClient, project: Path, query: str) -> None:
     write_files(project, {"src/long_line.py": "# " + "a" * 200_000 + "!\n" + "b = 1\n" * 1_000})
-    assert isinstance(search(desk, query)["results"], list)
+    assert isinstance(search(client, query)["results"], list)
 
 
 @pytest.mark.parametrize("query", ["/(/", "/[a-/", "/a{2,1}/"])
-def test_an_invalid_regular_expression_is_an_error(desk: Desk, query: str) -> None:
+def test_an_invalid_regular_expression_is_an_error(client: ToolClient, query: str) -> None:
     with pytest.raises(BadArgument, match="Invalid regular expression"):
-        desk.call("search_code", query=query)
+        client.call("search_code", query=query)
 
 
-def test_results_can_be_limited_to_kinds_of_files_and_folders(desk: Desk) -> None:
-    assert {Path(path).suffix for path in paths(search(desk, "cache", file_type="py"))} == {".py"}
-    assert {Path(path).suffix for path in paths(search(desk, "cache", file_type="ts,tsx"))} == {".tsx"}
-    assert paths(search(desk, "cache", file_type="markdown")) == ["docs/guide.md"]
-    assert {path.split("/")[0] for path in paths(search(desk, "cache", directory="src"))} == {"src"}
-    assert paths(search(desk, "cache", directory="web", file_type="tsx")) == ["web/panel.tsx"]
-    assert paths(search(desk, '"cache"', directory="docs")) == ["docs/guide.md"]
+def test_results_can_be_limited_to_kinds_of_files_and_folders(client: ToolClient) -> None:
+    assert {Path(path).suffix for path in paths(search(client, "cache", file_type="py"))} == {".py"}
+    assert {Path(path).suffix for path in paths(search(client, "cache", file_type="ts,tsx"))} == {".tsx"}
+    assert paths(search(client, "cache", file_type="markdown")) == ["docs/guide.md"]
+    assert {path.split("/")[0] for path in paths(search(client, "cache", directory="src"))} == {"src"}
+    assert paths(search(client, "cache", directory="web", file_type="tsx")) == ["web/panel.tsx"]
+    assert paths(search(client, '"cache"', directory="docs")) == ["docs/guide.md"]
 
 
-def test_a_folder_is_not_confused_with_another_with_the_same_prefix(desk: Desk, project: Path) -> None:
+def test_a_folder_is_not_confused_with_another_with_the_same_prefix(client: ToolClient, project: Path) -> None:
     write_files(
         project,
         {"src_old/cache.py": "def clear_cache():\n    pass\n", "s%c/cache.py": "def clear_cache():\n    pass\n"},
     )
-    assert not any(path.startswith(("src_old", "s%c")) for path in paths(search(desk, "clear_cache", directory="src")))
+    assert not any(
+        path.startswith(("src_old", "s%c")) for path in paths(search(client, "clear_cache", directory="src"))
+    )
 
 
-def test_one_result_per_file_comes_first(desk: Desk) -> None:
-    found = paths(search(desk, "parts", limit=50))
+def test_one_result_per_file_comes_first(client: ToolClient) -> None:
+    found = paths(search(client, "parts", limit=50))
     assert len(set(found)) == len(found[: len(set(found))])
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(0, 1), (-5, 1), (1, 1), (3, 3), (10**9, 50)])
-def test_limits_out_of_range_are_clamped(desk: Desk, project: Path, limit: int, expected: int) -> None:
+def test_limits_out_of_range_are_clamped(client: ToolClient, project: Path, limit: int, expected: int) -> None:
     write_files(project, {f"many/f{n}.py": f"def clear_cache_{n}():\n    pass\n" for n in range(60)})
-    assert len(search(desk, "clear cache", limit=limit)["results"]) == expected
+    assert len(search(client, "clear cache", limit=limit)["results"]) == expected
 
 
 @pytest.mark.parametrize("query", ["", "   ", "\0\x01", "\ud800"])
-def test_an_empty_query_is_an_error(desk: Desk, query: str) -> None:
+def test_an_empty_query_is_an_error(client: ToolClient, query: str) -> None:
     with pytest.raises(BadArgument, match=r"empty|not valid Unicode"):
-        desk.call("search_code", query=query)
+        client.call("search_code", query=query)
 
 
 @pytest.mark.parametrize(
@@ -251,8 +253,8 @@ def test_an_empty_query_is_an_error(desk: Desk, query: str) -> None:
         "//",
     ],
 )
-def test_no_query_can_break_the_search(desk: Desk, query: str) -> None:
-    answer = desk.call("search_code", query=query)
+def test_no_query_can_break_the_search(client: ToolClient, query: str) -> None:
+    answer = client.call("search_code", query=query)
     assert answer.structured is not None
     assert answer.structured["results"] or "No results found" in answer.text
 
@@ -260,20 +262,20 @@ def test_no_query_can_break_the_search(desk: Desk, query: str) -> None:
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(query=st.text(max_size=40), file_type=st.text(max_size=8), limit=st.integers())
 def test_any_arguments_are_answered_or_rejected_with_an_error(
-    desk: Desk, query: str, file_type: str, limit: int
+    client: ToolClient, query: str, file_type: str, limit: int
 ) -> None:
     with suppress(BadArgument):
-        assert desk.call("search_code", query=query, file_type=file_type, limit=limit).text
+        assert client.call("search_code", query=query, file_type=file_type, limit=limit).text
 
 
 @pytest.mark.parametrize("directory", ["..", "/etc", "missing", "src/cache.py", "a\0b", "x" * 9_999])
-def test_a_bad_directory_is_an_error(desk: Desk, directory: str) -> None:
+def test_a_bad_directory_is_an_error(client: ToolClient, directory: str) -> None:
     with pytest.raises((BadArgument, NotFound)):
-        desk.call("search_code", query="cache", directory=directory)
+        client.call("search_code", query="cache", directory=directory)
 
 
-def test_an_empty_result_reports_searched_files_and_similar_names(desk: Desk) -> None:
-    answer = desk.call("search_code", query="claer_cahce")
+def test_an_empty_result_reports_searched_files_and_similar_names(client: ToolClient) -> None:
+    answer = client.call("search_code", query="claer_cahce")
     assert answer.text.startswith("No results found for query: claer_cahce\nSearched 8 files.")
     assert "clear_cache" in answer.text.split("Similar names:")[1]
     assert answer.structured is not None
@@ -281,72 +283,72 @@ def test_an_empty_result_reports_searched_files_and_similar_names(desk: Desk) ->
     assert answer.structured["notes"] == [answer.text.splitlines()[-1]]
 
 
-def test_a_file_type_without_files_lists_existing_languages(desk: Desk) -> None:
-    text = desk.call("search_code", query="cache", file_type="rs", directory="src").text
+def test_a_file_type_without_files_lists_existing_languages(client: ToolClient) -> None:
+    text = client.call("search_code", query="cache", file_type="rs", directory="src").text
     assert "no indexed file below src that ends in .rs; the project has python 4" in text
 
 
-def test_context_shows_the_lines_before_and_after(desk: Desk) -> None:
-    [first] = search(desk, "clear_cache", limit=1)["results"]
+def test_context_shows_the_lines_before_and_after(client: ToolClient) -> None:
+    [first] = search(client, "clear_cache", limit=1)["results"]
     assert first["content"].startswith("    def clear_cache(self, name):\n")
     assert first["context_before"].endswith("\n        self.values[name] = (value, time.time())")
     assert first["context_after"].startswith("def helper():\n")
-    [whole] = search(desk, "Cache", limit=1)["results"]
+    [whole] = search(client, "Cache", limit=1)["results"]
     assert whole["content"].startswith("class Cache:")
     assert whole["context_before"] == '"""Keeps values."""\n\nimport time'
 
 
-def test_the_middle_of_a_long_function_keeps_its_header(desk: Desk) -> None:
-    [first] = search(desk, "part_110", limit=1)["results"]
+def test_the_middle_of_a_long_function_keeps_its_header(client: ToolClient) -> None:
+    [first] = search(client, "part_110", limit=1)["results"]
     assert first["symbol"] == "assemble_everything"
     assert first["start_line"] > 50
     assert first["content"].startswith("def assemble_everything(parts)\n…\n    part_")
-    [head] = search(desk, "assemble_everything", limit=1)["results"]
+    [head] = search(client, "assemble_everything", limit=1)["results"]
     assert head["content"].startswith("def assemble_everything(parts):\n    part_0")
 
 
-def test_a_call_of_a_bare_name_is_not_taken_for_the_header(desk: Desk, project: Path) -> None:
+def test_a_call_of_a_bare_name_is_not_taken_for_the_header(client: ToolClient, project: Path) -> None:
     steps = "".join(f"    const step{n} = next({n});\n" for n in range(60))
     method = f"  visit(node) {{\n{steps}    if (node.last) return visit(node.child);\n  }}\n"
     write_files(project, {"web/walk.js": f"class Walker {{\n{method}}}\n"})
-    [first] = search(desk, '"return visit(node.child)"', limit=1)["results"]
+    [first] = search(client, '"return visit(node.child)"', limit=1)["results"]
     assert first["content"].startswith("visit(node)\n…\n")
 
 
-def test_lines_of_windows_are_shown_without_their_carriage_returns(desk: Desk) -> None:
-    [first] = search(desk, "on_windows", limit=1)["results"]
+def test_lines_of_windows_are_shown_without_their_carriage_returns(client: ToolClient) -> None:
+    [first] = search(client, "on_windows", limit=1)["results"]
     assert (first["content"], first["end_line"]) == ("def on_windows(path):\n    return path", 2)
 
 
-def test_an_undefined_name_is_reported(desk: Desk) -> None:
-    answer = desk.call("search_code", query="CacheRebuilder")
+def test_an_undefined_name_is_reported(client: ToolClient) -> None:
+    answer = client.call("search_code", query="CacheRebuilder")
     assert answer.text.startswith("Note: no definition is named CacheRebuilder; closest by words:")
-    assert "Note" not in desk.call("search_code", query="clear_cache").text
-    assert "Note" not in desk.call("search_code", query="cache").text
+    assert "Note" not in client.call("search_code", query="clear_cache").text
+    assert "Note" not in client.call("search_code", query="cache").text
 
 
-def test_a_concise_answer_shows_the_requested_line(desk: Desk, project: Path) -> None:
+def test_a_concise_answer_shows_the_requested_line(client: ToolClient, project: Path) -> None:
     lines = [f"    step_{number}(state)" for number in range(60)]
     lines[40] = '    raise Overflow("the pantry is full")'
     (project / "src/pantry.py").write_text("def stow(state):\n" + "\n".join(lines) + "\n")
     for query in ('"pantry is full"', "/pantry is f.ll/", "raise overflow pantry full"):
-        answer = desk.call("search_code", query=query, concise=True)
+        answer = client.call("search_code", query=query, concise=True)
         assert answer.structured is not None
         assert 'Overflow("the pantry is full")' in answer.structured["results"][0]["content"], query
 
 
-def test_an_exact_match_in_code_comes_before_one_in_prose(desk: Desk, project: Path) -> None:
+def test_an_exact_match_in_code_comes_before_one_in_prose(client: ToolClient, project: Path) -> None:
     (project / "ABOUT.md").write_text("# About\n\nCall `brew_coffee()` first.\n")
     (project / "src/zz_machine.py").write_text("X = 1\n\n\ndef brew_coffee():\n    return X\n")
-    first, second = search(desk, '"brew_coffee()"')["results"]
+    first, second = search(client, '"brew_coffee()"')["results"]
     assert (first["file_path"], first["symbol"]) == ("src/zz_machine.py", "brew_coffee")
     assert second["file_path"] == "ABOUT.md"
 
 
 @pytest.mark.parametrize("query", ["compute", "compute_7", "/compute/", "where is the first value computed"])
-def test_a_concise_answer_is_at_most_half_as_long(desk: Desk, project: Path, query: str) -> None:
+def test_a_concise_answer_is_at_most_half_as_long(client: ToolClient, project: Path, query: str) -> None:
     write_files(project, LONG_FUNCTIONS)
-    full, concise = (desk.call("search_code", query=query, concise=flag) for flag in (False, True))
+    full, concise = (client.call("search_code", query=query, concise=flag) for flag in (False, True))
     assert concise.structured is not None
     assert len(json.dumps(concise.structured)) <= len(json.dumps(full.structured)) / 2
     assert len(concise.text) <= len(full.text) / 2
@@ -356,9 +358,9 @@ def test_a_concise_answer_is_at_most_half_as_long(desk: Desk, project: Path, que
         assert len(result["content"]) <= 200
 
 
-def small_desk(tmp_path: Path, project: Path, token_budget: int, workers: ProcessPool) -> Desk:
+def small_client(tmp_path: Path, project: Path, token_budget: int, workers: ProcessPool) -> ToolClient:
     app = App(Config(tmp_path / "home", token_budget=token_budget), workers=workers)
-    return Desk(app.tools(), project)
+    return ToolClient(app.tools(), project)
 
 
 @pytest.mark.parametrize("concise", [False, True])
@@ -366,7 +368,7 @@ def test_an_answer_fits_the_budget_and_reports_truncation(
     tmp_path: Path, project: Path, concise: bool, workers: ProcessPool
 ) -> None:
     write_files(project, LONG_FUNCTIONS)
-    answer = small_desk(tmp_path, project, 1_000, workers).call(
+    answer = small_client(tmp_path, project, 1_000, workers).call(
         "search_code", query="compute", limit=50, concise=concise
     )
     assert answer.structured is not None
@@ -391,7 +393,9 @@ def test_one_giant_result_is_truncated_to_the_budget(
     write_files(
         project, {"src/giant.py": 'GIANT = """' + 'gigantic text 日本 \\" ' * 9_000 + '"""\n' + "x = 1\n" * 3_000}
     )
-    answer = small_desk(tmp_path, project, token_budget, workers).call("search_code", query='"gigantic text"', limit=1)
+    answer = small_client(tmp_path, project, token_budget, workers).call(
+        "search_code", query='"gigantic text"', limit=1
+    )
     assert answer.structured is not None
     assert answer.structured["truncated"] is True
     assert len(answer.text) + len(json.dumps(answer.structured, ensure_ascii=False)) <= token_budget * 4
@@ -406,44 +410,44 @@ FILES_WITH_MANY_MATCHES = {
 
 
 @pytest.mark.parametrize("query", ['"needle("', r"/needle\(\d/"])
-def test_every_matching_line_is_counted_and_can_be_shown(desk: Desk, project: Path, query: str) -> None:
+def test_every_matching_line_is_counted_and_can_be_shown(client: ToolClient, project: Path, query: str) -> None:
     write_files(project, FILES_WITH_MANY_MATCHES)
-    answer = search(desk, query, limit=50, concise=True)
+    answer = search(client, query, limit=50, concise=True)
     assert answer["total_count"] == 10
     shown = {(each["file_path"], each["start_line"]) for each in answer["results"]}
     assert shown == {*(("a.py", 4 * n + 2) for n in range(8)), ("b.py", 1), ("b.py", 4)}
-    text = desk.call("search_code", query=query, limit=3).text
+    text = client.call("search_code", query=query, limit=3).text
     assert text.startswith("Showing 3 of 10 lines (raise limit for more).\n")
 
 
-def test_matches_on_blank_lines_are_counted_separately(desk: Desk, project: Path) -> None:
+def test_matches_on_blank_lines_are_counted_separately(client: ToolClient, project: Path) -> None:
     write_files(project, FILES_WITH_MANY_MATCHES)
-    text = desk.call("search_code", query="/^/", directory=".", file_type="py", limit=50).text
+    text = client.call("search_code", query="/^/", directory=".", file_type="py", limit=50).text
     assert "maximum per call: narrow the query, directory or file_type" in text
     assert "more matching lines not shown: blank" in text
 
 
-def test_an_empty_result_lists_skipped_files(desk: Desk, project: Path) -> None:
+def test_an_empty_result_lists_skipped_files(client: ToolClient, project: Path) -> None:
     write_files(project, {"big.py": "hidden_needle = 1\n" * 300_000, "small.lock": "hidden_needle\n"})
     aside = "(not searched: 1 too large, 1 data: big.py)"
-    text = desk.call("search_code", query='"hidden_needle"').text
+    text = client.call("search_code", query='"hidden_needle"').text
     assert f"in 8 files {aside}; closest by words:" in text
-    assert aside in desk.call("search_code", query="hidden_needle zzyzx").text
+    assert aside in client.call("search_code", query="hidden_needle zzyzx").text
     assert "small.lock" not in text
-    assert "not searched" not in desk.call("search_code", query='"hidden_needle"', directory="src").text
+    assert "not searched" not in client.call("search_code", query='"hidden_needle"', directory="src").text
 
 
 @pytest.mark.parametrize("query", ["cache.py", "src/cache.py"])
-def test_the_name_of_a_file_is_answered_with_the_file(desk: Desk, query: str) -> None:
-    answer = desk.call("search_code", query=query)
+def test_the_name_of_a_file_is_answered_with_the_file(client: ToolClient, query: str) -> None:
+    answer = client.call("search_code", query=query)
     assert f"Note: {query} is a file: src/cache.py" in answer.text
     assert "Similar names" not in answer.text
     assert answer.structured is not None
     assert paths(answer.structured)[0] == "src/cache.py"
 
 
-def test_a_definition_outside_the_folder_is_reported(desk: Desk) -> None:
-    text = desk.call("search_code", query="clear_cache", directory="docs").text
+def test_a_definition_outside_the_folder_is_reported(client: ToolClient) -> None:
+    text = client.call("search_code", query="clear_cache", directory="docs").text
     assert "no definition is named clear_cache below docs" in text
     assert "Defined elsewhere: src/cache.py:17." in text
     assert "Similar names" not in text

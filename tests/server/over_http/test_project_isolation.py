@@ -313,10 +313,12 @@ def test_a_token_for_a_folder_that_is_not_served_is_rejected(confined_server: Co
     assert "This server serves none of the folders of this token." in answer
 
 
-def test_a_reader_adds_no_project(walled: Walled) -> None:
-    home = walled.top.parent.parent / "home"
-    reader = walled.server.open_session(bearer(create(home, Level.READ, database=walled.database)))
-    for arguments in ({"repo_path": "pkg"}, {"project_path": str(walled.mine / "docs")}):
-        assert "a reader cannot add one" in walled.call(reader, "search_code", query="of_mine", **arguments)
-    assert "a.py" in walled.call(reader, "search_code", query="of_mine")
-    assert "of_theirs" in walled.call(reader, "search_code", query="of_theirs", project_path=str(walled.theirs))
+def test_a_reader_adds_no_project(confined_server: ConfinedServer) -> None:
+    home = confined_server.top.parent.parent / "home"
+    reader = confined_server.server.open_session(bearer(create(home, Level.READ, database=confined_server.database)))
+    for arguments in ({"repo_path": "pkg"}, {"project_path": str(confined_server.mine / "docs")}):
+        assert "a reader cannot add one" in confined_server.call(reader, "search_code", query="of_mine", **arguments)
+    assert "a.py" in confined_server.call(reader, "search_code", query="of_mine")
+    assert "of_theirs" in confined_server.call(
+        reader, "search_code", query="of_theirs", project_path=str(confined_server.theirs)
+    )
