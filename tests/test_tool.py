@@ -242,7 +242,7 @@ def test_structured_data_reports_a_number_out_of_range_like_the_text(tmp_path: P
 
     client = ToolClient([tool(name) for name in texts], tmp_path)
     note = "Note: max_results=0 is out of range; 1 is used."
-    data = {"results": [], "notes": [*notes, note]}
+    expected = {"results": [], "notes": [*notes, note]}
     as_data, as_text = (client.call(name, query="x", limit=0) for name in texts)
-    assert (as_data.structured, json.loads(as_data.text)) == (data, data)
-    assert (as_text.structured, as_text.text) == (data, f"nothing\n{note}")
+    assert (as_data.structured, json.loads(as_data.text)) == (expected, expected)
+    assert (as_text.structured, as_text.text) == (expected, f"nothing\n{note}")

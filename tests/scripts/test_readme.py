@@ -142,7 +142,7 @@ def test_every_way_to_connect_starts_a_server_with_tools(shell: Shell) -> None:
         assert command == ["deltos", "mcp"], client
     server = RawClient([sys.executable, "-P", "-m", "deltos", "mcp"], home=shell.home, cwd=shell.root)
     server.initialize()
-    assert len(server.request("tools/list")["result"]["tools"]) == 23
+    assert len(server.request("tools/list")["result"]["tools"]) == 24
     assert "check_password" in server.text("search_code", query="where are passwords checked")
     server.dismiss()
 
@@ -218,7 +218,9 @@ def test_an_example_has_its_command_and_the_right_result(checkout: Checkout, nam
 
 def test_code_in_the_examples_is_that_of_its_files() -> None:
     """Run `make pictures` if this fails."""
-    _, place, *code = _example("code")
+    example = _example("code")
+    first = next(number for number, line in enumerate(example) if re.match(r"\S+:\d", line))
+    place, *code = example[first:]
     source = (ROOT / place.partition(":")[0]).read_text("utf-8")
     assert [line for line in code if line and not line.startswith("… (") and line not in source] == []
     path = ""
