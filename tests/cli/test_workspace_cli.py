@@ -33,7 +33,7 @@ def test_projects_are_added_to_and_removed_from_a_workspace(folder: Path, capsys
     assert main(["workspace", "list"]) == 0
     assert capsys.readouterr().out == "shop  2 projects: api, lib\n"
     assert main(["workspace", "remove", "shop", "api"]) == 0
-    assert capsys.readouterr().out == "shop: 1 project removed, 1 left; indexes are kept\n"
+    assert capsys.readouterr().out == "shop: 1 project removed, 1 left; indexes stay\n"
     assert main(["workspace", "remove", "shop"]) == 0
     assert main(["workspace", "show", "shop"]) == 1
 

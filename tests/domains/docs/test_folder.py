@@ -210,7 +210,7 @@ def test_manual_pages_are_read_also_if_compressed_and_other_files_are_skipped(do
     assert reasons.keys() == {"broken.1.gz", "cut.1.gz", "parts.1.gz"}
     assert "could not be decompressed" in reasons["broken.1.gz"]
     assert "is truncated" in reasons["cut.1.gz"]
-    assert "more than 10,000 parts" in reasons["parts.1.gz"]
+    assert "more than 10,000 members" in reasons["parts.1.gz"]
     found = docs_client.search("feeds wombat")[0]
     assert (found.title, found.section, found.text) == (
         "wombat(1)", "wombat(1) > OPTIONS > -f", "Feeds the wombat."

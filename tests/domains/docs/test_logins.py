@@ -140,7 +140,7 @@ def test_invalid_settings_are_refused_without_showing_secrets(tmp_path: Path, mo
         ("https://x.evil/", r"x\.evil"),
         ("https://default/", "default"),
     ):
-        with pytest.raises(BadArgument, match=rf"nothing for {host} by https"):
+        with pytest.raises(BadArgument, match=rf"no entry for {host}"):
             config.logins.find("netrc", url)  # the default entry of a netrc file would be sent to any host
     for name in ("DELTOS_AUTH_GOOD", "DELTOS_DATABASE", "DELTOS_EMBED_KEY"):
         monkeypatch.setenv(name, "x")

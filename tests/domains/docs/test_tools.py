@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deltos.domains.docs.model import FoundDescription
-from deltos.domains.docs.render import render_nothing, render_passages
+from deltos.domains.docs.render import render_passages
 from deltos.domains.docs.search import DocsRequest
 from deltos.domains.docs.tools import DocsTools, docs_tools
 from deltos.errors import BadArgument, NotFound
 from deltos.shown_excerpts import ShownBefore, ShownExcerpts
-from deltos.store.documents import DocsTotals
 from tests import calling
 from tests.domains.docs.test_packages import install, web_kit
 from tests.repositories import make_repository
@@ -143,15 +141,6 @@ def test_an_empty_result_reports_the_searched_sources(agent: Agent) -> None:
     agent.docs_client.docs.library.crawls.wait(source_id)
     assert "Searched 1 chunk of 1 page in 1 source." in agent.text("search_docs", query="quokka")
     assert "Sources: manual." in agent.text("search_docs", query="quokka")
-
-
-def test_answers_note_apis_without_embeddings(agent: Agent) -> None:
-    agent.docs_client.descriptions.added["pets"] = FoundDescription("pets", "pets.json", "1")
-    assert "embedded yet" not in agent.text("search_docs", query="animals")
-    agent.docs_client.descriptions.is_behind = True
-    note = "Note: not all parts of APIs are embedded yet. Ask again for complete semantic matches."
-    assert note in agent.text("search_docs", query="animals")
-    assert note in render_nothing("animals", DocsTotals(0, 0, 0), [], ["pets"], note=note)
 
 
 def test_an_empty_query_and_an_unknown_source_are_errors(agent: Agent) -> None:

@@ -135,7 +135,7 @@ RULES: Mapping[str, str] = {
     "stopped_reading": SHARED,  # digests of contents, and why they could not be parsed
     "docs_source": f"{_ALL_MEMORIES} OR is_shown_source(url, auth, kind, project_root)",
     **dict.fromkeys(
-        ("docs_crawl", "docs_address", "docs_claim_note"),
+        ("docs_crawl", "docs_address"),
         f"{_ALL_MEMORIES} OR source_id IN (SELECT id FROM docs_source)",
     ),
     "docs_page": BY_SOURCE,
