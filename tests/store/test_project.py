@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,22 +104,17 @@ def test_failures_are_listed_until_the_file_is_replaced(project: ProjectStore) -
     assert project.failures() == []
 
 
-VERSION_SECONDS = 0.15  # a store of PostgreSQL asks ten times a second whether another process has written
-
-
 def test_facts_include_the_last_write_of_another_store(engine: Engine, project: ProjectStore) -> None:
     assert project.facts() == IndexFacts()
     with closing(engine.projects().store_of(Path("/src/tool"))) as other:
         with other.writing() as writer:
             writer.set_metadata({"complete": "1", "synced_at": "1.5", "indexers": "code 1", "notes": "one\ntwo"})
             writer.add_failures(add_file(writer, "a.py"), [("code", "too deep")])
-        time.sleep(VERSION_SECONDS)
         failed = (FailedFile("a.py", "code", "too deep"),)
         assert project.facts() == IndexFacts(True, "1.5", "code 1", ("one", "two"), failed)
         assert other.facts() == project.facts()
         with project.writing() as writer:
             writer.set_metadata({"synced_at": "2.5"})
-        time.sleep(VERSION_SECONDS)
         assert (project.facts().synced_at, project.meta("synced_at")) == ("2.5", "2.5")
         assert (other.facts().synced_at, other.meta("synced_at")) == ("2.5", "2.5")
 

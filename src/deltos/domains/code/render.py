@@ -77,6 +77,8 @@ def render_hits(
         return _nothing_found(answer, query, project_id, latency_ms, len(roots or ()))
     known = shown_before or nothing_shown()
     notes = (*_projects_line(answer, roots or {}), *answer.notes, *_weak_match_note(answer))
+    line = _truncation_line(len(answer.hits), answer, by_budget=False)
+    text_notes = (line, *notes) if line else notes
     rest: JsonObject = {
         "notes": list(notes),
         "total_count": answer.total,
@@ -90,9 +92,10 @@ def render_hits(
         rest["total_is_least"] = True
     if concise or not database_name:
         del rest["database_name"]
-    frame = len(json.dumps(rest, ensure_ascii=False)) + sum(map(len, notes)) + _TRUNCATION_CHARACTERS
+    notes_length = sum(map(len, text_notes))
+    frame = len(json.dumps(rest, ensure_ascii=False)) + notes_length + _TRUNCATION_CHARACTERS
     budget = characters_for(token_budget) - frame
-    all_hits = _concise_hits(answer, sum(map(len, notes)), frame) if concise else _full_hits(answer, known)
+    all_hits = _concise_hits(answer, notes_length, frame) if concise else _full_hits(answer, known)
     rendered = _take_fitting(all_hits, budget)
     whole = all_hits[0].characters <= budget and not all_hits[0].has_truncated_line
     if not whole:
@@ -102,10 +105,12 @@ def render_hits(
         known.note([(_id(hit), hit.content) for hit in with_code])
     is_truncated = not whole or len(rendered) < len(all_hits)
     if line := _truncation_line(len(rendered), answer, by_budget=is_truncated):
-        notes = (line, *notes)
-    text = "\n".join([*notes, *(each.block for each in rendered)])
+        text_notes = (line, *notes)
+    if not concise or is_truncated:  # the number of results and `total_count` say the same
+        rest["notes"] = list(text_notes)
+    text = "\n".join([*text_notes, *(each.block for each in rendered)])
     original = sum(each.characters for each in all_hits) + frame
-    rest |= {"notes": list(notes), "truncated": is_truncated, "original_size_chars": original}
+    rest |= {"truncated": is_truncated, "original_size_chars": original}
     return Answer(text, {"results": [each.data for each in rendered], **rest}, is_truncated, original)
 
 
@@ -200,7 +205,7 @@ def _concise_hits(answer: CodeAnswer, around_text: int, around_data: int) -> lis
         for characters in _CONCISE_LINE_LENGTHS[:-1]:
             longer = [*rendered[:number], _render_line(answer, hit, characters, concise=True), *rendered[number + 1 :]]
             text, data = _sizes(longer)
-            if number == 0 or (text <= room_text and data <= room_data):
+            if text <= room_text and data <= room_data:
                 rendered = longer
                 break
     return rendered

@@ -106,7 +106,6 @@ class PostgresProject:
             with self.tables.writing(writer.flush):
                 yield writer
                 writer.flush()
-        self.tables.note_write()
         with suppress(StoreError):  # the transaction is committed; workers delete remaining blobs later
             drop_unused(self._database, writer.dropped)
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from deltos.errors import StoreError
 from deltos.store.migration import Migration
-from deltos.store.postgres.rights import Rights, current_rights
 from deltos.store.postgres.row_cache import SHARED_BUDGET, ProjectRowCache
 from deltos.store.project import SeenStamp, StoredFile
 
@@ -34,11 +32,9 @@ REGISTRY_001 = Migration(
     """,
 )
 PROJECT_VERSION = Migration("replicas-001", "ALTER TABLE project ADD COLUMN version bigint NOT NULL DEFAULT 0;")
-_REGISTERED = "SELECT id, root, version FROM project WHERE name = %s"
+_REGISTERED = "SELECT id, root FROM project WHERE name = %s"
 _VERSION = "SELECT version FROM project WHERE id = %s"
 _VERSIONS = "SELECT id, version FROM project"
-# A call reads facts several times. For this time it does not ask again whether another process has written.
-_RECENT_SECONDS = 0.1
 STORED_FILE = "stored file"  # cache kind of `StoredFile` rows
 _Key = TypeVar("_Key", bound="Hashable")
 _Row = TypeVar("_Row")
@@ -56,14 +52,6 @@ def stored_file(file_id: int, path: str, digest: bytes, size: int, mtime_ns: int
     return StoredFile(file_id, path, digest, SeenStamp(size, mtime_ns, seen_at_ns))
 
 
-class _RecentVersion(NamedTuple):
-    """A version of a project that callers with these rights may use until a moment of the monotonic clock."""
-
-    version: int
-    rights: Rights
-    until: float
-
-
 class ProjectTables:
     """Queries on the rows of one project. A thread sees its own uncommitted writes."""
 
@@ -73,14 +61,11 @@ class ProjectTables:
         self._root = root
         self._local = threading.local()
         self._cache = ProjectRowCache(SHARED_BUDGET)
-        self._recent: _RecentVersion | None = None
-        self._writes = 0
         self.key = 0
         self.register_if_gone()
 
     def register_if_gone(self) -> None:
         """Look up the key of the project, and register it if it is new or was deleted meanwhile."""
-        writes = self._writes
         rows = self.database.query(_REGISTERED, (self.name,))
         if not rows:
             with self.database.write() as connection:
@@ -93,10 +78,8 @@ class ProjectTables:
                 f"{self.name} was indexed by an earlier version, which did not record its folder",
                 hint="Set DELTOS_DATABASE to the connection string of the table owner and run `deltos index`.",
             )
-        key, root, version = rows[0]
-        self._register(key, root)
+        self._register(*rows[0])
         self.database.note_projects([self.key])
-        self._note_version(version, writes)
 
     def _register(self, key: int, root: str) -> None:
         if key != self.key:
@@ -155,32 +138,13 @@ class ProjectTables:
         """Return a value that exists once per state, for this thread's snapshot or the newest state."""
         if self._is_writing() or self.database.snapshot_versions() is not None:
             return self.cached_rows(kind, [""], read, text_bytes)[""]
-        version = self._recent_version()
+        version = self._version()
         state = None if version is None else self._cache.at(version)
         if state is not None and (found := state.known(kind, [""])):
             row: _Row = found[""]
             return row
         with self.snapshot():
             return self.cached_rows(kind, [""], read, text_bytes)[""]
-
-    def note_write(self) -> None:
-        """Ask the database again for the version, because this process has written."""
-        self._writes += 1
-        self._recent = None
-
-    def _recent_version(self) -> int | None:
-        """Return a version that was current a moment ago, and includes all writes of this process."""
-        recent = self._recent
-        if recent and time.monotonic() < recent.until and recent.rights == current_rights():
-            return recent.version
-        writes, version = self._writes, self._version()
-        if version is not None:
-            self._note_version(version, writes)
-        return version
-
-    def _note_version(self, version: int, writes: int) -> None:
-        if writes == self._writes:  # otherwise this process wrote while the version was read
-            self._recent = _RecentVersion(version, current_rights(), time.monotonic() + _RECENT_SECONDS)
 
     def clear_cache(self) -> None:
         """Drop all cached rows."""
@@ -212,7 +176,6 @@ class ProjectTables:
             yield
         finally:
             self._local.flush = None
-            self.note_write()
 
     def _flush(self) -> None:
         flush: Callable[[], None] | None = getattr(self._local, "flush", None)
