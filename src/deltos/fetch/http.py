@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from httpcore2 import NetworkStream
-    from httpcore2._backends.base import SOCKET_OPTION
 
     from deltos.logins import Login
+
+    _SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
 
 ACCEPT_PAGES = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.1"
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
@@ -209,7 +210,7 @@ class _CheckedNetwork(httpcore2.SyncBackend):
         port: int,
         timeout: float | None = None,
         local_address: str | None = None,
-        socket_options: Iterable[SOCKET_OPTION] | None = None,
+        socket_options: Iterable[_SocketOption] | None = None,
     ) -> NetworkStream:
         """Try the checked addresses of `host` in turn."""
         *others, last = self._addresses(host, port)
