@@ -1,6 +1,6 @@
-"""Measurements of Deltos on real material, compared with other tools in the same run."""
+"""Benchmarks of Deltos on real data, with other tools measured in the same run."""
 
 import os
 
-# As the command line does, before numpy is imported: on a busy machine its threads wait for each other at full speed.
+# Set before numpy is imported, as in the command line: on a busy machine, OpenBLAS threads that wait use full cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -1,1 +1,1 @@
-"""Trials with coding agents: tokens that an agent reads until it has an answer, with different tools."""
+"""Trials with coding agents: count the tokens that an agent reads before it can answer, with different tools."""

@@ -23,7 +23,7 @@ from benchmarks.agents.scoring import last_answer, score
 from benchmarks.agents.tasks import select_tasks
 from benchmarks.agents.trees import prepare, repositories
 
-AGENT_SECONDS = 900
+AGENT_TIMEOUT_SECONDS = 900
 
 
 def main() -> int:
@@ -41,27 +41,27 @@ def main() -> int:
         client.add_argument("--server", default="", help="command line of the product (default: this checkout)")
         if verb == "run":
             client.add_argument("--agent", required=True, help="command line that reads a prompt on standard input")
-    scoring = verbs.add_parser("score", help="score folders of logs and answers")
+    scoring = verbs.add_parser("score", help="score the answers in result folders")
     scoring.add_argument("folders", nargs="+", type=Path)
     scoring.add_argument("--wrong", action="store_true", help="print every result")
     flooring = verbs.add_parser("floor", help="run the scripted policies")
     flooring.add_argument("--setup", action="append", choices=sorted(POLICIES))
     flooring.add_argument("--tasks", nargs="*", default=[])
     flooring.add_argument("--each", action="store_true", help="one line per task")
-    return _VERBS[parser.parse_args().verb](parser.parse_args())
+    return _SUBCOMMANDS[parser.parse_args().verb](parser.parse_args())
 
 
-def _prepare(options: argparse.Namespace) -> int:
+def _prepare_trees(options: argparse.Namespace) -> int:
     prepare(options.names or list(repositories()), again=options.again)
     return 0
 
 
-def _prompt(options: argparse.Namespace) -> int:
+def _print_prompt(options: argparse.Namespace) -> int:
     print(write_prompt(select_tasks(options.tasks), options.setup, options.out, shlex.split(options.server)))
     return 0
 
 
-def _run(options: argparse.Namespace) -> int:
+def _run_agent(options: argparse.Namespace) -> int:
     """Run the agent on each task in a new session."""
     results: list[report.Result] = []
     for task in select_tasks(options.tasks):
@@ -69,9 +69,14 @@ def _run(options: argparse.Namespace) -> int:
         prompt = write_prompt([task], options.setup, folder, shlex.split(options.server))
         text = prompt.read_text("utf-8") + "\nInstead of the file you may end your output with the line `ANSWER: …`.\n"
         done = subprocess.run(
-            shlex.split(options.agent), input=text, capture_output=True, text=True, timeout=AGENT_SECONDS, cwd=folder
+            shlex.split(options.agent),
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=AGENT_TIMEOUT_SECONDS,
+            cwd=folder,
         )
-        answer = last_answer(done.stdout) or _answers(folder).get("t01", "")
+        answer = last_answer(done.stdout) or _read_answers(folder).get("t01", "")
         (folder / "output.txt").write_text(done.stdout, "utf-8")
         (folder / "answers.json").write_text(json.dumps({"t01": answer}), "utf-8")
         results.append(
@@ -82,7 +87,7 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _score(options: argparse.Namespace) -> int:
+def _score_folders(options: argparse.Namespace) -> int:
     """Score the answers in folders; each folder may contain many tasks."""
     results: list[report.Result] = []
     for folder in options.folders:
@@ -98,7 +103,7 @@ def results_in(folder: Path) -> list[report.Result]:
     """Return the results of the tasks in a folder."""
     session = json.loads((folder / "session.json").read_text("utf-8"))
     looks = look_log.read(folder / "log.jsonl")
-    answers = _answers(folder)
+    answers = _read_answers(folder)
     every = {task.id: task for task in select_tasks([])}
     resident = max((look_log.tokens(look.shown) for look in looks if look.resident), default=0)
     results: list[report.Result] = []
@@ -111,21 +116,21 @@ def results_in(folder: Path) -> list[report.Result]:
     return results
 
 
-def _answers(folder: Path) -> dict[str, str]:
-    """Read an agent's answers by task, as text for any type of JSON value."""
+def _read_answers(folder: Path) -> dict[str, str]:
+    """Read an agent's answers by task, and convert JSON values of any type to text."""
     file = folder / "answers.json"
     found: dict[str, object] = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    return {name: _as_text(answer) for name, answer in found.items()}
+    return {name: _answer_text(answer) for name, answer in found.items()}
 
 
-def _as_text(answer: object) -> str:
+def _answer_text(answer: object) -> str:
     if isinstance(answer, list):
         return ", ".join(map(str, answer))
     text = answer if isinstance(answer, str) else json.dumps(answer)
     return text.strip().removeprefix("ANSWER:").strip().strip("`")
 
 
-def _floor(options: argparse.Namespace) -> int:
+def _run_policies(options: argparse.Namespace) -> int:
     results: list[report.Result] = []
     for setup in options.setup or sorted(POLICIES):
         for task in select_tasks(options.tasks):
@@ -136,7 +141,13 @@ def _floor(options: argparse.Namespace) -> int:
     return 0
 
 
-_VERBS = {"prepare": _prepare, "prompt": _prompt, "run": _run, "score": _score, "floor": _floor}
+_SUBCOMMANDS = {
+    "prepare": _prepare_trees,
+    "prompt": _print_prompt,
+    "run": _run_agent,
+    "score": _score_folders,
+    "floor": _run_policies,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""Whether the output of looks contains the right answer; scripted policies then stop."""
+"""Detect whether command output contains the right answer, so that scripted policies can stop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _JSON_RANGE = re.compile(rf'"file_path":"({_PATH})","start_line":(\d+),"end_line
 
 
 def is_visible(task: Task, looks: Sequence[Look]) -> bool:
-    """Return whether the answer can be derived from the output of all looks."""
+    """Return whether the right answer can be derived from the output of all commands."""
     shown = [look.shown for look in looks]
     if task.form == "lines":
         return set(task.answer) <= places_in(looks, task.answer)
@@ -33,12 +33,12 @@ def is_visible(task: Task, looks: Sequence[Look]) -> bool:
 
 
 def places_in(looks: Iterable[Look], places: Iterable[str]) -> set[str]:
-    """Return the places in the output: as a number after their path, or within a range of lines shown in full."""
+    """Return the places that the output shows: a line number after the path, or a line range printed in full."""
     wanted = [(path, int(line)) for path, _, line in (place.rpartition(":") for place in places)]
     found: set[str] = set()
     for look in looks:
-        numbered = set(_numbered(look.shown))
-        ranges = [*_ranges(look)]
+        numbered = set(_numbers_after_paths(look.shown))
+        ranges = [*_shown_ranges(look)]
         for path, line in wanted:
             if (path, line) in numbered or any(
                 path == shown and first <= line <= last for shown, first, last in ranges
@@ -47,16 +47,16 @@ def places_in(looks: Iterable[Look], places: Iterable[str]) -> set[str]:
     return found
 
 
-def _numbered(text: str) -> Iterator[tuple[str, int]]:
-    """Yield each number in a text with the last path before it."""
+def _numbers_after_paths(text: str) -> Iterator[tuple[str, int]]:
+    """Yield each number in a text with the path that precedes it."""
     parts = re.split(rf"({_PATH})", text)
     for path, after in zip(parts[1::2], parts[2::2], strict=True):
         for number in re.findall(r"(?<![\w.])\d+", after):
             yield path.removeprefix("./"), int(number)
 
 
-def _ranges(look: Look) -> Iterator[tuple[str, int, int]]:
-    """Yield ranges of lines that were shown in full."""
+def _shown_ranges(look: Look) -> Iterator[tuple[str, int, int]]:
+    """Yield the line ranges that were printed in full."""
     for first, last, path in _READ.findall(look.command):
         yield path, int(first), int(last)
     for path, first, last in (*_RANGE.findall(look.shown), *_JSON_RANGE.findall(look.shown)):

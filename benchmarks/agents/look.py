@@ -1,4 +1,4 @@
-r"""Command by which an agent in a trial reads a repository; its output is counted.
+r"""Command with which an agent in a trial reads a repository; the tokens of its output are counted.
 
     look TASK rg -n 'def \w+_route' src          also grep, cat, sed -n A,Bp, head, tail, ls, find, wc, …
     look TASK "rg -n route src | head"           a pipeline is one quoted argument
@@ -6,7 +6,7 @@ r"""Command by which an agent in a trial reads a repository; its output is count
 
     python -m benchmarks.agents.look --tree DIR --log FILE rg …
 
-Everything is read-only and runs in the tree of the task; output is truncated as by the shell tools of agents.
+Commands are read-only and run in the task's source tree; output is truncated as agents' shell tools do.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from benchmarks.agents import look_log, server
 from benchmarks.agents.peers import PEERS
 
 COMMANDS = ("grep", "rg", "cat", "sed", "head", "tail", "ls", "find", "wc", "sort", "uniq", "cut", "nl")
-SECONDS = 60
+TIMEOUT_SECONDS = 60
 _SED = re.compile(r"(\d+|\$)(,(\d+|\$))?p(;(\d+|\$)(,(\d+|\$))?p)*")
-_REFUSED = {
+_REFUSED_OPTIONS = {
     "sed": ("-i", "--in-place", "-f", "--file", "-s"),
     "find": ("-exec", "-execdir", "-delete", "-ok", "-okdir", "-fprint", "-fprintf", "-fls"),
     "rg": ("--pre", "--hostname-bin", "--search-zip", "-z", "--follow", "-L"),
@@ -36,13 +36,13 @@ _REFUSED = {
 }
 
 
-class Refused(Exception):
-    """A command that is not allowed."""
+class CommandRefused(Exception):
+    """Raised for a command that agents may not run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Folder and limits of the looks of a task."""
+    """Source tree, log and server for the commands of one task."""
 
     task: str
     tree: Path
@@ -60,10 +60,10 @@ class Place:
 
 
 def place_of(session: Path, task: str) -> Place:
-    """Return the place of a task of a session."""
+    """Return the source tree, log and server of a session's task."""
     state = json.loads((session / "session.json").read_text("utf-8"))
     if task not in state["tasks"]:
-        raise Refused(f"no task {task}; there are {', '.join(state['tasks'])}")
+        raise CommandRefused(f"there is no task {task}; the tasks are {', '.join(state['tasks'])}")
     folder = Path(state["tasks"][task])
     return Place(
         task, folder / "tree", session / "log.jsonl", state["setup"], tuple(state["server"]), Path(state["homes"][task])
@@ -76,41 +76,41 @@ def look(place: Place, words: list[str]) -> str:
         words = shlex.split(words[0])
     command = shlex.join(words)
     try:
-        shown = look_log.cut(
-            _call_tool(place, words[1:]) if words[:1] == [_server_word(place)] else _run_pipeline(place, words)
+        shown = look_log.truncate_output(
+            _call_tool(place, words[1:]) if words[:1] == [_server_command(place)] else _run_pipeline(place, words)
         )
-    except Refused as refused:
+    except CommandRefused as refused:
         return f"look: {refused}\n"  # messages of the wrapper are not counted
     look_log.write(place.log, look_log.Look(place.task, command, shown))
     return shown
 
 
-def _server_word(place: Place) -> str:
-    """Return the word that calls tools of the setup's server."""
+def _server_command(place: Place) -> str:
+    """Return the command name that calls tools of the setup's server."""
     return place.setup if place.setup in PEERS else "deltos"
 
 
 def _call_tool(place: Place, words: list[str]) -> str:
     if place.setup == "grep":
-        raise Refused("deltos is not part of this setup")
+        raise CommandRefused("deltos is not part of this setup")
     tool, arguments = words[0], words[1] if len(words) > 1 else "{}"
     try:
         given = json.loads(arguments)
     except ValueError as error:
-        raise Refused(f"the arguments are not JSON: {error}") from error
+        raise CommandRefused(f"the arguments are not JSON: {error}") from error
     if not any(one.resident and one.task == place.task for one in look_log.read(place.log)):
-        look_log.write(place.log, look_log.Look(place.task, "", answer_of_server(place, "", {}), resident=True))
-    return answer_of_server(place, tool, given)
+        look_log.write(place.log, look_log.Look(place.task, "", ask_server(place, "", {}), resident=True))
+    return ask_server(place, tool, given)
 
 
-def answer_of_server(place: Place, tool: str, arguments: dict[str, object]) -> str:
-    """Return an answer of the task's server; without a tool, its list of tools."""
+def ask_server(place: Place, tool: str, arguments: dict[str, object]) -> str:
+    """Return the server's answer to a tool call, or its tool list if no tool is given."""
     first = PEERS[place.setup].first if place.setup in PEERS else ()
     return server.ask(place.socket, place.tree, list(place.server), place.environment(), tool, arguments, first)
 
 
 def _run_pipeline(place: Place, words: list[str]) -> str:
-    """Return the output of a pipeline, errors included."""
+    """Run a pipeline and return its output, including standard error."""
     stages: list[list[str]] = [[]]
     for word in words:
         if word == "|":
@@ -120,7 +120,7 @@ def _run_pipeline(place: Place, words: list[str]) -> str:
     given: bytes | None = None
     errors = b""
     for stage in stages:
-        done = _run(place, _allowed(place, stage), given)
+        done = _run(place, _check_command(place, stage), given)
         given, errors = done.stdout, errors + done.stderr
     return ((given or b"") + errors).decode("utf-8", "replace")
 
@@ -132,33 +132,35 @@ def _run(place: Place, stage: list[str], given: bytes | None) -> subprocess.Comp
         stage, cwd=place.tree, env=environment, stdin=given_from, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     try:
-        shown, errors = started.communicate(given, timeout=SECONDS)
+        shown, errors = started.communicate(given, timeout=TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired as expired:
         started.kill()
         started.communicate()
-        raise Refused(f"{stage[0]} took more than {SECONDS} s") from expired
+        raise CommandRefused(f"{stage[0]} took more than {TIMEOUT_SECONDS} s") from expired
     return subprocess.CompletedProcess(stage, started.returncode, shown, errors)
 
 
-def _allowed(place: Place, stage: list[str]) -> list[str]:
-    """Return a command that only reads files of the task; raise `Refused` for any other."""
+def _check_command(place: Place, stage: list[str]) -> list[str]:
+    """Expand the wildcards of a command; raise `CommandRefused` if it could do more than read the task's files."""
     if not stage or stage[0] not in COMMANDS:
-        raise Refused(f"only {', '.join(COMMANDS)} are there, joined by | in one quoted argument")
+        raise CommandRefused(
+            f"only these commands are available: {', '.join(COMMANDS)}; quote a pipeline as one argument"
+        )
     name, *arguments = stage
     for argument in arguments:
-        if any(argument == refused or argument.startswith(f"{refused}=") for refused in _REFUSED.get(name, ())):
-            raise Refused(f"{name} {argument} is not allowed")
+        if any(argument == refused or argument.startswith(f"{refused}=") for refused in _REFUSED_OPTIONS.get(name, ())):
+            raise CommandRefused(f"{name} {argument} is not allowed")
         if not _is_inside(place, argument):
-            raise Refused(f"{argument} leads out of the repository")
+            raise CommandRefused(f"{argument} is outside the repository")
     if name == "sed":
         scripts = [argument for argument in arguments if not argument.startswith("-")][:1]
         if "-n" not in arguments or not scripts or not _SED.fullmatch(scripts[0]):
-            raise Refused("sed is for ranges of lines: sed -n 10,40p FILE")
-    return [_program(name), *_expanded(place, name, arguments)]
+            raise CommandRefused("sed may only print line ranges: sed -n 10,40p FILE")
+    return [_program_path(name), *_expand_wildcards(place, name, arguments)]
 
 
 def _is_inside(place: Place, argument: str) -> bool:
-    """Return whether an argument, as a path, is in the tree or among the transcripts."""
+    """Return whether an argument is a path in the source tree or in the transcripts, or no existing path."""
     if ".." not in argument and not argument.startswith("/"):
         return True
     target = (place.tree / argument).resolve()
@@ -168,8 +170,8 @@ def _is_inside(place: Place, argument: str) -> bool:
     )  # a pattern, not a path
 
 
-def _expanded(place: Place, name: str, arguments: list[str]) -> list[str]:
-    """Expand wildcards in arguments as a shell would; keep patterns."""
+def _expand_wildcards(place: Place, name: str, arguments: list[str]) -> list[str]:
+    """Expand wildcards in file arguments as a shell would; leave search patterns unchanged."""
     first = name in ("grep", "rg", "find", "sed")
     expanded: list[str] = []
     for argument in arguments:
@@ -184,31 +186,31 @@ def _expanded(place: Place, name: str, arguments: list[str]) -> list[str]:
     return expanded
 
 
-def _program(name: str) -> str:
+def _program_path(name: str) -> str:
     if name == "rg":
-        return os.environ.get("DELTOS_TRIALS_RG") or shutil.which("rg") or _missing()
+        return os.environ.get("DELTOS_TRIALS_RG") or shutil.which("rg") or _raise_missing_rg()
     return name
 
 
-def _missing() -> str:
-    raise Refused("rg is not installed; set DELTOS_TRIALS_RG, or use grep -rn")
+def _raise_missing_rg() -> str:
+    raise CommandRefused("rg is not installed. Set DELTOS_TRIALS_RG to its path, or use grep -rn.")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--session", type=Path, help="folder of a prompt; the first word is a task")
+    parser.add_argument("--session", type=Path, help="session folder; the first word is then the task id")
     parser.add_argument("--tree", type=Path)
     parser.add_argument("--log", type=Path)
     parser.add_argument("words", nargs=argparse.REMAINDER)
     given = parser.parse_args()
     words = given.words
     if given.session and len(words) < 2:
-        parser.error("say: look TASK COMMAND …")
+        parser.error("usage: look TASK COMMAND …")
     if not given.session and not (given.tree and given.log):
-        parser.error("either --session, or --tree and --log")
+        parser.error("pass either --session, or both --tree and --log")
     try:
         place = place_of(given.session, words.pop(0)) if given.session else Place("look", given.tree, given.log)
-    except Refused as refused:
+    except CommandRefused as refused:
         print(f"look: {refused}")
         return 1
     sys.stdout.write(look(place, words))

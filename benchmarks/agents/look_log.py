@@ -1,4 +1,4 @@
-"""Log of looks, one JSON line each with command and output, and their cost."""
+"""Log of the commands that agents ran, one JSON object per line, and the tokens that they cost."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CHARACTERS_PER_TOKEN = 4
-SHOWN_CHARACTERS = 30_000  # limit of the shell tools of agents
+MAX_OUTPUT_CHARACTERS = 30_000  # limit of agents' shell tools
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One command of an agent with its output; `resident` marks the tool list, which is no look."""
+    """One command of an agent and its output; `resident` marks the tool list, which no command requested."""
 
     task: str
     command: str
@@ -29,25 +29,25 @@ class Look:
 
 
 def tokens(text: str) -> int:
-    """Return the tokens of a text: a quarter of its characters, rounded up."""
+    """Return the estimated number of tokens in a text: a quarter of its characters, rounded up."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
-def cut(text: str) -> str:
-    """Truncate a text like a shell tool and add the number of omitted characters."""
-    if len(text) <= SHOWN_CHARACTERS:
+def truncate_output(text: str) -> str:
+    """Truncate a text as shell tools do, and append the number of omitted characters."""
+    if len(text) <= MAX_OUTPUT_CHARACTERS:
         return text
-    return f"{text[:SHOWN_CHARACTERS]}\n[{len(text) - SHOWN_CHARACTERS} more characters not shown]"
+    return f"{text[:MAX_OUTPUT_CHARACTERS]}\n[{len(text) - MAX_OUTPUT_CHARACTERS} more characters not shown]"
 
 
 def write(log: Path, look: Look) -> None:
-    """Append a look to a log."""
+    """Append an entry to a log."""
     with log.open("a", encoding="utf-8") as file:
         file.write(json.dumps(asdict(look), ensure_ascii=False) + "\n")
 
 
 def read(log: Path) -> list[Look]:
-    """Return the looks of a log, in order."""
+    """Return the entries of a log, in order."""
     if not log.exists():
         return []
     return [Look(**json.loads(line)) for line in log.read_text("utf-8").splitlines()]
@@ -55,7 +55,7 @@ def read(log: Path) -> list[Look]:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Total cost of looks."""
+    """Number of calls and tokens of some commands."""
 
     calls: int = 0
     tokens: int = 0
@@ -67,7 +67,7 @@ class Cost:
 
 
 def cost(looks: Iterable[Look]) -> Cost:
-    """Return calls and tokens of looks; the tool list counts once."""
+    """Add up the calls and tokens of log entries; the tool list counts once."""
     looked = list(looks)
     calls = [look for look in looked if not look.resident]
     resident = max((tokens(look.shown) for look in looked if look.resident), default=0)
@@ -84,7 +84,7 @@ def tool_list(tools: list[dict[str, Any]], instructions: str) -> str:
 
 
 def answer_shown(result: dict[str, Any]) -> str:
-    """Return the part of a tool result that clients send to the model: structured content, or else text."""
+    """Return the part of a tool result that clients send to the model: structured content, or text if there is none."""
     structured = result.get("structuredContent")
     if structured is not None and not result.get("isError"):
         return json.dumps(structured, ensure_ascii=False, separators=(",", ":"))

@@ -3,7 +3,7 @@ renamed trees.
 
     python -m benchmarks.agents.make_tasks
 
-Needs the mirrors and the shared benchmark data; the result is committed.
+Needs the repository mirrors and the shared benchmark data; tasks.jsonl is committed.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ STATEMENT_LINES = 4  # lines from the start of a statement to its error message
 _COUNTS = {1: "one source file", 2: "two source files"}
 
 
-class Maker:
-    """Creates the tasks about one repository."""
+class TaskMaker:
+    """Creates the tasks for one repository."""
 
     def __init__(self, repository: Repository) -> None:
         self.repository = repository
         self.renaming = renamings(repository)
 
     def make(self, pick: Pick) -> tuple[str, str, Any]:
-        """Return question, form and answer of a task."""
+        """Return the question, the answer form and the right answer of a task."""
         made: tuple[str, str, Any] = getattr(self, f"_{pick['kind']}", self._written)(pick)
         return made
 
@@ -85,12 +85,12 @@ class Maker:
         return question, "files", files
 
     def _truth(self, pick: Pick) -> tuple[str, str, list[str]]:
-        """Return a symbol's name, its definition and its references in the renamed tree."""
+        """Return a symbol's name, definition and references in the renamed tree."""
         if "places" in pick:
             return pick["name"], pick["at"], sorted(pick["places"])
         rows = map(json.loads, (SHARED / "graph" / TRUTHS[self.repository.name]).read_text("utf-8").splitlines())
         row = next(row for row in rows if row.get("symbol") == pick["symbol"])
-        name = ".".join(self.renaming[""].name(part) for part in _dotted(row["symbol"], row["name"]))
+        name = ".".join(self.renaming[""].name(part) for part in _class_and_name(row["symbol"], row["name"]))
         references = sorted({self._place(*one.rsplit(":", 1)) for one in row["references"]})
         dropped = pick.get("dropped", ())  # overload signatures, which the compiler counts as references
         return name, self._place(row["def_file"], row["def_line"]), [one for one in references if one not in dropped]
@@ -110,7 +110,7 @@ class Maker:
         return question, "line", [pick["at"]]
 
     def also(self, pick: Pick) -> tuple[str, ...]:
-        """Return other right answers: the remaining lines of a statement, overload signatures."""
+        """Return other right answers: the remaining lines of the statement, or overload signatures."""
         if pick["kind"] == "error":
             path, _, line = pick["at"].partition(":")
             return tuple(f"{path}:{int(line) + more}" for more in range(1, STATEMENT_LINES))
@@ -129,10 +129,12 @@ class Maker:
         if self.repository.seed:
             renaming = self.renaming[pick["part"]]
             call["service"] = renaming.brands[stem]
-            call["template"] = re.sub(r"[^/{}]+", lambda found: _named(renaming.name, found.group()), call["template"])
+            call["template"] = re.sub(
+                r"[^/{}]+", lambda found: _renamed_symbol(renaming.name, found.group()), call["template"]
+            )
             for part in ("variables", "query", "body"):
                 if part in call:
-                    call[part] = {_named(renaming.name, key): value for key, value in call[part].items()}
+                    call[part] = {_renamed_symbol(renaming.name, key): value for key, value in call[part].items()}
         described = f"`{call['service']}` (described in services/{call['service']}.yaml)"
         question = f"Write the API call of the service {described} for this: {pick['question']}"
         return question, "call", call
@@ -141,19 +143,19 @@ class Maker:
         return pick["question"], pick["form"], pick["answer"]
 
 
-def _named(rename: Callable[[str], str], name: str) -> str:
+def _renamed_symbol(rename: Callable[[str], str], name: str) -> str:
     return name if name in KEYWORDS else rename(name)
 
 
-def _dotted(symbol: str, name: str) -> list[str]:
-    """Return class and name of a symbol in the format of the compiler."""
+def _class_and_name(symbol: str, name: str) -> list[str]:
+    """Split a symbol in the format of the compiler into class and name."""
     inner = symbol.split("#")[-1].split("@")[0]
     parts = inner.split(".")
     return parts[-2:] if len(parts) > 1 and parts[-2][:1].isupper() else [name]
 
 
 def _commit(repository: Repository, commit: str) -> tuple[str, list[str]]:
-    """Return a commit's subject without numbers, and the sources that it changed."""
+    """Return a commit's subject without issue numbers, and the source files that it changed."""
     kind, _, rest = repository.source.partition(":")
     clone = REPOSITORY if kind == "own" else MIRRORS / rest.replace("/", "+") / "repo"
     command = [
@@ -178,11 +180,11 @@ def _commit(repository: Repository, commit: str) -> tuple[str, list[str]]:
 def main() -> int:
     numbers: dict[str, int] = {}
     made: list[Task] = []
-    makers: dict[str, Maker] = {}
+    makers: dict[str, TaskMaker] = {}
     halves = json.loads((HERE / "halves.json").read_text("utf-8"))
     for pick in json.loads((HERE / "picks.json").read_text("utf-8")):
         repository = repositories()[pick["repository"]]
-        maker = makers.setdefault(repository.name, Maker(repository))
+        maker = makers.setdefault(repository.name, TaskMaker(repository))
         question, form, answer = maker.make(pick)
         numbers[pick["kind"]] = numbers.get(pick["kind"], 0) + 1
         name = f"{pick['kind']}-{numbers[pick['kind']]:02}"

@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-INDEX_SECONDS = 600
+INDEX_TIMEOUT_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Another server; both commands take the path of the tree as last argument."""
+    """Another server; both of its commands take the path of the source tree as the last argument."""
 
     title: str
     example: str
     serving: tuple[str, ...]
     indexing: tuple[str, ...] = ()
-    first: tuple[str, ...] = ()  # tools to call once after the start
+    first: tuple[str, ...] = ()  # tools to call once after the server starts
 
 
 PEERS = {
@@ -41,7 +41,7 @@ PEERS = {
 
 
 def index(peer: Peer, program: Sequence[str], tree: Path) -> None:
-    """Index a tree with another server, by its own instructions."""
+    """Index a source tree with another server, as its documentation instructs."""
     if peer.indexing:
         command = [*program, *peer.indexing, str(tree)]
-        subprocess.run(command, check=True, timeout=INDEX_SECONDS, cwd=tree, capture_output=True)
+        subprocess.run(command, check=True, timeout=INDEX_TIMEOUT_SECONDS, cwd=tree, capture_output=True)

@@ -1,6 +1,6 @@
-"""Scripted policies, a reproducible lower bound for agents.
+"""Scripted policies: a reproducible lower bound for the tokens that agents need.
 
-Each policy looks until the right answer is visible in the output, or until it reaches the maximum number of looks.
+Each policy runs commands until the output shows the right answer, or until it has run `MAX_COMMANDS` commands.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from benchmarks.agents.report import Result
 from benchmarks.agents.scoring import Score
 from benchmarks.agents.server import Server
 from benchmarks.agents.tasks import Task
-from benchmarks.agents.trees import Repository, environment, product, repositories
+from benchmarks.agents.trees import Repository, environment, product_command, repositories
 
-MAX_LOOKS = 12
-SHOWN_HITS = 60
-SHOWN_REFERENCES = 300
+MAX_COMMANDS = 12
+MAX_HITS = 60
+MAX_REFERENCES = 300
 REGION_LINES = 80
-_STOP = set(
+_STOP_WORDS = set(
     "a an and are as at be been but by can change code did do does each every file files for from get has have how "
     "if in into is it its line "
     "lines list made make many may more most must name no not of on one only or other our out own same should "
@@ -45,22 +45,24 @@ Policy = Callable[[Task, Look], Iterator[str]]
 
 
 def run_policy(setup: str, task: Task) -> Result:
-    """Run a policy until the answer is visible; the result is right if that happens."""
+    """Run a policy; the result counts as right if the output shows the answer."""
     repository = repositories()[task.repository]
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "log.jsonl")
         place = Place(task.id, repository.tree, log)
-        server = Server([*product(), "mcp"], repository.tree, environment(repository)) if setup == "deltos" else None
+        server = (
+            Server([*product_command(), "mcp"], repository.tree, environment(repository)) if setup == "deltos" else None
+        )
 
         def take(words: list[str]) -> str:
             if words[0] != "deltos" or server is None:
                 return look(place, words)
-            shown = look_log.cut(server.call(words[1], json.loads(words[2])))
+            shown = look_log.truncate_output(server.call(words[1], json.loads(words[2])))
             look_log.write(log, look_log.Look(task.id, " ".join(words), shown))
             return shown
 
         for number, _ in enumerate(POLICIES[setup](task, take), start=1):
-            if is_visible(task, look_log.read(log)) or number >= MAX_LOOKS:
+            if is_visible(task, look_log.read(log)) or number >= MAX_COMMANDS:
                 break
         looks = look_log.read(log)
         right = is_visible(task, looks)
@@ -73,20 +75,20 @@ def run_policy(setup: str, task: Task) -> Result:
 
 
 def query_words(task: Task) -> list[str]:
-    """Return the search terms of a question: names and quoted texts first, then its words, rarest in the repository
+    """Return the search terms of a question: names and quotations, then its other words, rarest in the repository
     first.
     """
     counts = word_counts(repositories()[task.repository])
     quoted = [text for text in _QUOTED.findall(task.question) if " " not in text]
     names = [part for text in quoted for part in text.split(".")[-1:]]
-    words = [word for word in _WORD.findall(task.question) if word.lower() not in _STOP and len(word) > 3]
+    words = [word for word in _WORD.findall(task.question) if word.lower() not in _STOP_WORDS and len(word) > 3]
     known = sorted({word.lower() for word in words if counts[word.lower()]}, key=lambda word: counts[word])
     return list(dict.fromkeys([*names, *known]))
 
 
 @cache
 def word_counts(repository: Repository) -> Counter[str]:
-    """Return the number of files that contain each word of a repository."""
+    """Return, for each word in a repository, the number of files that contain it."""
     counts: Counter[str] = Counter()
     roots = [repository.tree, repository.sessions]
     for path in (path for root in roots if root.exists() for path in root.rglob("*")):
@@ -96,22 +98,22 @@ def word_counts(repository: Repository) -> Counter[str]:
 
 
 def grep_policy(task: Task, take: Look) -> Iterator[str]:
-    """Search for the rarest words, then read around the hits of the files with most of them."""
-    where = [_folder(task)]
-    most = SHOWN_REFERENCES if task.kind in ("references", "impact") else SHOWN_HITS
+    """Search for the rarest words, then read around the hits in the files that contain most of the words."""
+    where = [_search_folder(task)]
+    most = MAX_REFERENCES if task.kind in ("references", "impact") else MAX_HITS
     hits: dict[str, dict[str, list[int]]] = {}
-    for words in (*_literals(task), *([word, "-i"] for word in query_words(task)[:4])):
+    for words in (*_search_patterns(task), *([word, "-i"] for word in query_words(task)[:4])):
         shown = take(["rg", "-n", "-H", "--no-heading", "-M", "200", *words, *where, "|", "head", "-n", str(most)])
         yield shown
         for path, line in re.findall(r"^([^:\n]+):(\d+):", shown, re.MULTILINE):
             hits.setdefault(path, {}).setdefault(words[0], []).append(int(line))
         if task.kind == "error" and hits:
             break
-    for path, line in densest(hits):
-        yield take(_region(path, line))
+    for path, line in best_lines(hits):
+        yield take(_read_around(path, line))
 
 
-def _folder(task: Task) -> str:
+def _search_folder(task: Task) -> str:
     below = re.search(r"every line in `([^`]+)`", task.question)
     service = re.search(r"services/\w+\.yaml", task.question)
     if below or service:
@@ -119,8 +121,8 @@ def _folder(task: Task) -> str:
     return {"library": ".venv/lib/python3.11/site-packages", "decided": "../sessions"}.get(task.kind, ".")
 
 
-def densest(hits: dict[str, dict[str, list[int]]]) -> list[tuple[str, int]]:
-    """Return the line of each file with most of the words around it, best files first, then a second line of each."""
+def best_lines(hits: dict[str, dict[str, list[int]]]) -> list[tuple[str, int]]:
+    """Return the line of each file with most of the words nearby, best files first, then a second line of each file."""
     ranked: list[tuple[int, int, str, int]] = []
     for path, by_word in hits.items():
         lines = sorted({line for found in by_word.values() for line in found})
@@ -137,19 +139,19 @@ def densest(hits: dict[str, dict[str, list[int]]]) -> list[tuple[str, int]]:
     return [(path, line) for _, _, path, line in sorted(ranked)]
 
 
-def _region(path: str, line: int) -> list[str]:
+def _read_around(path: str, line: int) -> list[str]:
     first = max(1, line - REGION_LINES // 4)
     return ["sed", "-n", f"{first},{first + REGION_LINES}p", path.removeprefix("./")]
 
 
-def _literals(task: Task) -> Iterator[list[str]]:
-    """Return literal search texts: a call of the name, then the name, or the constant parts of a message."""
+def _search_patterns(task: Task) -> Iterator[list[str]]:
+    """Yield grep patterns: a call of the name, then the name, or the constant parts of an error message."""
     if task.kind in ("references", "impact"):
         owner, _, name = quoted_name(task).rpartition(".")
         yield [rf"\.{name}\(" if owner else rf"\b{name}\("]
         yield [name, "-w"]
     elif task.kind == "error":
-        yield from ([part, "-F"] for part in _fixed_parts(quoted_name(task)))
+        yield from ([part, "-F"] for part in _constant_parts(quoted_name(task)))
 
 
 def quoted_name(task: Task) -> str:
@@ -157,30 +159,30 @@ def quoted_name(task: Task) -> str:
     return next(found[1] for found in _QUOTED.finditer(task.question) if not found[1].endswith("/"))
 
 
-def _fixed_parts(message: str) -> list[str]:
+def _constant_parts(message: str) -> list[str]:
     """Return the constant parts of a message, longest first."""
     pieces = re.split(r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\d+|: ", message)
     return sorted((piece.strip() for piece in pieces if len(piece.strip()) > 8), key=len, reverse=True)[:3]
 
 
 def deltos_policy(task: Task, take: Look) -> Iterator[str]:
-    """Call the tool for the kind of question, then read the places in its answer."""
+    """Call the tool that fits the kind of question, then read the lines that its answer names."""
 
     def call(tool: str, **arguments: object) -> str:
         return take(["deltos", tool, json.dumps(arguments)])
 
     found: list[str] = []
-    for shown in _FIRST[task.kind](task, call):
+    for shown in _FIRST_CALLS[task.kind](task, call):
         found.append(shown)
         yield shown
     if task.kind in ("locate", "how", "error"):
-        for path, line in list(dict.fromkeys(place for shown in found for place in _hits(shown)))[:6]:
-            yield take(_region(path, line))
+        for path, line in list(dict.fromkeys(place for shown in found for place in _named_lines(shown)))[:6]:
+            yield take(_read_around(path, line))
     yield from grep_policy(task, take)
 
 
-def _hits(shown: str) -> Iterator[tuple[str, int]]:
-    """Return the places in an answer, in order."""
+def _named_lines(shown: str) -> Iterator[tuple[str, int]]:
+    """Yield the paths and line numbers in an answer, in order."""
     for path, line in re.findall(r'([\w./-]+\.\w+)(?::|","start_line":)(\d+)', shown):
         yield path, int(line)
 
@@ -188,20 +190,20 @@ def _hits(shown: str) -> Iterator[tuple[str, int]]:
 Call = Callable[..., str]
 
 
-def _asked(task: Task) -> str:
-    """Return the question without the words about the form of the answer."""
+def _query(task: Task) -> str:
+    """Return the question without the instructions about the answer form."""
     quoted = _QUOTED.search(task.question)
     if task.kind in ("locate", "error") and quoted:
         return quoted.group(1)
     return task.question.split(" Answer with")[0].split(" for this: ")[-1]
 
 
-def _code(task: Task, call: Call) -> Iterator[str]:
-    yield call("search_code", query=_asked(task))
-    yield call("search_code", query=_asked(task), limit=30, concise=True)
+def _ask_code(task: Task, call: Call) -> Iterator[str]:
+    yield call("search_code", query=_query(task))
+    yield call("search_code", query=_query(task), limit=30, concise=True)
 
 
-def _symbol(tool: str) -> Callable[[Task, Call], Iterator[str]]:
+def _ask_graph(tool: str) -> Callable[[Task, Call], Iterator[str]]:
     def ask(task: Task, call: Call) -> Iterator[str]:
         name = quoted_name(task)
         yield call(tool, symbol=name)
@@ -210,36 +212,36 @@ def _symbol(tool: str) -> Callable[[Task, Call], Iterator[str]]:
     return ask
 
 
-def _docs(task: Task, call: Call) -> Iterator[str]:
-    yield call("search_docs", query=_asked(task))
+def _ask_docs(task: Task, call: Call) -> Iterator[str]:
+    yield call("search_docs", query=_query(task))
     yield call("search_docs", query=" ".join(query_words(task)[:6]))
-    yield call("search", query=_asked(task))
+    yield call("search", query=_query(task))
 
 
-def _api(task: Task, call: Call) -> Iterator[str]:
+def _ask_apis(task: Task, call: Call) -> Iterator[str]:
     service = task.answer["service"]
-    found = call("search_docs", query=_asked(task), api_name=service, types=["endpoint"])
+    found = call("search_docs", query=_query(task), api_name=service, types=["endpoint"])
     yield found
     for path in list(dict.fromkeys(re.findall(r"(?:GET|PUT|POST|DELETE|PATCH) (/[^\s`\"\\,;)]*)", found)))[:5]:
         yield call("get_api_endpoints", api_name=service, path=path)
 
 
-def _memory(task: Task, call: Call) -> Iterator[str]:
-    found = call("search", query=_asked(task), scope=["memory"])
+def _ask_memory(task: Task, call: Call) -> Iterator[str]:
+    found = call("search", query=_query(task), scope=["memory"])
     yield found
     for identifier in list(dict.fromkeys(re.findall(r"memory:[\w-]+|mem_\w+", found)))[:4]:
         yield call("fetch", id=identifier)
 
 
-_FIRST: dict[str, Callable[[Task, Call], Iterator[str]]] = {
-    "locate": _code,
-    "how": _code,
-    "error": _code,
-    "references": _symbol("find_references"),
-    "impact": _symbol("get_impact"),
-    "library": _docs,
-    "api": _api,
-    "decided": _memory,
+_FIRST_CALLS: dict[str, Callable[[Task, Call], Iterator[str]]] = {
+    "locate": _ask_code,
+    "how": _ask_code,
+    "error": _ask_code,
+    "references": _ask_graph("find_references"),
+    "impact": _ask_graph("get_impact"),
+    "library": _ask_docs,
+    "api": _ask_apis,
+    "decided": _ask_memory,
 }
 
 POLICIES: dict[str, Policy] = {"grep": grep_policy, "deltos": deltos_policy}

@@ -1,4 +1,4 @@
-"""Write the prompt for an agent: some tasks, one setup, and the command that counts its looks."""
+"""Write the prompt for an agent: its tasks, its setup, and the command through which it reads files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from benchmarks.agents.peers import PEERS, index
 from benchmarks.agents.server import Server
 from benchmarks.agents.tasks import FORMS
-from benchmarks.agents.trees import environment, product, repositories
+from benchmarks.agents.trees import environment, product_command, repositories
 from benchmarks.paths import REPOSITORY
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from benchmarks.agents.tasks import Task
 
-# Arguments of the server by setup; None without a server.
+# Server arguments by setup; None for a setup without a server.
 SETUPS: dict[str, tuple[str, ...] | None] = {
     "grep": None,
     "deltos": ("mcp",),
@@ -89,35 +89,35 @@ sentences per task at most).
 
 
 def write_prompt(tasks: Sequence[Task], setup: str, folder: Path, server: Sequence[str] = ()) -> Path:
-    """Create a folder for an agent with PROMPT.md, the `look` command, and the locations of the repositories."""
+    """Create an agent's folder with PROMPT.md, the `look` command and session.json, which locates the repositories."""
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     numbered = {f"t{number:02}": task for number, task in enumerate(tasks, start=1)}
-    command = [*(server or product()), *(SETUPS[setup] or ())]
+    command = [*(server or product_command()), *(SETUPS[setup] or ())]
     session = {
         "setup": setup,
         "server": command,
-        "tasks": {name: str(_folder(folder, task, setup, server)) for name, task in numbered.items()},
-        "homes": {name: str(_home(folder, task, setup)) for name, task in numbered.items()},
+        "tasks": {name: str(_repository_folder(folder, task, setup, server)) for name, task in numbered.items()},
+        "homes": {name: str(_copy_home(folder, task, setup)) for name, task in numbered.items()},
         "ids": {name: task.id for name, task in numbered.items()},
     }
     (folder / "session.json").write_text(json.dumps(session, indent=1), "utf-8")
-    look = _look_command(folder)
+    look = _write_look_command(folder)
     prompt = folder / "PROMPT.md"
     prompt.write_text(_text(numbered, setup, folder, look, command), "utf-8")
     return prompt
 
 
-def _home(folder: Path, task: Task, setup: str) -> Path:
-    """Copy the repository's data folder, so that agents do not influence each other."""
+def _copy_home(folder: Path, task: Task, setup: str) -> Path:
+    """Copy the repository's data folder, so that agents do not affect each other."""
     copy = folder / "homes" / task.repository
     if setup in ("deltos", "lean") and not copy.exists():
         shutil.copytree(repositories()[task.repository].home, copy)
     return copy
 
 
-def _folder(folder: Path, task: Task, setup: str, server: Sequence[str]) -> Path:
-    """Return the repository's folder, or a copy for other servers, which store their index in the tree or by its
+def _repository_folder(folder: Path, task: Task, setup: str, server: Sequence[str]) -> Path:
+    """Return the repository's folder, or a copy for other servers, whose index is stored in the tree or under its
     path.
     """
     repository = repositories()[task.repository]
@@ -132,7 +132,7 @@ def _folder(folder: Path, task: Task, setup: str, server: Sequence[str]) -> Path
     return copy
 
 
-def _look_command(folder: Path) -> Path:
+def _write_look_command(folder: Path) -> Path:
     look = folder / "look"
     kept = {name: os.environ[name] for name in ("DELTOS_TRIALS_RG",) if name in os.environ}
     settings = " ".join(

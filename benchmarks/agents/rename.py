@@ -2,9 +2,9 @@
 
     python -m benchmarks.agents.rename SOURCE TARGET --seed 7 --brand rq
 
-A model that knows the project by heart does not recognise the result. Names of the language and of dependencies stay,
-and so does prose, except for words in it that are such names. No lines are added or removed, so `file:line` facts about
-the original apply to the copy after renaming their paths.
+A model that saw the project in training does not recognise the result. Names that belong to the language or to
+dependencies stay, and so does prose, except for words in it that are renamed identifiers. No lines are added or
+removed, so `file:line` facts about the original apply to the copy after renaming their paths.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ MIN_NAME_LENGTH = 4
 MIN_BRAND_PREFIX = 4  # shorter brands are prefixes of other words
 MAX_FILE_BYTES = 1_000_000
 # Files that identify the project and contain little else.
-LEFT_OUT = re.compile(
+EXCLUDED_FILES = re.compile(
     r"(?i)^(licen[cs]e|copying|authors|contributors|maintainers|owners|codeowners|changelog|changes|history|news)"
 )
-LEFT_OUT_FOLDERS = {".git", ".github", ".circleci", "node_modules", "changelog", "logo"}
-STEMS_KEPT = set(
+EXCLUDED_FOLDERS = {".git", ".github", ".circleci", "node_modules", "changelog", "logo"}
+KEPT_STEMS = set(
     "__init__ __main__ __about__ conftest setup index main mod lib src test tests docs doc readme contributing "
     "cargo go package "
     "pyproject makefile dockerfile tsconfig example examples cmd internal java resources pom build tox requirements "
@@ -57,24 +57,26 @@ STEMS_KEPT = set(
 _TOKEN = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _HYPHENED = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(?:-[A-Za-z0-9_$]+)*")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
-_DEFINES = re.compile(r"definition|declaration|declarator|_item$|_spec$|parameter|variant|signature|specification")
-_REFERS = re.compile(r"import|export|^use_|call|package|preproc|implements")
-_IMPORTS = {
+_DEFINING_NODES = re.compile(
+    r"definition|declaration|declarator|_item$|_spec$|parameter|variant|signature|specification"
+)
+_REFERRING_NODES = re.compile(r"import|export|^use_|call|package|preproc|implements")
+_IMPORT_NODES = {
     "import_statement", "import_from_statement", "import_declaration", "import_spec", "use_declaration",
     "extern_crate_declaration", "package_clause", "package_declaration",
 }  # fmt: skip
-_CHAINS = {
+_MEMBER_ACCESS_NODES = {
     "attribute", "selector_expression", "member_expression", "field_access", "scoped_identifier", "method_invocation",
     "scoped_type_identifier", "qualified_type", "field_expression",
 }  # fmt: skip
 _INTERPOLATIONS = {"interpolation", "template_substitution", "format_expression"}
-_INVENTED = (
+_BRAND_NAMES = (
     "velmora", "tarnix", "oskelo", "brivant", "quillon", "fendara", "morvek", "sabrell", "zentari", "holvane",
     "pellucor", "drastan", "ulvexa", "kormine", "wistrel", "jandoro", "ravelle", "thessan", "cindrel", "maltrix",
 )  # fmt: skip
-_ENDINGS = ("unit", "piece", "part", "aspect", "member", "side")
-# Names of the standard libraries of languages other than Python, whose names are inspected.
-_STANDARD = set(
+_EXTRA_WORDS = ("unit", "piece", "part", "aspect", "member", "side")
+# Standard library names of other languages; Python's names are found by introspection.
+_STANDARD_LIBRARY_NAMES = set(
     "Error String Read Write Close Open Print Printf Println Sprintf Fprintf Errorf Len Less Swap Add Done Wait "
     "Lock Unlock RLock "
     "RUnlock Seek Flush Reset Bytes Name Size Mode Sync Stat Next Scan Value Key True False None Some Result Option "
@@ -124,7 +126,7 @@ def python_names() -> frozenset[str]:
 
 @dataclass(slots=True)
 class Survey:
-    """Defined and imported names of the sources."""
+    """Names that a project defines, imports and uses."""
 
     defined: set[str] = field(default_factory=set)
     foreign: set[str] = field(default_factory=set)
@@ -132,8 +134,8 @@ class Survey:
     stems: set[str] = field(default_factory=set)
 
     def own_names(self) -> set[str]:
-        """Names that only the project defines."""
-        kept = self.foreign | python_names() | _STANDARD
+        """Return the names that only the project defines."""
+        kept = self.foreign | python_names() | _STANDARD_LIBRARY_NAMES
         named = {
             name
             for name in self.defined
@@ -142,69 +144,71 @@ class Survey:
         stems = {
             stem
             for stem in self.stems
-            if stem not in kept and stem.lower() not in STEMS_KEPT and stem.lower() not in keyword.kwlist
+            if stem not in kept and stem.lower() not in KEPT_STEMS and stem.lower() not in keyword.kwlist
         }
         return named | stems
 
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """Map from old names to new ones, for code, prose and paths."""
+    """Maps old names to new ones in code, prose and paths."""
 
     names: Mapping[str, str]
     brands: Mapping[str, str]
 
     def name(self, token: str) -> str:
         """Rename a name in code."""
-        return self.names.get(token) or self._branded(token)
+        return self.names.get(token) or self._rename_brand(token)
 
     def prose(self, text: str) -> str:
-        """Rename names in prose that cannot be plain words, and strings that consist of a name."""
+        """Rename identifiers in prose that cannot be ordinary words, and strings that consist of one name."""
         if text in self.names:
             return self.names[text]
         parts: list[str] = []
         end = 0
         for found in _HYPHENED.finditer(text):
-            parts += (text[end : found.start()], self._in_prose(text, found))
+            parts += (text[end : found.start()], self._rename_prose_word(text, found))
             end = found.end()
         return "".join((*parts, text[end:]))
 
     def path(self, path: str) -> str:
-        """Return the path of a file in the copy."""
-        return "/".join(self._part(part) for part in path.split("/"))
+        """Return the renamed path of a file."""
+        return "/".join(self._rename_path_part(part) for part in path.split("/"))
 
-    def _part(self, part: str) -> str:
+    def _rename_path_part(self, part: str) -> str:
         if part.startswith("."):
             return part
         *stems, extension = part.split(".") if "." in part else (part, "")
-        return ".".join([*(self.names.get(stem) or self._branded(stem) for stem in stems), *filter(None, [extension])])
+        return ".".join(
+            [*(self.names.get(stem) or self._rename_brand(stem) for stem in stems), *filter(None, [extension])]
+        )
 
-    def _in_prose(self, text: str, found: re.Match[str]) -> str:
+    def _rename_prose_word(self, text: str, found: re.Match[str]) -> str:
         token = found.group()
         if "-" in token:
             if token in self.names:
                 return self.names[token]
-            return "-".join(self._branded(piece) for piece in token.split("-"))
+            return "-".join(self._rename_brand(piece) for piece in token.split("-"))
         if token in self.names and (_is_distinct(token) or _is_in_code(text, found.start(), found.end())):
             return self.names[token]
-        return self._branded(token)
+        return self._rename_brand(token)
 
-    def _branded(self, token: str) -> str:
+    def _rename_brand(self, token: str) -> str:
         """Rename a token that contains the project's name as a word or as the prefix of one."""
         if whole := self.brands.get(token.lower()):
-            return _cased_like(token, whole)
+            return _match_case(token, whole)
         parts: list[str] = []
         end = 0
         for word in _WORDS.finditer(token):
-            parts += (token[end : word.start()], self.branded_word(word.group()))
+            parts += (token[end : word.start()], self.rename_brand_in_word(word.group()))
             end = word.end()
         return "".join((*parts, token[end:]))
 
-    def branded_word(self, word: str) -> str:
-        """Rename a word that is or begins with the name of the project."""
+    def rename_brand_in_word(self, word: str) -> str:
+        """Rename a word that equals or starts with the project name."""
         for brand, new in self.brands.items():
             if word.lower() == brand or (len(brand) >= MIN_BRAND_PREFIX and word.lower().startswith(brand)):
-                return _cased_like(word[: len(brand)], new) + word[len(brand) :]
+                return _match_case(word[: len(brand)], new) + word[len(brand) :]
         return word
 
 
@@ -213,7 +217,7 @@ def _is_dunder(name: str) -> bool:
 
 
 def _is_distinct(token: str) -> bool:
-    """Return whether a token cannot be a plain word of a sentence."""
+    """Return whether a token cannot be an ordinary word of a sentence."""
     inner = token.strip("_$")
     return (
         "_" in inner
@@ -235,7 +239,7 @@ def _is_in_code(text: str, start: int, end: int) -> bool:
 
 
 def survey(root: Path) -> Survey:
-    """Read every source of a project for the names that it defines and imports."""
+    """Collect the names that the source files of a project define and import."""
     found = Survey()
     files = [path for path in files_to_copy(root) if _language(path)]
     everything = [path.relative_to(root) for path in files_to_copy(root)]
@@ -244,24 +248,24 @@ def survey(root: Path) -> Survey:
     found.stems = {stem for stem in found.stems if len(stem) >= MIN_NAME_LENGTH}
     inside = {part.split(".")[0] for path in everything for part in path.parts}
     for path in files:
-        _Reader(found, inside, path.read_bytes()).read(_language(path))
+        _NameCollector(found, inside, path.read_bytes()).read(_language(path))
     return found
 
 
 def files_to_copy(root: Path) -> list[Path]:
-    """Return the files that are copied."""
+    """Return the files of a project that are copied."""
     return [
         path
         for path in sorted(root.rglob("*"))
         if path.is_file()
         and not path.is_symlink()
         and path.stat().st_size <= MAX_FILE_BYTES
-        and _is_carried(path.relative_to(root))
+        and _is_copied(path.relative_to(root))
     ]
 
 
-def _is_carried(path: Path) -> bool:
-    return not LEFT_OUT.match(path.name) and not any(part.lower() in LEFT_OUT_FOLDERS for part in path.parts[:-1])
+def _is_copied(path: Path) -> bool:
+    return not EXCLUDED_FILES.match(path.name) and not any(part.lower() in EXCLUDED_FOLDERS for part in path.parts[:-1])
 
 
 def _language(path: Path) -> str:
@@ -269,8 +273,8 @@ def _language(path: Path) -> str:
     return language.name if language and language.name in LANGUAGES else ""
 
 
-class _Reader:
-    """Reads the syntax tree of one file into a survey."""
+class _NameCollector:
+    """Adds the names in the syntax tree of one file to a survey."""
 
     def __init__(self, survey_result: Survey, inside: set[str], data: bytes) -> None:
         self._survey = survey_result
@@ -284,29 +288,29 @@ class _Reader:
             return
         nodes = list(_walk(tree.root_node))
         for node in nodes:
-            if node.type in _IMPORTS:
-                self._import(node)
+            if node.type in _IMPORT_NODES:
+                self._collect_import(node)
         for node in nodes:
-            self._node(node)
+            self._collect_node(node)
 
-    def _node(self, node: tree_sitter.Node) -> None:
+    def _collect_node(self, node: tree_sitter.Node) -> None:
         if _is_name(node):
             self._survey.used.add(self._text(node))
-        if node.type in _CHAINS:
-            self._chain(node)
+        if node.type in _MEMBER_ACCESS_NODES:
+            self._collect_member_access(node)
         elif node.type in ("class_definition", "impl_item", "class_declaration"):
-            self._members_of_foreign_base(node)
-        for name in _defined_by(node):
+            self._collect_inherited_members(node)
+        for name in _defined_names(node):
             self._survey.defined.add(self._text(name))
 
-    def _import(self, node: tree_sitter.Node) -> None:
+    def _collect_import(self, node: tree_sitter.Node) -> None:
         names = [self._text(leaf) for leaf in _walk(node) if _is_name(leaf)]
-        if not self._is_own(node, names):
+        if not self._is_own_import(node, names):
             self._survey.foreign.update(names)
             self._external.update(names)
             self._external.update(_last_part(self._text(leaf)) for leaf in _walk(node) if "string" in leaf.type)
 
-    def _is_own(self, node: tree_sitter.Node, names: list[str]) -> bool:
+    def _is_own_import(self, node: tree_sitter.Node, names: list[str]) -> bool:
         text = self._text(node)
         quoted = re.search(r"""["']([^"'\n]*)["']""", text)
         if quoted:
@@ -318,23 +322,23 @@ class _Reader:
             return True
         return bool(names) and names[0] in self._inside and names[0] not in sys.stdlib_module_names
 
-    def _chain(self, node: tree_sitter.Node) -> None:
+    def _collect_member_access(self, node: tree_sitter.Node) -> None:
         first = node
         while first.children and not _is_name(first):
             first = first.children[0]
         if _is_name(first) and self._text(first) in self._external:
             self._survey.foreign.update(self._text(leaf) for leaf in node.children if _is_name(leaf))
             if node.parent is not None and node.parent.type == "call":
-                self._survey.foreign.update(self._keywords(node.parent))
+                self._survey.foreign.update(self._keyword_names(node.parent))
 
-    def _keywords(self, call: tree_sitter.Node) -> Iterator[str]:
+    def _keyword_names(self, call: tree_sitter.Node) -> Iterator[str]:
         arguments = call.child_by_field_name("arguments")
         for argument in arguments.children if arguments else ():
             name = argument.child_by_field_name("name")
             if argument.type == "keyword_argument" and name is not None:
                 yield self._text(name)
 
-    def _members_of_foreign_base(self, node: tree_sitter.Node) -> None:
+    def _collect_inherited_members(self, node: tree_sitter.Node) -> None:
         bases = [node.child_by_field_name(name) for name in ("superclasses", "trait", "superclass", "interfaces")]
         named = {self._text(leaf) for base in bases if base for leaf in _walk(base) if _is_name(leaf)}
         body = node.child_by_field_name("body")
@@ -356,13 +360,13 @@ def _last_part(text: str) -> str:
     return re.split(r"[/.]", text.strip("\"'`"))[-1]
 
 
-def _defined_by(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
-    """Return the name nodes that a node defines."""
+def _defined_names(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
+    """Yield the nodes of the names that a node defines."""
     kind = node.type
     if kind in ("assignment", "short_var_declaration", "let_declaration", "augmented_assignment"):
         left = node.child_by_field_name("left") or node.child_by_field_name("pattern")
         if left is not None:
-            yield from _targets(left)
+            yield from _assigned_names(left)
     elif kind in ("parameters", "lambda_parameters"):
         yield from filter(_is_name, node.children)
     elif kind in ("default_parameter", "typed_parameter", "typed_default_parameter", "required_parameter", "parameter"):
@@ -373,11 +377,11 @@ def _defined_by(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
         )
         if target is not None and _is_name(target):
             yield target
-    elif _DEFINES.search(kind) and not _REFERS.search(kind):
+    elif _DEFINING_NODES.search(kind) and not _REFERRING_NODES.search(kind):
         yield from filter(_is_name, node.children_by_field_name("name"))
 
 
-def _targets(left: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
+def _assigned_names(left: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
     if _is_name(left):
         yield left
     elif left.type == "attribute":
@@ -386,7 +390,7 @@ def _targets(left: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
             yield name
     elif left.type in ("pattern_list", "tuple_pattern", "expression_list", "identifier_pattern"):
         for child in left.children:
-            yield from _targets(child)
+            yield from _assigned_names(child)
 
 
 def _is_name(node: tree_sitter.Node) -> bool:
@@ -410,23 +414,23 @@ def tree_of(language: str, data: bytes) -> tree_sitter.Tree | None:
 def make_renaming(found: Survey, seed: int, brands: Iterable[str]) -> Renaming:
     """Choose a new name for each own name of the project; the same seed gives the same names."""
     branded = _brand_names(seed, brands)
-    taken = set(found.used) | found.foreign | found.defined | set(python_names()) | _STANDARD
+    taken = set(found.used) | found.foreign | found.defined | set(python_names()) | _STANDARD_LIBRARY_NAMES
     names: dict[str, str] = {}
     for name in sorted(found.own_names()):
         new = _new_name(name, seed, branded)
         if new == name and name not in found.defined:
-            continue  # a file name without a synonym
-        for ending in (*_ENDINGS, *(f"{ending}{number}" for number in range(2, 90) for ending in _ENDINGS)):
+            continue  # the stem of a file name that has no synonym
+        for ending in (*_EXTRA_WORDS, *(f"{ending}{number}" for number in range(2, 90) for ending in _EXTRA_WORDS)):
             if new != name and new not in taken:
                 break
-            new = _joined_like(name, [*_words(_new_name(name, seed, branded)), ending])
+            new = _join_like(name, [*_words(_new_name(name, seed, branded)), ending])
         taken.add(new)
         names[name] = new
     return Renaming(names, branded)
 
 
 def _brand_names(seed: int, brands: Iterable[str]) -> dict[str, str]:
-    invented = list(_INVENTED)
+    invented = list(_BRAND_NAMES)
     random.Random(seed).shuffle(invented)
     return dict(zip([brand.lower() for brand in brands], invented, strict=False))
 
@@ -434,9 +438,9 @@ def _brand_names(seed: int, brands: Iterable[str]) -> dict[str, str]:
 def _new_name(name: str, seed: int, brands: Mapping[str, str]) -> str:
     words: list[str] = []
     for word in _words(name):
-        branded = Renaming({}, brands).branded_word(word).lower()
+        branded = Renaming({}, brands).rename_brand_in_word(word).lower()
         words += (branded if branded != word.lower() else _synonym(word.lower(), seed)).split("_")
-    return _joined_like(name, words)
+    return _join_like(name, words)
 
 
 def _words(name: str) -> list[str]:
@@ -444,7 +448,7 @@ def _words(name: str) -> list[str]:
 
 
 def _synonym(word: str, seed: int) -> str:
-    """Return the synonym of a word under this seed, or the word itself."""
+    """Return the synonym that the seed selects for a word, or the word itself."""
     table = _synonyms()
     digits = word[len(word.rstrip("0123456789")) :]
     if digits and digits != word:
@@ -455,11 +459,11 @@ def _synonym(word: str, seed: int) -> str:
     for ending in ("s", "ed", "ing", "er"):
         stem = word.removesuffix(ending)
         if stem != word and stem in table:
-            return _inflected(_synonym(stem, seed), ending)
+            return _inflect(_synonym(stem, seed), ending)
     return word
 
 
-def _inflected(word: str, ending: str) -> str:
+def _inflect(word: str, ending: str) -> str:
     if ending == "s" and word.endswith("y") and word[-2:-1] not in "aeiou":
         return word[:-1] + "ies"
     if ending == "s" and word.endswith(("s", "x", "ch", "sh")):
@@ -473,7 +477,7 @@ def _synonyms() -> dict[str, tuple[str, ...]]:
     return {word: tuple(others) for word, *others in rows}
 
 
-def _joined_like(name: str, words: list[str]) -> str:
+def _join_like(name: str, words: list[str]) -> str:
     """Join words in the style of a name: snake_case, CONSTANT_CASE, camelCase, PascalCase or kebab-case."""
     lead = name[: len(name) - len(name.lstrip("_$"))]
     trail = name[len(name.rstrip("_$")) :] if name.strip("_$") else ""
@@ -490,20 +494,20 @@ def _joined_like(name: str, words: list[str]) -> str:
     return lead + head + "".join(word[:1].upper() + word[1:].lower() for word in others) + trail
 
 
-def _cased_like(word: str, new: str) -> str:
+def _match_case(word: str, new: str) -> str:
     if word.isupper() and len(word) > 1:
         return new.upper()
     return new.capitalize() if word[:1].isupper() else new
 
 
 def rename_source(renaming: Renaming, language: str, data: bytes) -> bytes:
-    """Rename a source: identifiers by the map, strings and comments as prose."""
+    """Rename identifiers in a source file by the map, and words in its strings and comments as prose."""
     tree = tree_of(language, data)
     if tree is None:
         return renaming.prose(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
     parts: list[bytes] = []
     end = 0
-    for start, stop, is_prose in _spans(tree.root_node):
+    for start, stop, is_prose in _renamable_spans(tree.root_node):
         parts.append(data[end:start])
         text = data[start:stop].decode("utf-8", "surrogateescape")
         new = renaming.prose(text) if is_prose else renaming.name(text)
@@ -512,8 +516,8 @@ def rename_source(renaming: Renaming, language: str, data: bytes) -> bytes:
     return b"".join((*parts, data[end:]))
 
 
-def _spans(root: tree_sitter.Node) -> Iterator[tuple[int, int, bool]]:
-    """Yield the positions of names in code and of prose, in order."""
+def _renamable_spans(root: tree_sitter.Node) -> Iterator[tuple[int, int, bool]]:
+    """Yield the ranges of identifiers and of prose, in order."""
     waiting: list[tuple[tree_sitter.Node, bool] | tuple[int, int]] = [(root, False)]
     while waiting:
         item = waiting.pop()
@@ -528,10 +532,12 @@ def _spans(root: tree_sitter.Node) -> Iterator[tuple[int, int, bool]]:
             elif _is_name(node):
                 yield node.start_byte, node.end_byte, False
             continue
-        waiting += reversed(list(_with_gaps(node, inside)))
+        waiting += reversed(list(_children_and_text(node, inside)))
 
 
-def _with_gaps(node: tree_sitter.Node, inside: bool) -> Iterator[tuple[tree_sitter.Node, bool] | tuple[int, int]]:
+def _children_and_text(
+    node: tree_sitter.Node, inside: bool
+) -> Iterator[tuple[tree_sitter.Node, bool] | tuple[int, int]]:
     """Yield a node's children, and the text of strings and comments between them."""
     end = node.start_byte
     for child in node.children:
@@ -545,7 +551,7 @@ def _with_gaps(node: tree_sitter.Node, inside: bool) -> Iterator[tuple[tree_sitt
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Counts of a renaming."""
+    """Result of renaming a project; `broken` lists files that parse worse than before."""
 
     renaming: Renaming
     files: int
@@ -553,7 +559,7 @@ class Report:
 
 
 def rename_tree(source: Path, target: Path, seed: int, brands: Iterable[str]) -> Report:
-    """Copy a project with its names replaced; report files that parse worse than before."""
+    """Copy a project with its names replaced, and report files that parse worse than before."""
     renaming = make_renaming(survey(source), seed, brands)
     broken: list[str] = []
     files = files_to_copy(source)
@@ -584,7 +590,7 @@ def parses_as_well(language: str, old: bytes, new: bytes) -> bool:
         return False
     if language == "python" and _compiles(old):
         return _compiles(new)
-    return _errors(language, new) <= _errors(language, old)
+    return _count_errors(language, new) <= _count_errors(language, old)
 
 
 def _compiles(source: bytes) -> bool:
@@ -595,7 +601,7 @@ def _compiles(source: bytes) -> bool:
     return True
 
 
-def _errors(language: str, data: bytes) -> int:
+def _count_errors(language: str, data: bytes) -> int:
     tree = tree_of(language, data) if language else None
     return sum(node.is_error or node.is_missing for node in _walk(tree.root_node)) if tree else 0
 
@@ -605,7 +611,7 @@ def main() -> int:
     parser.add_argument("source", type=Path)
     parser.add_argument("target", type=Path)
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--brand", action="append", default=[], help="a name of the project; may be repeated")
+    parser.add_argument("--brand", action="append", default=[], help="project name to replace; may be repeated")
     given = parser.parse_args()
     report = rename_tree(given.source, given.target, given.seed, given.brand)
     print(f"{report.files} files, {len(report.renaming.names)} names; broken: {', '.join(report.broken) or 'none'}")

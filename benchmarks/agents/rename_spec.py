@@ -1,6 +1,6 @@
 """Rename the definitions of an API description: path segments, parameters, properties, schemas, operation ids.
 
-The description stays valid with the same meaning, but an agent cannot use its memory of the service.
+The description stays valid and keeps its meaning, but an agent cannot answer from its training data.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from benchmarks.agents.rename import Renaming
 
-# Keywords of OpenAPI and JSON Schema, which may be properties too: never renamed.
+# Keywords of OpenAPI and JSON Schema are never renamed, even where they are property names.
 KEYWORDS = set(
     "openapi swagger info title version description summary tags name in required schema type format items "
     "properties enum default "
@@ -47,7 +47,7 @@ def load(path: Path) -> dict[str, Any]:
 
 
 class _TextLoader(yaml.SafeLoader):
-    """YAML loader that keeps dates and bare `=` as text."""
+    """YAML loader that reads dates and a bare `=` as text."""
 
 
 _TextLoader.yaml_implicit_resolvers = {
@@ -57,7 +57,7 @@ _TextLoader.yaml_implicit_resolvers = {
 
 
 def rename_spec(description: dict[str, Any], seed: int, brands: Iterable[str]) -> tuple[dict[str, Any], Renaming]:
-    """Return the renamed description, and the map."""
+    """Return the renamed description and the renaming."""
     names = set(_names(description)) - KEYWORDS
     found = Survey(defined=names, used=names)
     renaming = make_renaming(found, seed, brands)
@@ -95,7 +95,7 @@ def _segments(path: str) -> Iterator[str]:
 
 
 class _Renamer:
-    """Applies a renaming to a description."""
+    """Applies a renaming to an API description."""
 
     def __init__(self, renaming: Renaming) -> None:
         self._renaming = renaming
@@ -125,7 +125,7 @@ class _Renamer:
         return self._renaming.prose(text)
 
     def path(self, path: str) -> str:
-        """Return a path template of the renamed description."""
+        """Rename the segments and variables of a path template."""
         parts = re.split(r"(\{[^{}]*\}|/)", path)
         return "".join(
             "{" + self._name(part[1:-1]) + "}" if part.startswith("{") else self._name(part) for part in parts

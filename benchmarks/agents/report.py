@@ -1,4 +1,4 @@
-"""Tables of results: success, calls and tokens, per kind and setup."""
+"""Tables of trial results: success, calls and tokens, by task kind and setup."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Result:
 
 
 def line(result: Result) -> str:
-    """Format one result."""
+    """Format one result as a line."""
     cost, verdict = result.cost, "right" if result.score.right else f"wrong ({result.score.problem})"
     spent = f"{cost.calls} calls, {cost.tokens} tokens, {cost.all_tokens} with the tool list"
     return f"{result.task.id} {result.setup}: {verdict}; {spent}"
 
 
 def table(results: Sequence[Result]) -> str:
-    """Format success, calls and tokens per kind and setup, then for groups of tasks."""
+    """Format success, calls and tokens by task kind and setup, then by group of tasks."""
     setups = sorted({result.setup for result in results}, key=lambda setup: (setup != "grep", setup))
     lines = [
         "| tasks | setup | n | right | P / R | calls | tokens | with the tool list |",

@@ -1,4 +1,4 @@
-"""Scoring of answers: exact files, sets of places with precision and recall, names, and calls checked against the
+"""Scoring of answers: exact files, sets of places by precision and recall, names, and calls checked against the
 description.
 """
 
@@ -18,7 +18,7 @@ from benchmarks.agents.trees import repositories
 if TYPE_CHECKING:
     from benchmarks.agents.tasks import Task
 
-GOOD_SHARE = 0.9  # precision and recall from which a set of places counts as right
+MIN_PRECISION_AND_RECALL = 0.9  # a set of places with at least this precision and recall counts as right
 _METHODS = ("get", "put", "post", "delete", "patch", "head", "options")
 
 
@@ -33,7 +33,7 @@ class Score:
 
 
 def last_answer(text: str) -> str:
-    """Return the text after the last `ANSWER:` of an agent's output, or ""."""
+    """Return the text after the last `ANSWER:` in an agent's output, or "" if there is none."""
     lines = [line for line in text.splitlines() if "ANSWER:" in line]
     return lines[-1].split("ANSWER:", 1)[1].strip().strip("`*").strip() if lines else ""
 
@@ -43,14 +43,14 @@ def score(task: Task, answer: str) -> Score:
     if not answer:
         return Score(False, 0.0, 0.0, "no answer")
     if task.form == "call":
-        return _call(task, answer)
+        return _score_call(task, answer)
     if task.form == "names":
-        return _names(task, answer)
-    return _places(task, answer)
+        return _score_names(task, answer)
+    return _score_places(task, answer)
 
 
-def _places(task: Task, answer: str) -> Score:
-    given = {_tidy(part) for part in re.split(r"[,\s;]+", answer) if part.strip()}
+def _score_places(task: Task, answer: str) -> Score:
+    given = {_strip_markup(part) for part in re.split(r"[,\s;]+", answer) if part.strip()}
     truth = set(task.answer)
     if task.form == "line":
         right = len(given) == 1 and given <= {*truth, *task.also}
@@ -61,18 +61,20 @@ def _places(task: Task, answer: str) -> Score:
     precision = hits / len(counted) if counted else 0.0
     recall = hits / len(truth)
     exact = counted == truth
-    right = exact if task.form == "files" and task.kind != "impact" else min(precision, recall) >= GOOD_SHARE
+    right = (
+        exact if task.form == "files" and task.kind != "impact" else min(precision, recall) >= MIN_PRECISION_AND_RECALL
+    )
     missing, extra = sorted(truth - counted), sorted(counted - truth)
     problem = "" if right else f"missing {missing[:5]}, wrong {extra[:5]}"
     return Score(right, precision, recall, problem)
 
 
-def _tidy(part: str) -> str:
+def _strip_markup(part: str) -> str:
     return part.strip().strip("`'\"()[]").removeprefix("./")
 
 
-def _names(task: Task, answer: str) -> Score:
-    """Require each name as a whole word; other text is allowed unless there is much of it."""
+def _score_names(task: Task, answer: str) -> Score:
+    """Require each name as a whole word; some other text is allowed."""
     text = answer.lower()
     found = [name for name in task.answer if any(_has_word(text, choice.lower()) for choice in name.split("|"))]
     recall = len(found) / len(task.answer)
@@ -90,7 +92,7 @@ def _has_word(text: str, word: str) -> bool:
     return re.search(rf"(?<![\w.]){re.escape(word)}(?![\w])", text) is not None
 
 
-def _call(task: Task, answer: str) -> Score:
+def _score_call(task: Task, answer: str) -> Score:
     try:
         call = json.loads(answer)
         problem = check_call(task, call)
@@ -101,34 +103,32 @@ def _call(task: Task, answer: str) -> Score:
 
 
 def check_call(task: Task, call: dict[str, Any]) -> str:
-    """Return the error of a call in its operation, its values, or by the schemas of the description; "" if there is
-    none.
-    """
+    """Return the problem of a call (operation, values, or schemas of the description), or "" if it is right."""
     truth = task.answer
     description = rename_spec.load(repositories()[task.repository].tree / "services" / f"{truth['service']}.yaml")
     method = str(call.get("method", "")).lower()
     path = str(call.get("path", "")).split("?")[0]
     if method != truth["method"].lower():
         return f"method {method}"
-    variables = _match(truth["template"], path, description.get("basePath", ""))
+    variables = _path_variables(truth["template"], path, description.get("basePath", ""))
     if variables != truth.get("variables", {}):
         return f"path {path}"
     operation = {**description["paths"][truth["template"]], **description["paths"][truth["template"]][method]}
     shared = description["paths"][truth["template"]].get("parameters", [])
     parameters = [
-        _resolved(description, one)
+        _resolve_reference(description, one)
         for one in (*shared, *description["paths"][truth["template"]][method].get("parameters", []))
     ]
     return (
-        _lacking(truth.get("query", {}), call.get("query") or {}, "query")
-        or _lacking(truth.get("body", {}), call.get("body") or {}, "body")
+        _first_difference(truth.get("query", {}), call.get("query") or {}, "query")
+        or _first_difference(truth.get("body", {}), call.get("body") or {}, "body")
         or _query_problem(parameters, call.get("query") or {})
         or _body_problem(description, operation, parameters, call.get("body"))
     )
 
 
-def _match(template: str, path: str, base: str) -> dict[str, str] | None:
-    """Return the variables with which a template becomes a path."""
+def _path_variables(template: str, path: str, base: str) -> dict[str, str] | None:
+    """Return the variable values with which a path template yields a path, or None if it does not match."""
     if base and base != "/" and path.startswith(base + "/"):
         path = path.removeprefix(base)
     parts, given = template.strip("/").split("/"), path.strip("/").split("/")
@@ -143,17 +143,19 @@ def _match(template: str, path: str, base: str) -> dict[str, str] | None:
     return variables
 
 
-def _lacking(expected: Any, given: Any, where: str) -> str:
-    """Return the first expected value that is missing or different."""
+def _first_difference(expected: Any, given: Any, where: str) -> str:
+    """Describe the first expected value that is missing or different."""
     if isinstance(expected, dict):
         if not isinstance(given, dict):
             return f"{where} is not an object"
-        problems = (_lacking(value, given.get(key), f"{where}.{key}") for key, value in expected.items())
+        problems = (_first_difference(value, given.get(key), f"{where}.{key}") for key, value in expected.items())
         return next(filter(None, problems), "")
     if isinstance(expected, list):
         if not isinstance(given, list) or len(given) != len(expected):
             return f"{where} is {given!r}"
-        return next(filter(None, (_lacking(one, other, where) for one, other in zip(expected, given, strict=True))), "")
+        return next(
+            filter(None, (_first_difference(one, other, where) for one, other in zip(expected, given, strict=True))), ""
+        )
     return "" if str(expected).lower() == str(given).lower() else f"{where} is {given!r}, not {expected!r}"
 
 
@@ -161,8 +163,8 @@ def _query_problem(parameters: list[dict[str, Any]], query: dict[str, Any]) -> s
     known = {one["name"] for one in parameters if one.get("in") == "query"}
     required = {one["name"] for one in parameters if one.get("in") == "query" and one.get("required") is True}
     if unknown := set(query) - known:
-        return f"no such query parameter: {', '.join(sorted(unknown))}"
-    return f"missing query parameter: {', '.join(sorted(required - set(query)))}" if required - set(query) else ""
+        return f"unknown query parameters: {', '.join(sorted(unknown))}"
+    return f"missing query parameters: {', '.join(sorted(required - set(query)))}" if required - set(query) else ""
 
 
 def _body_problem(
@@ -179,27 +181,27 @@ def _body_problem(
         else []
     )
     if unknown:
-        return f"no such property: {', '.join(unknown)}"
+        return f"unknown properties: {', '.join(unknown)}"
     whole = {
         **schema,
         "definitions": description.get("definitions", {}),
         "components": description.get("components", {}),
     }
-    error = next(iter(jsonschema.Draft202012Validator(_plain(whole)).iter_errors(body)), None)
+    error = next(iter(jsonschema.Draft202012Validator(_to_json_schema(whole)).iter_errors(body)), None)
     return f"body: {error.message[:200]}" if error else ""
 
 
 def _body_schema(
     description: dict[str, Any], operation: dict[str, Any], parameters: list[dict[str, Any]]
 ) -> dict[str, Any] | None:
-    """Return the schema of a body: OpenAPI's request body, Swagger's body parameter, or its form fields."""
+    """Return the schema of a request body: OpenAPI's request body, Swagger's body parameter or form fields."""
     if "requestBody" in operation:
-        content = _resolved(description, operation["requestBody"]).get("content", {})
+        content = _resolve_reference(description, operation["requestBody"]).get("content", {})
         media: dict[str, Any] = next(iter(content.values()), {})
-        return _resolved(description, media.get("schema", {}))
+        return _resolve_reference(description, media.get("schema", {}))
     for one in parameters:
         if one.get("in") == "body":
-            return _resolved(description, one.get("schema", {}))
+            return _resolve_reference(description, one.get("schema", {}))
     fields = [one for one in parameters if one.get("in") == "formData"]
     if not fields:
         return None
@@ -210,11 +212,11 @@ def _body_schema(
 def _properties(description: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     found = dict(schema.get("properties", {}))
     for part in schema.get("allOf", ()):
-        found |= _properties(description, _resolved(description, part))
+        found |= _properties(description, _resolve_reference(description, part))
     return found
 
 
-def _resolved(description: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
+def _resolve_reference(description: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
     while "$ref" in value:
         target: Any = description
         for part in value["$ref"].removeprefix("#/").split("/"):
@@ -223,14 +225,14 @@ def _resolved(description: dict[str, Any], value: dict[str, Any]) -> dict[str, A
     return value
 
 
-def _plain(value: Any) -> Any:
-    """Convert a schema of OpenAPI to JSON Schema."""
+def _to_json_schema(value: Any) -> Any:
+    """Convert an OpenAPI schema to JSON Schema."""
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_to_json_schema(one) for one in value]
     if not isinstance(value, dict):
         return value
     kept = {
-        key: _plain(one)
+        key: _to_json_schema(one)
         for key, one in value.items()
         if key not in ("example", "examples", "format", "xml", "discriminator", "readOnly")
     }
@@ -239,4 +241,4 @@ def _plain(value: Any) -> Any:
     return kept
 
 
-__all__ = ["GOOD_SHARE", "Score", "check_call", "last_answer", "score"]
+__all__ = ["MIN_PRECISION_AND_RECALL", "Score", "check_call", "last_answer", "score"]

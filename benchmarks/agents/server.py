@@ -1,8 +1,8 @@
-"""A `deltos mcp` server over stdio, and a resident process that serves one over a socket between looks.
+"""A `deltos mcp` server over stdio, and a process that keeps one running behind a socket between commands.
 
     python -m benchmarks.agents.server SOCKET TREE [TOOL] -- COMMAND…
 
-TOOL is called once after the start.
+TOOL is called once after the server starts.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import Any
 from benchmarks.agents.look_log import answer_shown, tool_list
 from benchmarks.paths import REPOSITORY
 
-CLIENT = "claude-code"  # the server adapts answers to the client
-IDLE_SECONDS = 1_200
-START_SECONDS = 60
+CLIENT = "claude-code"  # the server adapts its answers to the client
+IDLE_TIMEOUT_SECONDS = 1_200
+START_TIMEOUT_SECONDS = 60
 
 
 class Server:
-    """A server process and its conversation."""
+    """A server process and the JSON-RPC conversation with it."""
 
     def __init__(self, command: list[str], tree: Path, environment: dict[str, str] | None = None) -> None:
         self.process = subprocess.Popen(
@@ -78,11 +78,11 @@ class Server:
 
 
 def serve_on_socket(place: Path, tree: Path, command: list[str], first: list[str]) -> None:
-    """Serve the answers of one server on a socket until it is idle; some servers need a tool call first."""
+    """Forward requests from a socket to one server until the socket is idle; some servers need a tool call first."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(place))
     listener.listen()
-    listener.settimeout(IDLE_SECONDS)
+    listener.settimeout(IDLE_TIMEOUT_SECONDS)
     server = Server(command, tree)
     for tool in first:
         server.call(tool, {})
@@ -111,8 +111,8 @@ def ask(
     arguments: dict[str, Any],
     first: tuple[str, ...] = (),
 ) -> str:
-    """Query the server behind a socket, starting it if needed; without a tool, return its tool list."""
-    connection = _connected(place)
+    """Query the server behind a socket, starting it if needed; return its tool list if no tool is given."""
+    connection = _connect(place)
     if connection is None:
         end_all(place.parent)  # an agent works on one task at a time
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -127,7 +127,7 @@ def ask(
             stderr=nothing,
             start_new_session=True,
         )
-        connection = _awaited(place)
+        connection = _wait_for_server(place)
     with connection, connection.makefile("rw", encoding="utf-8") as lines:
         lines.write(json.dumps({"tool": tool, "arguments": arguments}) + "\n")
         lines.flush()
@@ -136,16 +136,16 @@ def ask(
 
 
 def end_all(folder: Path) -> None:
-    """End the servers behind all sockets of a folder."""
+    """Stop the servers behind all sockets in a folder."""
     for place in folder.glob("*.sock"):
-        connection = _connected(place)
+        connection = _connect(place)
         if connection is not None:
             with connection:
                 connection.sendall(b'{"end": true}\n')
         place.unlink(missing_ok=True)
 
 
-def _connected(place: Path) -> socket.socket | None:
+def _connect(place: Path) -> socket.socket | None:
     connection = socket.socket(socket.AF_UNIX)
     try:
         connection.connect(str(place))
@@ -155,10 +155,10 @@ def _connected(place: Path) -> socket.socket | None:
     return connection
 
 
-def _awaited(place: Path) -> socket.socket:
-    until = time.monotonic() + START_SECONDS
+def _wait_for_server(place: Path) -> socket.socket:
+    until = time.monotonic() + START_TIMEOUT_SECONDS
     while time.monotonic() < until:
-        connection = _connected(place)
+        connection = _connect(place)
         if connection is not None:
             return connection
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Tasks of the trials: questions about repositories, and their right answers."""
+"""Trial tasks: questions about repositories and their right answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 FILE = Path(__file__).with_name("tasks.jsonl")
 KINDS = ("locate", "how", "references", "impact", "error", "library", "api", "decided")
 
-# Format of the last line of an answer, by form.
+# Required last line of an answer, by answer form.
 FORMS = {
     "files": (
         "the path of the file, or of each file separated by commas, relative to the repository: "
@@ -39,14 +39,14 @@ class Task:
     kind: str
     repository: str
     commit: str
-    renamed: int  # seed; 0: not renamed
-    unseen: bool  # the answer cannot be known from training
+    renamed: int  # seed of the renaming; 0: not renamed
+    unseen: bool  # the answer cannot be in a model's training data
     easy: bool  # a small repository, or a literal string
     form: str
     question: str
     answer: Any
     also: tuple[str, ...] = ()
-    half: str = ""  # A or B: tasks for real agents
+    half: str = ""  # A or B, if real agents get the task
 
     @property
     def common_name(self) -> bool:
@@ -69,7 +69,7 @@ def dump(tasks: Iterable[Task], file: Path = FILE) -> None:
 
 
 def select_tasks(wanted: Iterable[str], tasks: list[Task] | None = None) -> list[Task]:
-    """Return tasks by id, kind, repository or half; all without a selection."""
+    """Return the tasks with these ids, kinds, repositories or halves, or all tasks if nothing is selected."""
     every = load() if tasks is None else tasks
     asked = set(wanted)
     if not asked:
@@ -77,5 +77,5 @@ def select_tasks(wanted: Iterable[str], tasks: list[Task] | None = None) -> list
     found = [task for task in every if {task.id, task.kind, task.repository, task.half} & asked]
     unknown = asked - {word for task in every for word in (task.id, task.kind, task.repository, task.half)}
     if unknown:
-        raise SystemExit(f"no such task, kind, repository or half: {', '.join(sorted(unknown))}")
+        raise SystemExit(f"unknown task, kind, repository or half: {', '.join(sorted(unknown))}")
     return found

@@ -1,8 +1,7 @@
-"""Lay out the repositories of the trials: sources at their commit, renamed and indexed, with transcripts of earlier
-sessions.
+"""Prepare the trial repositories: sources at a pinned commit, renamed and indexed, with transcripts of sessions.
 
-Each repository gets a folder with `tree/` (the subject of the questions), `sessions/` (transcripts, if any) and `home/`
-(Deltos' data folder). None of them contains the right answers.
+Each repository gets a folder with `tree/` (the source tree of the questions), `sessions/` (transcripts, if any) and
+`home/` (Deltos' data folder). None of them contains the right answers.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ SITE_PACKAGES = ".venv/lib/python3.11/site-packages"
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """One row of repositories.json."""
+    """A trial repository, as listed in repositories.json."""
 
     name: str
     source: str  # github:OWNER/NAME, own, pypi:NAME==VERSION, npm:NAME@VERSION, installed, specs
@@ -40,7 +39,7 @@ class Repository:
     root: str = ""
     seed: int = 0  # 0: not renamed
     brands: tuple[str, ...] = ()
-    parts: tuple[str, ...] = ()  # packages of `installed`, files of `specs`
+    parts: tuple[str, ...] = ()  # packages if the source is `installed`, files if it is `specs`
     left_out: tuple[str, ...] = ()
 
     @property
@@ -62,7 +61,7 @@ class Repository:
 
 @cache
 def repositories() -> dict[str, Repository]:
-    """Return the table of repositories by name."""
+    """Return the trial repositories by name."""
     rows: list[dict[str, Any]] = json.loads((HERE / "repositories.json").read_text("utf-8"))
     for row in rows:
         row.update({key: tuple(value) for key, value in row.items() if isinstance(value, list)})
@@ -70,7 +69,7 @@ def repositories() -> dict[str, Repository]:
 
 
 def prepare(names: list[str], *, again: bool = False) -> None:
-    """Lay out and index the named repositories; existing ones are only indexed again on request."""
+    """Write and index the named repositories; existing ones are indexed again only if `again` is set."""
     for name in names:
         repository = repositories()[name]
         if not repository.tree.exists():
@@ -82,11 +81,11 @@ def prepare(names: list[str], *, again: bool = False) -> None:
 
 
 def lay_out(repository: Repository) -> None:
-    """Write a repository's tree and sessions, and its renamings in a separate place."""
+    """Write a repository's tree and sessions, and its renamings to a separate folder."""
     shutil.rmtree(repository.tree, ignore_errors=True)
     repository.tree.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        made = _LAYERS[repository.source.partition(":")[0]](repository, Path(folder))
+        made = _LAYOUT_FUNCTIONS[repository.source.partition(":")[0]](repository, Path(folder))
     _write_sessions(repository)
     maps = WORK / ".maps" / f"{repository.name}.json"
     maps.parent.mkdir(exist_ok=True)
@@ -97,13 +96,13 @@ def lay_out(repository: Repository) -> None:
 
 
 def renamings(repository: Repository) -> dict[str, Renaming]:
-    """Return the renamings of a repository's tree by part ("" for all of it)."""
+    """Return the renamings of a repository's tree by part ("" is the whole tree)."""
     maps = json.loads((WORK / ".maps" / f"{repository.name}.json").read_text("utf-8"))
     return {part: Renaming(one["names"], one["brands"]) for part, one in maps.items()}
 
 
 def original(repository: Repository, folder: Path) -> Path:
-    """Return the published sources, below `folder` or elsewhere."""
+    """Return the folder of the published sources, which may be downloaded to `folder`."""
     kind, _, rest = repository.source.partition(":")
     if kind == "pypi":
         return unpacked(rest)
@@ -142,7 +141,7 @@ def _copy(source: Path, target: Path, repository: Repository) -> Renaming:
 
 
 def _lay_out_installed(repository: Repository, _folder: Path) -> dict[str, Renaming]:
-    """Create a small project with dependencies installed in its environment."""
+    """Create a small project with its dependencies installed in a virtual environment."""
     site = repository.tree / SITE_PACKAGES
     made: dict[str, Renaming] = {}
     names: list[str] = []
@@ -164,7 +163,7 @@ def _lay_out_installed(repository: Repository, _folder: Path) -> dict[str, Renam
 
 
 def _lay_out_specs(repository: Repository, _folder: Path) -> dict[str, Renaming]:
-    """Create a project with the descriptions of the services that it uses."""
+    """Create a project that contains the API descriptions of the services it uses."""
     target = repository.tree / "services"
     target.mkdir(parents=True)
     made: dict[str, Renaming] = {}
@@ -179,7 +178,7 @@ def _lay_out_specs(repository: Repository, _folder: Path) -> dict[str, Renaming]
     return made
 
 
-_LAYERS = {
+_LAYOUT_FUNCTIONS = {
     "github": _lay_out_sources,
     "own": _lay_out_sources,
     "pypi": _lay_out_sources,
@@ -189,19 +188,19 @@ _LAYERS = {
 }
 
 
-def product() -> list[str]:
-    """Return the command of the product: this checkout, unless DELTOS_TRIALS_PYTHON names another interpreter."""
+def product_command() -> list[str]:
+    """Return the command that runs Deltos, from this checkout unless DELTOS_TRIALS_PYTHON names an interpreter."""
     return [os.environ.get("DELTOS_TRIALS_PYTHON", sys.executable), "-P", "-m", "deltos"]
 
 
 def environment(repository: Repository) -> dict[str, str]:
-    """Return our environment with the repository's data folder."""
+    """Return the environment of this process with the repository's data folder."""
     return {**os.environ, "DELTOS_HOME": str(repository.home)}
 
 
-def _deltos(repository: Repository, *arguments: str, given: str = "") -> None:
+def _run_deltos(repository: Repository, *arguments: str, given: str = "") -> None:
     done = subprocess.run(
-        [*product(), *arguments],
+        [*product_command(), *arguments],
         input=given,
         capture_output=True,
         text=True,
@@ -214,18 +213,18 @@ def _deltos(repository: Repository, *arguments: str, given: str = "") -> None:
 
 def _index(repository: Repository) -> None:
     shutil.rmtree(repository.home, ignore_errors=True)
-    _deltos(repository, "index", str(repository.tree))
+    _run_deltos(repository, "index", str(repository.tree))
     if repository.source == "installed":
-        _deltos(repository, "docs", "add", "deps:", "--project", str(repository.tree), "--wait")
+        _run_deltos(repository, "docs", "add", "deps:", "--project", str(repository.tree), "--wait")
     if repository.source == "specs":
         for path in sorted((repository.tree / "services").iterdir()):
-            _deltos(repository, "api", "add", str(path), "--name", path.stem)
+            _run_deltos(repository, "api", "add", str(path), "--name", path.stem)
     for event, given in _hook_events(repository):
-        _deltos(repository, "hook", event, given=json.dumps(given))
+        _run_deltos(repository, "hook", event, given=json.dumps(given))
 
 
 def _write_sessions(repository: Repository) -> None:
-    """Write transcripts of earlier sessions in a client's format, one file each."""
+    """Write transcripts of earlier sessions in a client's format, one file per session."""
     shutil.rmtree(repository.sessions, ignore_errors=True)
     for session in sessions_of(repository):
         repository.sessions.mkdir(exist_ok=True)
@@ -237,13 +236,13 @@ def _write_sessions(repository: Repository) -> None:
 
 
 def sessions_of(repository: Repository) -> list[dict[str, Any]]:
-    """Return earlier messages of users and agents about a repository."""
+    """Return messages of users and agents from earlier sessions about a repository."""
     rows = [json.loads(line) for line in (HERE / "sessions.jsonl").read_text("utf-8").splitlines()]
     return [row for row in rows if row["repository"] == repository.name]
 
 
 def _hook_events(repository: Repository) -> list[tuple[str, dict[str, Any]]]:
-    """Return the same sessions as hook events of a client."""
+    """Return the earlier sessions as hook events of a client."""
     events: list[tuple[str, dict[str, Any]]] = []
     for session in sessions_of(repository):
         common = {"session_id": session["id"], "cwd": str(repository.tree)}

@@ -138,7 +138,7 @@ def test_any_agents_command_line_can_be_tried(
 def test_long_output_is_cut_and_says_so(place: Place) -> None:
     (place.tree / "long.txt").write_text("x" * 40_000)
     shown = look(place, ["cat", "long.txt"])
-    assert shown.startswith("x" * look_log.SHOWN_CHARACTERS)
+    assert shown.startswith("x" * look_log.MAX_OUTPUT_CHARACTERS)
     assert "10000 more characters not shown" in shown
 
 
@@ -251,10 +251,10 @@ RIGHT = {
         ({"method": "PUT"}, "method"),
         ({"path": "/boxes/b1/labels"}, "path"),
         ({"query": {}}, "query.dry"),
-        ({"query": {"dry": True, "wet": 1}}, "no such query parameter: wet"),
+        ({"query": {"dry": True, "wet": 1}}, "unknown query parameters: wet"),
         ({"body": {"text": "fragile"}}, "body.size"),
         ({"body": {"text": "fragile", "size": "3"}}, "body: '3' is not of type 'integer'"),
-        ({"body": {"text": "fragile", "size": 3, "shape": "round"}}, "no such property: shape"),
+        ({"body": {"text": "fragile", "size": 3, "shape": "round"}}, "unknown properties: shape"),
     ],
 )
 def test_a_call_is_checked_against_the_task_and_the_description(
