@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from deltos.workspace.project_index import ProjectIndex
 
 
-COMMAND_CHANGES_SECONDS = 60.0  # after which a command leaves changed documentation to the next one
+COMMAND_CHANGES_SECONDS = 60.0  # after this time, a command leaves the rest of the update to the next command
 
 
 class OpenedDomains:
@@ -80,7 +80,10 @@ class OpenedDomains:
             changes_seconds=math.inf if ends_with_its_answer else CHANGES_SECONDS,
             workers=self.workers,
             follower=HistoryIndexer(workers=self.workers, makes_vectors=config.searches_by_meaning),
-            kept=(CodeIndexer(), GraphIndexer()),  # servers with other toolsets must not delete facts of these
+            kept=(
+                CodeIndexer(),
+                GraphIndexer(),
+            ),  # a server with fewer toolsets must not delete facts stored by these indexers
             workspaces=open_workspaces(config.home, config.database),
             jobs=self.jobs,
         )
@@ -91,7 +94,7 @@ class OpenedDomains:
 
     @property
     def memory(self) -> Memory:
-        """The domain of memory, with all recorded events distilled."""
+        """The memory domain, after distilling all recorded events into observations."""
         self._distill()
         return self._opened_memory
 
@@ -102,10 +105,10 @@ class OpenedDomains:
         journal = Journal(self.config.home)
         if not journal.names():
             return
-        from deltos.domains.memory.capture.distill import distill  # deferred: numpy takes a while
+        from deltos.domains.memory.capture.distill import distill  # deferred: importing numpy is slow
 
         with self._distilling, suppress(StoreError, OSError):
-            # The records belong to no call, so the limits of the current call do not apply to them.
+            # The recorded events do not belong to the current call, so its confinement must not apply to them.
             Context().run(distill, self._opened_memory, journal)
 
     @cached_property
@@ -116,12 +119,12 @@ class OpenedDomains:
         self._closing.callback(store.close)
         semantic_index = cache(lambda: self._open_packaged_index(store.vectors))
         memory = Memory(store, semantic_index=semantic_index, files_defining=self._files_defining)
-        with suppress(StoreError, OSError):  # a full or read-only disk; memory can still be read
+        with suppress(StoreError, OSError):  # the disk is full or read-only, but memory can still be read
             memory.keep_snapshot()
         return memory
 
     def _files_defining(self, root: Path, names: Sequence[str]) -> list[str]:
-        """Return the indexed files that define these names; names that several files define are ignored."""
+        """Return the indexed files that define these names, ignoring names that several files define."""
         if all(known.root != root for known in self.projects.stores.known()):
             return []
         found: dict[str, None] = {}
@@ -133,17 +136,17 @@ class OpenedDomains:
         return list(found)
 
     def _open_packaged_index(self, vectors: VectorRecords, *, of_apis: bool = False) -> SemanticIndex | None:
-        """Return an index with the packaged model, independent of the model chosen for documentation; None if
+        """Return a semantic index that uses the packaged model, even if documentation uses another model; None if
         embedding is off.
         """
         if self.config.embedding.kind == "off":
             return None
-        from deltos.embed.embedders import api_embedder, memory_embedder  # deferred: numpy takes a while
+        from deltos.embed.embedders import api_embedder, memory_embedder  # deferred: importing numpy is slow
 
         return self._open_index(api_embedder() if of_apis else memory_embedder(), vectors)
 
     def _open_index(self, model: Embedder, vectors: VectorRecords) -> SemanticIndex:
-        """Return an index whose vectors come from `model`."""
+        """Return a semantic index whose vectors are computed by `model`."""
         from deltos.semantic_index import SemanticIndex  # deferred, as above
 
         return SemanticIndex(model, vectors)
@@ -157,21 +160,21 @@ class OpenedDomains:
 
     @cached_property
     def parser(self) -> IsolatedParser:
-        """Parser of outside content in child processes."""
+        """Parser of untrusted content, which runs in child processes."""
         from deltos.isolated_parser import IsolatedParser
 
         return IsolatedParser(self.workers, self.library.unreadable_content)
 
     @cached_property
     def api_parser(self) -> IsolatedParser:
-        """Parser of API descriptions; it runs few tasks at a time, to leave child processes to other work."""
+        """Parser of API descriptions, which runs few tasks at a time to leave child processes for other work."""
         from deltos.domains.apis.domain import MAX_CONCURRENT_PARSES
 
         return self.parser.taking_turns(threading.BoundedSemaphore(MAX_CONCURRENT_PARSES))
 
     @cached_property
     def apis(self) -> Apis:
-        """The domain of API descriptions."""
+        """The API domain, which indexes and searches API descriptions."""
         from deltos.domains.apis.domain import open_apis
         from deltos.federation.api_adapters import GuardedNetwork
 
@@ -183,26 +186,26 @@ class OpenedDomains:
 
     @cached_property
     def embedder(self) -> Embedder | None:
-        """The model that embeds documentation; None if embedding is off."""
+        """The model that embeds documentation, or None if embedding is off."""
         chosen = self.config.embedding
         if chosen.kind == "off":
             return None
         if chosen.kind == "encoder":
-            from deltos.embed.embedders import docs_embedder  # deferred: numpy takes a while to import
+            from deltos.embed.embedders import docs_embedder  # deferred: importing numpy is slow
 
             return docs_embedder()
         if chosen.kind == "static":
             from deltos.embed.static import shared_model  # deferred, as above
 
             return shared_model()
-        from deltos.embed.remote import Endpoint, RemoteModel  # deferred: few have one
+        from deltos.embed.remote import Endpoint, RemoteModel  # deferred: few users configure a remote model
         from deltos.fetch.configured_endpoint import ask
 
         return RemoteModel(Endpoint(cast("Kind", chosen.kind), chosen.url, chosen.model, chosen.key), ask)
 
     @cached_property
     def docs(self) -> Docs:
-        """The domain of documentation; API descriptions found by crawls go to the domain of APIs."""
+        """The documentation domain; it passes API descriptions found by crawls to the API domain."""
         from deltos.domains.docs.domain import open_docs
         from deltos.federation.api_adapters import SharedApis
 
@@ -229,23 +232,24 @@ class OpenedDomains:
         self.workers.close()
         if git := sys.modules.get("deltos.workspace.git"):
             git.stop_all()
-        if "docs" in vars(self):  # it was opened
+        if "docs" in vars(self):  # the documentation domain was opened
             self.docs.library.crawls.stop()
 
     def close(self) -> None:
         """Stop background work and close all files; threads that wait for a child process are released first."""
         if self._owns_workers:
             self.workers.close()
-        if git := sys.modules.get("deltos.workspace.git"):  # git was started
+        if git := sys.modules.get("deltos.workspace.git"):  # a git process was started
             git.stop_all()
         self.projects.close()
         self._closing.close()
 
 
 class App:
-    """All that a surface can call. Child processes that are passed in are shared, and stay open when the app closes.
+    """Application behind every surface (MCP, command line, web page). A process pool that is passed in is shared and
+    stays open when the app closes.
 
-    With `ends_with_its_answer`, as in a command, indexing is completed before the answer instead of in the background.
+    With `ends_with_its_answer`, which commands set, indexing finishes before the answer instead of in the background.
     """
 
     def __init__(
@@ -300,7 +304,7 @@ class App:
 
     @property
     def repeats_excerpts(self) -> bool:
-        """Whether excerpts are printed again: on request, and if no `fetch` tool could return them."""
+        """Whether excerpts are printed again: if the user wants it, or if there is no `fetch` tool to return them."""
         return self.config.repeat_excerpts or "memory" not in self.config.toolsets
 
     def code_search(self, index: ProjectIndex) -> CodeSearch:
@@ -319,7 +323,7 @@ class App:
 
     @cached_property
     def federation(self) -> Federation:
-        """The search over all enabled toolsets."""
+        """The search across all enabled toolsets."""
         from deltos.federation.providers.apis import ApiProvider
         from deltos.federation.providers.code import CodeProvider
         from deltos.federation.providers.docs import DocsProvider
@@ -334,20 +338,20 @@ class App:
             MemoryProvider(self.domains),
             HistoryProvider(self.domains.projects),
         )
-        return Federation(providers, self.config.toolsets, self._compare)
+        return Federation(providers, self.config.toolsets, self._compare_question)
 
-    def _compare(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Return the similarity of each text to a question; 0 if embedding is off."""
+    def _compare_question(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Return the similarity of each text to a question, or zeros if embedding is off."""
         if self.config.embedding.kind == "off":
             return [0.0] * len(texts)
-        from deltos.embed.static import shared_model  # deferred: numpy takes a while to import
+        from deltos.embed.static import shared_model  # deferred: importing numpy is slow
         from deltos.semantic_index import Comparison
 
         return Comparison(shared_model())(question, texts)
 
     @cached_property
     def calls(self) -> CallRecorder | None:
-        """The log of the last calls; None if the user disabled it."""
+        """The log of recent tool calls, or None if the user disabled it."""
         if not self.config.keeps_calls:
             return None
         from deltos.call_log import CallRecorder

@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CHARACTERS_PER_TOKEN = 4  # an estimate that is independent of any tokenizer
-MAX_ANSWER_CHARACTERS = 100_000  # even if the budget is larger
+MAX_ANSWER_CHARACTERS = 100_000  # upper limit, even if the token budget is larger
 TRUNCATION_MARK = "… (truncated)"
 
 
 class Fitted(NamedTuple):
-    """The leading pieces that fit into the budget, and the size of all pieces."""
+    """Leading pieces of an answer that fit into the budget, and the total size of all pieces."""
 
     pieces: tuple[str, ...]
     original_characters: int

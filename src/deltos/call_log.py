@@ -1,4 +1,4 @@
-"""Log of the last tool calls. A background thread redacts and shortens the arguments and writes the records."""
+"""Log of recent tool calls. A background thread redacts and shortens the arguments and writes the records."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ARGUMENT_CHARACTERS = 300
-NAME_CHARACTERS = 80
+MAX_ARGUMENT_CHARACTERS = 300
+MAX_NAME_CHARACTERS = 80
 # Longer arguments are dropped, because redacting them would take too long.
 MAX_ARGUMENTS_CHARACTERS = 20_000
-# When this many notes wait, the caller writes the next one itself, so that none is lost.
+# If this many records are queued, the caller writes the next one itself, so that none is lost.
 MAX_WAITING_NOTES = 64
-WRITE_SECONDS = 5.0  # to wait for pending notes when the log is read or closed
+WRITE_TIMEOUT_SECONDS = 5.0  # maximum wait for queued records when the log is read or closed
 
 
 class CallRecorder:
-    """Ring of the last calls; if it cannot be opened or written, calls are not logged."""
+    """Recorder of the most recent calls; if the log cannot be opened or written, calls are not logged."""
 
     def __init__(self, open_records: Callable[[], CallRecords]) -> None:
         self._open_records = open_records
@@ -41,7 +41,7 @@ class CallRecorder:
         self._starting = threading.Lock()
         self._writer: threading.Thread | None = None
         self._is_closed = False
-        # Items: a note with its time; an event to set when all earlier notes are written; None to end the thread.
+        # Items: a call with its time; an event to set when all earlier calls are written; None to end the thread.
         self._waiting: queue.Queue[tuple[float, CallNote] | threading.Event | None] = queue.Queue(MAX_WAITING_NOTES)
 
     def note(self, call: CallNote) -> None:
@@ -59,17 +59,17 @@ class CallRecorder:
             self._write(noted_at, call)
 
     def newest(self, limit: int) -> list[CallRecord] | None:
-        """Return the last calls, newest first, after writing pending ones; None if the log is not available."""
+        """Write queued calls, then return the most recent ones, newest first; None if the log is not available."""
         if self._writer is not None:
             written = threading.Event()
-            if self._put(written):
-                written.wait(WRITE_SECONDS)
-        records = self._opened()
+            if self._enqueue(written):
+                written.wait(WRITE_TIMEOUT_SECONDS)
+        records = self._open_once()
         return None if records is None else records.newest(limit)
 
     def forget_arguments(self) -> bool:
-        """Delete the arguments of all logged calls; return False if some may remain."""
-        records = self._opened()
+        """Delete the arguments of all logged calls; return False if some could not be deleted."""
+        records = self._open_once()
         try:
             return records is None or records.forget_arguments()
         except StoreError as exc:
@@ -77,20 +77,20 @@ class CallRecorder:
             return False
 
     def close(self) -> None:
-        """Write pending notes and close the file."""
+        """Write queued calls and close the file."""
         with self._starting:
             self._is_closed = True
-        if self._writer is not None and self._put(None):
-            self._writer.join(WRITE_SECONDS)
+        if self._writer is not None and self._enqueue(None):
+            self._writer.join(WRITE_TIMEOUT_SECONDS)
         with self._opening:
             self._is_opened = True
             records, self._records = self._records, None
         if records is not None:
             records.close()
 
-    def _put(self, mark: threading.Event | None) -> bool:
+    def _enqueue(self, mark: threading.Event | None) -> bool:
         try:
-            self._waiting.put(mark, timeout=WRITE_SECONDS)
+            self._waiting.put(mark, timeout=WRITE_TIMEOUT_SECONDS)
         except queue.Full:
             return False
         return True
@@ -104,14 +104,14 @@ class CallRecorder:
 
     def _write(self, noted_at: float, call: CallNote) -> None:
         try:
-            if records := self._opened():
-                records.add(_record(noted_at, call))
-        except StoreError:  # a busy store or a full disk; the call itself was answered
+            if records := self._open_once():
+                records.add(_call_record(noted_at, call))
+        except StoreError:  # the store is busy or the disk is full; the call itself was answered
             return
-        except Exception:  # the thread must go on with the next note
+        except Exception:  # the thread must continue with the next call
             logger.exception("Cannot log a call")
 
-    def _opened(self) -> CallRecords | None:
+    def _open_once(self) -> CallRecords | None:
         with self._opening:
             if not self._is_opened:
                 self._is_opened = True
@@ -122,14 +122,14 @@ class CallRecorder:
             return self._records
 
 
-def _record(noted_at: float, call: CallNote) -> CallRecord:
+def _call_record(noted_at: float, call: CallNote) -> CallRecord:
     from deltos.redaction.redact import redact_name  # deferred: slow to import
 
     return CallRecord(
         at=noted_at,
-        tool=_storable(redact_name(call.tool)[:NAME_CHARACTERS]),
-        client=_storable(redact_name(call.client)[:NAME_CHARACTERS]),
-        arguments=_storable(_without_secrets(call.arguments)[:ARGUMENT_CHARACTERS]),
+        tool=_replace_surrogates(redact_name(call.tool)[:MAX_NAME_CHARACTERS]),
+        client=_replace_surrogates(redact_name(call.client)[:MAX_NAME_CHARACTERS]),
+        arguments=_replace_surrogates(_redacted_arguments_json(call.arguments)[:MAX_ARGUMENT_CHARACTERS]),
         seconds=call.seconds,
         tokens=-(-call.shown_characters // CHARACTERS_PER_TOKEN),
         original_tokens=-(-call.original_characters // CHARACTERS_PER_TOKEN),
@@ -137,7 +137,7 @@ def _record(noted_at: float, call: CallNote) -> CallRecord:
     )
 
 
-def _without_secrets(arguments: Mapping[str, Any]) -> str:
+def _redacted_arguments_json(arguments: Mapping[str, Any]) -> str:
     """Return the arguments as redacted JSON.
 
     Each text is redacted before JSON escapes it, then the whole JSON again, because an argument's name can mark its
@@ -155,17 +155,17 @@ def _without_secrets(arguments: Mapping[str, Any]) -> str:
         return [clean(each) for each in value] if isinstance(value, list | tuple) else value
 
     try:
-        if (size := len(_as_json(arguments))) > MAX_ARGUMENTS_CHARACTERS:
+        if (size := len(_to_json(arguments))) > MAX_ARGUMENTS_CHARACTERS:
             return f"[{size:,} characters omitted]"
-        text = _as_json(clean(arguments))
+        text = _to_json(clean(arguments))
         return known.redact_known(redact_long(text, max_characters=MAX_ARGUMENTS_CHARACTERS, known=known))
     except RecursionError:
         return "[nested too deeply]"
 
 
-def _as_json(value: Any) -> str:
+def _to_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _storable(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""Configuration from environment variables, which no other module reads."""
+"""Configuration from environment variables. No other module reads them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MIN_TOKEN_BUDGET = 200
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """The model for semantic search, and its address if it is not the packaged one."""
+    """The model for semantic search, with its URL if it is not the packaged one."""
 
     kind: str = EMBEDDERS[0]
     url: str = ""
@@ -48,13 +48,13 @@ class Config:
     environments: tuple[Path, ...] = ()
     embedding: Embedding = Embedding()
     repeat_excerpts: bool = False
-    toolsets_may_change: bool = False  # whether neither an option nor a variable sets the toolsets
+    toolsets_may_change: bool = False  # true if neither a command-line option nor a variable fixes the toolsets
     logins: Logins = NO_LOGINS
     browser: str = ""
-    keeps_calls: bool = True  # whether the last calls are logged for the page
+    keeps_calls: bool = True  # whether recent tool calls are logged for the web page
     profile: str = "full"  # `lean` lists only the tools that answer questions
-    log_format: str = "text"  # of messages on stderr
-    database: str = field(default="", repr=False)  # address of a PostgreSQL database, with its password
+    log_format: str = "text"  # format of log messages on stderr
+    database: str = field(default="", repr=False)  # URL of a PostgreSQL database, including the password
     indexing: str = "server"  # `worker`: workers index and crawl, servers only queue jobs
 
     @property
@@ -64,7 +64,7 @@ class Config:
 
     @property
     def leaves_indexing_to_workers(self) -> bool:
-        """Whether this process only queues indexing and crawling for workers."""
+        """Whether this process queues indexing and crawling for workers instead of doing it."""
         return bool(self.database) and self.indexing == "worker"
 
     @classmethod
@@ -76,12 +76,12 @@ class Config:
         fixed = toolsets or environ.get("DELTOS_TOOLSETS", "")
         return cls(
             home=home,
-            token_budget=_token_budget(environ.get("DELTOS_TOKEN_BUDGET", "")),
+            token_budget=_read_token_budget(environ.get("DELTOS_TOKEN_BUDGET", "")),
             toolsets=parse_toolsets(fixed) if fixed else chosen_toolsets(home),
             private_hosts=PrivateHosts.parse(environ.get("DELTOS_ALLOW_PRIVATE_HOSTS", "")),
-            docs_roots=_paths(environ.get("DELTOS_DOCS_ROOTS", "")),
-            environments=_paths(environ.get("VIRTUAL_ENV", "")),
-            embedding=_embedding(environ),
+            docs_roots=_split_paths(environ.get("DELTOS_DOCS_ROOTS", "")),
+            environments=_split_paths(environ.get("VIRTUAL_ENV", "")),
+            embedding=_read_embedding(environ),
             repeat_excerpts=_is_on(environ.get("DELTOS_REPEAT_EXCERPTS", "")),
             toolsets_may_change=not fixed,
             logins=Logins.from_environment(environ),
@@ -90,12 +90,12 @@ class Config:
             profile=parse_profile(profile or environ.get("DELTOS_PROFILE", "")),
             log_format=parse_log_format(log_format or environ.get("DELTOS_LOG", "")),
             database=environ.get("DELTOS_DATABASE", "").strip(),
-            indexing=_indexing(environ),
+            indexing=_read_indexing_mode(environ),
         )
 
 
 def chosen_toolsets(home: Path) -> tuple[str, ...]:
-    """Return the toolsets that `deltos toolsets` chose for this data folder; all toolsets by default."""
+    """Return the toolsets chosen with `deltos toolsets` for this data folder, or all toolsets by default."""
     try:
         return parse_toolsets((home / TOOLSETS_FILE).read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
@@ -103,7 +103,7 @@ def chosen_toolsets(home: Path) -> tuple[str, ...]:
 
 
 def parse_toolsets(text: str) -> tuple[str, ...]:
-    """Return the toolsets named in a comma-separated list, in their fixed order; all of them if the list is empty."""
+    """Return the toolsets in a comma-separated list in their standard order, or all toolsets if the list is empty."""
     wanted = {name.strip().lower() for name in text.split(",") if name.strip()}
     unknown = wanted - set(TOOLSETS)
     if unknown:
@@ -112,7 +112,7 @@ def parse_toolsets(text: str) -> tuple[str, ...]:
 
 
 def parse_profile(text: str) -> str:
-    """Return a valid profile name; `full` by default."""
+    """Return the normalised profile name, `full` by default; raise BadArgument if it is unknown."""
     name = text.strip().lower() or PROFILES[0]
     if name not in PROFILES:
         raise BadArgument(f"Unknown profile: {name}", hint=f"Choose from {', '.join(PROFILES)}.")
@@ -120,14 +120,14 @@ def parse_profile(text: str) -> str:
 
 
 def parse_log_format(text: str) -> str:
-    """Return a valid log format; `text` by default."""
+    """Return the normalised log format, `text` by default; raise BadArgument if it is unknown."""
     name = text.strip().lower() or LOG_FORMATS[0]
     if name not in LOG_FORMATS:
         raise BadArgument(f"Invalid DELTOS_LOG: {name!r}", hint=f"Choose from {', '.join(LOG_FORMATS)}.")
     return name
 
 
-def _embedding(environ: Mapping[str, str]) -> Embedding:
+def _read_embedding(environ: Mapping[str, str]) -> Embedding:
     given = environ.get("DELTOS_EMBED", "").strip()
     kind = given.lower() or EMBEDDERS[0]
     if kind not in EMBEDDERS and ("/" in given or os.sep in given):
@@ -139,7 +139,7 @@ def _embedding(environ: Mapping[str, str]) -> Embedding:
     return Embedding(kind, *values)
 
 
-def _indexing(environ: Mapping[str, str]) -> str:
+def _read_indexing_mode(environ: Mapping[str, str]) -> str:
     by = environ.get("DELTOS_INDEXING", "").strip().lower() or INDEXED_BY[0]
     if by not in INDEXED_BY:
         raise BadArgument(f"Invalid DELTOS_INDEXING: {by!r}", hint=f"Choose from {', '.join(INDEXED_BY)}.")
@@ -154,14 +154,14 @@ def _is_on(text: str) -> bool:
     return text.lower() in ("1", "true", "yes", "on")
 
 
-def _paths(text: str) -> tuple[Path, ...]:
+def _split_paths(text: str) -> tuple[Path, ...]:
     return tuple(user_path(part, "DELTOS_DOCS_ROOTS") for part in text.split(os.pathsep) if part)
 
 
-def _token_budget(text: str) -> int:
+def _read_token_budget(text: str) -> int:
     if not text:
         return DEFAULT_TOKEN_BUDGET
     try:
         return max(MIN_TOKEN_BUDGET, int(text))
     except ValueError:
-        raise BadArgument(f"DELTOS_TOKEN_BUDGET is not a number: {text!r}", hint="For example: 5000.") from None
+        raise BadArgument(f"DELTOS_TOKEN_BUDGET is not a number: {text!r}", hint="Use a number such as 5000.") from None

@@ -1,6 +1,6 @@
-"""Confinement of the current call: the folders and memories that it may reach. Without one, everything is allowed.
+"""Confinement of the current call: the folders and memories that it may access. A call without one may access all.
 
-It is a context variable, so that every function that opens a folder or a memory checks it, whichever tool calls it.
+It is stored in a context variable, so every function that opens a folder or a memory checks it for any tool.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class Confinement(NamedTuple):
-    """The real paths of allowed folders, and the allowed memories of each project (None: of every project).
+    """Real paths of the allowed folders, and the allowed memories of each project (None: all memories).
 
-    The memories of a project are selected by folders relative to the top of its repository; "" selects all of them.
+    The memories of a project are selected by folders relative to the repository root; "" selects all of them.
     `new_projects` are the folders that the call may add to the index (None: any folder below the roots).
     """
 
@@ -28,15 +28,15 @@ class Confinement(NamedTuple):
     new_projects: frozenset[Path] | None = None
 
     def admits(self, folder: Path) -> bool:
-        """Whether the real path of `folder` is below one of the roots; it need not exist."""
+        """Whether the real path of `folder`, which need not exist, is below one of the roots."""
         try:
             real = folder.resolve()
-        except (OSError, RuntimeError, ValueError):  # a cycle of links or a zero byte
+        except (OSError, RuntimeError, ValueError):  # a symlink loop or a NUL byte
             return False
         return any(real.is_relative_to(root) for root in self.roots)
 
     def visible_path(self, path: str) -> str:
-        """Shorten an absolute path for the caller: relative to its root, or the last two parts outside all roots."""
+        """Shorten an absolute path: relative to its root, or to its last two parts if it is outside all roots."""
         real = PurePath(path)
         for root in sorted(self.roots, key=lambda root: -len(root.parts)):
             if real.is_relative_to(root):
@@ -51,7 +51,7 @@ class Confinement(NamedTuple):
         return text
 
     def as_data(self) -> dict[str, object]:
-        """Return plain data for `from_data` in another process."""
+        """Return JSON-compatible data from which `from_data` restores the confinement in another process."""
         memories = self.memories
         encoded = None if memories is None else {project: sorted(folders) for project, folders in memories.items()}
         return {"roots": [str(root) for root in self.roots], "memories": encoded}
@@ -73,7 +73,7 @@ class Confinement(NamedTuple):
 
 
 def is_inside(folder: str, top: str) -> bool:
-    """Whether `folder` is `top` or below it; both are relative to the top of a repository."""
+    """Whether `folder` is `top` or below it; both are relative to the repository root."""
     return not top or folder == top or folder.startswith(f"{top}/")
 
 
@@ -94,7 +94,7 @@ def confined(confinement: Confinement | None) -> Iterator[None]:
 
 
 def with_confinement(work: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Wrap `work` so that it keeps the current confinement in another thread, which would start without one."""
+    """Wrap `work` so that it keeps the current confinement when it runs in another thread."""
     current = _CURRENT.get()
 
     def run(*arguments: _P.args, **named: _P.kwargs) -> _T:
@@ -105,13 +105,13 @@ def with_confinement(work: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def current() -> Confinement | None:
-    """Return the confinement that a store must apply: None without one, and inside `whole_store`."""
+    """Return the confinement that a store must apply; None if there is none, or inside `whole_store`."""
     return None if _WHOLE_STORE.get() else _CURRENT.get()
 
 
 @contextmanager
 def whole_store() -> Iterator[None]:
-    """Let stores read and write shared data of all callers, such as cached vectors and reserved names.
+    """Let stores read and write data that all callers share, such as cached vectors and reserved names.
 
     It suspends the confinement of stores, never the checks of this module.
     """
@@ -123,13 +123,13 @@ def whole_store() -> Iterator[None]:
 
 
 def may_read(folder: Path) -> bool:
-    """Whether this call may read below `folder`."""
+    """Whether this call may read files in `folder`."""
     current = _CURRENT.get()
     return current is None or current.admits(folder)
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that this call may not read, with the same message whether it exists or not."""
+    """Raise an error if this call may not read `folder`; the message is the same whether or not the folder exists."""
     if not may_read(folder):
         raise Forbidden(
             "That folder is outside the folders that this server may read", hint="Name a project of this server."
@@ -148,7 +148,7 @@ def is_confined() -> bool:
 
 
 def visible_location(location: str) -> str:
-    """Shorten a path for a confined caller, who must not learn the folders of this machine; addresses are unchanged."""
+    """Shorten a path for a confined caller, who must not learn folder names of this machine; URLs are unchanged."""
     current = _CURRENT.get()
     path, mark, anchor = location.partition("#")
     if current is None or not PurePath(path).is_absolute():
@@ -172,7 +172,7 @@ def display_path(location: str, project_root: Path) -> str:
 def may_show(place: Path | None) -> bool:
     """Whether content indexed from files at `place` may be shown to this call; None means content from the web.
 
-    Only callers with a token for certain projects are limited, as in `may_recall_all`.
+    Only callers whose token is limited to certain projects are restricted, as in `may_recall_all`.
     """
     current = _CURRENT.get()
     return place is None or current is None or current.memories is None or current.admits(place)

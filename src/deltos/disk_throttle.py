@@ -1,4 +1,4 @@
-"""Throttle for comparisons with the disk: cheap ones run before every answer, expensive ones less often."""
+"""Throttle for comparisons of an index with the disk: cheap ones run before every answer, expensive ones less often."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# After an expensive comparison, wait this many times its cost, but at most the maximum pause.
-_SHARE = 20
+# After an expensive comparison, wait this many times its duration, but at most the maximum pause.
+_PAUSE_FACTOR = 20
 _MAX_PAUSE_SECONDS = 1.0
 
 
 class DiskThrottle:
-    """Decides when the next comparison is due, by the CPU time of the last one.
+    """Scheduler of comparisons, which sets the pause before the next one by the CPU time of the last one.
 
     Comparisons that take at most `free_seconds` are always due.
     """
@@ -36,8 +36,8 @@ class DiskThrottle:
         started = time.thread_time()
         yield
         cost = time.thread_time() - started
-        self.postpone(0.0 if cost <= self._free_seconds else min(_MAX_PAUSE_SECONDS, cost * _SHARE))
+        self.postpone(0.0 if cost <= self._free_seconds else min(_MAX_PAUSE_SECONDS, cost * _PAUSE_FACTOR))
 
     def postpone(self, seconds: float) -> None:
-        """Postpone the next comparison."""
+        """Postpone the next comparison by `seconds` from now."""
         self._next = time.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""Errors that Deltos raises on purpose. Each has a message and a hint about the next step.
+"""Exceptions raised by Deltos. Each has a message and a hint about the next step.
 
 DeltosError
 ├── BadRequest          invalid request
@@ -6,17 +6,17 @@ DeltosError
 │   ├── NotFound        a name, id or path does not exist
 │   │   └── NoSuchFolder a given folder does not exist
 │   └── Forbidden       the caller may not do or read this
-├── SourceError         content from outside could not be read
+├── SourceError         untrusted content could not be read
 │   ├── NothingToIndex  a folder without a readable source file
 │   ├── FileRefused     a link, a pipe, a missing file, or one that is too large
-│   ├── AddressRefused  a request to a forbidden address
+│   ├── AddressRefused  a request to a forbidden host
 │   ├── FetchFailed     no response, or an invalid one
-│   ├── ReadingStopped  a parser exceeded a limit or crashed
-│   │   ├── TookTooLong
-│   │   ├── TookTooMuchMemory
+│   ├── ParserStopped   a parser exceeded a limit or crashed
+│   │   ├── TimeLimitExceeded
+│   │   ├── MemoryLimitExceeded
 │   │   └── ParserCrashed
-│   ├── EmbedderUnavailable the embedding model cannot be reached; search by words still works
-│   └── BadConfiguration an invalid configuration file of a client; it is left unchanged
+│   ├── EmbedderUnavailable the embedding model cannot be reached; word search still works
+│   └── BadConfiguration a client's configuration file is invalid; it is left unchanged
 ├── StoreError          the index on disk
 │   ├── StoreTooNew     written by a newer Deltos
 │   ├── StoreTooOld     written by an older Deltos, and only the owner of the database may migrate it
@@ -32,7 +32,7 @@ _MAX_SHOWN_PATH_CHARACTERS = 200
 
 
 class DeltosError(Exception):
-    """Base class: a message, and a hint about the next step."""
+    """Base class of all Deltos errors: a message, and a hint about the next step."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -67,7 +67,7 @@ class Forbidden(BadRequest):
 
 
 class SourceError(DeltosError):
-    """Content from outside could not be read."""
+    """Untrusted content could not be read."""
 
 
 class NothingToIndex(SourceError):
@@ -83,11 +83,11 @@ class FileRefused(SourceError):
 
 
 class AddressRefused(SourceError):
-    """The request goes to a forbidden address."""
+    """The request is addressed to a forbidden host."""
 
 
 class FetchFailed(SourceError):
-    """There was no response (`status` 0), or an invalid one."""
+    """A request failed: there was no response (`status` 0), or an invalid one."""
 
     def __init__(
         self,
@@ -105,23 +105,23 @@ class FetchFailed(SourceError):
 
 
 class ParserStopped(SourceError):
-    """A parser exceeded a limit or crashed; it would do so again on the same content."""
+    """A parser exceeded a limit or crashed, and would do so again on the same content."""
 
 
 class TimeLimitExceeded(ParserStopped):
-    """A time limit was exceeded."""
+    """The parser exceeded its time limit."""
 
 
 class MemoryLimitExceeded(ParserStopped):
-    """A memory limit was exceeded."""
+    """The parser exceeded its memory limit."""
 
 
 class ParserCrashed(ParserStopped):
-    """The process of the parser died."""
+    """The parser process died."""
 
 
 class EmbedderUnavailable(SourceError):
-    """The embedding model cannot be reached; search by words still works."""
+    """The embedding model cannot be reached; word search still works."""
 
     def __init__(self, message: str, hint: str = "", *, retryable: bool = False) -> None:
         super().__init__(message, hint)
@@ -129,7 +129,7 @@ class EmbedderUnavailable(SourceError):
 
 
 class BadConfiguration(SourceError):
-    """A configuration file of a client is invalid; it is left unchanged."""
+    """The configuration file of a client is invalid; it is left unchanged."""
 
 
 class StoreError(DeltosError):
@@ -137,19 +137,19 @@ class StoreError(DeltosError):
 
 
 class StoreTooNew(StoreError):
-    """The file was written by a newer Deltos."""
+    """The index file was written by a newer version of Deltos."""
 
 
 class StoreTooOld(StoreError):
-    """The database was written by an older Deltos, and only its owner may migrate it."""
+    """The database was written by an older version of Deltos, and only its owner may migrate it."""
 
 
 class StoreCorrupt(StoreError):
-    """The file is damaged."""
+    """The index file is damaged."""
 
 
 class StoreBusy(StoreError):
-    """Another process has locked the file for too long."""
+    """Another process has held a lock on the file for too long."""
 
 
 class StoreUnwritable(StoreError):

@@ -1,6 +1,6 @@
-"""Safe reading of files from outside: regular files below a root, without following links or waiting for pipes.
+"""Safe reading of untrusted files: regular files below a root, without following links or waiting for pipes.
 
-This is the only module that opens such files. The size is limited before anything is read.
+This is the only module that opens such files. It checks the size limit before it reads anything.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_PATH_CHARACTERS = 4_096
-# Real source trees are less deep; each level costs an open descriptor.
+# Real source trees are less deep. Each level needs an open descriptor.
 MAX_DEPTH = 100
-# Do not block on pipes and do not follow links. Windows has none of these flags.
+# These flags prevent blocking on pipes and following links. Windows has none of them.
 _FILE_FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_NOFOLLOW", 0)
@@ -50,7 +50,7 @@ IN_USE = "a database that Deltos has open"
 
 
 class FolderEntry(NamedTuple):
-    """A name in a folder with its `lstat` values; for folders only the type is set."""
+    """Name of a folder's entry with its `lstat` values; for subfolders, only the type is set."""
 
     name: str
     mode: int
@@ -60,17 +60,17 @@ class FolderEntry(NamedTuple):
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is a folder and not a link."""
+        """Whether the entry is a folder and not a link."""
         return stat.S_ISDIR(self.mode)
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a regular file and not a link."""
+        """Whether the entry is a regular file and not a link."""
         return stat.S_ISREG(self.mode)
 
     @property
     def is_link(self) -> bool:
-        """Whether it is a symbolic link or, on Windows, a junction."""
+        """Whether the entry is a symbolic link or, on Windows, a junction."""
         return stat.S_ISLNK(self.mode)
 
 
@@ -80,7 +80,7 @@ class HeldFiles:
     POSIX releases all locks of a process on a file when the process closes any descriptor of it.
     """
 
-    _SIDES = ("-wal", "-shm")
+    _SIDE_FILE_SUFFIXES = ("-wal", "-shm")
 
     def __init__(self) -> None:
         self._held: Counter[tuple[int, int]] = Counter()
@@ -101,25 +101,25 @@ class HeldFiles:
 
         def release() -> None:
             with self._lock:
-                _subtract(self._held, file)
-                _subtract(self._names, real.name)
+                _decrement(self._held, file)
+                _decrement(self._names, real.name)
 
         return release
 
     def database_of(self, name: str) -> str:
-        """Return the name of a held database to which a file of this name may belong; empty if there is none."""
+        """Return the name of the held database to which a file of this name may belong, or an empty string."""
         if not self._names:
             return ""
-        for side in self._SIDES:
+        for side in self._SIDE_FILE_SUFFIXES:
             name = name.removesuffix(side)
         return name if name in self._names else ""
 
     def holds(self, status: os.stat_result) -> bool:
-        """Whether a file with this status may not be closed, because this process holds locks on it."""
+        """Whether the file with this `stat` result must not be closed, because this process holds locks on it."""
         return (status.st_dev, status.st_ino) in self._held
 
 
-def _subtract(counts: Counter[T], key: T) -> None:
+def _decrement(counts: Counter[T], key: T) -> None:
     counts[key] -= 1
     if not counts[key]:
         del counts[key]
@@ -141,20 +141,20 @@ def status_below(root: Path | str, path: str) -> os.stat_result:
 
 
 def read_own(path: Path, max_bytes: int) -> bytes:
-    """Read a file that the user configured; links in its path are resolved before it is opened."""
+    """Read a file that the user configured, after resolving links in its path."""
     try:
         real = path.resolve(strict=True)
     except (OSError, RuntimeError, ValueError) as exc:
-        raise FileRefused(path.name, _reason(exc)) from None
+        raise FileRefused(path.name, _refusal_reason(exc)) from None
     return read_below(real.parent, real.name, max_bytes)
 
 
 class FileTree:
-    """Reads files of a folder without leaving it; use it in a `with` block and in one thread.
+    """Reader of the files below a folder; use it in a `with` block and in one thread.
 
     The folders of the last path stay open, so that files next to each other need one system call each. The root itself
     may be a link. On Windows, which has no folder descriptors, each part of a path is checked before it is used, so a
-    link that is created in between would be followed.
+    link that is created between check and use would be followed.
     """
 
     def __init__(self, root: Path | str, *, by_descriptor: bool = HAS_DESCRIPTOR_WALK) -> None:
@@ -170,8 +170,8 @@ class FileTree:
         self.close()
 
     def close(self) -> None:
-        """Close all folders; later calls open them again."""
-        self._leave(0)
+        """Close all open folders; later calls open them again."""
+        self._close_below(0)
         while self._descriptors:
             os.close(self._descriptors.pop())
 
@@ -183,7 +183,7 @@ class FileTree:
                 raise FileRefused(path, TOO_LARGE, f"It has {size_bytes:,} bytes; the limit is {max_bytes:,}.")
             return _read(descriptor, size_bytes)
         except OSError as exc:
-            raise FileRefused(path, _reason(exc)) from None
+            raise FileRefused(path, _refusal_reason(exc)) from None
         finally:
             os.close(descriptor)
 
@@ -193,7 +193,7 @@ class FileTree:
         try:
             return _read(descriptor, min(size_bytes, max_bytes))
         except OSError as exc:
-            raise FileRefused(path, _reason(exc)) from None
+            raise FileRefused(path, _refusal_reason(exc)) from None
         finally:
             os.close(descriptor)
 
@@ -204,30 +204,30 @@ class FileTree:
             os.lseek(descriptor, max(0, size_bytes - max_bytes), os.SEEK_SET)
             return _read(descriptor, min(size_bytes, max_bytes))
         except OSError as exc:
-            raise FileRefused(path, _reason(exc)) from None
+            raise FileRefused(path, _refusal_reason(exc)) from None
         finally:
             os.close(descriptor)
 
     def pieces(self, path: str, piece_bytes: int) -> Iterator[bytes]:
-        """Yield the content of a regular file of any size in pieces; raise FileRefused for anything else."""
+        """Yield the content of a regular file of any size in chunks; raise FileRefused for anything else."""
         descriptor, _ = self._open_regular(path)
         try:
             while piece := os.read(descriptor, piece_bytes):
                 yield piece
         except OSError as exc:
-            raise FileRefused(path, _reason(exc)) from None
+            raise FileRefused(path, _refusal_reason(exc)) from None
         finally:
             os.close(descriptor)
 
     def status(self, path: str) -> os.stat_result:
         """Return the `lstat` result of a path without following links; raise FileRefused if it is missing."""
-        *folders, name = _parts(path)
+        *folders, name = _split_path(path)
         try:
             if self._by_descriptor:
                 return os.stat(name, dir_fd=self._enter(folders), follow_symlinks=False)
-            return os.lstat(f"{self._checked(folders)}/{name}")
+            return os.lstat(f"{self._check_path(folders)}/{name}")
         except (OSError, ValueError) as exc:
-            raise FileRefused(path, _reason(exc)) from None
+            raise FileRefused(path, _refusal_reason(exc)) from None
 
     def is_file(self, path: str) -> bool:
         """Whether a path is a regular file, without following links."""
@@ -249,28 +249,28 @@ class FileTree:
 
     def listing(self, folder: str = "") -> tuple[os.stat_result, list[FolderEntry]]:
         """Return the `stat` result of a folder, taken before the listing, and its entries."""
-        folders = _parts(folder) if folder else []
+        folders = _split_path(folder) if folder else []
         try:
             if self._by_descriptor:
                 descriptor = self._enter(folders)
-                return os.fstat(descriptor), _listed(descriptor)
-            path = self._checked(folders)
-            return os.lstat(path), _listed(path)
+                return os.fstat(descriptor), _list_entries(descriptor)
+            path = self._check_path(folders)
+            return os.lstat(path), _list_entries(path)
         except (OSError, ValueError) as exc:
-            raise FileRefused(folder, _reason(exc)) from None
+            raise FileRefused(folder, _refusal_reason(exc)) from None
 
     def plain_folders(self, folder: str) -> list[str]:
         """Return the subfolders of a folder; raise FileRefused if it contains a link, a pipe or another special
         file.
         """
-        folders = _parts(folder)
+        folders = _split_path(folder)
         try:
-            inside = self._enter(folders) if self._by_descriptor else self._checked(folders)
+            inside = self._enter(folders) if self._by_descriptor else self._check_path(folders)
             with os.scandir(inside) as entries:
                 found = [(entry.name, entry.is_dir(follow_symlinks=False), entry.is_symlink()) for entry in entries
                          if not entry.is_file(follow_symlinks=False)]  # fmt: skip
         except (OSError, ValueError) as exc:
-            raise FileRefused(folder, _reason(exc)) from None
+            raise FileRefused(folder, _refusal_reason(exc)) from None
         for name, is_folder, is_link in found:
             if not is_folder:
                 raise FileRefused(f"{folder}/{name}", LINK if is_link else NOT_REGULAR)
@@ -286,15 +286,15 @@ class FileTree:
         return descriptor, status.st_size
 
     def _open(self, path: str) -> int:
-        *folders, name = _parts(path)
+        *folders, name = _split_path(path)
         if (database := HELD_FILES.database_of(name)) and self._is_held("/".join((*folders, database))):
             raise FileRefused(path, IN_USE)
         try:
             if self._by_descriptor:
                 return os.open(name, _FILE_FLAGS, dir_fd=self._enter(folders))
-            return os.open(self._checked(folders, name), _FILE_FLAGS)
+            return os.open(self._check_path(folders, name), _FILE_FLAGS)
         except (OSError, ValueError) as exc:
-            raise FileRefused(path, _reason(exc)) from None
+            raise FileRefused(path, _refusal_reason(exc)) from None
 
     def _is_held(self, path: str) -> bool:
         try:
@@ -307,26 +307,26 @@ class FileTree:
         if not self._descriptors:
             self._descriptors.append(os.open(self._root, _FOLDER_FLAGS & ~getattr(os, "O_NOFOLLOW", 0)))
         if folders != self._names:
-            self._leave(_common(folders, self._names))
+            self._close_below(_common_part_count(folders, self._names))
             for name in folders[len(self._names) :]:
                 self._descriptors.append(_open_folder(name, self._descriptors[-1]))
                 self._names.append(name)
         return self._descriptors[-1]
 
-    def _leave(self, depth: int) -> None:
+    def _close_below(self, depth: int) -> None:
         while len(self._names) > depth:
             self._names.pop()
             os.close(self._descriptors.pop())
 
-    def _checked(self, folders: list[str], name: str = "") -> str:
-        """Return a path after checking that no part of it is a link."""
+    def _check_path(self, folders: list[str], name: str = "") -> str:
+        """Return the full path after checking that no part of it is a link."""
         path = self._root
         for step in folders:
             path = f"{path}/{step}"
-            _require(os.lstat(path), stat.S_IFDIR)
+            _require_type(os.lstat(path), stat.S_IFDIR)
         if name:
             path = f"{path}/{name}"
-            _require(os.lstat(path), stat.S_IFREG)
+            _require_type(os.lstat(path), stat.S_IFREG)
         return path
 
 
@@ -334,38 +334,38 @@ def _open_folder(name: str, parent: int) -> int:
     try:
         return os.open(name, _FOLDER_FLAGS, dir_fd=parent)
     except NotADirectoryError:  # Linux also reports this for links
-        _require(os.stat(name, dir_fd=parent, follow_symlinks=False), stat.S_IFDIR)
+        _require_type(os.stat(name, dir_fd=parent, follow_symlinks=False), stat.S_IFDIR)
         raise
 
 
-def _require(status: os.stat_result, kind: int) -> None:
-    """Raise the error of the system for a link or a file of another kind."""
+def _require_type(status: os.stat_result, kind: int) -> None:
+    """Raise the `OSError` that the system would raise for a link or a file of another type."""
     if _is_link(status):
         raise OSError(errno.ELOOP, "")
     if stat.S_IFMT(status.st_mode) != kind:
         raise OSError(errno.ENOTDIR if kind == stat.S_IFDIR else errno.ENXIO, "")
 
 
-def _parts(path: str) -> list[str]:
-    """Split a path below a root; refuse paths that could leave it."""
+def _split_path(path: str) -> list[str]:
+    """Split a path below a root into its parts; raise FileRefused if it could lead outside the root."""
     parts = path.split("/")
     if "" in parts or "." in parts or ".." in parts or "\0" in path:
         raise FileRefused(path, NOT_A_PATH)
-    if os.name == "nt" and any(_is_odd_on_windows(part) for part in parts):
+    if os.name == "nt" and any(_is_special_on_windows(part) for part in parts):
         raise FileRefused(path, NOT_A_PATH)
     if len(parts) > MAX_DEPTH:
         raise FileRefused(path, TOO_DEEP)
     return parts
 
 
-def _is_odd_on_windows(name: str) -> bool:
-    """Whether Windows reads a name as a drive, stream, device or path."""
+def _is_special_on_windows(name: str) -> bool:
+    """Whether Windows interprets a name as a drive, stream, device or path."""
     from pathlib import PureWindowsPath  # deferred: needed on Windows only
 
     return "\\" in name or ":" in name or PureWindowsPath(name).is_reserved()
 
 
-def _common(one: list[str], other: list[str]) -> int:
+def _common_part_count(one: list[str], other: list[str]) -> int:
     """Return the number of leading parts that two paths share."""
     count = 0
     for mine, theirs in zip(one, other, strict=False):
@@ -375,7 +375,7 @@ def _common(one: list[str], other: list[str]) -> int:
     return count
 
 
-def _listed(folder: int | str) -> list[FolderEntry]:
+def _list_entries(folder: int | str) -> list[FolderEntry]:
     found = []
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -384,7 +384,7 @@ def _listed(folder: int | str) -> list[FolderEntry]:
                     found.append(FolderEntry(entry.name, stat.S_IFDIR))
                     continue
                 status = entry.stat(follow_symlinks=False)
-            except OSError:  # deleted since it was listed
+            except OSError:  # deleted after the folder was listed
                 continue
             mode = status.st_mode if _DETECTS_FOLDERS or not _is_link(status) else stat.S_IFLNK
             found.append(FolderEntry(entry.name, mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
@@ -400,14 +400,14 @@ def _is_link(status: os.stat_result) -> bool:
 
 
 def _read(descriptor: int, wanted: int) -> bytes:
-    """Read up to `wanted` bytes with system calls; a file object would query size and type again."""
+    """Read up to `wanted` bytes with system calls, because a file object would query size and type again."""
     data = os.read(descriptor, wanted)
     while len(data) < wanted and (piece := os.read(descriptor, wanted - len(data))):
         data += piece
     return data
 
 
-def _reason(exc: Exception) -> str:
+def _refusal_reason(exc: Exception) -> str:
     code = getattr(exc, "errno", None)
     if code in (errno.ELOOP, getattr(errno, "EMLINK", errno.ELOOP)):
         return LINK
@@ -419,12 +419,12 @@ def _reason(exc: Exception) -> str:
 
 
 def given_path(text: str) -> Path:
-    """Parse a path from a person or an agent, with `~` expanded; refuse invalid ones."""
+    """Parse a path given by a person or an agent and expand `~`; raise BadArgument if it is invalid."""
     if not text.strip() or "\0" in text or len(text) > MAX_PATH_CHARACTERS:
         raise BadArgument("The path is empty or invalid", hint="Give the path of a file or folder.")
     try:
         return Path(text).expanduser()
-    except RuntimeError:  # the home folder of an unknown user
+    except RuntimeError:  # `~name` names an unknown user
         raise BadArgument(
             f"There is no home folder '{text.partition('/')[0][:200]}'", hint="Give a full path."
         ) from None

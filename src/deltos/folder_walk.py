@@ -20,7 +20,7 @@ def walk_entries(
     refused: Callable[[str, str], None] = lambda _folder, _reason: None,
     deepest: int | None = None,
 ) -> Iterator[tuple[str, FolderEntry]]:
-    """Yield the path and entry of everything below `top`; a folder's entries come before those of its subfolders.
+    """Yield the path and entry of every file and folder below `top`, parents before the contents of their subfolders.
 
     `refused` is called with the path and the reason for folders that cannot be listed or are nested below `deepest`
     others; it may raise.

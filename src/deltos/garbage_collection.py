@@ -1,4 +1,4 @@
-"""Pausing Python's cyclic garbage collector for work that creates many objects without cycles."""
+"""Context manager that pauses Python's cyclic garbage collector during work that creates many acyclic objects."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def garbage_collection_paused() -> Iterator[None]:
     """Disable the garbage collector in the `with` block.
 
-    Repeated scans of millions of new objects take a third of the time of resolving references, and half of the time of
-    reading an API description.
+    Repeated scans of millions of new objects would take a third of the time for resolving references, and half of the
+    time for reading an API description.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -1,9 +1,9 @@
-"""Settings of hooks: whether they run, for which projects they are off, and the size of the session-start context.
+"""Settings of hooks: whether they run, which projects are excluded, and the size of the session-start context.
 
 Separate from config.py because hooks run on every tool call and must start fast.
 """
 
-# Annotations are evaluated here: as strings, each field of a named tuple would be compiled whenever a hook starts.
+# Annotations are not strings here, because each field of a named tuple would then be compiled at every hook start.
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -17,47 +17,47 @@ _MAX_BYTES = 1_000_000
 
 
 class HookSettings(NamedTuple):
-    """Settings of one hook call; `context_tokens` is the size of the session-start context."""
+    """Settings of one hook call; `context_tokens` is the token budget of the session-start context."""
 
     home: Path
-    is_enabled: bool = True  # whether the toolset of memory is on
+    is_enabled: bool = True  # whether the memory toolset is enabled
     context_tokens: int = CONTEXT_TOKENS
-    database: str = ""  # address of a PostgreSQL database
+    database: str = ""  # URL of a PostgreSQL database
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> "HookSettings":
-        """Read the variables and files; invalid values are ignored."""
+        """Read the settings from variables and files, ignoring invalid values."""
         home = data_folder(environ)
-        toolsets = environ.get("DELTOS_TOOLSETS", "") or _read(home / TOOLSETS_FILE)
+        toolsets = environ.get("DELTOS_TOOLSETS", "") or _read_text_file(home / TOOLSETS_FILE)
         wanted = {name.strip().lower() for name in toolsets.split(",") if name.strip()}
         return cls(
             home,
             not wanted or "memory" in wanted,
-            _context_tokens(environ.get("DELTOS_CONTEXT_TOKENS", "")),
+            _parse_context_tokens(environ.get("DELTOS_CONTEXT_TOKENS", "")),
             environ.get("DELTOS_DATABASE", "").strip(),
         )
 
     def is_off(self, project_id: str, root: Path) -> bool:
-        """Whether memory is off for a project, by its identity or by its folder, because the identity may change."""
+        """Whether memory is off for a project, looked up by identity and by folder, because the identity may change."""
         return not off_projects(self.home).isdisjoint((project_id, str(root)))
 
 
 def off_projects(home: Path) -> frozenset[str]:
     """Return the identities and folders of projects for which memory is off."""
-    return frozenset(filter(None, map(str.strip, _read(home / OFF_FILE).splitlines())))
+    return frozenset(filter(None, map(str.strip, _read_text_file(home / OFF_FILE).splitlines())))
 
 
 def off_file_content(known: Collection[str], names: Collection[str], *, off: bool) -> str:
-    """Return the new content of the file of `off_projects` after switching memory off or on for `names`."""
+    """Return the new content of the `memory-off` file after switching memory off or on for `names`."""
     chosen = {*known, *names} if off else {*known} - {*names}
     return "".join(f"{name}\n" for name in sorted(chosen))
 
 
-def _context_tokens(text: str) -> int:
+def _parse_context_tokens(text: str) -> int:
     return int(text) if text.strip().isdecimal() and len(text) < 8 else CONTEXT_TOKENS
 
 
-def _read(path: Path) -> str:
+def _read_text_file(path: Path) -> str:
     try:
         with path.open("rb") as file:
             return file.read(_MAX_BYTES).decode("utf-8", "replace")

@@ -1,7 +1,7 @@
-"""Parsing of outside content in child processes, with limits that grow with its size.
+"""Parsing of untrusted content in child processes, with limits proportional to its size.
 
-Content that exceeds a limit is remembered by its digest. It is not parsed again until it changes or another version of
-Deltos is installed.
+The digest of content that exceeds a limit is stored. The content is not parsed again until it changes or another
+version of Deltos is installed.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from deltos.isolated.process_pool import ProcessPool
     from deltos.store.unreadable_content import UnreadableContent
 
-# Nine times the need of the largest real pages.
+# Nine times the CPU time that the largest real pages need.
 CPU_SECONDS = 10.0
 CPU_SECONDS_PER_MB = 1.0
-WALL_PER_CPU_SECOND = 6.0  # on a busy machine, wall-clock time passes faster than CPU time
+WALL_SECONDS_PER_CPU_SECOND = 6.0  # on a busy machine, wall-clock time passes faster than CPU time
 MEMORY_BYTES = 1 << 30
-MEMORY_PER_BYTE = 30
+MEMORY_BYTES_PER_BYTE = 30
 RESULT_BYTES = 32 << 20
-RESULT_PER_BYTE = 4
+RESULT_BYTES_PER_BYTE = 4
 # Small tasks are sent together: a round trip to the child costs as much as parsing a small page.
 _MAX_GROUP_BYTES = 250_000
 _NO_RETRY_HINT = "It is not tried again until it changes."
@@ -36,7 +36,7 @@ _T = TypeVar("_T")
 
 
 class Task(NamedTuple):
-    """A call `function(*arguments)` that parses `content`, which comes from outside."""
+    """A call `function(*arguments)` that parses the untrusted `content`."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -44,17 +44,17 @@ class Task(NamedTuple):
 
 
 class Parser(Protocol):
-    """Runs functions that parse outside content."""
+    """Interface for running functions that parse untrusted content."""
 
     def run(self, function: Callable[..., _T], *arguments: Any, content: Iterable[bytes]) -> _T:
-        """Return or raise the result of `function(*arguments)`; raise ReadingStopped if it exceeds a limit."""
+        """Return or raise the result of `function(*arguments)`; raise ParserStopped if it exceeds a limit."""
 
     def run_all(self, tasks: Sequence[Task]) -> list[Reply]:
         """Run several tasks; each has its own result or error."""
 
 
 class IsolatedParser:
-    """Runs tasks in a child process; `turn` is held meanwhile, to limit how many run at once."""
+    """Parser that runs tasks in a child process while it holds `turn`, which limits how many run at once."""
 
     def __init__(
         self,
@@ -70,11 +70,11 @@ class IsolatedParser:
         self._turn = turn or nullcontext()
 
     def taking_turns(self, turn: AbstractContextManager[object]) -> IsolatedParser:
-        """Return a copy that acquires `turn` for each task."""
+        """Return a copy of this parser that acquires `turn` for each task."""
         return type(self)(self._workers, self._stopped, limits=self._limits, turn=turn)
 
     def run(self, function: Callable[..., _T], *arguments: Any, content: Iterable[bytes]) -> _T:
-        """Return or raise the result of `function(*arguments)`; raise ReadingStopped if it exceeds a limit."""
+        """Return or raise the result of `function(*arguments)`; raise ParserStopped if it exceeds a limit."""
         (reply,) = self.run_all([Task(function, arguments, tuple(content))])
         if reply.error is not None:
             raise reply.error
@@ -82,34 +82,36 @@ class IsolatedParser:
 
     def run_all(self, tasks: Sequence[Task]) -> list[Reply]:
         """Run several tasks, small ones in groups; each has its own result or error."""
-        digests = list(map(_digest, tasks))
+        digests = list(map(_task_digest, tasks))
         replies: dict[int, Reply] = {}
         for position, digest in enumerate(digests):
             if reason := self._stopped.reason(digest):
                 replies[position] = Reply(error=ParserStopped(reason, hint=_NO_RETRY_HINT))
         waiting = [position for position in range(len(tasks)) if position not in replies]
-        for group in _groups(tasks, waiting):
+        for group in _group_small_tasks(tasks, waiting):
             together = self._try_together([tasks[position] for position in group])
             if together is None:
-                together = [self._alone(tasks[position], digests[position]) for position in group]
+                together = [self._run_alone(tasks[position], digests[position]) for position in group]
             replies.update(zip(group, together, strict=True))
         return [replies[position] for position in range(len(tasks))]
 
     def _try_together(self, tasks: Sequence[Task]) -> list[Reply] | None:
-        """Run tasks in one request; return None if they must be run one by one, because one of them fails."""
+        """Run tasks in one request; return None if one of them fails, so that they must be run one by one."""
         if len(tasks) == 1:
             return None
         calls = [(task.function, task.arguments) for task in tasks]
         try:
             with self._turn:
-                return self._workers.run(run_together, calls, limits=self._limits(sum(map(_size, tasks))))
+                return self._workers.run(run_together, calls, limits=self._limits(sum(map(_content_bytes, tasks))))
         except Exception:  # noqa: BLE001 (the tasks are run again one by one, which reports the error)
             return None
 
-    def _alone(self, task: Task, digest: bytes) -> Reply:
+    def _run_alone(self, task: Task, digest: bytes) -> Reply:
         try:
             with self._turn:
-                return Reply(self._workers.run(task.function, *task.arguments, limits=self._limits(_size(task))))
+                return Reply(
+                    self._workers.run(task.function, *task.arguments, limits=self._limits(_content_bytes(task)))
+                )
         except ParserStopped as exc:
             self._stopped.remember(digest, exc.message)
             return Reply(error=ParserStopped(exc.message, hint=_NO_RETRY_HINT))
@@ -119,49 +121,49 @@ class IsolatedParser:
 
 def run_together(calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]]) -> list[Reply]:
     """Run several tasks in the child process."""
-    return [_reply(function, arguments) for function, arguments in calls]
+    return [_call_and_reply(function, arguments) for function, arguments in calls]
 
 
-def _reply(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Reply:
+def _call_and_reply(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Reply:
     try:
         return Reply(function(*arguments))
     except MemoryError:
-        raise  # not an error of the content
+        raise  # not caused by the content
     except Exception as exc:  # noqa: BLE001 (returned to the caller)
         return Reply(error=exc)
 
 
 def limits_for(size_bytes: int) -> TaskLimits:
-    """Return the limits for parsing content of a size."""
+    """Return the limits for parsing content of `size_bytes`."""
     cpu_seconds = CPU_SECONDS + CPU_SECONDS_PER_MB * size_bytes / 1_000_000
     return TaskLimits(
         cpu_seconds=cpu_seconds,
-        wall_seconds=cpu_seconds * WALL_PER_CPU_SECOND,
-        memory_bytes=MEMORY_BYTES + MEMORY_PER_BYTE * size_bytes,
-        result_bytes=RESULT_BYTES + RESULT_PER_BYTE * size_bytes,
+        wall_seconds=cpu_seconds * WALL_SECONDS_PER_CPU_SECOND,
+        memory_bytes=MEMORY_BYTES + MEMORY_BYTES_PER_BYTE * size_bytes,
+        result_bytes=RESULT_BYTES + RESULT_BYTES_PER_BYTE * size_bytes,
     )
 
 
-def _groups(tasks: Sequence[Task], positions: Iterable[int]) -> Iterator[list[int]]:
-    """Group consecutive small tasks."""
+def _group_small_tasks(tasks: Sequence[Task], positions: Iterable[int]) -> Iterator[list[int]]:
+    """Yield groups of positions: consecutive small tasks together, large tasks alone."""
     group: list[int] = []
     size = 0
     for position in positions:
-        if group and size + _size(tasks[position]) > _MAX_GROUP_BYTES:
+        if group and size + _content_bytes(tasks[position]) > _MAX_GROUP_BYTES:
             yield group
             group, size = [], 0
         group.append(position)
-        size += _size(tasks[position])
+        size += _content_bytes(tasks[position])
     if group:
         yield group
 
 
-def _size(task: Task) -> int:
+def _content_bytes(task: Task) -> int:
     return sum(map(len, task.content))
 
 
-def _digest(task: Task) -> bytes:
-    """Return the digest of a task, which includes the version of Deltos."""
+def _task_digest(task: Task) -> bytes:
+    """Return the digest of a task's function, its content and the version of Deltos."""
     name = f"{__version__} {task.function.__module__}.{task.function.__qualname__}"
     hasher = hashlib.blake2b(name.encode(), digest_size=16)
     for piece in task.content:

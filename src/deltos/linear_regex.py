@@ -1,4 +1,4 @@
-"""Regular expressions from callers, on RE2, which runs in linear time for every pattern."""
+"""Regular expressions from callers, matched with RE2, which takes linear time for every pattern."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 _MAX_MEMORY_BYTES = 32 << 20
 _MULTILINE = "(?m)"
-_HINT = "RE2 syntax: no look-around, no back-references."
+_HINT = "Use RE2 syntax, which has no look-around and no back-references."
 
 
 def compile_regex(pattern: str, *, hint: str = _HINT) -> re.Pattern[bytes]:
-    """Compile a pattern for searching bytes; `^` and `$` match at lines."""
+    """Compile a pattern for searching bytes; `^` and `$` match at line boundaries."""
     import re2  # deferred: a compiled library that few calls need
 
     options = re2.Options()
@@ -24,11 +24,11 @@ def compile_regex(pattern: str, *, hint: str = _HINT) -> re.Pattern[bytes]:
     try:
         found: re.Pattern[bytes] = re2.compile((_MULTILINE + pattern).encode("utf-8"), options)
     except re2.error as exc:
-        raise BadArgument(f"Invalid regular expression: {_reason(exc)}", hint=hint) from None
+        raise BadArgument(f"Invalid regular expression: {_error_text(exc)}", hint=hint) from None
     return found
 
 
-def _reason(exc: Exception) -> str:
+def _error_text(exc: Exception) -> str:
     reason = exc.args[0] if exc.args else ""
     text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
     return text.replace(_MULTILINE, "", 1)

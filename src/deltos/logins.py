@@ -1,7 +1,7 @@
 """Credentials for pages and repositories behind a login.
 
-Each consists of headers for one site, from a variable that begins with DELTOS_AUTH_ or from a netrc file. The values
-are sent to that site alone and never printed.
+A credential is a set of headers for one site, from a variable that begins with DELTOS_AUTH_ or from a netrc file. The
+values are sent only to that site and never printed.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from deltos.errors import BadArgument
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-PREFIX = "DELTOS_AUTH_"
+VARIABLE_PREFIX = "DELTOS_AUTH_"
 NETRC = "netrc"
 HOW_TO_LOG_IN = (
-    f"For pages behind a login set {PREFIX}NAME='HOST Header: value' and add the source with auth={PREFIX}NAME."
+    f"For pages behind a login set {VARIABLE_PREFIX}NAME='HOST Header: value' "
+    f"and add the source with auth={VARIABLE_PREFIX}NAME."
 )
 HIDDEN = "[hidden]"
 _MIN_SECRET_CHARACTERS = 6  # shorter parts occur in ordinary words
-_MIN_RANDOM_CHARACTERS = 16  # values this long, or with a digit, are rarely ordinary words
+_MIN_RANDOM_CHARACTERS = 16  # values of this length, or with a digit, are rarely ordinary words
 _SECRET_NAMES = ("auth", "cookie", "credential", "key", "pass", "secret", "sess", "token")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _TOKEN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~")
@@ -35,23 +36,23 @@ _FORBIDDEN_HEADERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Headers for one scheme, host and port."""
+    """HTTP headers to send to one scheme, host and port."""
 
     site: tuple[str, str, int]
     headers: tuple[tuple[str, str], ...] = field(repr=False)
 
     def headers_for(self, url: str) -> dict[str, str]:
-        """Return the headers for `url`; empty for any other site."""
+        """Return the headers for `url`, or an empty mapping if it belongs to another site."""
         return dict(self.headers) if site_of(url) == self.site else {}
 
     def hide(self, text: str) -> str:
-        """Replace the secrets in a text, because servers echo request headers."""
+        """Replace the login's secrets in a text, because servers may echo request headers."""
         for secret in self._secrets():
             text = text.replace(secret, HIDDEN)
         return text
 
     def hide_bytes(self, data: bytes) -> bytes:
-        """Replace the secrets in the bytes of a page."""
+        """Replace the login's secrets in the bytes of a page."""
         for secret in self._secrets():
             data = data.replace(secret.encode("latin-1"), HIDDEN.encode())
         return data
@@ -71,12 +72,12 @@ class Logins:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Logins:
-        """Read the variables; nothing is parsed before it is used."""
-        variables = tuple((name, value) for name, value in environ.items() if name.startswith(PREFIX))
+        """Collect the variables; they are parsed on first use."""
+        variables = tuple((name, value) for name, value in environ.items() if name.startswith(VARIABLE_PREFIX))
         return cls(variables, environ.get("DELTOS_NETRC", ""))
 
     def find(self, name: str, url: str) -> Login | None:
-        """Return the login called `name`, which must be for the host of `url`; None if `name` is empty."""
+        """Return the login called `name`, which must belong to the host of `url`; None if `name` is empty."""
         if not name:
             return None
         login = self._from_netrc(url) if name == NETRC else self._from_variable(name)
@@ -88,8 +89,10 @@ class Logins:
         return login
 
     def _from_variable(self, name: str) -> Login:
-        if not name.startswith(PREFIX):
-            raise BadArgument(f"auth must be {NETRC} or a variable that begins with {PREFIX}", hint=HOW_TO_LOG_IN)
+        if not name.startswith(VARIABLE_PREFIX):
+            raise BadArgument(
+                f"auth must be {NETRC} or a variable that begins with {VARIABLE_PREFIX}", hint=HOW_TO_LOG_IN
+            )
         value = dict(self.variables).get(name, "")
         if not value.strip():
             raise BadArgument(f"{name[:100]} is not set in the environment of Deltos", hint=HOW_TO_LOG_IN)
@@ -110,19 +113,17 @@ class Logins:
             hosts = netrc.netrc(self.netrc_file).hosts
         except (OSError, netrc.NetrcParseError, UnicodeError):
             raise BadArgument("Cannot read the file of DELTOS_NETRC", hint="Check its path and syntax.") from None
-        # `default` would send the password to any host that an agent or a page names.
+        # The netrc `default` entry would send its password to any host that an agent or a page names.
         entry = hosts.get(host) if host != "default" else None
         if entry is None or scheme != "https":  # netrc has no schemes; passwords are sent over TLS only
-            raise BadArgument(
-                f"The netrc file has no entry for {host}, or the address is not https", hint=HOW_TO_LOG_IN
-            )
+            raise BadArgument(f"The netrc file has no entry for {host}, or the URL is not https", hint=HOW_TO_LOG_IN)
         user, _, password = entry
         basic = base64.b64encode(f"{user}:{password or ''}".encode()).decode()
         return Login((scheme, host, port), (("Authorization", f"Basic {basic}"),))
 
 
 def site_of(url: str) -> tuple[str, str, int]:
-    """Return scheme, host and port of an address; the host is empty if the address is malformed."""
+    """Return the scheme, host and port of a URL; the host is empty if the URL is malformed."""
     try:
         parts = urlsplit(url)
         scheme = parts.scheme.lower()
@@ -132,7 +133,7 @@ def site_of(url: str) -> tuple[str, str, int]:
 
 
 def _parsed(name: str, text: str) -> Iterator[tuple[str, str]]:
-    """Yield the headers in the lines of a variable."""
+    """Yield the headers defined by the lines of a variable."""
     for line in filter(None, (line.strip() for line in text.split("\n"))):
         header, colon, value = line.partition(":")
         value = value.strip()
@@ -148,13 +149,13 @@ def _parsed(name: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _invalid_value(name: str) -> BadArgument:
-    """Build the error for an invalid value, without the value itself."""
+    """Return the error for an invalid variable; its message does not contain the value."""
     return BadArgument(f"The value of {name} is invalid", hint="Write it as 'HOST Header: value', one header per line.")
 
 
 def _secret_parts(name: str, value: str) -> Iterator[str]:
-    """Yield the secret parts of a header: its value if the name suggests a secret, passwords, and random-looking
-    words.
+    """Yield the secret parts of a header: its value if the name suggests a secret, any password, and words that look
+    random.
     """
     scheme, _, token = value.partition(" ")
     token = token.strip()
@@ -176,7 +177,7 @@ def _secret_parts(name: str, value: str) -> Iterator[str]:
 
 
 def _is_secret(name: str, value: str) -> bool:
-    """Whether the name or the form of a value suggests a secret."""
+    """Whether the name or the format of a value suggests a secret."""
     named = name.lower()
     if any(word in named for word in _SECRET_NAMES):
         return True

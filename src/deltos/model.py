@@ -1,19 +1,19 @@
-"""Data types that several domains share. They are named tuples, because hooks import them and must start fast."""
+"""Data types shared by several domains. They are named tuples, because hooks import them and must start fast."""
 
-# Annotations are evaluated here: as strings, each field of a named tuple would be compiled whenever a hook starts.
+# Annotations are not strings here, because each field of a named tuple would then be compiled at every hook start.
 from pathlib import Path
 from typing import NamedTuple
 
-# Below this confidence the best part of an API is rarely right (benchmarks/api_confidence.py).
+# Below this confidence, the best API result is rarely right (benchmarks/api_confidence.py).
 MIN_API_CONFIDENCE = 0.3
-LAST_MOMENT = 1 << 62  # in microseconds, later than any stored time
+LAST_MOMENT = 1 << 62  # in microseconds; later than any stored time
 
 
 class Project(NamedTuple):
     """A folder of source code that is indexed as one project.
 
-    `root` is the real path and identifies the index on disk. `project_id` is the identity of the git repository, equal
-    for all its worktrees and clones.
+    `root` is the real path and identifies the index on disk. `project_id` identifies the git repository and is the
+    same for all its worktrees and clones.
     """
 
     root: Path

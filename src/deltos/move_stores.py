@@ -1,6 +1,6 @@
 """Copy stored data from a data folder to a PostgreSQL database, or back. The source is left unchanged.
 
-Indexes of code are not copied, because they can be rebuilt from the sources in minutes.
+Code indexes are not copied, because they can be rebuilt from the sources in minutes.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     MemoryTransfer = SqliteMemoryTransfer | PostgresMemoryTransfer
 
 
-class Moved(NamedTuple):
-    """Numbers of copied records; `observations` is None if both sides already have a memory."""
+class MovedCounts(NamedTuple):
+    """Numbers of copied records; `observations` is None if nothing was copied because the target has observations."""
 
     observations: int | None
     sources: int
@@ -33,15 +33,15 @@ class Moved(NamedTuple):
     workspaces: int
 
 
-def move(home: Path, database: str, *, back: bool, say: Callable[[str], None]) -> Moved:
-    """Copy memory, library, tokens and workspaces from the data folder to the database, or with `back` in reverse.
+def move(home: Path, database: str, *, back: bool, say: Callable[[str], None]) -> MovedCounts:
+    """Copy memory, library, tokens and workspaces from the data folder to the database, or in reverse with `back`.
 
-    Memory is copied only into an empty one, because sessions of two memories cannot be merged. Existing sources, APIs
-    and tokens are kept; an existing workspace gets the folders that it lacks.
+    Memory is copied only into an empty store, because sessions of two stores cannot be merged. Existing sources, APIs
+    and tokens are kept; folders that an existing workspace lacks are added to it.
     """
     with ExitStack() as opened:
-        folder_library, folder_memory = _of_folder(home, opened)
-        base_library, base_memory = _of_database(database, opened)
+        folder_library, folder_memory = _open_folder_transfers(home, opened)
+        base_library, base_memory = _open_database_transfers(database, opened)
         if back:
             observations = _move_memory(base_memory, folder_memory)
             sources, apis = _move_library(base_library, folder_library, say)
@@ -49,10 +49,10 @@ def move(home: Path, database: str, *, back: bool, say: Callable[[str], None]) -
             observations = _move_memory(folder_memory, base_memory)
             sources, apis = _move_library(folder_library, base_library, say)
     tokens, workspaces = _move_tokens(home, database, back=back), _move_workspaces(home, database, back=back)
-    return Moved(observations, sources, apis, tokens, workspaces)
+    return MovedCounts(observations, sources, apis, tokens, workspaces)
 
 
-def _of_folder(home: Path, opened: ExitStack) -> tuple[SqliteLibraryTransfer, SqliteMemoryTransfer]:
+def _open_folder_transfers(home: Path, opened: ExitStack) -> tuple[SqliteLibraryTransfer, SqliteMemoryTransfer]:
     from deltos.store.sqlite.library import FILE_NAME, SqliteLibrary
     from deltos.store.sqlite.library_transfer import SqliteLibraryTransfer
     from deltos.store.sqlite.memory.reader import SqliteObservations
@@ -65,7 +65,9 @@ def _of_folder(home: Path, opened: ExitStack) -> tuple[SqliteLibraryTransfer, Sq
     return SqliteLibraryTransfer(library), SqliteMemoryTransfer(memory)
 
 
-def _of_database(database: str, opened: ExitStack) -> tuple[PostgresLibraryTransfer, PostgresMemoryTransfer]:
+def _open_database_transfers(
+    database: str, opened: ExitStack
+) -> tuple[PostgresLibraryTransfer, PostgresMemoryTransfer]:
     from deltos.store.postgres.database import PostgresDatabase
     from deltos.store.postgres.library import PostgresLibrary
     from deltos.store.postgres.library_transfer import PostgresLibraryTransfer

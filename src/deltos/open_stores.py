@@ -1,4 +1,4 @@
-"""Opens the stores of a data folder or a database. This is the only module that chooses and imports an engine."""
+"""Functions that open the stores of a data folder or database. No other module chooses or imports an engine."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def open_projects(home: Path, database: str = "") -> ProjectStores:
 
 
 def open_library(home: Path, database: str = "") -> LibraryStore:
-    """Open the store of documentation and API descriptions."""
+    """Open the library: the store of documentation and API descriptions."""
     if database:
         with _driver():
             from deltos.store.postgres.library import PostgresLibrary
@@ -51,7 +51,7 @@ def open_library(home: Path, database: str = "") -> LibraryStore:
 
 
 def has_library(home: Path, database: str = "") -> bool:
-    """Whether the library may contain anything."""
+    """Whether a library exists; it may be empty."""
     if database:
         return True
     from deltos.store.sqlite.library import FILE_NAME
@@ -66,9 +66,9 @@ def open_observations(
     busy_timeout_seconds: float | None = None,
     reads_a_copy: bool = True,
 ) -> Observations:
-    """Open the store of memory, with a timeout for locks of other writers.
+    """Open the memory store, with a timeout for locks held by other writers.
 
-    If the file cannot be written and `reads_a_copy` is set, a copy of it is opened.
+    If the file is not writable and `reads_a_copy` is set, open a copy of it.
     """
     if database:
         with _driver():
@@ -89,14 +89,14 @@ def open_observations(
 
 
 def open_foreign_tables(path: Path) -> AbstractContextManager[ExternalTables]:
-    """Open the tables of a database of another program."""
+    """Open the tables of another program's database."""
     from deltos.store.sqlite.external_tables import open_external_tables
 
     return open_external_tables(path)
 
 
 def open_tokens(home: Path, database: str = "") -> TokenRecords:
-    """Open the store of access tokens."""
+    """Open the access token store."""
     if database:
         with _driver():
             from deltos.store.postgres.shared_databases import shared_database
@@ -122,7 +122,7 @@ def open_calls(home: Path, database: str = "") -> CallRecords:
 
 
 def open_workspaces(home: Path, database: str = "") -> WorkspaceRecords:
-    """Open the store of workspaces."""
+    """Open the workspace store."""
     if database:
         with _driver():
             from deltos.store.postgres.shared_databases import shared_database
@@ -144,7 +144,7 @@ def open_jobs(database: str) -> Jobs:
 
 
 def address_of_worker(database: str) -> str:
-    """Return the address of a database, marked so that the server can identify this worker's connections."""
+    """Return the database URL with an application name by which the server can identify this worker's connections."""
     with _driver():
         from deltos.store.postgres.jobs import worker_url
 
@@ -163,7 +163,7 @@ def take_jobs(database: str, work: JobHandlers, settings: WorkerSettings) -> Non
 
 
 def describe_database(database: str) -> str:
-    """Connect to a database, migrate it and return its address and server version."""
+    """Connect to a database, migrate it, and return its URL without the password and its server version."""
     with _driver():
         from deltos.store.postgres.shared_databases import shared_database
 
@@ -171,7 +171,7 @@ def describe_database(database: str) -> str:
 
 
 def admit_role(database: str, name: str, password: str = "") -> bool:
-    """Grant a role access to the tables, with row-level security; return whether the role was created."""
+    """Grant a role access to the tables under row-level security; return whether the role was created."""
     with _driver():
         from deltos.store.postgres.rights import admit_role as admit
         from deltos.store.postgres.shared_databases import shared_database
@@ -181,7 +181,7 @@ def admit_role(database: str, name: str, password: str = "") -> bool:
 
 
 def examine_database(database: str) -> Health:
-    """Return the size of a database and risky settings of its server."""
+    """Return the size of a database and the risky settings of its server."""
     with _driver():
         from deltos.store.postgres.health import examine
         from deltos.store.postgres.shared_databases import shared_database
@@ -190,9 +190,9 @@ def examine_database(database: str) -> Health:
 
 
 def database_trouble(database: str) -> str:
-    """Return why a database cannot be used, without its address; empty if it can, or if there is none.
+    """Return why a database cannot be used, without naming its URL; empty if it is usable or not configured.
 
-    Raises StoreError if it cannot be reached.
+    Raises StoreError if the database cannot be reached.
     """
     if not database:
         return ""
@@ -204,7 +204,7 @@ def database_trouble(database: str) -> str:
 
 
 def database_pool(database: str) -> PoolUse | None:
-    """Return the use of this process's connections to a database; None without an open database."""
+    """Return how many of this process's database connections are in use; None if no database is open."""
     if not database:
         return None
     with _driver():
@@ -215,7 +215,7 @@ def database_pool(database: str) -> PoolUse | None:
 
 @contextmanager
 def _driver() -> Iterator[None]:
-    """Turn a missing driver into an error that names the package to install."""
+    """Raise an error that names the package to install if the PostgreSQL driver is missing."""
     try:
         yield
     except ModuleNotFoundError as exc:

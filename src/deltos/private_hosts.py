@@ -1,4 +1,4 @@
-"""List of private hosts and networks that may be requested: its syntax and its matching."""
+"""List of private hosts and networks to which requests are allowed: its syntax and matching."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ HOW_TO_ALLOW = "name it: DELTOS_ALLOW_PRIVATE_HOSTS=wiki.corp,10.1.0.0/16 or --a
 _SYNTAX_HINT = (
     "Give a list of host names and networks, such as DELTOS_ALLOW_PRIVATE_HOSTS=wiki.corp,10.1.0.0/16, or unset it."
 )
-# The widest private networks are 10.0.0.0/8 and fc00::/7; wider ones contain public addresses.
-_WIDEST_PREFIX = {4: 8, 6: 7}
+# The largest private networks are 10.0.0.0/8 and fc00::/7; larger ones contain public addresses.
+_MIN_PREFIX_BITS = {4: 8, 6: 7}
 _SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "all", "any", "none"})
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 
 
 @dataclass(frozen=True, slots=True)
 class PrivateHosts:
-    """Allowed host names, independent of their addresses, and allowed networks."""
+    """Allowed host names, independent of their IP addresses, and allowed networks."""
 
     names: frozenset[str] = frozenset()
     networks: tuple[Network, ...] = ()
@@ -33,11 +33,11 @@ class PrivateHosts:
         names: set[str] = set()
         networks: list[Network] = []
         for word in filter(None, (part.strip() for part in text.split(","))):
-            network = _network(word)
+            network = _parse_network(word)
             if network:
                 networks.append(network)
             else:
-                names.add(_name(word))
+                names.add(_parse_host_name(word))
         return cls(frozenset(names), tuple(networks))
 
     def has_name(self, host: str) -> bool:
@@ -49,7 +49,7 @@ class PrivateHosts:
         return any(address.version == network.version and address in network for network in self.networks)
 
     def with_name(self, host: str) -> PrivateHosts:
-        """Return the list with one more host."""
+        """Return a copy of the list with `host` added."""
         return PrivateHosts(self.names | {canonical_name(host)}, self.networks)
 
     def __str__(self) -> str:
@@ -66,21 +66,21 @@ def canonical_name(host: str) -> str:
     return host.lower().rstrip(".")
 
 
-def _network(word: str) -> Network | None:
+def _parse_network(word: str) -> Network | None:
     try:
         network = ipaddress.ip_network(word.strip("[]"), strict=False)
     except ValueError:
         return None
-    if network.prefixlen < _WIDEST_PREFIX[network.version]:
+    if network.prefixlen < _MIN_PREFIX_BITS[network.version]:
         raise BadArgument(f"'{word}' contains public addresses", hint=_SYNTAX_HINT)
     return network
 
 
-def _name(word: str) -> str:
-    """Return a host name; refuse switches such as `1`, patterns, and addresses with a port or a path."""
+def _parse_host_name(word: str) -> str:
+    """Return a normalised host name; refuse switches such as `on`, patterns, and names with a port or a path."""
     name = canonical_name(word)
     last_label = name.rpartition(".")[2]
-    # If the last label is a number, resolvers parse the name as an address.
+    # If the last label is a number, resolvers parse the name as an IP address.
     is_number = last_label.isdigit() or last_label.startswith("0x")
     if not name or name in _SWITCHES or is_number or set(name) - _NAME_CHARACTERS:
         raise BadArgument(f"'{word}' is not a host name or network", hint=_SYNTAX_HINT)

@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Receives progress reports; may cancel the work."""
+    """Interface for progress reports and cancellation."""
 
     def report(self, done: int, total: int, what: str) -> None:
         """Report that `done` of `total` steps are finished; `what` describes them."""
@@ -16,7 +16,7 @@ class Progress(Protocol):
 
 
 class Silent:
-    """Ignores progress and never cancels."""
+    """Progress listener that ignores reports and never cancels."""
 
     def report(self, done: int, total: int, what: str) -> None:
         """Ignore the report."""

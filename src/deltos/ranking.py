@@ -1,4 +1,4 @@
-"""Linear rankers, which order candidates by weighted features.
+"""Linear rankers, which order candidates by the weighted sum of their features.
 
 Each domain names its features, describes a candidate by a row of numbers, and stores the weights in a `weights.json`
 next to its code. A benchmark learns the weights, or they are set by hand where training data is scarce.
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LinearRanker:
-    """One weight per feature. `midpoint` is the score with a confidence of 0.5, `slope` the log-odds per unit of
-    score.
+    """Linear model with one weight per feature. A score of `midpoint` means a confidence of 0.5; `slope` is the change
+    in log-odds per unit of score.
     """
 
     weights: tuple[float, ...]

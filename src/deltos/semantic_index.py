@@ -1,6 +1,6 @@
-"""Semantic search: keeps vectors of stored texts up to date with a model, and searches them exactly.
+"""Semantic search: keep the vectors of stored texts up to date, and compare queries with all of them.
 
-Search by words never waits for it; texts without a vector are not found by similarity.
+Word search never waits for embedding. Texts that have no vector yet are not found by similarity.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from deltos.store.vectors import VectorRecords
 
 EMBED_BATCH_TEXTS = 200
-CATCH_UP_SECONDS = 2.0  # for embedding new texts during a search; the next search continues
-# Semantic matches exceed this similarity and this fraction of the best one.
+CATCH_UP_SECONDS = 2.0  # time for embedding new texts during a search; the next search continues
+# A semantic match exceeds this similarity, and this fraction of the best similarity.
 MIN_COSINE_SIMILARITY = 0.1
 _MIN_FRACTION_OF_BEST = 0.3
 
@@ -47,7 +47,7 @@ class Similarities:
         return self.nearest(count, at_least=max(min_similarity, _MIN_FRACTION_OF_BEST * highest))
 
     def nearest(self, count: int, *, at_least: float = -1.0) -> list[int]:
-        """Return the keys of the most similar texts, best first, without those below `at_least`."""
+        """Return the keys of the most similar texts, best first, leaving out similarities below `at_least`."""
         most = min(count, len(self.keys))
         if not most:
             return []
@@ -57,22 +57,22 @@ class Similarities:
         return ordered
 
     def in_groups(self, groups: Iterable[int], *, bits: int) -> Similarities:
-        """Select texts of some groups; a key is the number of its group, followed by `bits` bits."""
+        """Keep only texts of these groups; a key consists of the group number followed by `bits` bits."""
         kept = np.isin(self.keys >> bits, np.fromiter(groups, np.int64))
         return Similarities(self.keys[kept], self.values[kept])
 
     def among(self, keys: Collection[int]) -> Similarities:
-        """Select some texts."""
+        """Keep only the texts with these keys."""
         kept = np.isin(self.keys, np.fromiter(keys, np.int64, len(keys)))
         return Similarities(self.keys[kept], self.values[kept])
 
     def raw(self, keys: Sequence[int]) -> dict[int, float]:
-        """Return the cosine similarities of the texts that have a vector."""
+        """Return the cosine similarities of those of the texts that have a vector."""
         some = np.flatnonzero(np.isin(self.keys, keys))
         return dict(zip(self.keys[some].tolist(), self.values[some].tolist(), strict=True))
 
     def of(self, keys: Sequence[int]) -> list[float]:
-        """Return standardised similarities of some texts; texts without a vector get the mean."""
+        """Return the standardised similarities of the texts with these keys; texts without a vector get the mean."""
         known = self.raw(keys)
         return standardised(np.array([known.get(key, np.nan) for key in keys], np.float32))
 
@@ -87,7 +87,7 @@ def standardised(values: Vectors) -> list[float]:
 
 
 class Comparison:
-    """Compares a query with a few texts by static vectors, without storing vectors."""
+    """Comparison of a query with a few texts by static vectors, which are not stored."""
 
     def __init__(self, model: StaticModel) -> None:
         self._model = model
@@ -102,13 +102,13 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class _TextRows(VectorRows):
-    """Vectors of texts, with their keys."""
+    """Text vectors with their keys."""
 
     keys: npt.NDArray[np.int64]
 
 
 class _ModelRows:
-    """The stored vectors of one model."""
+    """In-memory copy of the stored vectors of one model."""
 
     def __init__(self, model: str, store: VectorRecords) -> None:
         self._model = model
@@ -116,11 +116,11 @@ class _ModelRows:
         self._rows: SynchronisedRows[_TextRows] = SynchronisedRows()
 
     def now(self) -> _TextRows:
-        """Return the vectors that are stored now."""
+        """Load vectors added since the last call, and return all vectors."""
         store, model = self._store, self._model
-        return self._rows.refreshed(self._since, lambda: store.count(model), lambda: store.numbers(model))
+        return self._rows.refreshed(self._load_since, lambda: store.count(model), lambda: store.numbers(model))
 
-    def _since(self, number: int) -> _TextRows:
+    def _load_since(self, number: int) -> _TextRows:
         new = self._store.since(self._model, number)
         data = np.frombuffer(b"".join(vector.data for vector in new), np.int8)
         vectors = data.reshape(len(new), len(data) // max(1, len(new)))
@@ -137,11 +137,11 @@ class SemanticIndex:
         self._rows = _ModelRows(embedder.identity, store)
 
     def embed_new(self, stopping: Callable[[], bool] = lambda: False) -> int:
-        """Embed the texts that have no vector of the model until done or `stopping`; return their number."""
+        """Embed texts that have no vector yet until all are done or `stopping` returns true; return their number."""
         written = last = 0
         model = self._embedder.identity
         while not stopping() and (found := self._store.unembedded(model, after=last, limit=EMBED_BATCH_TEXTS)):
-            vectors = self._embedder.texts([self._passage(each.text, each.words) for each in found])
+            vectors = self._embedder.texts([self._to_embed(each.text, each.words) for each in found])
             rows = zip((each.key for each in found), map(np.ndarray.tobytes, quantised(vectors)), strict=True)
             self._store.write(model, rows)
             written += len(found)
@@ -149,15 +149,15 @@ class SemanticIndex:
         return written
 
     def compare(self, question: str) -> Similarities | None:
-        """Return the similarity of every text to a query, after embedding texts that hooks and imports added."""
+        """Embed texts that hooks and imports added, then return the similarity of every text to a query."""
         until = time.monotonic() + CATCH_UP_SECONDS
-        with suppress(StoreError):  # the store is read-only; existing vectors are compared
+        with suppress(StoreError):  # the store may be read-only; existing vectors can still be compared
             self.embed_new(lambda: time.monotonic() > until)
         question = translate_to_english(question) or question
         return self.similarities(TextToEmbed(question, query_words(question)))
 
-    def _passage(self, text: str, words: str) -> TextToEmbed:
-        """Return a text as models read it: in English."""
+    def _to_embed(self, text: str, words: str) -> TextToEmbed:
+        """Return a text prepared for embedding, translated to English if possible."""
         if english := translate_to_english(text):
             return TextToEmbed(english, shared_words().of(english))
         return TextToEmbed(text, words or shared_words().of(text))

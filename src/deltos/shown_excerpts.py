@@ -1,6 +1,6 @@
-"""Excerpts that a session has already seen in full, so that later answers can cite instead of repeat them.
+"""Excerpts that a session has already seen in full, so that later answers can cite them instead of repeating them.
 
-Clients may drop earlier answers from their context. Excerpts therefore expire, and a repeated query gets them again.
+Clients may drop earlier answers from their context, so excerpts expire, and a repeated query returns them in full.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _MAX_KEPT = 20_000
-# An excerpt expires after this time or number of answers, because the client may have compacted its context.
+# An excerpt expires after this time or this number of answers, because the client may have compacted its context.
 SHOWN_FOR_SECONDS = 600.0
 SHOWN_FOR_ANSWERS = 20
 
 
-class _When(NamedTuple):
+class _ShownAt(NamedTuple):
     seconds: float
     answers: int
 
 
 class ShownExcerpts:
-    """Excerpts by id and text, so that a changed excerpt counts as new. Thread-safe."""
+    """Thread-safe record of shown excerpts by id and text, so that a changed excerpt counts as new."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._shown: dict[int, _When] = {}
+        self._shown: dict[int, _ShownAt] = {}
         self._questions: dict[str, None] = {}
         self._notes: dict[str, None] = {}
         self._answers = 0
         self._lock = threading.Lock()
 
     def answering(self, question: str) -> ShownBefore:
-        """Start an answer; if the question is a repetition, no excerpt counts as shown."""
+        """Start an answer; if the question was asked before, no excerpt counts as shown."""
         key = " ".join(question.lower().split())
         with self._lock:
             is_repeated = key in self._questions
@@ -67,13 +67,13 @@ class ShownExcerpts:
             for excerpt_id, text in excerpts:
                 key = hash((excerpt_id, text))
                 self._shown.pop(key, None)
-                self._shown[key] = _When(self._clock(), self._answers)
+                self._shown[key] = _ShownAt(self._clock(), self._answers)
             _forget_oldest(self._shown)
 
 
 @dataclass(frozen=True, slots=True)
 class ShownBefore:
-    """The excerpts of a session, as seen by one answer."""
+    """View of a session's shown excerpts for one answer."""
 
     excerpts: ShownExcerpts
     is_repeated: bool = False
@@ -92,6 +92,6 @@ def nothing_shown() -> ShownBefore:
     return ShownBefore(ShownExcerpts())
 
 
-def _forget_oldest(kept: dict[int, _When] | dict[str, None]) -> None:
+def _forget_oldest(kept: dict[int, _ShownAt] | dict[str, None]) -> None:
     while len(kept) > _MAX_KEPT:
         del kept[next(iter(kept))]  # type: ignore[arg-type]

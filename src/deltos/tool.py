@@ -28,17 +28,17 @@ ANY_OBJECT: JsonObject = {"type": "object"}
 ALWAYS_LOAD_KEY = "anthropic/alwaysLoad"  # in `_meta` of a tool
 
 _REQUIRED = object()
-_SHOWN_CHARACTERS = 80
-_ANY = "{id}"
+_MAX_SHOWN_CHARACTERS = 80
+_ID_PLACEHOLDER = "{id}"
 _PLAIN_NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a tool; required if it has no default. Numbers out of range are clamped, and the answer says so.
+    """A tool parameter, required if it has no default. Numbers out of range are clamped, and the answer says so.
 
-    An array that `takes_text` may also be given as comma-separated text. `booleans` are the values of a string for
-    `false` and `true`. Aliases are accepted but not documented.
+    An array with `takes_text` may also be passed as comma-separated text. `booleans` are the strings used for `false`
+    and `true`. Aliases are accepted but not documented.
     """
 
     name: str
@@ -54,11 +54,11 @@ class Parameter:
 
     @property
     def required(self) -> bool:
-        """Whether calls must pass it."""
+        """Whether every call must pass this parameter."""
         return self.default is _REQUIRED
 
     def schema(self) -> JsonObject:
-        """Return its JSON Schema."""
+        """Return the JSON Schema of this parameter."""
         kind = ["array", "string"] if self.takes_text else self.type
         schema: JsonObject = {"type": kind, "description": self.description}
         if self.type == "array":
@@ -75,7 +75,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a tool: text and, for some tools, the same content as data."""
+    """A tool's answer: text and, for some tools, the same content as structured data."""
 
     text: str
     structured: JsonObject | None = None
@@ -83,7 +83,7 @@ class Answer:
     original_characters: int = 0
 
     def with_notes(self, notes: Sequence[str]) -> Answer:
-        """Append notes to the text and to the data."""
+        """Return a copy with notes appended to the text and to the structured data."""
         if not notes:
             return self
         if self.structured is None:
@@ -95,7 +95,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class CallNote:
-    """Facts about a finished call, for the call log."""
+    """Data about a finished tool call, for the call log."""
 
     tool: str
     client: str
@@ -120,13 +120,13 @@ class Session(Protocol):
         """Set the default project folder."""
 
     def project_roots(self) -> Sequence[Path]:
-        """Return the default folders of calls that can be about several projects."""
+        """Return the default folders for calls that accept several projects."""
 
     def set_project_roots(self, roots: Sequence[Path]) -> None:
         """Set one or more default folders."""
 
     def granted_roots(self) -> Sequence[Path]:
-        """Return the folders that the user granted: the start folder and the roots of the client."""
+        """Return the folders to which the user granted access: the start folder and the client's roots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +140,11 @@ class Call:
 
     @property
     def excerpts(self) -> ShownExcerpts:
-        """The excerpts that the session has seen in full; empty if excerpts are repeated."""
+        """The excerpts that the session has seen in full; empty if the call asks for repeated excerpts."""
         return ShownExcerpts() if self.repeat else self.session.excerpts
 
     def text(self, name: str) -> str:
-        """Return a string argument; empty by default."""
+        """Return a string argument, or an empty string if it was not passed."""
         value = self.arguments.get(name)
         return value if isinstance(value, str) else ""
 
@@ -158,7 +158,7 @@ class Call:
         return self.arguments.get(name) is True
 
     def texts(self, name: str) -> list[str]:
-        """Return a list argument; empty by default."""
+        """Return a list argument, or an empty list if it was not passed."""
         value = self.arguments.get(name)
         return value if isinstance(value, list) else []
 
@@ -177,16 +177,16 @@ class Tool:
     destructive: bool = False
     idempotent: bool = True
     open_world: bool = False
-    output_schema: JsonObject | None = None  # of tools whose answers always contain data
-    always_loaded: bool = False  # clients that load tools on demand list it from the start
+    output_schema: JsonObject | None = None  # only for tools whose answers always contain structured data
+    always_loaded: bool = False  # whether clients that load tools on demand should list this tool from the start
 
     def answer(self, given: Mapping[str, Any], session: Session, progress: Progress, *, repeat: bool = False) -> Answer:
         """Validate the arguments, run the tool and return its answer."""
         answer = self.run(Call(check_arguments(self.parameters, given), session, progress, repeat))
-        return answer.with_notes(_clamped(self.parameters, given))
+        return answer.with_notes(_clamping_notes(self.parameters, given))
 
     def listing(self) -> JsonObject:
-        """Return the entry of `tools/list`, with every parameter in the schema."""
+        """Return the tool's entry in `tools/list`, with every parameter in its schema."""
         properties = {parameter.name: parameter.schema() for parameter in self.parameters}
         input_schema: JsonObject = {"type": "object", "properties": properties, "additionalProperties": False}
         if required := [p.name for p in self.parameters if p.required]:
@@ -212,7 +212,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A resource that clients read by its URI; `{id}` at the end of `uri` makes it a template."""
+    """A resource that clients read by URI; if `uri` ends with `{id}`, it is a template."""
 
     uri: str
     name: str
@@ -223,25 +223,25 @@ class Resource:
 
     @property
     def is_template(self) -> bool:
-        """Whether the URI contains an id."""
-        return self.uri.endswith(_ANY)
+        """Whether the URI ends with the placeholder `{id}`."""
+        return self.uri.endswith(_ID_PLACEHOLDER)
 
     def arguments(self, uri: str) -> Arguments | None:
-        """Return the arguments in `uri`; None for another resource. Ids that contain a path are refused."""
+        """Return the arguments in `uri`, or None if it names another resource; refuse ids that contain a path."""
         if not self.is_template:
             return {} if uri == self.uri else None
-        prefix = self.uri.removesuffix(_ANY)
+        prefix = self.uri.removesuffix(_ID_PLACEHOLDER)
         if not uri.startswith(prefix):
             return None
         name = unquote(uri.removeprefix(prefix))
         if not _PLAIN_NAME.fullmatch(name) or ".." in name:
-            raise BadArgument(f"Not a resource: {uri[:_SHOWN_CHARACTERS]!r}", hint=f"Give one id: {self.uri}")
+            raise BadArgument(f"Not a resource: {uri[:_MAX_SHOWN_CHARACTERS]!r}", hint=f"Give one id: {self.uri}")
         return {"id": name}
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt that a person can choose; its text contains facts from the index."""
+    """A prompt that users can choose; its text contains data from the index."""
 
     name: str
     title: str
@@ -251,7 +251,7 @@ class Prompt:
 
 
 class PageData(Protocol):
-    """The data of the web page, as JSON by name."""
+    """Source of the web page's data: each view is a JSON object with a name."""
 
     def show(self, name: str, given: Mapping[str, str], session: Session) -> bytes:
         """Return the data of a view."""
@@ -262,30 +262,30 @@ class PageData(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """The tools, resources and prompts of a server, with a function that closes their files, threads and processes."""
+    """A server's tools, resources and prompts, with a function that closes their files, threads and processes."""
 
     tools: tuple[Tool, ...]
     close: Callable[[], None]
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     repeat_excerpts: bool = False
-    open_pages: Callable[[], PageData] | None = None  # imports the page on first use
+    open_pages: Callable[[], PageData] | None = None  # imports the web page modules on first use
     note_call: Callable[[CallNote], None] | None = None
 
 
 def compact_json(value: JsonObject) -> str:
-    """Return JSON without spaces."""
+    """Serialise a value as JSON without spaces."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-_PROJECT = ("project_id", "project_path", "repo_path")
-# Names of parameters in other tools, which callers confuse.
+_PROJECT_PARAMETERS = ("project_id", "project_path", "repo_path")
+# Parameter names of other tools, which callers use by mistake.
 _SYNONYMS = {
     "limit": ("max_results",),
     "max_results": ("limit",),
     "top_k": ("limit", "max_results"),
-    "project": _PROJECT,
-    **dict.fromkeys(_PROJECT, _PROJECT),
+    "project": _PROJECT_PARAMETERS,
+    **dict.fromkeys(_PROJECT_PARAMETERS, _PROJECT_PARAMETERS),
     "directory": ("path",),
     "folder": ("directory", "path"),
     "path": ("directory",),
@@ -310,32 +310,34 @@ def check_arguments(parameters: Iterable[Parameter], given: Mapping[str, Any]) -
     """
     known = {parameter.name: parameter for parameter in parameters}
     arguments: Arguments = {name: p.default for name, p in known.items() if not p.required}
-    arguments |= {parameter.name: _coerce(parameter, value) for parameter, value in _understood(known, given)}
+    arguments |= {parameter.name: _coerce(parameter, value) for parameter, value in _match_parameters(known, given)}
     missing = [name for name in known if name not in arguments]
     if missing:
         raise BadArgument(f"Missing argument '{missing[0]}'", hint=known[missing[0]].description)
     return arguments
 
 
-def _understood(known: Mapping[str, Parameter], given: Mapping[str, Any]) -> Iterator[tuple[Parameter, Any]]:
-    """Yield each parameter that a given name selects, with the value."""
+def _match_parameters(known: Mapping[str, Parameter], given: Mapping[str, Any]) -> Iterator[tuple[Parameter, Any]]:
+    """Yield the parameter that each given name refers to, with its value."""
     by_name = {alias: parameter for parameter in known.values() for alias in parameter.aliases} | dict(known)
     for name, value in given.items():
         plain = snake_case(name)
         synonym = next((each for each in _SYNONYMS.get(plain, ()) if each in known and each not in given), "")
         parameter = by_name.get(name) or by_name.get(plain) or known.get(synonym)
         if parameter is None:
-            shown = name[:_SHOWN_CHARACTERS]
+            shown = name[:_MAX_SHOWN_CHARACTERS]
             raise BadArgument(f"Unknown argument '{shown}'", hint=f"Known: {', '.join(known) or 'none'}.")
         if value is not None:
             yield parameter, value
 
 
-def _clamped(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> list[str]:
-    """Return a note for each number that is out of range."""
+def _clamping_notes(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> list[str]:
+    """Return a note for each number argument that is out of range."""
     known = {parameter.name: parameter for parameter in parameters}
-    numbers = [(each, value) for each, value in _understood(known, given) if each.type == "integer"]
-    taken = [(each.name, str(value)[:_SHOWN_CHARACTERS], _whole_number(each, value), each) for each, value in numbers]
+    numbers = [(each, value) for each, value in _match_parameters(known, given) if each.type == "integer"]
+    taken = [
+        (each.name, str(value)[:_MAX_SHOWN_CHARACTERS], _whole_number(each, value), each) for each, value in numbers
+    ]
     return [
         f"Note: {name}={shown} is out of range; {_clamp(parameter, number)} is used."
         for name, shown, number, parameter in taken
@@ -378,7 +380,7 @@ def _coerce(parameter: Parameter, value: Any) -> Value:
 
 
 def _split_list(text: str) -> list[str]:
-    """Parse a list that was sent as one string: a JSON array or comma-separated words."""
+    """Parse a list that was passed as one string: a JSON array or comma-separated words."""
     if text.lstrip().startswith("["):
         try:
             return [item if isinstance(item, str) else json.dumps(item) for item in json.loads(text)]
@@ -391,7 +393,7 @@ def _whole_number(parameter: Parameter, value: float | str) -> int:
     try:
         return int(value)
     except (ValueError, OverflowError):
-        shown = repr(value)[:_SHOWN_CHARACTERS]
+        shown = repr(value)[:_MAX_SHOWN_CHARACTERS]
         raise BadArgument(
             f"Argument '{parameter.name}' must be a whole number, not {shown}", hint=parameter.description
         ) from None
@@ -406,8 +408,8 @@ def _clamp(parameter: Parameter, number: int) -> int:
 
 
 def _check_text(parameter: Parameter, value: Value) -> None:
-    """Refuse lone surrogates, which cannot be stored; they come from JSON escapes and invalid bytes of a command
-    line.
+    """Refuse text with lone surrogates, which cannot be stored; JSON escapes and invalid bytes on a command line cause
+    them.
     """
     texts = value if isinstance(value, list) else [value] if isinstance(value, str) else []
     try:
@@ -422,6 +424,6 @@ def _check_choice(parameter: Parameter, value: Value) -> None:
     for item in value if isinstance(value, list) else [value]:
         if item not in parameter.choices:
             raise BadArgument(
-                f"Argument '{parameter.name}' cannot be {repr(item)[:_SHOWN_CHARACTERS]}",
+                f"Argument '{parameter.name}' cannot be {repr(item)[:_MAX_SHOWN_CHARACTERS]}",
                 hint=f"Choose from {', '.join(parameter.choices)}.",
             )

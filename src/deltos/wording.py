@@ -6,50 +6,50 @@ A note states the fact, its reason and the next step, in at most two short sente
 from __future__ import annotations
 
 SEMANTIC_MATCH_MARK = "(semantic match)"  # next to a result that shares no term with the query
-COMMITS_MARK = "(commit match)"  # next to a file that was found by its commits and has hardly any term of the query
+COMMITS_MARK = "(commit match)"  # next to a file found by its commit messages that contains few query terms
 
 
 def truncated(shown: int, total: int, noun: str, how: str, *, is_at_least: bool = False) -> str:
-    """First line of a truncated answer: the number of shown results, the total, and `how` to get the rest."""
+    """Return the first line of a truncated answer: the number of shown results, the total, and `how` to see more."""
     return f"Showing {shown:,} of {'at least ' if is_at_least else ''}{total:,} {noun} ({how})."
 
 
 def weak_match(confidence: float, advice: str = "Try other words or a name.") -> str:
-    """Note that the best result probably does not answer the query."""
+    """Return a note that the best result may not answer the query."""
     return f"Note: weak match (confidence {confidence:.2f}); the results may not answer the query. {advice}"
 
 
 def first_index_running(files: str) -> str:
-    """Note that the project is being indexed for the first time; `files` is a count such as `12 files`."""
+    """Return a note that the project is being indexed for the first time; `files` is a count such as `12 files`."""
     return f"Note: the project is being indexed for the first time; this answer covers {files}. Ask again for the rest."
 
 
 def stale_files(files: str) -> str:
-    """Note that changed files are being indexed in the background; `files` is a count such as `12 changed files`."""
+    """Return a note that changed files are being re-indexed; `files` is a count such as `12 changed files`."""
     return f"Note: {files} are being re-indexed; this answer may miss their latest changes."
 
 
 def stale_index(reason: str) -> str:
-    """Note that the index could not be updated."""
+    """Return a note that the index could not be updated."""
     return f"Note: the index could not be updated ({reason}); recent changes may be missing."
 
 
 def parse_error(line: int, last_line: int) -> str:
-    """Reason why the end of a file is not indexed."""
+    """Return a note that the end of a file is not indexed because of a parse error."""
     return f"Parse error at line {line:,}; lines {line + 1:,}–{last_line:,} are not indexed."
 
 
 def more(count: int, where: str, how: str) -> str:
-    """Line for results that are omitted by default, with `how` to list them."""
+    """Return a line about results that are omitted by default, with `how` to list them."""
     return f"{count:,} more {where} ({how})."
 
 
 def complete_references(scope: str, where: str = "code") -> str:
-    """Statement that all references in `where` are listed; `scope` names the searched lines."""
+    """Return a line that says all references in `where` are listed; `scope` names the searched lines."""
     return f"No other uses in {where} ({scope})." if scope else f"No other uses in {where}."
 
 
 def possible_references(count: int, reason: str = "same name, receiver type unknown") -> str:
-    """Heading of references that are not certain, with the reason."""
+    """Return the heading of references that are not certain, with the reason."""
     noun = "reference" if count == 1 else "references"
     return f"{count:,} possible {noun} ({reason})"

@@ -1,4 +1,4 @@
-"""Jobs of a worker: each kind calls a domain of this process. The store distributes the jobs."""
+"""Job handlers of a worker: each kind of job calls a domain. The job store distributes the jobs."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 def run_worker(config: Config, settings: WorkerSettings, say: Callable[[str], None]) -> None:
-    """Run jobs from the queue of the database until the worker is stopped."""
+    """Run jobs from the database's queue until the worker is stopped."""
     database = address_of_worker(config.database)
     jobs = open_jobs(database)
-    app = App(replace(config, database=database, indexing="server"))  # a worker indexes by itself
+    app = App(replace(config, database=database, indexing="server"))  # a worker does its own indexing
     try:
         take_jobs(database, _Handlers(app, jobs, say).handlers(), settings)
     finally:
@@ -39,7 +39,7 @@ def run_worker(config: Config, settings: WorkerSettings, say: Callable[[str], No
 
 
 class _Handlers:
-    """The handlers of all kinds of jobs."""
+    """Handlers for all kinds of jobs."""
 
     def __init__(self, app: App, jobs: Jobs, say: Callable[[str], None]) -> None:
         self._app = app
@@ -68,22 +68,22 @@ class _Handlers:
         report = index.index(progress=progress, force=is_forced)
         for note in (*report.notes, *index.catch_up(progress=progress, again=is_forced)):
             self._say(f"{request.subject}: {note}")
-        _check(progress)
+        _raise_if_stopping(progress)
 
     def crawl(self, request: JobRequest, progress: Progress) -> None:
-        """Crawl a documentation source, or resume the crawl of a worker that died."""
+        """Crawl a documentation source, or resume a crawl whose worker died."""
         crawls = self._app.domains.docs.library.crawls
         held = request.arguments.get("confinement")
         with confined(Confinement.from_data(held) if held else None):
             if not crawls.run(request.subject):
                 raise StoreBusy("Another process is crawling this source", hint="The job is retried later.")
-        _check(progress)
+        _raise_if_stopping(progress)
 
     def check_freshness(self, _request: JobRequest, progress: Progress) -> None:
-        """Queue projects whose checkouts differ from their indexes, because servers may not have the files."""
+        """Queue projects whose working trees differ from their indexes, because servers may not have the files."""
         projects = self._app.domains.projects
         for known in projects.stores.known():
-            _check(progress)
+            _raise_if_stopping(progress)
             if not known.root.is_dir():
                 self._report_missing(known.root)
                 continue
@@ -95,20 +95,20 @@ class _Handlers:
                 self._say(f"{known.root}: {problem}")
 
     def _report_missing(self, root: Path) -> None:
-        """Say once that the folder of a project is gone; its index keeps answering."""
+        """Report once that the folder of a project is missing; its index remains usable."""
         if root not in self._missing:
             self._missing.add(root)
-            self._say(f"{root}: no such folder here; if it was moved or deleted, run `deltos forget-project {root}`")
+            self._say(f"{root}: folder not found; if it was moved or deleted, run `deltos forget-project {root}`")
 
     def sweep(self, _request: JobRequest, _progress: Progress) -> None:
-        """Delete unreferenced contents and clones, and embed passages that an earlier model embedded."""
+        """Delete unreferenced contents and clones, and re-embed passages whose vectors come from an earlier model."""
         self._app.domains.projects.stores.sweep()
         crawls = self._app.domains.docs.library.crawls
         crawls.sweep_clones()
         crawls.embed_new()
 
 
-def _check(progress: Progress) -> None:
-    """Raise Cancelled if the worker is stopping, because the job may be incomplete."""
+def _raise_if_stopping(progress: Progress) -> None:
+    """Raise Cancelled if the worker is stopping, so that an incomplete job does not count as done."""
     if progress.cancelled():
         raise Cancelled("The worker is stopping")

@@ -218,7 +218,7 @@ def test_an_expensive_comparison_is_not_repeated_at_once(
 ) -> None:
     cpu_seconds = itertools.count()
     monkeypatch.setattr(time, "thread_time", lambda: float(next(cpu_seconds)))
-    monkeypatch.setattr(disk_throttle, "_SHARE", 10**6)
+    monkeypatch.setattr(disk_throttle, "_PAUSE_FACTOR", 10**6)
     monkeypatch.setattr(disk_throttle, "_MAX_PAUSE_SECONDS", 10**6)
     fresh_texts(index)
     fresh_texts(index)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.errors import BadConfiguration
-from deltos.logins import PREFIX
+from deltos.logins import VARIABLE_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ sys.exit(import_module(module).main())
 """
 _IS_KNOWN = "import sys, importlib.util as u; sys.exit(any(u.find_spec(name) is None for name in ('deltos', 'mcp')))"
 # Variables with credentials: logins for sites, the database and the embedding service.
-_SECRET_PREFIXES = (PREFIX, "DELTOS_DATABASE", "DELTOS_EMBED_KEY")
+_SECRET_PREFIXES = (VARIABLE_PREFIX, "DELTOS_DATABASE", "DELTOS_EMBED_KEY")
 _PACKAGES_FOLDERS = ("site-packages", "dist-packages")
 
 

@@ -151,7 +151,7 @@ class ProcessPool:
         self._watcher_wakes_at = math.inf
 
     def run(self, function: Callable[..., _T], *arguments: Any, limits: TaskLimits) -> _T:
-        """Return or raise the result of `function(*arguments)` in a child; raise ReadingStopped if the child had to
+        """Return or raise the result of `function(*arguments)` in a child; raise ParserStopped if the child had to
         be ended.
         """
         *common, item = arguments

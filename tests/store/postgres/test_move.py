@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from deltos.cli.main import main
-from deltos.move_stores import Moved, move
+from deltos.move_stores import MovedCounts, move
 from deltos.open_stores import open_library, open_observations, open_tokens, open_workspaces
 from deltos.store.apis import ApiRow, NewUnit, UnitRow, WordsRow
 from deltos.store.documents import Batch, CrawlAddress, DocsChunkRow, DocsChunkWords, PageRow, PageWords, SourceRow
@@ -104,9 +104,9 @@ def test_moving_into_a_database_and_back_loses_nothing(tmp_path: Path) -> None:
         open_tokens(first).add(StoredToken("a1", "ci", b"hash", "read", (), created_at=10, revoked_at=20))
         open_workspaces(first).add("Shop", ["/src/web", "/src/api"])
         before = [memory_contents(memory), library_contents(library)]
-    assert move(first, url, back=False, say=lambda _: None) == Moved(9, 1, 1, 1, 1)
+    assert move(first, url, back=False, say=lambda _: None) == MovedCounts(9, 1, 1, 1, 1)
     assert [memory_contents(open_observations(first, url)), library_contents(open_library(first, url))] == before
-    assert move(second, url, back=True, say=lambda _: None) == Moved(9, 1, 1, 1, 1)
+    assert move(second, url, back=True, say=lambda _: None) == MovedCounts(9, 1, 1, 1, 1)
     with closing(open_observations(second)) as memory, closing(open_library(second)) as library:
         assert [memory_contents(memory), library_contents(library)] == before
     assert open_tokens(second).all() == open_tokens(first).all()
@@ -139,7 +139,7 @@ def test_a_memory_is_not_merged_into_another_but_the_rest_is_moved(
     assert "deltos memory export" in shown.err
     with closing(open_observations(tmp_path, url)) as there:
         assert memory_contents(there) == before
-    assert move(tmp_path, url, back=False, say=lambda _: None) == Moved(None, 0, 0, 0, 0)
+    assert move(tmp_path, url, back=False, say=lambda _: None) == MovedCounts(None, 0, 0, 0, 0)
 
 
 def test_moving_adds_missing_folders_to_a_workspace_with_the_same_name(tmp_path: Path) -> None:

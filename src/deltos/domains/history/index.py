@@ -142,7 +142,7 @@ class HistoryIndexer:
         self._settled[project.root] = self._seen(project, store)
 
     def catch_up(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool = False) -> None:
-        """Index new commits within the time limit; raise GitFailed or ReadingStopped on failure."""
+        """Index new commits within the time limit; raise GitFailed or ParserStopped on failure."""
         stamp = self._stamp(project)
         is_read_elsewhere = False
         try:
