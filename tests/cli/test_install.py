@@ -265,7 +265,7 @@ def test_a_project_gets_files_that_work_on_every_machine(
     monkeypatch.chdir(folder)
     assert main(["install", "claude-code", "cursor", "vscode", "--project"]) == 0
     entry = json.loads((folder / ".mcp.json").read_text())["mcpServers"]["deltos"]
-    assert entry == {"type": "stdio", "command": "deltos", "args": ["mcp"]}
+    assert entry == {"type": "stdio", "command": "deltos", "args": ["mcp"], "alwaysLoad": True}
     assert (folder / ".cursor" / "mcp.json").exists()
     assert "servers" in json.loads((folder / ".vscode" / "mcp.json").read_text())
     assert [*home.iterdir()] == [folder], "nothing of the user's own was touched"

@@ -54,15 +54,20 @@ def write_project(root: Path) -> Path:
     return root
 
 
-def call_every_tool(call: Call, root: Path) -> set[str]:
-    """Call each tool successfully once and return the names of the called tools."""
+def call_every_tool(call: Call, root: Path, keeps_session: bool = True) -> set[str]:
+    """Call each tool once and return their names; without a session, a working directory is refused."""
     called: set[str] = set()
 
     def ok(name: str, /, **arguments: Any) -> JsonObject:
         called.add(name)
         return _succeed(call, name, arguments)
 
-    _call_code_and_graph(ok, root)
+    if keeps_session:
+        ok("set_working_directory", directory=str(root))
+    else:
+        called.add("set_working_directory")
+        assert "no session" in _text(call("set_working_directory", {"directory": str(root)}))
+    _call_code_and_graph(ok)
     _call_memory(ok)
     _call_docs_and_apis(ok)
     return called
@@ -81,8 +86,7 @@ def listed_tools() -> set[str]:
     return {listing["name"] for listing in Manifest.load(TOOLSETS).listings()}
 
 
-def _call_code_and_graph(ok: Callable[..., JsonObject], root: Path) -> None:
-    ok("set_working_directory", directory=str(root))
+def _call_code_and_graph(ok: Callable[..., JsonObject]) -> None:
     assert ok("index_repository", concise=True)["structuredContent"]["files_indexed"] >= 1
     assert "12\t" in _text(ok("explore", question="how are amounts rounded to cents", budget=500))
     assert "rounded" in _text(ok("search_code", query="round to cents", file_type="py", limit=5))

@@ -58,6 +58,6 @@ def test_the_client_drives_every_tool(
                 dumped: dict[str, Any] = result.model_dump(by_alias=True, mode="json")
                 return dumped
 
-            return await anyio.to_thread.run_sync(call_every_tool, call, project)
+            return await anyio.to_thread.run_sync(call_every_tool, call, project, mode == "legacy")
 
     assert anyio.run(scenario) == listed_tools()

@@ -162,7 +162,7 @@ def test_items_that_kill_their_child_are_reported_and_the_others_return_results(
     )
     assert sorted(replies) == list(range(24))
     failed = {number: type(reply.error).__name__ for number, reply in replies.items() if reply.error}
-    assert failed == {7: "ParserCrashed", 13: "TookTooLong", 14: "TookTooMuchMemory", 15: "KeyError"}
+    assert failed == {7: "ParserCrashed", 13: "TimeLimitExceeded", 14: "MemoryLimitExceeded", 15: "KeyError"}
     assert all(reply.value == 100 + number for number, reply in replies.items() if number not in failed)
 
 

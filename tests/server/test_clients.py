@@ -52,7 +52,7 @@ def test_every_era_lists_and_calls_tools(connect: Connect, mode: str) -> None:
     async def scenario() -> None:
         async with connect(mode=mode) as client:
             assert client.server_info.name == "deltos"
-            assert client.instructions.startswith("Answers from a local index")
+            assert client.instructions.startswith("A local index.")
             tools = (await client.list_tools()).tools
             assert tools[0].name == "echo"
             assert tools[0].annotations.read_only_hint is True

@@ -76,7 +76,7 @@ def test_others_are_answered_while_a_file_never_finishes_parsing_and_it_is_repor
     assert all(message.get("id") != stuck for message in client.others)  # the other calls were answered first
     text = client.answer_to(stuck)["result"]["content"][0]["text"]
     assert "bad.py" in text  # found by its words, although the graph could not be extracted
-    graph = client.text("find_symbol", symbol="good_function")
+    graph = client.text("find_symbol", symbol="bad_function")
     assert "1 file could not be read by the graph: bad.py (reading it took more than" in graph
     errors = client.call("index_repository")["structuredContent"]["errors"]
     assert [error.partition(":")[0] for error in errors] == ["bad.py"]

@@ -297,9 +297,9 @@ def test_sources_are_added_watched_and_removed_and_apis_are_browsed(monitored_pa
     page.click("button:has-text('Add')")
     assert page.inner_text(".problem")
     notes = page.locator(".source[data-name='notes']")
-    with page.expect_response("**/api/tool/recrawl_source") as read_again:
-        notes.get_by_role("button", name="Read again").click()
-    assert not read_again.value.json()["is_error"]
+    with page.expect_response("**/api/tool/recrawl_source") as updated:
+        notes.get_by_role("button", name="Update").click()
+    assert not updated.value.json()["is_error"]
     notes.locator(".state-ready").wait_for()
     notes.get_by_role("button", name="Remove").click()
     notes.get_by_role("button", name="Keep").click()
@@ -324,7 +324,7 @@ def test_the_graph_is_drawn_as_map_neighbourhood_impact_and_files(monitored_page
     heights = "found => found.map(each => each.getBoundingClientRect().height)"
     assert min(page.eval_on_selector_all(".node text", heights)) >= 10
     wide = page.locator("#drawing").bounding_box()
-    page.click("[aria-label=closer]")
+    page.click("[aria-label='zoom in']")
     expect(page.locator("#drawing")).not_to_have_attribute("width", str(wide["width"] if wide else 0))
     every = page.locator(".node").count()
     monitored_page.open("graph?symbol=OriginPolicy&mode=impact&possible=no", ".ring")

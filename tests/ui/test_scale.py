@@ -72,7 +72,7 @@ def test_twenty_thousand_symbols_are_drawn_and_move(page: Page) -> None:
     open_address(page, "graph?mode=symbols")
     drawing = page.locator(".sigma[data-drawn]")
     expect(drawing).to_have_attribute("data-drawn", str(DRAWN), timeout=PATIENCE_MS)
-    assert "more are not drawn" in page.inner_text(".graph-note")
+    assert "more not shown" in page.inner_text(".graph-note")
     before = drawing.screenshot()
     box = drawing.bounding_box()
     assert box

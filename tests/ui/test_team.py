@@ -101,7 +101,7 @@ def test_the_page_shows_the_team_and_drops_a_job(team: Team) -> None:
             assert "for everything" in shown
             page.click("text=Drop")
             page.wait_for_selector(".toast >> text=Dropped")
-            page.wait_for_selector("text=Nothing waits")
+            page.wait_for_selector("text=No jobs")
         assert team.jobs.all() == []
     finally:
         served.stop()

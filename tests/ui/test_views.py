@@ -100,7 +100,7 @@ def test_views_and_tabs_of_disabled_toolsets_are_errors(root: Path, home: Path, 
         alone.app.close()
 
 
-@pytest.mark.usefixtures("looking")
+@pytest.mark.usefixtures("ui_client")
 @pytest.mark.parametrize("profile", ["full", "lean"])
 def test_the_agent_view_equals_the_answer_of_the_tool(root: Path, home: Path, profile: str) -> None:
     config = _config(home, profile=profile)

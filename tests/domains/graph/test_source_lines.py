@@ -322,11 +322,11 @@ def test_uses_can_be_filtered_by_path_and_tests(project: SmallProject) -> None:
     assert second_line(client, symbol="keep", path="src/") == below
     assert second_line(client, symbol="keep", path="src/*.py") == below
     text = client.call("find_references", symbol="keep", tests=False).text
-    assert f"4 references in 2 files. {complete} 2 more in tests (pass tests=true to list them)." in text
+    assert f"4 references in 2 files. {complete} 2 more in tests (pass tests=include to list them)." in text
     assert "tests/test_a.py" not in text
     text = second_line(client, symbol="keep", path="[st]*/*.py", tests=False)
     assert text.endswith(
-        "2 more in tests (pass tests=true to list them). 2 more outside the given path (omit path to list them)."
+        "2 more in tests (pass tests=include to list them). 2 more outside the given path (omit path to list them)."
     )
 
 

@@ -168,6 +168,7 @@ def test_no_answer_reveals_folders_of_the_server(confined_server: ConfinedServer
 def test_documentation_and_apis_of_another_project_are_hidden_from_a_project_token(
     confined_server: ConfinedServer,
 ) -> None:
+    confined_server.call(confined_server.wide, "set_working_directory", directory=str(confined_server.theirs))
     assert "zeppelin" in confined_server.call(confined_server.wide, "search_docs", query="zeppelin launches")
     listed = confined_server.call(confined_server.wide, "list_sources")
     assert "theirs-doc" in listed
