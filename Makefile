@@ -13,15 +13,15 @@ unexport PYTHONDONTWRITEBYTECODE
 # One more than there are cores: many tests wait for a signal, a limit or a process that starts.
 TEST_PROCESSES ?= $(shell $(PYTHON) -c "import os; print(min(8, (os.cpu_count() or 1) + 1))")
 
-.PHONY: venv node browser shells ui pictures reference demo test tests coverage check postgres conformance clients wheels bench sweep fuzz manifest package clean
+.PHONY: venv versions node browser shells ui pictures reference demo test tests coverage check postgres conformance clients wheels bench sweep fuzz manifest package clean
 
 venv: $(STAMP)
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml constraints.txt
 	@echo "Setting up $(VENV): pip downloads and installs what Deltos and its tests need, which takes some minutes the first time."
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable . --group dev
 	touch $@
 
 node: $(NODE_STAMP)
@@ -53,6 +53,12 @@ ui: $(UI_STAMP)
 	$(BIN)/python -P scripts/ui_types.py
 	cd ui && PATH="$(CURDIR)/$(BIN):$$PATH" node_modules/.bin/tsc --noEmit
 	cd ui && "$(CURDIR)/$(BIN)/node" build.mjs
+
+# Install the newest versions of all dependencies, and record them in constraints.txt.
+versions:
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager --editable . --group dev
+	(head -1 constraints.txt; $(BIN)/python -m pip freeze --exclude-editable) > constraints.new
+	mv constraints.new constraints.txt
 
 # What README and docs show, out of real output and a real browser.
 pictures: venv browser
