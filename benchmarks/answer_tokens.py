@@ -27,11 +27,11 @@ from deltos.tool import Answer, compact_json
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-OTHER = Path("/tmp/deltos-bench/code/labelled/flask")
-# Clients by their `clientInfo` name; whether they pass structured data to the model.
+FLASK_FOLDER = Path("/tmp/deltos-bench/code/labelled/flask")
+# Clients by their `clientInfo` name, and whether they pass structured data to the model.
 CLIENTS = {"claude-code": True, "codex-mcp-client": True, "opencode": False, "gemini-cli-mcp-client": False}
 Calls = list[tuple[str, dict[str, Any]]]
-EVERYWHERE: Calls = [
+COMMON_CALLS: Calls = [
     ("index_repository", {}),
     ("index_repository", {"concise": True}),
     ("set_working_directory", {"directory": "."}),
@@ -43,7 +43,7 @@ EVERYWHERE: Calls = [
     ("search_code", {"query": "/zzzz_nothing_has_this/"}),
     ("search", {"query": "zzzzqq vvvvxx"}),
 ]
-OURS: Calls = [
+DELTOS_CALLS: Calls = [
     *(
         (name, {"query": query})
         for name in ("search_code", "search")
@@ -58,7 +58,7 @@ OURS: Calls = [
     ("search_code", {"query": "what limits how quickly pages of one host are requested", "concise": True}),
     *((name, {"symbol": "Answer"}) for name in ("find_symbol", "find_references", "get_impact", "get_context")),
 ]
-THEIRS: Calls = [
+FLASK_CALLS: Calls = [
     *(
         (name, {"query": query})
         for name in ("search_code", "search")
@@ -77,7 +77,7 @@ THEIRS: Calls = [
 
 
 class ToolClient:
-    """Calls tools in one session of a project; excerpts are shown again when they are repeated."""
+    """Calls tools in one session of a project; repeated excerpts are shown in full."""
 
     def __init__(self, app: App, root: Path) -> None:
         self._tools = {tool.name: tool for tool in app.tools()}
@@ -85,14 +85,14 @@ class ToolClient:
         self.excerpts = ShownExcerpts()
 
     def project_root(self) -> Path:
-        """Return the project."""
+        """Return the root of the project."""
         return self._root
 
     def set_project_root(self, root: Path) -> None:
         """Do nothing: the project of a benchmark session is fixed."""
 
     def project_roots(self) -> tuple[Path, ...]:
-        """Return the project as the only one."""
+        """Return the root of the project as the only one."""
         return (self._root,)
 
     def set_project_roots(self, roots: Sequence[Path]) -> None:
@@ -121,7 +121,7 @@ def answers(root: Path, calls: Calls) -> Iterator[tuple[str, Answer]]:
     with TemporaryDirectory() as home, closing(App(Config(Path(home)))) as app:
         app.domains.projects.at(root).index()
         client = ToolClient(app, root)
-        for name, arguments in [*EVERYWHERE, *calls]:
+        for name, arguments in [*COMMON_CALLS, *calls]:
             answer = client.call(name, arguments)
             yield name + (" (concise)" if arguments.get("concise") else ""), answer
             if name == "search" and answer.structured and answer.structured["results"]:
@@ -129,7 +129,7 @@ def answers(root: Path, calls: Calls) -> Iterator[tuple[str, Answer]]:
 
 
 def print_table(root: Path, calls: Calls) -> None:
-    """Print medians by tool, and sums by client."""
+    """Print the median tokens by tool, and the total tokens by client."""
     by_tool: dict[str, list[Answer]] = defaultdict(list)
     for name, answer in answers(root, calls):
         by_tool[name].append(answer)
@@ -137,11 +137,11 @@ def print_table(root: Path, calls: Calls) -> None:
     for name, found in by_tool.items():
         text = statistics.median(estimate_tokens(each.text) for each in found)
         with_data = [each for each in found if each.structured is not None]
-        data = statistics.median(_data_tokens(each) for each in with_data) if with_data else 0
+        data = statistics.median(_count_data_tokens(each) for each in with_data) if with_data else 0
         row = [name, str(len(found)), f"{text:,.0f}", "–", "–"]
         if with_data:
             total = sum(estimate_tokens(each.text) for each in with_data)
-            row[3:] = [f"{data:,.0f}", f"{sum(map(_data_tokens, with_data)) / total:.2f}"]
+            row[3:] = [f"{data:,.0f}", f"{sum(map(_count_data_tokens, with_data)) / total:.2f}"]
         print(f"| {' | '.join(row)} |")
     every = [answer for found in by_tool.values() for answer in found]
     print("\n| client | passes | tokens with data for all | tokens as sent |\n|---|---|--:|--:|")
@@ -152,7 +152,7 @@ def print_table(root: Path, calls: Calls) -> None:
         print(f"| {client} | {'data' if shows_data else 'text'} | {before:,} | {now:,} |")
 
 
-def _data_tokens(answer: Answer) -> int:
+def _count_data_tokens(answer: Answer) -> int:
     return estimate_tokens(compact_json(answer.structured or {}))
 
 
@@ -161,9 +161,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folders", nargs="*", type=Path, help="projects for the second list of calls (default: flask)")
     here = Path(__file__).resolve().parent.parent
-    print_table(here, OURS)
-    for folder in parser.parse_args().folders or [OTHER]:
-        print_table(folder.resolve(), THEIRS)
+    print_table(here, DELTOS_CALLS)
+    for folder in parser.parse_args().folders or [FLASK_FOLDER]:
+        print_table(folder.resolve(), FLASK_CALLS)
 
 
 if __name__ == "__main__":

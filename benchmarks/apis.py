@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 TOKEN_BUDGET = 5_000
 PARAPHRASES = 150
 REPEATS = 3
-SEARCHED = ("github", "stripe", "slack")
+SEARCHED_APIS = ("github", "stripe", "slack")
 
-# Replacements for the words of operation ids in paraphrases; independent of the synonyms of the product.
+# Replacements for words of operation ids in paraphrases; independent of the synonyms that Deltos uses.
 OTHER_WORDS = {
     "get": ("fetch", "look up", "show me", "read"),
     "list": ("show all", "enumerate", "view every", "browse"),
@@ -72,7 +72,7 @@ OTHER_WORDS = {
 
 
 def main() -> None:
-    """Run the given measurements, or all."""
+    """Run the given measurements, or all of them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bench", type=Path, default=SHARED)
     parser.add_argument("--github", type=Path)
@@ -101,14 +101,14 @@ def main() -> None:
 
 
 def api_name(path: Path, github: Path | None) -> str:
-    """Return a short name: the file name up to the version."""
+    """Return a short API name: the file name up to the version."""
     return (
         "github" if path == github else re.split(r"[_.]", f"{path.parent.name}-{path.name}".removeprefix("openapi-"))[0]
     )
 
 
 def print_counts(apis: Apis, names: dict[Path, str]) -> None:
-    """Print the numbers of operations and schemas next to those of an independent count."""
+    """Print the numbers of operations and schemas, next to an independent count."""
     print("\n| file | operations | expected | schemas | expected | equal |\n|---|--:|--:|--:|--:|---|")
     for path, name in names.items():
         row = apis.library.row(name)
@@ -123,14 +123,14 @@ def print_cost(files: list[Path]) -> None:
     for path in files:
         if path.suffix in (".json", ".yaml", ".yml"):
             size = path.stat().st_size
-            parse = min(measured("parse", path)[0] for _ in range(REPEATS))
-            index, memory = min(measured("index", path) for _ in range(REPEATS))
+            parse = min(measure_in_process("parse", path)[0] for _ in range(REPEATS))
+            index, memory = min(measure_in_process("index", path) for _ in range(REPEATS))
             ratios = f"{parse:.3f} | {index:.3f} | {index / parse:.2f} | {memory / size:.1f}"
             print(f"| {path.name} | {size / 1e6:.2f} | {ratios} |")
 
 
-def measured(what: str, path: Path) -> tuple[float, float]:
-    """Return CPU seconds and bytes of memory of one step in its own process."""
+def measure_in_process(what: str, path: Path) -> tuple[float, float]:
+    """Return the CPU seconds and peak memory in bytes of one step, run in its own process."""
     command = [sys.executable, "-m", "benchmarks.apis", "--measure", what, "--spec", str(path)]
     seconds, memory = json.loads(
         subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
@@ -142,7 +142,7 @@ def measure(what: str, path: Path) -> tuple[float, float]:
     """Index or parse one file in this process; imports and a warm-up file are excluded."""
     with tempfile.TemporaryDirectory() as folder:
         apis = open_apis(SqliteLibrary(Path(folder, "library.db")), network=None, clock=time.time)
-        warm_up(apis, Path(folder), path.suffix)
+        index_warm_up_file(apis, Path(folder), path.suffix)
         before, started = peak_memory(), cpu_seconds_with_children()
         if what == "index":
             apis.indexer.add(str(path), "measured")
@@ -154,14 +154,14 @@ def measure(what: str, path: Path) -> tuple[float, float]:
 def peak_memory() -> int:
     """Return the sum of the peak memory of this process and its children, in bytes.
 
-    `getrusage` would inherit the peak of the parent.
+    `getrusage` is not used, because a child inherits the peak of its parent.
     """
     processes = [Path("/proc/self"), *children()]
     statuses = [process.joinpath("status").read_text("ascii") for process in processes]
     return sum(int(status.split("VmHWM:")[1].split()[0]) * 1024 for status in statuses)
 
 
-def warm_up(apis: Apis, folder: Path, suffix: str) -> None:
+def index_warm_up_file(apis: Apis, folder: Path, suffix: str) -> None:
     """Index a small file first, to exclude imports and the compilation of patterns."""
     small = folder / f"small{suffix}"
     small.write_text('{"openapi": "3.1.0", "info": {"title": "x"}, "paths": {"/a": {"get": {}}}}', "utf-8")
@@ -170,28 +170,28 @@ def warm_up(apis: Apis, folder: Path, suffix: str) -> None:
 
 
 def parse_alone(data: bytes, suffix: str) -> None:
-    """Parse with the standard C loaders only."""
+    """Parse a description with the standard C loaders only."""
     if suffix == ".json":
         json.loads(data)
         return
     import yaml
 
-    class Tolerant(yaml.CSafeLoader):
-        """Safe loader that accepts `=`, which occurs in real files."""
+    class TolerantLoader(yaml.CSafeLoader):
+        """Safe YAML loader that accepts a bare `=`, which occurs in real files."""
 
         yaml_constructors = yaml.CSafeLoader.yaml_constructors | {"tag:yaml.org,2002:value": lambda _, node: node.value}
 
-    yaml.load(data, Tolerant)
+    yaml.load(data, TolerantLoader)
 
 
 def print_search(apis: Apis, semantic_index: SemanticIndex, names: list[str]) -> None:
-    """Print how often the operation of a question is first or among the first three, with and without the encoder."""
+    """Print how often the right operation is first or among the first three results, with and without the encoder."""
     semantic_index.embed_new()
     searchers = {"terms": apis.searcher, "encoder": ApiSearcher(apis.library, lambda: semantic_index)}
     print(
         "\n| API | questions | n | by | first | first 3 | first 3, all types | ms |\n|---|---|--:|---|--:|--:|--:|--:|"
     )
-    names = [name for name in SEARCHED if name in names] + [name for name in names if name not in SEARCHED]
+    names = [name for name in SEARCHED_APIS if name in names] + [name for name in names if name not in SEARCHED_APIS]
     found: dict[tuple[str, str], list[list[int]]] = defaultdict(list)
     for name in names:
         units = apis.library.store.units(apis.library.row(name).id, ("operation",))
@@ -219,14 +219,14 @@ def print_questions(
 
 
 def rank(searcher: ApiSearcher, name: str, question: str, unit: UnitRow, types: list[str]) -> int:
-    """Return the position of the operation in the results, or 99."""
+    """Return the position of the operation in the results, or 99 if it is missing."""
     found = searcher.search(question, api_name=name, types=types, limit=3)
     wanted = f"api:{name}:{unit.key}"
     return next((place for place, hit in enumerate(found) if hit.id == wanted), 99)
 
 
 def paraphrases(apis: Apis, units: list[UnitRow]) -> Iterator[tuple[str, UnitRow]]:
-    """Yield evenly chosen operations with their ids paraphrased."""
+    """Yield evenly spaced operations with paraphrases of their ids."""
     step = max(1, len(units) // PARAPHRASES)
     for number, unit in enumerate(units[::step][:PARAPHRASES]):
         yield paraphrase(apis.library.operation(unit).name, number), unit
@@ -244,7 +244,7 @@ def paraphrase(operation_id: str, number: int) -> str:
 
 
 def print_sizes(apis: Apis, names: list[str]) -> None:
-    """Print the tokens of the unfiltered listing and of single operations."""
+    """Print the tokens of the unfiltered operation list and of single operations."""
     print("\n| API | listing tokens | pages | operation tokens, median | largest |\n|---|--:|--:|--:|--:|")
     for name in names:
         answer = show_endpoints(apis.library, name, Filter(), page=1, token_budget=TOKEN_BUDGET)

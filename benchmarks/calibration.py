@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from deltos.federation.model import Hit
     from deltos.federation.rank import RankedHit
 
-HERE = Path(__file__).parent / "questions" / "semantic"
-UNRELATED = 120  # questions about other projects that are asked of the project of the golden questions
-UNRELATED_EACH = 12  # the same for each small project
-BOUNDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0001)
+SEMANTIC_FOLDER = Path(__file__).parent / "questions" / "semantic"
+UNRELATED_QUESTIONS = 120  # questions about other projects that are asked about the project of the golden questions
+UNRELATED_QUESTIONS_PER_PROJECT = 12  # questions about other projects that are asked about each small project
+SCORE_BOUNDARIES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0001)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,33 +53,33 @@ class JudgedHit:
 
 
 def judged_hits(app: App, root: Path, question: str, is_right: Callable[[Hit], bool]) -> Iterator[JudgedHit]:
-    """Search and yield the results."""
+    """Search, and yield each result with whether it is right."""
     found = app.federation.search(SearchRequest(question, root, Silent(), limit=10))
     for place, ranked in enumerate(found.ranked):
         yield JudgedHit(ranked, place, is_right(ranked.hit))
 
 
 def parcel_hits(others: Sequence[Question]) -> Iterator[JudgedHit]:
-    """Yield the results in the project of the golden questions, which has code, documentation, APIs and memory."""
+    """Yield the results from the project of the golden questions, which has code, documentation, APIs and memory."""
     with tempfile.TemporaryDirectory() as folder, closing(App(Config(Path(folder) / "home"))) as app:
         root = build_parcels(app, Path(folder) / "parcels")
         for golden in goldens():
             yield from judged_hits(app, root, golden.question, golden.is_answered_by)
-        for question in others[:UNRELATED]:
+        for question in others[:UNRELATED_QUESTIONS]:
             yield from judged_hits(app, root, question.query, lambda _hit: False)
 
 
 def small_project_hits(
     project: str, domain: str, own: Sequence[Question], others: Sequence[Question]
 ) -> Iterator[JudgedHit]:
-    """Yield the results in a small project of code or memory."""
+    """Yield the results from a small project with code or memory."""
     with tempfile.TemporaryDirectory() as folder, closing(App(Config(Path(folder) / "home"))) as app:
-        root = HERE / domain / project
+        root = SEMANTIC_FOLDER / domain / project
         if domain == "memory":
             root = Path(folder) / "empty"
             root.mkdir()
             project_id = app.domains.project_with_stored_identity(root).project_id
-            for line in (HERE / domain / project / "observations.jsonl").read_text("utf-8").splitlines():
+            for line in (SEMANTIC_FOLDER / domain / project / "observations.jsonl").read_text("utf-8").splitlines():
                 row = json.loads(line)
                 draft = Draft(f"{row['title']}. {row['text']}", kind="finding", source=str(row["id"]))
                 app.domains.memory.remember(draft, ObservationOrigin(project_id, root, None))
@@ -105,15 +105,15 @@ def all_hits() -> list[JudgedHit]:
         if question.domain in ("code", "memory"):
             by_project[question.domain, question.project].append(question)
     for (domain, project), own in sorted(by_project.items()):
-        others = [question for question in asked if question.project != project][:UNRELATED_EACH]
+        others = [question for question in asked if question.project != project][:UNRELATED_QUESTIONS_PER_PROJECT]
         found += small_project_hits(project, domain, own, others)
     return found
 
 
 def print_table(found: Sequence[JudgedHit], value: Callable[[JudgedHit], float]) -> None:
-    """Print predicted and observed rates by tenths, and the mean squared error."""
+    """Print predicted and observed rates for each tenth of the score, and the mean squared error."""
     print("| score | results | mean score | right |\n|---|--:|--:|--:|")
-    for low, high in pairwise(BOUNDS):
+    for low, high in pairwise(SCORE_BOUNDARIES):
         some = [each for each in found if low <= value(each) < high]
         if some:
             predicted, right = _mean(map(value, some)), _mean(each.is_right for each in some)

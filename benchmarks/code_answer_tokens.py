@@ -36,12 +36,12 @@ REPOSITORIES = (
     "simonw/datasette PyCQA/bandit slimphp/Slim serilog/serilog casey/just google/leveldb junegunn/fzf"
     " markedjs/marked jekyll/jekyll dropwizard/dropwizard"
 ).split()
-CONFIDENCE_BOUNDS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.01)
+CONFIDENCE_BOUNDARIES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.01)
 
 
 @dataclass(frozen=True, slots=True)
 class AnsweredQuestion:
-    """A question with its answer in both forms."""
+    """A question with its full and its concise answer."""
 
     query: Query
     answer: CodeAnswer
@@ -50,14 +50,14 @@ class AnsweredQuestion:
 
     @property
     def named(self) -> list[bool]:
-        """Whether each result of the full form is in a right file."""
+        """Whether each result of the full answer is in a right file."""
         return [is_right(result["file_path"], self.query) for result in _results(self.full)]
 
     @property
     def shows_lines(self) -> bool:
         """Whether the first result is in a right file and shows a line of the target."""
         first = _results(self.full)[:1]
-        return any(_shows(result, self.query) for result in first)
+        return any(_shows_target(result, self.query) for result in first)
 
 
 def main() -> None:
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def is_right(path: str, query: Query) -> bool:
-    """Whether the path is one of the answers."""
+    """Return whether the path is one of the answers."""
     return any(hits(path, target) for target in query.targets)
 
 
@@ -86,11 +86,11 @@ def _ask(repositories: set[str] | None) -> Iterator[AnsweredQuestion]:
             continue
         answer = CodeSearch(index_of(query.root), query.root.resolve()).search(query.text)
         yield AnsweredQuestion(
-            query, answer, _rendered(answer, query, concise=False), _rendered(answer, query, concise=True)
+            query, answer, _render(answer, query, concise=False), _render(answer, query, concise=True)
         )
 
 
-def _rendered(answer: CodeAnswer, query: Query, *, concise: bool) -> Answer:
+def _render(answer: CodeAnswer, query: Query, *, concise: bool) -> Answer:
     return render_hits(
         answer,
         query=query.text,
@@ -106,7 +106,7 @@ def _results(answer: Answer) -> list[JsonObject]:
     return answer.structured["results"] if answer.structured else []
 
 
-def _shows(result: JsonObject, query: Query) -> bool:
+def _shows_target(result: JsonObject, query: Query) -> bool:
     shown = range(result["start_line"], result["end_line"] + 1)
     return any(
         hits(result["file_path"], target) and "start" in target and _overlap(shown, target) for target in query.targets
@@ -118,7 +118,7 @@ def _overlap(shown: range, target: dict[str, object]) -> bool:
 
 
 def print_sizes(asked: Sequence[AnsweredQuestion]) -> None:
-    """Print the tokens of both forms and how often they name and show the target."""
+    """Print the tokens of full and concise answers, and how often they name and show the target."""
     forms: dict[str, Callable[[AnsweredQuestion], str]] = {
         "text": lambda each: each.full.text,
         "text, concise": lambda each: each.concise.text,
@@ -145,7 +145,7 @@ def print_confidence(asked: Sequence[AnsweredQuestion]) -> None:
     groups: dict[float, list[AnsweredQuestion]] = defaultdict(list)
     for each in asked:
         best = each.answer.hits[0].score if each.answer.hits else 0.0
-        groups[max(bound for bound in CONFIDENCE_BOUNDS if bound <= best)].append(each)
+        groups[max(bound for bound in CONFIDENCE_BOUNDARIES if bound <= best)].append(each)
     print("\n| confidence from | questions | right file first | right file named |\n|--:|--:|--:|--:|")
     for bound in sorted(groups):
         first = statistics.fmean(each.named[:1] == [True] for each in groups[bound])

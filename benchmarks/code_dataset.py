@@ -1,7 +1,7 @@
 """Questions about code with the files that answer them, and an index of each repository.
 
-There are four sets: `labelled` and `commits` of the shared benchmark, `questions` written for this project (a third of
-the repositories is held out) and `subjects` of commits of the same repositories.
+There are four sets: `labelled` and `commits` from the shared benchmark, `questions` written for this project (a third
+of the repositories is held out), and `subjects`: commit subjects from the same repositories.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CODE = SHARED / "code"
 QUESTIONS = REPOSITORY / "benchmarks" / "questions" / "code.jsonl"
 DEPTH = 10
 SUBJECTS_PER_REPOSITORY = 15
-MAX_FILES_OF_COMMIT = 3
+MAX_CHANGED_FILES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Query:
 
     @property
     def root(self) -> Path:
-        """Folder of the repository at the labelled commit."""
+        """Folder with the repository at the labelled commit."""
         if self.set in ("questions", "subjects"):
             return SCRATCH / "questions" / self.repository
         return SCRATCH / "code" / self.set / self.repository
@@ -82,7 +82,7 @@ def subjects() -> Iterator[Query]:
         for number, (subject, files) in enumerate(_log(MIRRORS / repository / "repo")):
             files = [path for path in files if not is_prose(path) and not is_settings(path)]
             there = [path for path in files if (SCRATCH / "questions" / repository / path).is_file()]
-            if not 1 <= len(there) == len(files) <= MAX_FILES_OF_COMMIT or not _describes_change(subject):
+            if not 1 <= len(there) == len(files) <= MAX_CHANGED_FILES or not _describes_change(subject):
                 continue
             targets: tuple[dict[str, object], ...] = tuple({"path": path} for path in there)
             name = f"{repository}-{number}"
@@ -102,7 +102,7 @@ def _log(clone: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def _describes_change(subject: str) -> bool:
-    """Whether a subject describes a change: no release, version bump, revert or merge."""
+    """Return whether a subject describes a change, and not a release, version bump, revert or merge."""
     words = subject.lower().split()
     return len(words) >= 4 and not any(
         word.startswith(("bump", "release", "revert", "merge", "upgrade")) for word in words
@@ -110,7 +110,7 @@ def _describes_change(subject: str) -> bool:
 
 
 def lay_out() -> None:
-    """Write the files of the repositories from local clones, unless they exist."""
+    """Write the files of the repositories from local clones, unless they are already there."""
     for name, file in (("labelled", "repos.json"), ("commits", "commit_repos.json")):
         target = SCRATCH / "code" / name
         target.mkdir(parents=True, exist_ok=True)
@@ -120,7 +120,7 @@ def lay_out() -> None:
 
 @lru_cache(maxsize=2)
 def _tree_history(name: str, repository: str) -> CloneHistory:
-    """Return the history of a repository up to the commit at which it is laid out."""
+    """Return the history of a repository up to the commit whose files were written."""
     if name in ("questions", "subjects"):
         rows = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
         commit = next(row["commit"] for row in rows if row["repo"].replace("/", "+") == repository)
@@ -131,20 +131,20 @@ def _tree_history(name: str, repository: str) -> CloneHistory:
 
 
 def history_of(query: Query) -> History:
-    """Return the history at the time of a question; commits of the shared set are newer than their repository."""
+    """Return the history at the time of a question; the commits of the shared set are newer than its repositories."""
     past = _tree_history(query.set, query.repository)
     return past.before(query.text) if query.set == "subjects" else past.whole()
 
 
 @cache
 def projects() -> Projects:
-    """Return projects with only code search, stored with the scratch data."""
+    """Return projects that are indexed for code search only, in the scratch folder."""
     return Projects(SqliteProjects(SCRATCH / "home"), (CodeIndexer(),))
 
 
 @cache
 def index_of(root: Path) -> ProjectStore:
-    """Index a repository, with vectors, and return its store."""
+    """Index a repository with embeddings, and return its store."""
     index = projects().at(root)
     index.index()
     return index.store

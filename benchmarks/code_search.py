@@ -2,7 +2,7 @@
 
     python -m benchmarks.code_search [relevance] [tokens]
 
-Figures of Deltos are cross-validated: each repository is ranked with weights learned on the others.
+The figures for Deltos are cross-validated: each repository is ranked with weights learned from the others.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TOKEN_BUDGET = 5_000
-NEVER = math.inf
+NOT_FOUND = math.inf
 SYSTEMS = ("ripgrep keywords", "plain FTS5", "semble, BM25 and ranking", "deltos")
 
 
@@ -72,10 +72,10 @@ def main() -> None:
 
 
 def baselines(asked: Sequence[Query]) -> list[Outcome]:
-    """Yield the results of the other systems, repository by repository."""
+    """Yield the results of the other search systems, repository by repository."""
     outcomes: list[Outcome] = []
     for root, group in by_root(asked).items():
-        outcomes += [Outcome("ripgrep keywords", query, list(files_by_keywords(query))) for query in group]
+        outcomes += [Outcome("ripgrep keywords", query, list(rank_by_keywords(query))) for query in group]
         outcomes += plain_fts5(root, group)
         outcomes += semble(root, group)
     return outcomes
@@ -90,13 +90,13 @@ def by_root(asked: Iterable[Query]) -> dict[Path, list[Query]]:
 
 
 def keywords(text: str) -> list[str]:
-    """Return the words of a query that a person would grep."""
+    """Return the words of a query that a person would search for with grep."""
     words = re.findall(r"\w+", text)
     return [word for word in words if word.lower() not in STOP_WORDS | QUESTION_WORDS] or words
 
 
-def files_by_keywords(query: Query) -> dict[str, int]:
-    """Return files sorted by the number of lines that contain a keyword."""
+def rank_by_keywords(query: Query) -> dict[str, int]:
+    """Rank files by the number of lines that contain a keyword."""
     patterns = [word for keyword in keywords(query.text) for word in ("-e", keyword)]
     command = ["rg", "--no-config", "--ignore-case", "--fixed-strings", "--count", "--with-filename", *patterns, "./"]
     listing = subprocess.run(command, cwd=query.root, capture_output=True, text=True, errors="replace").stdout
@@ -108,7 +108,7 @@ def files_by_keywords(query: Query) -> dict[str, int]:
 
 
 def plain_fts5(root: Path, group: Sequence[Query]) -> list[Outcome]:
-    """Rank files with SQLite's full-text search: our chunks, porter stems, any term, best chunk of each file."""
+    """Rank files by their best chunk with SQLite's FTS5: Porter stems, any term may match."""
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE VIRTUAL TABLE chunk USING fts5 (path UNINDEXED, body, tokenize = 'porter unicode61')")
     store = index_of(root).code
@@ -127,7 +127,7 @@ def plain_fts5(root: Path, group: Sequence[Query]) -> list[Outcome]:
 
 
 def semble(root: Path, group: Sequence[Query]) -> list[Outcome]:
-    """Rank files with semble without its model."""
+    """Rank files with semble, run without its model."""
     command = [environment_with(SEMBLE), REPOSITORY / "benchmarks" / "semble_words.py", "search", root]
     asked = "\n".join(" ".join(query.text.split()) for query in group)
     done = subprocess.run([str(word) for word in command], input=asked, capture_output=True, text=True, check=True)
@@ -150,7 +150,7 @@ def print_scores(outcomes: Sequence[Outcome]) -> None:
 
 
 def groups_of(query: Query) -> list[str]:
-    """Return the groups that include a query."""
+    """Return the names of the groups that include a query."""
     groups = [f"{query.set}: all", f"{query.set}: {query.language}"]
     return [*groups, f"{query.set}, {query.category}"] if query.set == "labelled" else groups
 
@@ -158,8 +158,8 @@ def groups_of(query: Query) -> list[str]:
 def print_tokens(asked: Sequence[Query], rankers: dict[str, LinearRanker]) -> None:
     """Print the tokens up to the right file."""
     ways: dict[str, Callable[[Query], float]] = {
-        "ripgrep keywords, then whole files in order of matches": tokens_by_reading,
-        "search_code": lambda query: tokens_by_search(query, rankers[query.repository]),
+        "ripgrep keywords, then whole files in order of matches": tokens_when_reading_files,
+        "search_code": lambda query: tokens_when_searching(query, rankers[query.repository]),
     }
     print("| method | median tokens to the first relevant result | found within 5,000 tokens |")
     print("|---|--:|--:|")
@@ -169,17 +169,17 @@ def print_tokens(asked: Sequence[Query], rankers: dict[str, LinearRanker]) -> No
         print(f"| {name} | {statistics.median(tokens):,.0f} | {share:.0%} |")
 
 
-def tokens_by_reading(query: Query) -> float:
-    """Return the tokens of the files up to and including the right one."""
+def tokens_when_reading_files(query: Query) -> float:
+    """Return the tokens of all files up to and including the right one."""
     read = 0
-    for path in files_by_keywords(query):
+    for path in rank_by_keywords(query):
         read += estimate_tokens((query.root / path).read_text("utf-8", "replace"))
         if is_right(path, query):
             return read
-    return NEVER
+    return NOT_FOUND
 
 
-def tokens_by_search(query: Query, ranker: LinearRanker) -> float:
+def tokens_when_searching(query: Query, ranker: LinearRanker) -> float:
     """Return the tokens of the answer up to the end of the first right result."""
     answer = CodeSearch(index_of(query.root), query.root.resolve(), ranker).search(query.text)
     text = render_hits(
@@ -196,11 +196,11 @@ def tokens_by_search(query: Query, ranker: LinearRanker) -> float:
     for (path, start), end in zip(places, ends, strict=False):
         if start >= 0 and is_right(path, query):
             return estimate_tokens(text if end < 0 else text[:end])
-    return NEVER
+    return NOT_FOUND
 
 
 def is_right(path: str, query: Query) -> bool:
-    """Return whether the path is one of the answers."""
+    """Return whether a path is one of the answers."""
     return any(hits(path, target) for target in query.targets)
 
 

@@ -14,7 +14,7 @@ METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
 
 def count(path: Path) -> tuple[int, int]:
-    """Return the numbers of operations and of named schemas or types of a file."""
+    """Return the numbers of operations and of named schemas or types in a file."""
     text = path.read_text("utf-8")
     if path.suffix == ".proto":
         return count_proto(text)
@@ -25,7 +25,7 @@ def count(path: Path) -> tuple[int, int]:
 
 
 def count_openapi(root: dict[str, Any]) -> tuple[int, int]:
-    """Count methods below paths, and `components.schemas` or `definitions`."""
+    """Count the methods under `paths`, and the entries of `components.schemas` or `definitions`."""
     operations = sum(1 for item in (root.get("paths") or {}).values() for method in item if method.lower() in METHODS)
     schemas = (root.get("components") or {}).get("schemas") or root.get("definitions") or {}
     return operations, len(schemas)
@@ -40,7 +40,7 @@ def count_asyncapi(root: dict[str, Any]) -> tuple[int, int]:
 
 
 def count_graphql(text: str) -> tuple[int, int]:
-    """Count fields of the root types, and types, inputs, enums, interfaces, unions and scalars."""
+    """Count the fields of the root types, and all types, inputs, enums, interfaces, unions and scalars."""
     plain = re.sub(r'"""(?:[^"\\]|\\.|"(?!""))*"""', "", text)
     plain = re.sub(r'#[^\n]*|"(?:[^"\\\n]|\\.)*"', "", plain)
     types = len(re.findall(r"^(?:type|input|enum|interface|union|scalar)\s+\w+", plain, re.MULTILINE))
@@ -50,7 +50,7 @@ def count_graphql(text: str) -> tuple[int, int]:
 
 
 def count_proto(text: str) -> tuple[int, int]:
-    """Count methods, and messages and enums including nested ones."""
+    """Count the methods, and the messages and enums, including nested ones."""
     plain = re.sub(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', "", text, flags=re.DOTALL)
     return len(re.findall(r"\brpc\s+\w+", plain)), len(re.findall(r"\b(?:message|enum)\s+\w+\s*\{", plain))
 

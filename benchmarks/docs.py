@@ -2,8 +2,8 @@
 
     python -m benchmarks.docs [--sites FOLDER] [--home FOLDER] [crawl] [search] [packages PROJECT]
 
-`--sites` is laid out by shared/bench/docs/lay_out.py if it does not exist. Another process serves the sites on
-loopback, so CPU time is that of Deltos alone. Each site is added by add_source; search_docs searches all six.
+shared/bench/docs/lay_out.py creates the `--sites` folder if it does not exist. Another process serves the sites on
+loopback, so the CPU time is that of Deltos alone. Each site is added by add_source; search_docs searches all six.
 `packages` takes a folder with a pyproject.toml and a virtual environment. Prints Markdown tables.
 """
 
@@ -59,15 +59,15 @@ def main() -> None:
         subprocess.run([sys.executable, SHARED / "docs/lay_out.py", arguments.sites], check=True)
     if "crawl" in arguments.parts:
         shutil.rmtree(arguments.home, ignore_errors=True)
-        crawl_table(opened(arguments.home), arguments.sites)
+        print_crawl_table(open_docs_library(arguments.home), arguments.sites)
     if "search" in arguments.parts:
-        search_table(opened(arguments.home), arguments.sites)
+        print_search_table(open_docs_library(arguments.home), arguments.sites)
     if "packages" in arguments.parts:
-        packages_table(Path(arguments.parts[arguments.parts.index("packages") + 1]))
+        print_packages_table(Path(arguments.parts[arguments.parts.index("packages") + 1]))
 
 
-def opened(home: Path) -> Docs:
-    """Open a library with all passages embedded by the encoder of DELTOS_EMBED."""
+def open_docs_library(home: Path) -> Docs:
+    """Open a documentation library with all passages embedded by the model that DELTOS_EMBED selects."""
     library, name = open_library(home), os.environ.get("DELTOS_EMBED", "encoder")
     semantic_index = None
     if name != "off":
@@ -81,7 +81,7 @@ def opened(home: Path) -> Docs:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
+def serve(folder: Path) -> Iterator[str]:
     """Serve a folder on loopback from another process."""
     command = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "--directory", str(folder), str(PORT)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -99,10 +99,10 @@ def served(folder: Path) -> Iterator[str]:
         server.wait()
 
 
-def crawl_table(docs: Docs, sites: Path) -> None:
+def print_crawl_table(docs: Docs, sites: Path) -> None:
     print("| site | pages | chunks | CPU-s | pages per CPU-s | recrawl CPU-s | times cheaper |")
     print("|---|---|---|---|---|---|---|")
-    with served(sites) as url:
+    with serve(sites) as url:
         for site in SITES:
             request = NewSource(f"{url}/{site}/start.html", site, sites, (sites,), max_pages=5_000)
             (source,) = docs.library.add(request).sources
@@ -123,10 +123,10 @@ def cpu_seconds(work: Callable[..., object], *arguments: str) -> float:
     return cpu_seconds_with_children() - before
 
 
-def packages_table(project: Path) -> None:
+def print_packages_table(project: Path) -> None:
     """Print the cost of indexing all direct dependencies of a project."""
     with tempfile.TemporaryDirectory() as home:
-        docs = opened(Path(home))
+        docs = open_docs_library(Path(home))
 
         def index_all() -> None:
             for source in docs.library.add(NewSource("deps:", "", project, (project,), max_pages=1_000)).sources:
@@ -142,7 +142,7 @@ def packages_table(project: Path) -> None:
 # ---------------------------------------------------------------------- searching
 
 
-def search_table(docs: Docs, sites: Path) -> None:
+def print_search_table(docs: Docs, sites: Path) -> None:
     queries = [json.loads(line) for line in (SHARED / "docs/queries.jsonl").read_text().splitlines()]
     spent: list[float] = []
     answers: Answers = {}
@@ -158,7 +158,7 @@ def search_table(docs: Docs, sites: Path) -> None:
             }
             for passage in found
         ]
-    plain = plain_answers(docs, queries)
+    plain = plain_fts5_answers(docs, queries)
     print("| | questions | page recall@5 | page NDCG@10 | section recall@5 | in budget |\n|---|---|---|---|---|---|")
     for name, given in (("plain FTS5", plain), ("search_docs", answers)):
         for group, figures in scores(given).items():
@@ -170,8 +170,8 @@ def search_table(docs: Docs, sites: Path) -> None:
     )
 
 
-def plain_answers(docs: Docs, queries: list[dict[str, str]]) -> Answers:
-    """Search the same chunks in one FTS5 table: porter stems, weighted columns, any term."""
+def plain_fts5_answers(docs: Docs, queries: list[dict[str, str]]) -> Answers:
+    """Search the same chunks in one FTS5 table with Porter stems and weighted columns; any term may match."""
     rows = (
         cast("SqliteSources", docs.library.crawls.store)
         .database.read()
@@ -209,7 +209,7 @@ def page_of(url: str) -> str:
 
 
 def scores(answers: Answers) -> dict[str, list[str]]:
-    """Return figures of the shared scorer by group."""
+    """Return the figures of the shared scorer by group of questions."""
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
         file.write("".join(json.dumps({"id": key, "results": found}) + "\n" for key, found in answers.items()))
         file.flush()

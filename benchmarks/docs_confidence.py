@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from benchmarks.docs_questions import QUESTIONS, Question, questions_about, squashed
+from benchmarks.docs_questions import QUESTIONS, Question, questions_about, squash_text
 from benchmarks.no_apis import NoApis
 from deltos.domains.docs.domain import Docs, open_docs
 from deltos.domains.docs.rank import ANSWER_FEATURES, describe_candidates, known_share, order, ranker_for
@@ -37,7 +37,7 @@ SHRINKAGE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class QuestionFeatures:
-    """A question to one site: features of the first passage, and whether it or one of the first three answers."""
+    """A question asked about one site: features of the first hit, and whether it or one of the first three answers."""
 
     is_own: bool
     row: tuple[float, ...]
@@ -47,7 +47,7 @@ class QuestionFeatures:
 
 
 def ask(docs: Docs, question: Question, site: str, source_id: str) -> QuestionFeatures | None:
-    """Ask one site; None if nothing is found."""
+    """Search one site, and return the features, or None if nothing is found."""
     found = docs.search.candidates(question.query, [source_id])
     if not found.candidates or found.similarities is None:
         return None
@@ -60,7 +60,7 @@ def ask(docs: Docs, question: Question, site: str, source_id: str) -> QuestionFe
         site == question.site
         and any(
             each.candidate.url.endswith(f"/{target.path}")
-            and target.is_shown_by(squashed(texts[each.candidate.chunk_id]))
+            and target.is_shown_by(squash_text(texts[each.candidate.chunk_id]))
             for target in question.targets
         )
         for each in ranked

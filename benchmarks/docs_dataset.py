@@ -1,8 +1,8 @@
-"""Sites that train the ranking of documentation search, and questions about them.
+"""Sites on which the ranking of documentation search is trained, and questions about them.
 
 The sites are Debian's documentation packages; none belongs to a benchmark. A quarter of their pages is not indexed but
 supplies questions: headings and sentences with a link to another page, whose target is the answer. Link texts and the
-terms of the sites' own indexes are questions too. `questions/docs_training.jsonl` has natural questions.
+entries of the sites' own indexes are questions too. `questions/docs_training.jsonl` has natural questions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.docs_questions import QUESTIONS, Target, questions_about, shingles_of, squashed
+from benchmarks.docs_questions import QUESTIONS, Target, questions_about, shingles_of, squash_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 MAX_PAGES_PER_SITE = 600
-MAX_QUESTIONS = 16  # per kind and site
+MAX_QUESTIONS = 16  # of each kind, per site
 NATURAL = "natural"
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A site in a Debian package; `only` is a pattern of its pages."""
+    """A documentation site in a Debian package; `only` is a pattern that its page paths match."""
 
     name: str
     package: str
@@ -82,41 +82,41 @@ GROUPS = (
         Site("slurm", "slurm-wlm-doc", "doc/slurm-wlm/html"),
     ),
 )
-_NOT_PAGES = re.compile(r"genindex|modindex|search\.html|_static|_sources|_modules|(?:^|/)index-|404|print\.html")
+_EXCLUDED_PAGES = re.compile(r"genindex|modindex|search\.html|_static|_sources|_modules|(?:^|/)index-|404|print\.html")
 _CODE = re.compile(r"[_(){}=]|\w\.\w")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Location of an answer: a page, and an anchor or lines of it."""
+class Location:
+    """Location of an answer: a page, and an anchor or lines on it."""
 
     page: str
     anchor: str = ""
     lines: Target | None = None
 
     def is_at(self, anchors: str, position: int, text: str) -> bool:
-        """Return whether a passage of the page is the place."""
+        """Return whether a passage of the page is at this location."""
         if self.lines:
-            return self.lines.is_shown_by(squashed(text))
+            return self.lines.is_shown_by(squash_text(text))
         return self.anchor in anchors.split() if self.anchor else position == 0
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question with its answers."""
+class LabelledQuestion:
+    """A question with the locations of its answers."""
 
     kind: str
     site: str
     query: str
-    answers: tuple[Place, ...]
+    answers: tuple[Location, ...]
 
 
 # ---------------------------------------------------------------------- sites
 
 
 def lay_out(site: Site, work: Path, group: Path) -> None:
-    """Download and unpack a package into pages/, withheld pages into asking/ and indexes into index/."""
+    """Download and unpack a package: pages to pages/, pages that supply questions to asking/, and indexes to index/."""
     unpacked = work / "packages" / site.package
     if not unpacked.exists():
         unpacked.mkdir(parents=True)
@@ -125,18 +125,20 @@ def lay_out(site: Site, work: Path, group: Path) -> None:
     root = unpacked / "usr/share" / site.root
     pages = [path for path in sorted(root.rglob("*.html")) if path.is_file()]
     wanted = [
-        p for p in pages if not _NOT_PAGES.search(rel := p.relative_to(root).as_posix()) and re.search(site.only, rel)
+        p
+        for p in pages
+        if not _EXCLUDED_PAGES.search(rel := p.relative_to(root).as_posix()) and re.search(site.only, rel)
     ]
     random.Random(site.name).shuffle(wanted)
     for path in wanted[:MAX_PAGES_PER_SITE]:
         relative = path.relative_to(root).as_posix()
-        copy(path, group / site.name / ("asking" if holds_back(relative) else "pages") / relative)
+        copy(path, group / site.name / ("asking" if supplies_questions(relative) else "pages") / relative)
     for path in root.glob("genindex*.html"):
         copy(path, group / site.name / "index" / path.name)
     print(f"{site.name}: {min(len(wanted), MAX_PAGES_PER_SITE)} pages")
 
 
-def holds_back(relative: str) -> bool:
+def supplies_questions(relative: str) -> bool:
     return "faq" in relative.lower() or hashlib.sha256(relative.encode()).digest()[0] < 64
 
 
@@ -148,21 +150,25 @@ def copy(source: Path, target: Path) -> None:
 # ---------------------------------------------------------------------- natural questions
 
 
-def natural_questions(site: str) -> list[Asked]:
+def natural_questions(site: str) -> list[LabelledQuestion]:
     """Return the natural questions about a site."""
     rows = map(json.loads, (QUESTIONS / "docs_training.jsonl").read_text("utf-8").splitlines())
     return [_natural(row) for row in rows if row["site"] == site]
 
 
-def _natural(row: dict[str, Any]) -> Asked:
+def _natural(row: dict[str, Any]) -> LabelledQuestion:
     targets = (Target(target["path"], "", shingles_of([target["text"]])) for target in row["targets"])
-    return Asked(NATURAL, row["site"], row["query"], tuple(Place(each.path, lines=each) for each in targets))
+    return LabelledQuestion(
+        NATURAL, row["site"], row["query"], tuple(Location(each.path, lines=each) for each in targets)
+    )
 
 
-def open_questions(sites: Sequence[str], place: Path) -> list[Asked]:
-    """Return the development questions about sites of the benchmark."""
+def development_questions(sites: Sequence[str], place: Path) -> list[LabelledQuestion]:
+    """Return the development questions about the benchmark sites."""
     return [
-        Asked(NATURAL, each.site, each.query, tuple(Place(target.path, lines=target) for target in each.targets))
+        LabelledQuestion(
+            NATURAL, each.site, each.query, tuple(Location(target.path, lines=target) for target in each.targets)
+        )
         for each in questions_about(sites, place)
     ]
 
@@ -170,15 +176,15 @@ def open_questions(sites: Sequence[str], place: Path) -> list[Asked]:
 # ---------------------------------------------------------------------- questions from links
 
 
-def linked_questions(site: Site, folder: Path) -> list[Asked]:
-    """Return a sample of the questions from withheld pages and the index of a site."""
-    found: dict[str, list[Asked]] = defaultdict(list)
+def link_questions(site: Site, folder: Path) -> list[LabelledQuestion]:
+    """Return a sample of the questions from a site's index and from its pages that are not indexed."""
+    found: dict[str, list[LabelledQuestion]] = defaultdict(list)
     for path in sorted((folder / "asking").rglob("*.html")):
         for question in page_questions(site.name, folder, path):
             found[question.kind].append(question)
     for path in sorted((folder / "index").glob("*.html")):
         found["index"].extend(index_questions(site.name, folder, path))
-    sample: list[Asked] = []
+    sample: list[LabelledQuestion] = []
     for asked in found.values():
         unique = list({question.query: question for question in asked}.values())
         random.Random(site.name).shuffle(unique)
@@ -186,47 +192,47 @@ def linked_questions(site: Site, folder: Path) -> list[Asked]:
     return sample
 
 
-def page_questions(site: str, folder: Path, path: Path) -> Iterator[Asked]:
-    """Yield headings with links, and sentences with one link; half of the sentences are given without the link text."""
+def page_questions(site: str, folder: Path, path: Path) -> Iterator[LabelledQuestion]:
+    """Yield headings above links, link texts, and sentences with one link; half of the sentences lack the link text."""
     base = path.relative_to(folder / "asking").as_posix()
     heading = ""
-    under_heading: list[Place] = []
-    for node in elements(path, "h1, h2, h3, h4, p, li, dd"):
+    under_heading: list[Location] = []
+    for node in select_elements(path, "h1, h2, h3, h4, p, li, dd"):
         if node.tag and node.tag.startswith("h"):
             yield from heading_question(site, heading, under_heading)
             heading, under_heading = clean(node.text()), []
             continue
-        links = [(clean(a.text()), answer(folder, base, a.attributes.get("href"))) for a in node.css("a[href]")]
+        links = [(clean(a.text()), link_target(folder, base, a.attributes.get("href"))) for a in node.css("a[href]")]
         links = [(text, place) for text, place in links if place.page and text]
         under_heading += [place for _, place in links]
         for text, place in links:
             if 2 <= len(text.split()) <= 8 and not _CODE.search(text):
-                yield Asked("name", site, text, (place,))
+                yield LabelledQuestion("name", site, text, (place,))
         for sentence in _SENTENCE.split(clean(node.text())):
             inside = [(text, place) for text, place in links if text in sentence]
             if len(inside) == 1 and 5 <= len(sentence.split()) <= 30:
                 text, place = inside[0]
                 query = sentence if len(sentence) % 2 else sentence.replace(text, " ")
-                yield Asked("sentence", site, query, (place,))
+                yield LabelledQuestion("sentence", site, query, (place,))
     yield from heading_question(site, heading, under_heading)
 
 
-def heading_question(site: str, heading: str, places: list[Place]) -> Iterator[Asked]:
+def heading_question(site: str, heading: str, places: list[Location]) -> Iterator[LabelledQuestion]:
     answers = tuple(dict.fromkeys(place for place in places if place.anchor))
     if len(heading.split()) >= 3 and 1 <= len(answers) <= 5:
-        yield Asked("heading", site, heading, answers)
+        yield LabelledQuestion("heading", site, heading, answers)
 
 
-def index_questions(site: str, folder: Path, path: Path) -> Iterator[Asked]:
-    """Yield terms of an index that are words, not names of code."""
-    for link in elements(path, "table.indextable li > a[href]"):
+def index_questions(site: str, folder: Path, path: Path) -> Iterator[LabelledQuestion]:
+    """Yield the index entries that consist of words, not of code names."""
+    for link in select_elements(path, "table.indextable li > a[href]"):
         term = clean(link.text())
-        place = answer(folder, "", link.attributes.get("href"))
+        place = link_target(folder, "", link.attributes.get("href"))
         if place.page and " " in term and not _CODE.search(term):
-            yield Asked("index", site, term, (place,))
+            yield LabelledQuestion("index", site, term, (place,))
 
 
-def elements(path: Path, selector: str) -> list[LexborNode]:
+def select_elements(path: Path, selector: str) -> list[LexborNode]:
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(path.read_bytes())
@@ -236,13 +242,13 @@ def elements(path: Path, selector: str) -> list[LexborNode]:
     return main.css(selector) if main is not None else []
 
 
-def answer(folder: Path, base: str, href: str | None) -> Place:
-    """Return the indexed page and the place that a link leads to, or None if it leads elsewhere."""
+def link_target(folder: Path, base: str, href: str | None) -> Location:
+    """Return the location of a link target; its page is empty if the target is not an indexed page."""
     if not href or "://" in href or href.startswith(("#", "mailto:")):
-        return Place("")
+        return Location("")
     target, _, fragment = href.partition("#")
     path = posixpath.normpath(posixpath.join(posixpath.dirname(base), target))
-    return Place(path, fragment) if (folder / "pages" / path).is_file() else Place("")
+    return Location(path, fragment) if (folder / "pages" / path).is_file() else Location("")
 
 
 def clean(text: str) -> str:

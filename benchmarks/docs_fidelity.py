@@ -2,8 +2,8 @@
 
     python -m benchmarks.docs_fidelity [SITES]
 
-`SITES` is a folder with one site in each subfolder, as laid out by shared/bench/docs/lay_out.py. The raw pages are read
-independently of the product: content element, every <pre>, every heading, every word, and navigation.
+`SITES` is a folder with one site in each subfolder, as created by shared/bench/docs/lay_out.py. The raw pages are read
+without code of Deltos: content element, every <pre>, every heading, every word, and navigation.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(slots=True)
 class PreservedCounts:
-    """Preserved and total counts over the pages of a site."""
+    """Numbers of preserved and of all elements on the pages of a site."""
 
     pages: int = 0
     code: int = 0
@@ -79,17 +79,19 @@ def check_page(data: bytes, preserved: PreservedCounts) -> None:
     """Compare one page with its parsed text."""
     chunks = chunk_document(parse_html(data, url="https://example.org/"))
     text = "\n\n".join(chunk.text for chunk in chunks)
-    trails = {squeeze(heading) for chunk in chunks for heading in chunk.path} | set(map(squeeze, text.split("\n")))
+    trails = {collapse_whitespace(heading) for chunk in chunks for heading in chunk.path} | set(
+        map(collapse_whitespace, text.split("\n"))
+    )
     everything = text + "\n" + "\n".join(" ".join(chunk.path) for chunk in chunks)
     preserved.pages += 1
     preserved.with_navigation += has_navigation(data, text)
-    content = raw_content(data)
+    content = content_element(data)
     for pre in content.css("pre"):
         code = pre.text().strip("\n").rstrip()
         preserved.code += bool(code)
         preserved.code_preserved += bool(code) and is_verbatim(pre, code, text)
     for heading in content.css("h1, h2, h3, h4, h5, h6"):
-        words = squeeze(re.sub(r"[¶#]$|\[src\]", "", heading.text().strip()))
+        words = collapse_whitespace(re.sub(r"[¶#]$|\[src\]", "", heading.text().strip()))
         preserved.headings += bool(words)
         preserved.headings_preserved += bool(words) and any(words in trail for trail in trails)
     wanted = Counter(_WORD.findall(content.text(separator=" ").lower()))
@@ -98,8 +100,8 @@ def check_page(data: bytes, preserved: PreservedCounts) -> None:
     preserved.words_preserved += (wanted & found).total()
 
 
-def raw_content(data: bytes) -> LexborNode:
-    """Return the content element of the page without boilerplate, or the whole body if there is none."""
+def content_element(data: bytes) -> LexborNode:
+    """Return the content element of a page without boilerplate, or the body if the page has no such element."""
     tree = LexborHTMLParser(data)
     for node in tree.css(BOILERPLATE):
         node.decompose()
@@ -115,15 +117,15 @@ def is_verbatim(pre: LexborNode, code: str, text: str) -> bool:
 
 
 def has_navigation(data: bytes, text: str) -> bool:
-    """Return whether the text contains several navigation entries as lines of their own."""
+    """Return whether the text contains several navigation entries on lines of their own."""
     tree = LexborHTMLParser(data)
-    labels = {squeeze(link.text()) for part in tree.css(NAVIGATION) for link in part.css("a")}
+    labels = {collapse_whitespace(link.text()) for part in tree.css(NAVIGATION) for link in part.css("a")}
     labels = {label for label in labels if len(label) > 8}
-    lines = {squeeze(line.lstrip("-* |").rstrip(" |")) for line in text.split("\n")}
+    lines = {collapse_whitespace(line.lstrip("-* |").rstrip(" |")) for line in text.split("\n")}
     return len(labels & lines) > max(2, len(labels) // 3)
 
 
-def squeeze(text: str) -> str:
+def collapse_whitespace(text: str) -> str:
     return "".join(text.replace("`", "").split()).lower()
 
 

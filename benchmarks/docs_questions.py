@@ -2,10 +2,10 @@
 
     python -m benchmarks.docs_questions [--held-out] [--site restic …] [--misses] [--scratch FOLDER]
 
-Each site of `questions/docs_sites.json` is laid out from a mirror of its repository or from its Debian package, and
-added as a source; all sites of a run share a library. Every question is asked of its own site, and of all sites, which
-is harder because most questions do not name the product. Asks about the development sites, or with `--held-out` about
-the held-out sites.
+Each site of `questions/docs_sites.json` is written from a mirror of its repository or from its Debian package, and
+added as a source; all sites of a run share one library. Every question is asked of its own site, and of all sites,
+which is harder because most questions do not name the product. Asks about the development sites, or with `--held-out`
+about the held-out sites.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Lines that answer, with their heading; a result shows them if it contains enough of their shingles."""
+    """Lines that answer a question, and their heading; a result shows them if it contains enough of their shingles."""
 
     path: str
     heading: str
     shingles: tuple[str, ...]
 
     def is_page_of(self, result: Row, site: str) -> bool:
-        """Return whether the result is from the page of the target."""
+        """Return whether the result is on the page of the target."""
         return page_of(result).endswith(f"/{site}/{self.path}")
 
     def is_shown_by(self, text: str) -> bool:
@@ -63,8 +63,8 @@ class Target:
 
     def is_section_of(self, result: Row) -> bool:
         """Return whether the result is below the heading or contains the lines."""
-        trail = squashed(result["section"].rpartition(" > ")[2])
-        return bool(self.heading and self.heading == trail) or self.is_shown_by(squashed(result["text"]))
+        trail = squash_text(result["section"].rpartition(" > ")[2])
+        return bool(self.heading and self.heading == trail) or self.is_shown_by(squash_text(result["text"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,8 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Measures of the answer to one question."""
+class AnswerMeasures:
+    """Measurements of the answer to one question."""
 
     page: bool
     section: bool
@@ -93,14 +93,14 @@ def page_of(result: Row) -> str:
     return str(result["url"]).partition("#")[0]
 
 
-def squashed(text: str) -> str:
+def squash_text(text: str) -> str:
     """Keep only letters and digits, so that markup, line ends and case do not matter."""
     return "".join(char for char in text.lower() if char.isalnum())
 
 
 def shingles_of(lines: Sequence[str]) -> tuple[str, ...]:
-    """Split a text into consecutive pieces; a link in the text breaks only one or two of them."""
-    text = squashed(html.unescape(_TAG.sub(" ", " ".join(lines))))
+    """Split a text into consecutive shingles; a link in the text breaks only one or two of them."""
+    text = squash_text(html.unescape(_TAG.sub(" ", " ".join(lines))))
     starts = range(0, max(1, len(text) - _SHINGLE_CHARACTERS + 1), _SHINGLE_CHARACTERS)
     return tuple(text[start : start + _SHINGLE_CHARACTERS] for start in starts)
 
@@ -109,7 +109,7 @@ def shingles_of(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def lay_out(name: str, site: Row, folder: Path) -> None:
-    """Write the documents of a site as files, unless they exist."""
+    """Write the documents of a site as files, unless they are already there."""
     if folder.exists():
         return
     partial = folder.with_name(f".{name}")
@@ -158,7 +158,7 @@ def _write(file: Path, content: bytes) -> None:
 
 
 def questions_about(sites: Iterable[str], place: Path) -> list[Question]:
-    """Return the questions about sites, with the text of their targets read from the files."""
+    """Return the questions about sites, with the texts of their targets read from the files."""
     wanted = set(sites)
     rows = map(json.loads, (QUESTIONS / "docs.jsonl").read_text("utf-8").splitlines())
     return [_question(row, place) for row in rows if row["site"] in wanted]
@@ -171,7 +171,7 @@ def _question(row: Row, place: Path) -> Question:
 
 def _target(row: Row, folder: Path) -> Target:
     lines = (folder / row["path"]).read_text("utf-8", errors="replace").splitlines()
-    return Target(row["path"], squashed(row["anchor_or_heading"]), shingles_of(lines[row["start"] - 1 : row["end"]]))
+    return Target(row["path"], squash_text(row["anchor_or_heading"]), shingles_of(lines[row["start"] - 1 : row["end"]]))
 
 
 def ask(product: Product, questions: Sequence[Question], *scope: str) -> dict[str, list[Row]]:
@@ -182,18 +182,18 @@ def ask(product: Product, questions: Sequence[Question], *scope: str) -> dict[st
     return {answer["id"]: answer["results"] for answer in answers}
 
 
-def judge(question: Question, results: Sequence[Row]) -> Found:
-    """Measure an answer: pages like the shared scorer, sections among the first five, lines in the budget."""
+def judge(question: Question, results: Sequence[Row]) -> AnswerMeasures:
+    """Measure an answer: pages as the shared scorer does, sections among the first five, lines in the budget."""
     pages = set(list(dict.fromkeys(map(page_of, results)))[:PAGES])
     on_page = [
         (result, [target for target in question.targets if target.is_page_of(result, question.site)])
         for result in results
     ]
     shown = [
-        any(target.is_shown_by(squashed(result["text"])) for target in targets)
+        any(target.is_shown_by(squash_text(result["text"])) for target in targets)
         for result, targets in on_page[: _results_in_budget(results)]
     ]
-    return Found(
+    return AnswerMeasures(
         page=any(targets and page_of(result) in pages for result, targets in on_page),
         section=any(any(target.is_section_of(result) for target in targets) for result, targets in on_page[:PAGES]),
         first=bool(shown and shown[0]),
@@ -202,7 +202,7 @@ def judge(question: Question, results: Sequence[Row]) -> Found:
 
 
 def _results_in_budget(results: Sequence[Row]) -> int:
-    """Return the number of results in a default answer."""
+    """Return the number of results that fit into a default answer."""
     used = 0
     for number, result in enumerate(results[:DEFAULT_RESULTS]):
         used += result["tokens"]
@@ -214,9 +214,9 @@ def _results_in_budget(results: Sequence[Row]) -> int:
 # ---------------------------------------------------------------------- printing
 
 
-def print_table(asked: str, questions: Sequence[Question], found: dict[str, Found]) -> None:
+def print_table(asked: str, questions: Sequence[Question], found: dict[str, AnswerMeasures]) -> None:
     """Print rows for all questions, for each site and for each kind."""
-    groups: dict[str, list[Found]] = defaultdict(list)
+    groups: dict[str, list[AnswerMeasures]] = defaultdict(list)
     for question in questions:
         for group in ("all", question.site, f"*{question.kind}*"):
             groups[group].append(found[question.id])
@@ -227,8 +227,10 @@ def print_table(asked: str, questions: Sequence[Question], found: dict[str, Foun
         print(f"| {group} | {len(several)} | " + " | ".join(f"{count / len(several):.3f}" for count in counts) + " |")
 
 
-def print_misses(questions: Sequence[Question], answers: dict[str, list[Row]], found: dict[str, Found]) -> None:
-    """Print questions whose lines are missing from the default answer: ranks, targets and results."""
+def print_misses(
+    questions: Sequence[Question], answers: dict[str, list[Row]], found: dict[str, AnswerMeasures]
+) -> None:
+    """Print the ranks, targets and results of questions whose lines are missing from the default answer."""
     for question in questions:
         if found[question.id].in_budget:
             continue
@@ -248,7 +250,7 @@ def ranks(question: Question, results: Sequence[Row]) -> tuple[int, int]:
     for rank, result in enumerate(results, 1):
         targets = [target for target in question.targets if target.is_page_of(result, question.site)]
         page = page or (rank if targets else 0)
-        if any(target.is_shown_by(squashed(result["text"])) for target in targets):
+        if any(target.is_shown_by(squash_text(result["text"])) for target in targets):
             return page, rank
     return page, 0
 
@@ -258,8 +260,10 @@ def main() -> None:
     sites = json.loads((QUESTIONS / "docs_sites.json").read_text("utf-8"))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--held-out", action="store_true", help="ask about the held-out sites")
-    parser.add_argument("--site", action="append", choices=[*sites], help="only this one; may be repeated")
-    parser.add_argument("--misses", action="store_true", help="print the misses; not with --held-out")
+    parser.add_argument("--site", action="append", choices=[*sites], help="ask only about this site; may be repeated")
+    parser.add_argument(
+        "--misses", action="store_true", help="print the questions without a right answer; not allowed with --held-out"
+    )
     parser.add_argument("--scratch", type=Path, default=SCRATCH / "docs-questions")
     given = parser.parse_args()
     if given.misses and given.held_out:

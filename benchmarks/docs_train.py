@@ -2,11 +2,11 @@
 
     python -m benchmarks.docs_train --work FOLDER [--write]
 
-docs_dataset.py has the sites and questions; the development half of `questions/docs.jsonl` is one more group. Every
-site is indexed and its passages are embedded, which takes one core an hour in the first run. Natural questions are
-asked of their own site and of all sites of their group. There are two sets of weights, for keywords and for sentences;
+docs_dataset.py provides the sites and questions; the development half of `questions/docs.jsonl` is one more group.
+Every site is indexed and embedded, which takes one core an hour in the first run. Natural questions are asked about
+their own site and about all sites of their group. There are two sets of weights, for keywords and for sentences;
 queries in between use a mixture of both. Weights are fitted on all groups but one and evaluated on that one, then
-fitted on all. `--write` saves them to domains/docs/weights.json.
+fitted on all groups. `--write` saves them to domains/docs/weights.json.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import numpy as np
 from benchmarks.docs_dataset import (
     GROUPS,
     NATURAL,
-    Asked,
+    LabelledQuestion,
+    development_questions,
     lay_out,
-    linked_questions,
+    link_questions,
     natural_questions,
-    open_questions,
 )
 from benchmarks.docs_questions import QUESTIONS
 from benchmarks.docs_questions import lay_out as lay_out_open
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 Numbers: TypeAlias = "npt.NDArray[np.float64]"
 
 FEATURES = DocsFeatures._fields
-# All other weights must be positive, or negative if in AGAINST, even if noise in the data suggests otherwise.
-EITHER_SIGN = frozenset(("length", "definition", "first", "depth"))
-AGAINST = frozenset(("secondary",))
-# Hand-set prior from the development set; the fit is penalised for moving away from it.
+# Other weights stay positive, or negative if in NEGATIVE_WEIGHTS, even if noise in the data suggests otherwise.
+UNSIGNED_WEIGHTS = frozenset(("length", "definition", "first", "depth"))
+NEGATIVE_WEIGHTS = frozenset(("secondary",))
+# Prior set by hand on the development set; the fit is penalised for moving away from it.
 PRIOR = {
     "heading": 0.5,
     "trail": 0.5,
@@ -76,11 +76,11 @@ PRIOR = {
     "near_alone": 200.0,
 }
 # Questions from links contain no code names and lead to headings, so they say little about body text. The last value
-# was chosen on questions without shared terms (questions/semantic.jsonl), which this training set lacks.
-AT_LEAST = {"exact_name": 1.3, "body": 0.2, "near_alone": 200.0}
-PENALTY = 0.05  # 0.01, 0.02, 0.05 and 0.2 differ little
+# was chosen on questions that share no terms with their answers (questions/semantic.jsonl); this set has none.
+MIN_WEIGHTS = {"exact_name": 1.3, "body": 0.2, "near_alone": 200.0}
+PENALTY = 0.05  # results hardly differ for 0.01, 0.02, 0.05 and 0.2
 PAGE_SHARE = 0.1  # target probability of the other chunks of the right page
-# Statements are rarer than questions; with a smaller weight, statements of the benchmark lose.
+# Statements are rarer than questions; a smaller weight makes results worse for the statements of the benchmark.
 QUESTION_WEIGHTS = {"sentence": 2.0}
 
 
@@ -96,24 +96,24 @@ class Example:
     right: Numbers
     exact: npt.NDArray[np.bool_]
     pages: tuple[str, ...]
-    asked: Asked
+    asked: LabelledQuestion
     as_sentence: float
-    is_own: bool  # asked of its own site only
+    is_own: bool  # asked about its own site only
 
     @property
     def doubled_features(self) -> Numbers:
-        """Features for both sets of weights, multiplied by their shares."""
+        """Features for both sets of weights, multiplied by the share of each set."""
         return np.hstack([self.values * (1 - self.as_sentence), self.values * self.as_sentence])
 
 
 def main() -> None:
-    """Lay out, index, ask, fit and print."""
+    """Prepare the sites, fit and cross-validate the weights, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, help="folder for downloads and indexes")
     parser.add_argument("--write", action="store_true", help="write the weights into the package")
     arguments = parser.parse_args()
     groups = [examples_of_group(number, arguments.work) for number in range(len(GROUPS))]
-    groups.append(open_examples(arguments.work))
+    groups.append(development_examples(arguments.work))
     current = np.concatenate([load_ranker(WEIGHTS_FILE, FEATURES, which).weights for which in WEIGHTS])
     learned = [fit([each for other in groups if other is not group for each in other]) for group in groups]
     print_table(groups, [current] * len(groups), learned)
@@ -125,7 +125,7 @@ def main() -> None:
 
 
 def print_table(groups: Sequence[Sequence[Example]], before: Sequence[Numbers], after: Sequence[Numbers]) -> None:
-    """Print the figures of each kind of question with the current weights and with weights fitted without its group."""
+    """Print figures for each kind of question, with the current weights and with weights fitted without its group."""
     print("| questions | n | first passage, page recall@5 before | after, cross-validated |\n|---|--:|--:|--:|")
     names = [
         "natural, own site",
@@ -138,7 +138,7 @@ def print_table(groups: Sequence[Sequence[Example]], before: Sequence[Numbers], 
     ]
     for name in names:
         chosen = [(number, example) for number, group in enumerate(groups) for example in group]
-        chosen = [(number, each) for number, each in chosen if kind_of(each, is_open=number == len(GROUPS)) == name]
+        chosen = [(number, each) for number, each in chosen if row_name(each, is_open=number == len(GROUPS)) == name]
         if not chosen:
             continue
         columns = []
@@ -148,8 +148,8 @@ def print_table(groups: Sequence[Sequence[Example]], before: Sequence[Numbers], 
         print(f"| {name} | {len(chosen)} | {' | '.join(columns)} |", flush=True)
 
 
-def kind_of(example: Example, *, is_open: bool) -> str:
-    """Return the name of the table row."""
+def row_name(example: Example, *, is_open: bool) -> str:
+    """Return the name of the table row to which an example belongs."""
     if example.asked.kind != NATURAL:
         return example.asked.kind
     if is_open and example.is_own:
@@ -161,28 +161,28 @@ def kind_of(example: Example, *, is_open: bool) -> str:
 
 
 def examples_of_group(number: int, work: Path) -> list[Example]:
-    """Lay out the sites of a group, index their pages, and describe the candidates of every question."""
+    """Write the sites of a group, index their pages, and describe the candidates of every question."""
     group = work / f"group{number}"
     for site in GROUPS[number]:
         if not (group / site.name).exists():
             lay_out(site, work, group)
-    docs = opened(work / f"home{number}", {site.name: group / site.name / "pages" for site in GROUPS[number]})
-    asked = [each for site in GROUPS[number] for each in linked_questions(site, group / site.name)]
+    docs = open_sites(work / f"home{number}", {site.name: group / site.name / "pages" for site in GROUPS[number]})
+    asked = [each for site in GROUPS[number] for each in link_questions(site, group / site.name)]
     asked += [each for site in GROUPS[number] for each in natural_questions(site.name)]
-    return described_examples(docs, asked)
+    return describe_examples(docs, asked)
 
 
-def open_examples(work: Path) -> list[Example]:
+def development_examples(work: Path) -> list[Example]:
     """Return the examples of the development sites."""
     every = json.loads((QUESTIONS / "docs_sites.json").read_text("utf-8"))
     sites = {name: work / "open" / name for name, site in every.items() if not site["held_out"]}
     for name, folder in sites.items():
         lay_out_open(name, every[name], folder)
-    return described_examples(opened(work / "home-open", sites), open_questions([*sites], work / "open"))
+    return describe_examples(open_sites(work / "home-open", sites), development_questions([*sites], work / "open"))
 
 
-def opened(home: Path, sites: dict[str, Path]) -> Docs:
-    """Open a library of the sites with all passages embedded."""
+def open_sites(home: Path, sites: dict[str, Path]) -> Docs:
+    """Open a documentation library with all passages of the sites embedded."""
     library = open_library(home)
     semantic_index = SemanticIndex(docs_embedder(), library.vectors)
     docs = open_docs(library, apis=NoApis(), semantic_index=lambda: semantic_index)
@@ -195,9 +195,9 @@ def opened(home: Path, sites: dict[str, Path]) -> Docs:
     return docs
 
 
-def described_examples(docs: Docs, every: Sequence[Asked]) -> list[Example]:
-    """Describe each question over all sites, natural ones also over their own site; drop those without a right
-    candidate.
+def describe_examples(docs: Docs, every: Sequence[LabelledQuestion]) -> list[Example]:
+    """Describe each question over all sites, and natural questions also over their own site; drop questions without
+    a right candidate.
     """
     ids = {source.name: source.id for source in docs.library.sources()}
     scopes = [(asked, list(ids.values())) for asked in every]
@@ -205,32 +205,32 @@ def described_examples(docs: Docs, every: Sequence[Asked]) -> list[Example]:
     return [each for asked, scope in scopes if (each := describe(docs, asked, scope)) is not None]
 
 
-def describe(docs: Docs, asked: Asked, source_ids: list[str]) -> Example | None:
+def describe(docs: Docs, asked: LabelledQuestion, source_ids: list[str]) -> Example | None:
     """Return the candidates of a question as features, or None if no candidate is right."""
-    accuracy = docs.search.candidates(asked.query, source_ids)
-    if not accuracy.candidates:
+    found = docs.search.candidates(asked.query, source_ids)
+    if not found.candidates:
         return None
-    rows = describe_candidates(accuracy.asked, accuracy.candidates, accuracy.page_scores, accuracy.similarities)
-    texts = {chunk.id: chunk.text for chunk in docs.search.texts([each.chunk_id for each in accuracy.candidates])}
+    rows = describe_candidates(found.asked, found.candidates, found.page_scores, found.similarities)
+    texts = {chunk.id: chunk.text for chunk in docs.search.texts([each.chunk_id for each in found.candidates])}
     places = [
         [place for place in asked.answers if each.source == asked.site and each.url.endswith(f"/{place.page}")]
-        for each in accuracy.candidates
+        for each in found.candidates
     ]
     exact = np.array(
         [
             any(place.is_at(each.anchors, each.position, texts.get(each.chunk_id, "")) for place in on_page)
-            for each, on_page in zip(accuracy.candidates, places, strict=True)
+            for each, on_page in zip(found.candidates, places, strict=True)
         ]
     )
-    right = right_shares(exact, np.array(list(map(bool, places))) & ~exact)
-    pages = tuple(candidate.url for candidate in accuracy.candidates)
+    right = target_probabilities(exact, np.array(list(map(bool, places))) & ~exact)
+    pages = tuple(candidate.url for candidate in found.candidates)
     if not right.any():
         return None
-    return Example(np.array(rows), right, exact, pages, asked, accuracy.asked.as_sentence, len(source_ids) == 1)
+    return Example(np.array(rows), right, exact, pages, asked, found.asked.as_sentence, len(source_ids) == 1)
 
 
-def right_shares(exact: npt.NDArray[np.bool_], same_page: npt.NDArray[np.bool_]) -> Numbers:
-    """Return target probabilities: most for the right places, the rest for other chunks of their pages."""
+def target_probabilities(exact: npt.NDArray[np.bool_], same_page: npt.NDArray[np.bool_]) -> Numbers:
+    """Return target probabilities: most for the right chunks, the remainder for other chunks of the same pages."""
     share = PAGE_SHARE if exact.any() else 1.0
     right: Numbers = exact / max(exact.sum(), 1) * (1.0 - PAGE_SHARE) + same_page / max(same_page.sum(), 1) * share
     total: float = right.sum()
@@ -249,9 +249,9 @@ def fit(examples: Sequence[Example], *, steps: int = 400, rate: float = 0.05) ->
     starts, of = np.cumsum([0, *lengths[:-1]]), np.repeat(np.arange(len(examples)), lengths)
     importance = np.array([QUESTION_WEIGHTS.get(each.asked.kind, 1.0) for each in examples])
     importance = (importance / importance.sum())[of]
-    signs = np.tile([0 if name in EITHER_SIGN else -1 if name in AGAINST else 1 for name in FEATURES], 2)
+    signs = np.tile([0 if name in UNSIGNED_WEIGHTS else -1 if name in NEGATIVE_WEIGHTS else 1 for name in FEATURES], 2)
     prior = np.tile([PRIOR[name] for name in FEATURES], 2) * spread
-    least = np.tile([AT_LEAST.get(name, -np.inf) for name in FEATURES], 2) * spread
+    least = np.tile([MIN_WEIGHTS.get(name, -np.inf) for name in FEATURES], 2) * spread
     weights, first, second = prior, np.zeros(len(prior)), np.zeros(len(prior))
     for step in range(1, steps + 1):
         scores = values @ weights
@@ -268,7 +268,7 @@ def fit(examples: Sequence[Example], *, steps: int = 400, rate: float = 0.05) ->
 
 
 def accuracy(example: Example, weights: Numbers) -> tuple[float, float]:
-    """Return whether the first passage is right, and the share of right pages among the first five."""
+    """Return whether the first passage is right, and page recall among the first five."""
     order = np.argsort(-(example.doubled_features @ weights), kind="stable")
     ranked = list(dict.fromkeys(example.pages[place] for place in order))
     right = {page for page, share in zip(example.pages, example.right, strict=True) if share > 0}
@@ -276,7 +276,7 @@ def accuracy(example: Example, weights: Numbers) -> tuple[float, float]:
 
 
 def write_weights(weights: Numbers) -> None:
-    """Replace both sets of weights; the calibration is unchanged."""
+    """Replace both sets of weights in the weights file; the calibration is unchanged."""
     stored = json.loads(WEIGHTS_FILE.read_text("utf-8"))
     for which, values in zip(WEIGHTS, np.split(weights, 2), strict=True):
         stored[which] = {name: round(float(value), 3) for name, value in zip(FEATURES, values, strict=True)}

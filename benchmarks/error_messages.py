@@ -2,10 +2,10 @@
 
     python -m benchmarks.error_messages REPOSITORY …
 
-Takes up to 40 texts of two or more words from lines of each repository, without tests and documentation, that raise,
-throw, panic, log or return an error. Placeholders are filled with values; every second message is prefixed with the
-name of an exception, every fifth is truncated. A result is right if its first line contains the longest constant part
-of the text.
+Takes up to 40 texts of two or more words from each repository, from lines that raise, throw, panic, log or return an
+error, outside of tests and documentation. Placeholders are filled with values; every second message is prefixed with
+the name of an exception, every fifth is truncated. A result is right if its first line contains the longest constant
+part of the text.
 """
 
 from __future__ import annotations
@@ -30,17 +30,33 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SEED = 11
-QUESTIONS = 40
+MAX_MESSAGES = 40
 _MAX_BYTES = 400_000
-_RAISING = re.compile(
+_RAISING_LINE = re.compile(
     r"\b(?:raise|throw|panic!?|bail!|anyhow!|fatal|errorf?|errors\.New|Errorf|Error|die|abort|warn(?:ing)?|expect)\b",
     re.IGNORECASE,
 )
-_TEXT = re.compile(r"\"((?:[^\"\\]|\\[^\\])*)\"|'((?:[^'\\]|\\[^\\])*)'|`([^`]*)`")
-_FILLED = re.compile(r"%[-+0-9.]*[a-z]|\$\{[^{}]*\}|#\{[^{}]*\}|\{\$[^{}]*\}|\{[^{}]*\}|\$[A-Za-z_]\w*")
+_STRING_LITERAL = re.compile(r"\"((?:[^\"\\]|\\[^\\])*)\"|'((?:[^'\\]|\\[^\\])*)'|`([^`]*)`")
+_PLACEHOLDER = re.compile(r"%[-+0-9.]*[a-z]|\$\{[^{}]*\}|#\{[^{}]*\}|\{\$[^{}]*\}|\{[^{}]*\}|\$[A-Za-z_]\w*")
 _WORD = re.compile(r"[A-Za-z]{2,}")
-_VALUES = ("42", "foo", "/tmp/a/b.txt", "{'cars'}", "my_item", "http://localhost:80", "Widget", "3.5", "'x y'")
-_NAMES = ("ValueError", "java.lang.IllegalStateException", "Uncaught TypeError", "app.errors.StateError", "panic")
+_PLACEHOLDER_VALUES = (
+    "42",
+    "foo",
+    "/tmp/a/b.txt",
+    "{'cars'}",
+    "my_item",
+    "http://localhost:80",
+    "Widget",
+    "3.5",
+    "'x y'",
+)
+_EXCEPTION_NAMES = (
+    "ValueError",
+    "java.lang.IllegalStateException",
+    "Uncaught TypeError",
+    "app.errors.StateError",
+    "panic",
+)
 
 
 class RaisedMessage(NamedTuple):
@@ -64,7 +80,7 @@ def main() -> None:
 
 
 def measure(client: ToolClient, root: Path, *, show_misses: bool = False) -> str:
-    """Count the messages of a repository that are found; optionally print the others."""
+    """Count the messages of a repository that are found, and optionally print the others."""
     sampled = messages(root)
     first = among = 0
     took: list[float] = []
@@ -93,10 +109,10 @@ def _contains_part(root: Path, result: dict[str, object], part: str) -> bool:
 
 
 def messages(root: Path) -> list[RaisedMessage]:
-    """Return the messages of a repository; reproducible."""
+    """Return a reproducible sample of the error messages in a repository."""
     random_source = random.Random(SEED)
     found = list(_raised_messages(root, random_source))
-    return random_source.sample(found, min(QUESTIONS, len(found)))
+    return random_source.sample(found, min(MAX_MESSAGES, len(found)))
 
 
 def _raised_messages(root: Path, random_source: random.Random) -> Iterator[RaisedMessage]:
@@ -105,8 +121,8 @@ def _raised_messages(root: Path, random_source: random.Random) -> Iterator[Raise
         if not _is_candidate(file, path):
             continue
         for number, line in enumerate(file.read_text("utf-8", "replace").split("\n"), start=1):
-            raising = _RAISING.search(line[:500])
-            text = _TEXT.search(line[:500], raising.end()) if raising else None
+            raising = _RAISING_LINE.search(line[:500])
+            text = _STRING_LITERAL.search(line[:500], raising.end()) if raising else None
             if text is None or line.lstrip().startswith(("#", "//", "*", "/*")):
                 continue
             if message := _fill_placeholders(next(filter(None, text.groups()), ""), random_source):
@@ -121,16 +137,16 @@ def _is_candidate(file: Path, path: str) -> bool:
 
 
 def _fill_placeholders(text: str, random_source: random.Random) -> tuple[str, str] | None:
-    """Fill the placeholders of a text; return it with its longest constant part."""
-    parts = _FILLED.split(text)
+    """Fill the placeholders of a text, and return it with its longest constant part."""
+    parts = _PLACEHOLDER.split(text)
     longest = max(parts, key=len)
     if "\\" in text or len(_WORD.findall(longest)) < 2 or len(longest) < 12:
         return None
-    filled = _FILLED.sub(lambda _: random_source.choice(_VALUES), text)
+    filled = _PLACEHOLDER.sub(lambda _: random_source.choice(_PLACEHOLDER_VALUES), text)
     if random_source.random() < 0.2 and len(parts) == 1:
-        filled += f" {random_source.choice(_VALUES)}"
+        filled += f" {random_source.choice(_PLACEHOLDER_VALUES)}"
     if random_source.random() < 0.5:
-        filled = f"{random_source.choice(_NAMES)}: {filled}"
+        filled = f"{random_source.choice(_EXCEPTION_NAMES)}: {filled}"
     return filled, longest
 
 

@@ -2,9 +2,9 @@
 
     python -m benchmarks.exported_names [npm | pypi]
 
-Exports are determined independently of Deltos: by the checker of TypeScript for npm, by importing modules and `inspect`
-for Python. A name is found if the index has its definition. A sample of names is also queried, and counts if a
-definition of the name is among the first three results.
+Exports are determined without Deltos: by TypeScript's checker for npm, and by importing modules and `inspect` for
+Python. A name counts as found if the index has its definition. A sample of names is also queried, and a name counts as
+answered if a definition of it is among the first three results.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from deltos.domains.docs.search import DocsRequest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-HERE = Path(__file__).parent
+BENCHMARKS_FOLDER = Path(__file__).parent
 DEVELOPMENT_NPM = (
     "hono date-fns drizzle-orm zod axios commander rxjs fastify kysely @tanstack/react-query jose ky undici uuid"
     " express"
 ).split()
 HELD_OUT_NPM = ("vue graphql ioredis luxon pino ramda valibot superstruct yargs ws knex cheerio mobx immer got").split()
-TYPES = "@types/express @types/uuid @types/ramda @types/yargs @types/ws @types/luxon".split()
+TYPE_PACKAGES = "@types/express @types/uuid @types/ramda @types/yargs @types/ws @types/luxon".split()
 DEVELOPMENT_PYPI = (
     "typer httpx pydantic fastapi requests click rich attrs flask jinja2 starlette sqlalchemy aiohttp trio numpy"
 ).split()
@@ -43,12 +43,12 @@ HELD_OUT_PYPI = (
     "networkx marshmallow structlog anyio hypothesis msgspec tqdm redis pyyaml loguru uvicorn werkzeug tornado"
     " markdown-it-py pillow"
 ).split()
-ASKED = 25
+QUERIED_NAMES = 25
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Counts of one package."""
+    """Numbers of exported, found and queried names of one package."""
 
     name: str
     exported: int
@@ -71,7 +71,7 @@ def main() -> None:
             ("held-out", HELD_OUT_NPM if kind == "npm" else HELD_OUT_PYPI),
         ):
             project = (
-                npm_project((*DEVELOPMENT_NPM, *HELD_OUT_NPM, *TYPES))
+                npm_project((*DEVELOPMENT_NPM, *HELD_OUT_NPM, *TYPE_PACKAGES))
                 if kind == "npm"
                 else python_project((*DEVELOPMENT_PYPI, *HELD_OUT_PYPI))
             )
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def print_table(title: str, rows: Sequence[Row]) -> None:
-    """Print a row for each package and one for all."""
+    """Print a row for each package and one for all packages."""
     print(f"\n| {title} | exported names | found | first three | missing |\n|---|---|---|---|---|")
     for row in rows:
         print(row)
@@ -107,7 +107,7 @@ def measure(kind: str, project: Path, packages: Sequence[str], exported: dict[st
                 known = defined_names(Path(home), source.id)
                 names = exported.get(package, [])
                 missing = tuple(name for name in names if name not in known)
-                asked = random.Random(7).sample(names, min(ASKED, len(names)))
+                asked = random.Random(7).sample(names, min(QUERIED_NAMES, len(names)))
                 answered = sum(is_answered(app, source.name, name) for name in asked)
                 yield Row(package, len(names), missing, len(asked), answered)
         finally:
@@ -115,7 +115,7 @@ def measure(kind: str, project: Path, packages: Sequence[str], exported: dict[st
 
 
 def defined_names(home: Path, source_id: str) -> set[str]:
-    """Return the last parts of the names with a definition in the index."""
+    """Return the last parts of the qualified names that have a definition in the index."""
     connection = sqlite3.connect(home / "library.db")
     rows = connection.execute(
         "SELECT c.anchors FROM docs_chunk c JOIN docs_page p ON p.id = c.page_id"
@@ -146,8 +146,8 @@ def npm_project(packages: Sequence[str]) -> Path:
 
 
 def npm_exports(project: Path, packages: Sequence[str]) -> dict[str, list[str]]:
-    """Return the exports of each package over all its entry points, according to TypeScript."""
-    script = HERE / "exported_names.cjs"
+    """Return the exports of all entry points of each package, according to TypeScript."""
+    script = BENCHMARKS_FOLDER / "exported_names.cjs"
     output = subprocess.run(["node", script, project, *packages], check=True, capture_output=True, text=True)
     return {name: sorted(names) for name, names in json.loads(output.stdout).items()}
 
@@ -167,7 +167,7 @@ def python_project(packages: Sequence[str]) -> Path:
 
 def python_exports(project: Path, packages: Sequence[str]) -> dict[str, list[str]]:
     """Return the public classes and functions of the importable modules of each package."""
-    command = [str(project / ".venv/bin/python"), "-W", "ignore", str(HERE / "exported_by_python.py")]
+    command = [str(project / ".venv/bin/python"), "-W", "ignore", str(BENCHMARKS_FOLDER / "exported_by_python.py")]
     found = {}
     for package in packages:
         output = subprocess.run([*command, package], check=True, capture_output=True, text=True, cwd=project)

@@ -2,8 +2,8 @@
 
     python -m benchmarks.federation
 
-Questions and project are the golden questions of tests/relevance. Two simple ways to merge the same lists serve as
-baselines: alternating between providers, and ranking by each provider's scores scaled to its best.
+The questions and the project are those of tests/relevance. Two simple ways to merge the same lists serve as baselines:
+alternating between providers, and ranking by each provider's scores relative to its best score.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 KINDS = {"code": "code", "doc": "documentation", "api": "API", "obs": "memory"}
 PROVIDERS = ("code", "docs", "apis", "memory")
-SHOWN = 10
+RESULTS_PER_PROVIDER = 10
 
 
 def main() -> None:
@@ -42,11 +42,11 @@ def main() -> None:
         started = [time.perf_counter()]
         ours = []
         for golden in questions:
-            ours.append(first_hits(app, root, golden.question, limit=SHOWN))
+            ours.append(first_hits(app, root, golden.question, limit=RESULTS_PER_PROVIDER))
             started.append(time.perf_counter())
     ways = {
-        "alternating": [_in_turn(lists) for lists in separate],
-        "by providers' scores": [_by_own_scores(lists) for lists in separate],
+        "alternating": [_alternate(lists) for lists in separate],
+        "by providers' scores": [_merge_by_scores(lists) for lists in separate],
         "ours": ours,
     }
     print(f"{len(questions)} questions; share with the right kind first (the right answer among the first three)\n")
@@ -60,15 +60,15 @@ def main() -> None:
 
 
 def _separate_lists(app: App, root: Path, question: str) -> list[list[Hit]]:
-    asked = SearchRequest(question, root, Silent(), limit=SHOWN)
+    asked = SearchRequest(question, root, Silent(), limit=RESULTS_PER_PROVIDER)
     return [[ranked.hit for ranked in app.federation.search(asked, [provider]).ranked] for provider in PROVIDERS]
 
 
-def _in_turn(lists: list[list[Hit]]) -> list[Hit]:
+def _alternate(lists: list[list[Hit]]) -> list[Hit]:
     return [hit for hit in chain.from_iterable(zip_longest(*lists)) if hit is not None]
 
 
-def _by_own_scores(lists: list[list[Hit]]) -> list[Hit]:
+def _merge_by_scores(lists: list[list[Hit]]) -> list[Hit]:
     scaled = [(hit.own_score / (hits[0].own_score or 1.0), hit) for hits in lists for hit in hits]
     return [hit for _, hit in sorted(scaled, key=lambda pair: -pair[0])]
 

@@ -1,7 +1,7 @@
 """Send generated calls to a real server: odd values in every argument, and attempts to reach a project without
 permission.
 
-Counts improper answers and leaks of the other project.
+Counts improper answers, and answers that leak contents of the other project.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.http_load import Session, serving
+from benchmarks.http_load import Session, start_server
 from deltos.config import Config
 from deltos.server.access import Level, Tokens
 from deltos.server.toolbox import open_toolbox
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     JsonObject = dict[str, Any]
 
 SESSIONS = 8
-PATIENCE_SECONDS = 120
+ANSWER_TIMEOUT_SECONDS = 120
 SECRET = "quokka-7141"  # occurs only in the other project and in no call
 OWN_PROJECT = {
     "a.py": "def of_mine():\n    return 1\n",
@@ -41,14 +41,14 @@ OTHER_PROJECT = {
     "zed.py": f'def of_theirs():\n    """{SECRET}"""\n    return 2\n',
     "docs/roadmap.md": f"# Roadmap\n\nThe zeppelin is called {SECRET}.\n",
 }
-TEXTS = (
+ODD_TEXTS = (
     "", " ", "\0", "a\0b", "\ud800", "é" * 5_000, "x" * 100_000, "-1", "1e999", "../..", "/", "~", "/dev/zero",
     "/proc/self/environ", "file:///etc/passwd", "http://127.0.0.1:1/", "http://[::ffff:169.254.169.254]/",
     "http://a@b:c/", "pypi:../x", "npm:" + "@" * 300, "(" * 5_000, "(a*)*b", "/(a|a)*$/", '"', "*" * 3_000,
     "**/" * 500, "[" * 1_000, "code:", "doc:-1", "api:x:y", "'; DROP TABLE file; --", "\x1b[2J", "\u202egnp",
     "NEAR(a b)", "a AND", "0" * 4_000, "2999-99-99", "of_mine", "a.py", "docs",
 )  # fmt: skip
-ODD: tuple[Any, ...] = (
+ODD_VALUES: tuple[Any, ...] = (
     None, True, 0, -1, 2**63, 10**400, 1e308, 0.5, [], {}, [[[]]], [""] * 2_000, {"a": {"b": None}}, [None, {"x": [1]}],
 )  # fmt: skip
 
@@ -64,11 +64,11 @@ class Answers:
         self.slowest_seconds = 0.0
 
     def note(self, name: str, status: str, message: JsonObject, seconds: float) -> None:
-        """Record one answer."""
+        """Count one answer."""
         text = json.dumps(message, ensure_ascii=False)
         self.slowest_seconds = max(self.slowest_seconds, seconds)
         self.leaks += SECRET in text
-        if fault := fault_of(status, message, text):
+        if fault := find_fault(status, message, text):
             self.improper[f"{name}: {fault}"] += 1
         elif "result" in message and not message["result"].get("isError"):
             self.answered += 1
@@ -77,7 +77,7 @@ class Answers:
 
 
 def main() -> None:
-    """Run and print a table."""
+    """Run the calls and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=7_000)
     given = parser.parse_args()
@@ -85,9 +85,9 @@ def main() -> None:
         odd, confined, control = run(Path(folder), given.calls)
     print("| calls | number | answered | error with a reason | improper | leaks | slowest s |")
     print("|---|--:|--:|--:|--:|--:|--:|")
-    show("odd values in every argument", odd, "–")
-    show("about another project, without permission", confined, str(confined.leaks))
-    show("about another project, with permission", control, str(control.leaks))
+    print_row("odd values in every argument", odd, "–")
+    print_row("about another project, without permission", confined, str(confined.leaks))
+    print_row("about another project, with permission", control, str(control.leaks))
     faults = odd.improper + confined.improper + control.improper
     for fault, count in faults.most_common():
         print(f"- {count} × {fault}")
@@ -95,30 +95,30 @@ def main() -> None:
 
 
 def run(folder: Path, count: int) -> tuple[Answers, Answers, Answers]:
-    """Make all calls to one server: odd ones, unauthorised ones, and the latter again with permission."""
+    """Make all calls to one server: odd ones, and calls about the other project without and with permission."""
     served = folder / "served"
     for name, files in (("mine", OWN_PROJECT), ("theirs", OTHER_PROJECT)):
         write_repository(served / name, files)
     wide, narrow = tokens(folder / "home", served / "mine")
     options = ("--require-token", "--root", str(served))
-    with serving(served / "mine", str(folder / "home"), *options) as (_, host, port):
+    with start_server(served / "mine", str(folder / "home"), *options) as (_, host, port):
         tools = every_tool(folder)
-        asyncio.run(prepare(host, port, wide, served))
-        confined = asyncio.run(ask_all(host, port, narrow, prying_calls(tools, served)))
-        control = asyncio.run(ask_all(host, port, wide, prying_calls(tools, served)))
-        odd = asyncio.run(ask_all(host, port, wide, odd_calls(tools, count)))
+        asyncio.run(index_other_project(host, port, wide, served))
+        confined = asyncio.run(make_calls(host, port, narrow, intruding_calls(tools, served)))
+        control = asyncio.run(make_calls(host, port, wide, intruding_calls(tools, served)))
+        odd = asyncio.run(make_calls(host, port, wide, odd_calls(tools, count)))
     return odd, confined, control
 
 
 def every_tool(folder: Path) -> list[JsonObject]:
-    """Return the tools of the server with all parameters, including those only mentioned in descriptions."""
+    """Return the tools of the server with all parameters, including parameters that only a description mentions."""
     toolbox = open_toolbox(Config(folder / "unused"))
     toolbox.close()
     return [tool.listing() for tool in toolbox.tools]
 
 
-async def prepare(host: str, port: int, token: str, served: Path) -> None:
-    """As a permitted caller, index the other project, add its documentation, and remember something there."""
+async def index_other_project(host: str, port: int, token: str, served: Path) -> None:
+    """As a caller with permission, index the other project, add its documentation, and remember something there."""
     session = await open_session(host, port, token)
     for name, arguments in (
         ("set_working_directory", {"directory": str(served / "theirs")}),
@@ -141,7 +141,7 @@ async def open_session(host: str, port: int, token: str) -> Session:
     return session
 
 
-async def ask_all(host: str, port: int, token: str, calls: Iterator[tuple[str, JsonObject]]) -> Answers:
+async def make_calls(host: str, port: int, token: str, calls: Iterator[tuple[str, JsonObject]]) -> Answers:
     """Make all calls from a few concurrent sessions."""
     answers = Answers()
 
@@ -151,7 +151,7 @@ async def ask_all(host: str, port: int, token: str, calls: Iterator[tuple[str, J
             started = time.monotonic()
             try:
                 asked = session.ask("tools/call", {"name": name, "arguments": arguments})
-                status, message = await asyncio.wait_for(asked, PATIENCE_SECONDS)
+                status, message = await asyncio.wait_for(asked, ANSWER_TIMEOUT_SECONDS)
             except (OSError, EOFError, ValueError, TimeoutError) as error:
                 answers.improper[f"{name}: {type(error).__name__}"] += 1
                 session = await open_session(host, port, token)
@@ -170,15 +170,15 @@ def odd_calls(tools: list[JsonObject], count: int, seed: int = 3) -> Iterator[tu
         properties = tool["inputSchema"].get("properties", {})
         required = tool["inputSchema"].get("required", ())
         chosen = [name for name in properties if name in required or chance.random() < 0.5]
-        arguments = {name: chance.choice(ODD if chance.random() < 0.3 else TEXTS) for name in chosen}
+        arguments = {name: chance.choice(ODD_VALUES if chance.random() < 0.3 else ODD_TEXTS) for name in chosen}
         if chance.random() < 0.05:
-            arguments[chance.choice(TEXTS)] = chance.choice(ODD)
+            arguments[chance.choice(ODD_TEXTS)] = chance.choice(ODD_VALUES)
         yield tool["name"], arguments
 
 
-def prying_calls(tools: list[JsonObject], served: Path) -> Iterator[tuple[str, JsonObject]]:
-    """Generate calls that name the other project or its contents in every text argument."""
-    ways = prying_texts(served)
+def intruding_calls(tools: list[JsonObject], served: Path) -> Iterator[tuple[str, JsonObject]]:
+    """Generate calls that name the other project or its contents in each text argument."""
+    ways = private_texts(served)
     for tool in tools:
         schema = tool["inputSchema"]
         for name, way in itertools.product(schema.get("properties", {}), ways):
@@ -186,7 +186,7 @@ def prying_calls(tools: list[JsonObject], served: Path) -> Iterator[tuple[str, J
             yield tool["name"], {**others, name: [way] if schema["properties"][name].get("type") == "array" else way}
 
 
-def prying_texts(served: Path) -> list[str]:
+def private_texts(served: Path) -> list[str]:
     """Return names of the other project, its files, definitions, documents and memories."""
     theirs, relative = str(served / "theirs"), "../theirs"
     folders = [theirs, relative, f"{served}/mine/../theirs", f"file://{theirs}", str(served), "..", "theirs"]
@@ -205,8 +205,8 @@ def prying_texts(served: Path) -> list[str]:
     ]
 
 
-def fault_of(status: str, message: JsonObject, text: str) -> str:
-    """Return the fault of an answer, or "" if it is a proper result or error."""
+def find_fault(status: str, message: JsonObject, text: str) -> str:
+    """Return the fault of an answer, or "" if it is a valid result or error."""
     if status not in ("200", "400"):
         return f"status {status}"
     if message.get("error", {}).get("code") == -32603:
@@ -235,8 +235,8 @@ def tokens(home: Path, project: Path) -> tuple[str, str]:
     return wide, narrow
 
 
-def show(calls: str, answers: Answers, leaks: str) -> None:
-    """Print a row."""
+def print_row(calls: str, answers: Answers, leaks: str) -> None:
+    """Print a row of the table."""
     improper = answers.improper.total()
     count = answers.answered + answers.refused + improper
     print(

@@ -2,9 +2,9 @@
 
     python -m benchmarks.graph [references] [cycles] [cost] [speed] [--peer COMMAND]
 
-The expected references are in `graph/` of the benchmark folder. The projects are downloaded as published: two wheels
-with pip, one package with npm. The other tool is `code-review-graph` (PyPI, in its own environment): pass its command
-or have it on PATH.
+The expected references are in the folder `graph/` of the benchmark data. The projects are downloaded as published: two
+wheels with pip, one package with npm. The other tool is `code-review-graph` (from PyPI, in its own environment): pass
+its command, or put it on the PATH.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 Answers = dict[int, set[str]]
-TARGETS = {"django-5.1.4": (0.98, 0.93), "httpx-0.28.1": (0.98, 0.93), "zod-4.6.7": (0.97, 0.93)}
-EDITED = (
+PRECISION_AND_RECALL_TARGETS = {"django-5.1.4": (0.98, 0.93), "httpx-0.28.1": (0.98, 0.93), "zod-4.6.7": (0.97, 0.93)}
+EDITED_FILES = (
     "django/db/models/query.py",
     "django/contrib/admin/options.py",
     "django/forms/forms.py",
@@ -55,7 +55,7 @@ QUERIES = 500
 
 
 def main() -> None:
-    """Run the given measurements, or all."""
+    """Run the given measurements, or all of them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", nargs="*", default=[])
     parser.add_argument("--peer", default=shutil.which("code-review-graph") or "")
@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def project(name: str) -> Path:
-    """Return the folder of the project that the expected results describe."""
+    """Return the folder of a project for which there are expected results."""
     package, _, version = name.rpartition("-")
     if package != "zod":
         return unpacked(f"{package}=={version}")
@@ -92,18 +92,18 @@ def project(name: str) -> Path:
 
 
 def expected_rows(name: str) -> list[Row]:
-    """Read the rows of a file with expected results."""
+    """Read the rows of a file of expected results."""
     text = (SHARED / "graph" / f"{name}.jsonl").read_text("utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 
-def symbols(name: str) -> list[Row]:
-    """Return the rows about symbols."""
+def symbol_rows(name: str) -> list[Row]:
+    """Return the expected results that concern symbols."""
     return [row for row in expected_rows(name) if row.get("type") != "import_cycle"]
 
 
 def command_line(root: Path, words: list[str], given: str = "") -> str:
-    """Return the output of `deltos graph …` with a data folder that is kept between calls."""
+    """Return the output of `deltos graph …`, run with a data folder that persists between calls."""
     environment = {**os.environ, "DELTOS_HOME": str(SCRATCH / "graph" / "home"), "PYTHONPATH": str(REPOSITORY / "src")}
     command = [sys.executable, "-P", "-m", "deltos", "graph", *words, "--project", str(root), "--json"]
     done = subprocess.run(command, input=given, env=environment, capture_output=True, text=True, check=False)
@@ -114,17 +114,17 @@ def command_line(root: Path, words: list[str], given: str = "") -> str:
 
 
 def print_references(peer: str) -> None:
-    """Print precision and recall per project, of Deltos, grep and the other tool."""
+    """Print precision and recall of Deltos, grep and the other tool for each project."""
     print("| project | symbols | references | Deltos P / R | target | grep -w P / R | code-review-graph P / R |")
     print("|---|---|---|---|---|---|---|")
-    for name, (precision, recall) in TARGETS.items():
-        rows, root = symbols(name), project(name)
+    for name, (precision, recall) in PRECISION_AND_RECALL_TARGETS.items():
+        rows, root = symbol_rows(name), project(name)
         theirs = score(rows, peer_answers(peer, root, rows)) if peer else "not installed"
         cells = [
             name,
             f"{len(rows):,}",
             f"{sum(len(row['references']) for row in rows):,}",
-            score(rows, our_answers(root, rows)),
+            score(rows, deltos_answers(root, rows)),
             f"{precision:.2f} / {recall:.2f}",
             score(rows, grep_answers(root, rows)),
             theirs,
@@ -133,7 +133,7 @@ def print_references(peer: str) -> None:
 
 
 def score(rows: list[Row], answers: Answers) -> str:
-    """Compute precision and recall over all references, like the shared scorer."""
+    """Compute precision and recall over all references, as the shared scorer does."""
     hits = returned = right = 0
     for number, row in enumerate(rows):
         given, wanted = answers.get(number, set()), set(row["references"])
@@ -141,8 +141,8 @@ def score(rows: list[Row], answers: Answers) -> str:
     return f"{hits / max(1, returned):.3f} / {hits / max(1, right):.3f}"
 
 
-def our_answers(root: Path, rows: list[Row]) -> Answers:
-    """Return the certain references of the definition on each row's line."""
+def deltos_answers(root: Path, rows: list[Row]) -> Answers:
+    """Return the certain references to the definition on each row's line."""
     places = "\n".join(f"{row['def_file']}:{row['def_line']}" for row in rows)
     lines = command_line(root, ["refs", "--at", "-"], places).splitlines()
     answers: Answers = {}
@@ -153,7 +153,7 @@ def our_answers(root: Path, rows: list[Row]) -> Answers:
 
 
 def grep_answers(root: Path, rows: list[Row]) -> Answers:
-    """Return every line that contains the name as a word, without the definition's line."""
+    """Return every line that contains the name as a word, except the line of the definition."""
     lines: dict[str, list[tuple[str, str]]] = defaultdict(list)
     suffixes = {Path(row["def_file"]).suffix for row in rows}
     for path in sorted(path for path in root.rglob("*") if path.suffix in suffixes and path.is_file()):
@@ -225,7 +225,7 @@ def print_cycles() -> None:
 
 
 def print_cost() -> None:
-    """Print CPU seconds of indexing Django, with and without the graph, and of an update after an edit."""
+    """Print the CPU seconds for indexing Django, with and without the graph, and for an update after an edit."""
     root = project("django-5.1.4")
     code, both = (min(_index_cpu(root, indexers) for _ in range(3)) for indexers in ("code", "code,graph"))
     print("\n| Django | CPU seconds | target |\n|---|---|---|")
@@ -236,7 +236,7 @@ def print_cost() -> None:
 
 
 def _index_cpu(root: Path, indexers: str) -> float:
-    """Return CPU seconds of a first index in its own process, workers included."""
+    """Return the CPU seconds of a first index in its own process, including worker processes."""
     command = [sys.executable, "-m", "benchmarks.graph", "--index", str(root), indexers]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     return float(done.stdout)
@@ -253,14 +253,14 @@ def _index_once(root: Path, indexers: str) -> None:
 
 
 def _edit_cpu(root: Path) -> Iterable[float]:
-    """Return CPU seconds to detect, index and resolve an edited function body, for several files."""
+    """Return the CPU seconds for detecting, indexing and resolving an edited function body, per file."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "project")
         shutil.copytree(root, copy)
         app = App(Config(Path(folder, "home")))
         index = app.domains.projects.at(copy)
         index.index()
-        for path in EDITED:
+        for path in EDITED_FILES:
             lines = (copy / path).read_text("utf-8").split("\n")
             at = next(number for number, line in enumerate(lines) if line.startswith("        return "))
             (copy / path).write_text("\n".join([*lines[:at], "        print(self)", *lines[at:]]), "utf-8")

@@ -1,10 +1,10 @@
-"""Measure how often lines contain a symbol's name but are missing from the graph.
+"""Measure for how many symbols the graph misses lines that contain the name.
 
     python -m benchmarks.graph_completeness REPOSITORY … [--symbols 250] [--show 0]
 
-Takes a sample of functions, methods and types of each repository. Prints how many have such lines, how many have a name
-too frequent to compare, and the CPU time of the comparison next to that of finding the references. `--show N` prints
-the first such lines of N symbols.
+Takes a sample of functions, methods and types of each repository. Prints how many have such lines, how many names are
+too frequent to compare, and the CPU time of the comparison next to the time of finding the references. `--show N`
+prints the first such lines of N symbols.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def measure(app: App, root: Path, count: int, shown: int) -> None:
-    """Index a repository and compare a sample of its symbols with its text."""
+    """Index a repository, and compare the references of sampled symbols with its text."""
     index = app.domains.projects.at(root)
     index.index()
     search = GraphSearch(index.store, root)

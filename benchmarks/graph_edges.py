@@ -1,9 +1,9 @@
-"""Record all symbols, edges and imports of real projects, and compare two records to review a change of the graph.
+"""Record all symbols, edges and imports of real projects, and compare two records to review a change to the graph.
 
     python -m benchmarks.graph_edges record FOLDER [--project NAME …]
     python -m benchmarks.graph_edges compare BEFORE AFTER
 
-Django, SymPy, httpx, zod and RxJS are downloaded as published; TypeScript, cobra and gson are in the folder of corpora.
+Django, SymPy, httpx, zod and RxJS are downloaded as published; TypeScript, cobra and gson are in the corpora folder.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from deltos.workspace.projects import Projects
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-MATERIAL: dict[str, Callable[[], Path]] = {
+PROJECTS: dict[str, Callable[[], Path]] = {
     "httpx": lambda: unpacked("httpx==0.28.1"),
     "zod": lambda: unpacked_npm("zod@4.6.7"),
     "rxjs": lambda: unpacked_npm("rxjs@7.8.2") / "src",
@@ -38,7 +38,7 @@ MATERIAL: dict[str, Callable[[], Path]] = {
     "typescript": lambda: CORPORA / "typescript" / "src",
     "sympy": lambda: unpacked("sympy==1.14.0"),
 }
-SHOWN_DIFFERENCES = 20
+MAX_PRINTED_DIFFERENCES = 20
 
 _ROWS = (
     """SELECT 'symbol', path, key, name, kind, line, end_line, signature, doc
@@ -60,7 +60,7 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     recording = commands.add_parser("record")
     recording.add_argument("folder", type=Path)
-    recording.add_argument("--project", action="append", choices=list(MATERIAL))
+    recording.add_argument("--project", action="append", choices=list(PROJECTS))
     comparing = commands.add_parser("compare")
     comparing.add_argument("before", type=Path)
     comparing.add_argument("after", type=Path)
@@ -69,14 +69,14 @@ def main() -> int:
         return compare(given.before, given.after)
     given.folder.mkdir(parents=True, exist_ok=True)
     print("| project | rows | CPU s of all processes so far | peak memory of one, MB |\n|---|--:|--:|--:|")
-    for name in given.project or MATERIAL:
-        rows = record(MATERIAL[name](), given.folder / f"{name}.gz")
-        print(f"| {name} | {rows:,} | {_cpu_seconds():.1f} | {_peak_megabytes():.0f} |", flush=True)
+    for name in given.project or PROJECTS:
+        rows = record(PROJECTS[name](), given.folder / f"{name}.gz")
+        print(f"| {name} | {rows:,} | {_cpu_seconds():.1f} | {_peak_memory_mb():.0f} |", flush=True)
     return 0
 
 
 def record(root: Path, target: Path) -> int:
-    """Index a project, write its graph as sorted lines, and return their number."""
+    """Index a project, write its graph as sorted lines, and return the number of lines."""
     with tempfile.TemporaryDirectory() as home:
         projects = Projects(SqliteProjects(Path(home)), [GraphIndexer()])
         projects.at(root).index()
@@ -96,7 +96,7 @@ def _graph(database: Path) -> Iterator[str]:
 
 
 def compare(before: Path, after: Path) -> int:
-    """Print the differences of two records; return 1 if there are any."""
+    """Print the differences between two records; return 1 if there are any."""
     differs = False
     for old in sorted(before.glob("*.gz")):
         new = after / old.name
@@ -108,7 +108,7 @@ def compare(before: Path, after: Path) -> int:
         differs |= bool(gone or come)
         print(f"{old.stem}: {len(old_rows):,} rows, {len(gone):,} gone, {len(come):,} new")
         for sign, rows in (("-", gone), ("+", come)):
-            for row in rows[:SHOWN_DIFFERENCES]:
+            for row in rows[:MAX_PRINTED_DIFFERENCES]:
                 print(f"  {sign} {row}")
     return int(differs)
 
@@ -123,7 +123,7 @@ def _cpu_seconds() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
-def _peak_megabytes() -> float:
+def _peak_memory_mb() -> float:
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return max(usage.ru_maxrss for usage in used) / 1024
 

@@ -2,9 +2,8 @@
 
     python -m benchmarks.heading_search REPOSITORY …
 
-Takes up to 40 headings of two to eight words from the Markdown and reStructuredText files of each repository, without
-change logs; each heading occurs in one file only, which is the answer. Repositories should be clones with their
-history.
+Takes up to 40 headings of two to eight words from the Markdown and reStructuredText files of each repository, except
+change logs. Each heading occurs in only one file, which is the answer. Repositories should be clones with history.
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SEED = 7
-QUESTIONS = 40
+MAX_HEADINGS = 40
 MIN_WORDS, MAX_WORDS = 2, 8
 _MARKUP = re.compile(r"[`*\[\]]")
-_ELSEWHERE = re.compile(r"(?:^|/)(?:\.|node_modules)")
+_EXCLUDED_PATH = re.compile(r"(?:^|/)(?:\.|node_modules)")
 _MARKDOWN = re.compile(r"^#{1,4} +(.+)")
 
 
 class Heading(NamedTuple):
-    """A heading, and the only file that has it."""
+    """A heading, and the only file that contains it."""
 
     text: str
     path: str
@@ -71,7 +70,7 @@ def _row(client: ToolClient, root: Path) -> str:
 
 
 def headings(root: Path) -> list[Heading]:
-    """Return the headings of a repository; reproducible."""
+    """Return a reproducible sample of the headings in a repository."""
     places: dict[str, set[str]] = {}
     for file in sorted(root.rglob("*")):
         path = file.relative_to(root).as_posix()
@@ -85,7 +84,7 @@ def headings(root: Path) -> list[Heading]:
                 if MIN_WORDS <= len(plain.split()) <= MAX_WORDS:
                     places.setdefault(plain, set()).add(path)
     alone = [Heading(text, next(iter(paths))) for text, paths in sorted(places.items()) if len(paths) == 1]
-    return random.Random(SEED).sample(alone, min(QUESTIONS, len(alone)))
+    return random.Random(SEED).sample(alone, min(MAX_HEADINGS, len(alone)))
 
 
 def _titles(file: Path) -> Iterator[str]:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from deltos.store.project import ProjectStore
 
-_ASKED = 60
-_FILES = 300
+_QUERY_COUNT = 60
+_FILE_COUNT = 300
 _T = TypeVar("_T")
 
 
@@ -58,21 +58,21 @@ def main() -> None:
 def _row(root: Path, home: Path) -> str:
     project = Project(root, "benchmark")
     with closing(open_projects(home).store_of(root)) as store:
-        first = _timed(lambda: _catch_up(project, store))
-        again = _timed(lambda: HistoryIndexer().catch_up(project, store, Silent()))
+        first = _measure(lambda: _catch_up(project, store))
+        again = _measure(lambda: HistoryIndexer().catch_up(project, store, Silent()))
         history = store.history
         size = sum(file.stat().st_size for file in (home / "projects").iterdir()) / 1e6
-        subjects, paths = _material(store)
+        subjects, paths = _subjects_and_files(store)
         now = datetime.now(UTC)
-        _know_files(store, paths)
-        asked = _each(subjects, lambda text: search_commits(history, text, now, limit=10))
-        by_words = _each(subjects, lambda text: history.match_files(text.lower().split()[:8], limit=50))
-        together = _each(paths[:_ASKED], lambda path: history.changed_with(path, limit=20))
-        of_files = min(_each(range(9), lambda _: history.of_files(paths[:_FILES])))
+        _insert_files(store, paths)
+        asked = _time_each(subjects, lambda text: search_commits(history, text, now, limit=10))
+        by_words = _time_each(subjects, lambda text: history.match_files(text.lower().split()[:8], limit=50))
+        together = _time_each(paths[:_QUERY_COUNT], lambda path: history.changed_with(path, limit=20))
+        of_files = min(_time_each(range(9), lambda _: history.of_files(paths[:_FILE_COUNT])))
         return (
             f"| {root.name} | {history.totals().commits:,} | {len(paths):,} "
             f"| {first.wall:.1f} ({first.here:.1f} + {first.children:.1f}) | {again.wall * 1000:.0f} | {size:.0f} "
-            f"| {_spread(asked)} | {of_files:.1f} | {_spread(by_words)} | {_spread(together)} |"
+            f"| {_percentiles(asked)} | {of_files:.1f} | {_percentiles(by_words)} | {_percentiles(together)} |"
         )
 
 
@@ -81,35 +81,35 @@ def _catch_up(project: Project, store: ProjectStore) -> None:
         HistoryIndexer(workers=workers).catch_up(project, store, Silent())
 
 
-def _material(store: ProjectStore) -> tuple[list[str], list[str]]:
-    """Return subjects to query, and recently changed files spread over the newest commits."""
+def _subjects_and_files(store: ProjectStore) -> tuple[list[str], list[str]]:
+    """Return commit subjects to search for, and files that recent commits changed."""
     rows = store.history.commits_in([], limit=50_000)
-    step = max(1, len(rows) // _ASKED)
+    step = max(1, len(rows) // _QUERY_COUNT)
     paths: dict[str, None] = {}
     for found in store.history.paths_of([row.id for row in rows], limit=30).values():
         paths.update(dict.fromkeys(found))
     return [row.subject for row in rows[::step] if not row.is_merge], list(paths)
 
 
-def _know_files(store: ProjectStore, paths: Sequence[str]) -> None:
-    """Insert the files themselves, because only words of indexed files count."""
+def _insert_files(store: ProjectStore, paths: Sequence[str]) -> None:
+    """Add the files to the index, because only indexed files are matched."""
     with store.writing() as writer:
         for path in paths:
             writer.add_file(FileRecord(path, "", 1, b"", SeenStamp(0, 0, 0)))
 
 
-def _timed(work: Callable[[], object]) -> Cost:
-    wall, here, children = time.monotonic(), time.process_time(), _children()
+def _measure(work: Callable[[], object]) -> Cost:
+    wall, here, children = time.monotonic(), time.process_time(), _children_cpu_seconds()
     work()
-    return Cost(time.monotonic() - wall, time.process_time() - here, _children() - children)
+    return Cost(time.monotonic() - wall, time.process_time() - here, _children_cpu_seconds() - children)
 
 
-def _children() -> float:
+def _children_cpu_seconds() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def _each(things: Sequence[_T], ask: Callable[[_T], object]) -> list[float]:
+def _time_each(things: Sequence[_T], ask: Callable[[_T], object]) -> list[float]:
     """Return CPU milliseconds of each query, which other processes do not affect."""
     taken = []
     for thing in things:
@@ -119,7 +119,7 @@ def _each(things: Sequence[_T], ask: Callable[[_T], object]) -> list[float]:
     return taken
 
 
-def _spread(taken: Sequence[float]) -> str:
+def _percentiles(taken: Sequence[float]) -> str:
     ordered = sorted(taken)
     return f"{statistics.median(ordered):.1f}/{ordered[int(len(ordered) * 0.95)]:.1f}"
 

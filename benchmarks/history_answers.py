@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from deltos.store.history import CommitRow, History
 
-_ASKED = 100  # commits per half and repository
+_COMMITS_PER_HALF = 100  # per repository
 _MIN_WORDS, _MAX_WORDS = 3, 12
-_SHOWN = 5
-_NUMBER_OF_REQUEST = re.compile(r"\s*\(#\d+\)$")
+_MAX_RESULTS = 5
+_PULL_REQUEST_NUMBER = re.compile(r"\s*\(#\d+\)$")
 _HALVES = {"development": "01234567", "held-out": "89abcdef"}
 
 
@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("repositories", nargs="+", type=Path)
     parser.add_argument("--half", choices=[*_HALVES, "both"], default="both")
     asked = parser.parse_args()
-    titles = ("repository", "commits asked for", *(f"{name}: first / in {_SHOWN}" for name in _FORMS))
+    titles = ("repository", "commits asked for", *(f"{name}: first / in {_MAX_RESULTS}" for name in _QUESTION_FORMS))
     print(f"| {' | '.join(titles)} |\n|---{'|--:' * (len(titles) - 1)}|")
     for root in asked.repositories:
         with (
@@ -57,43 +57,45 @@ def main() -> None:
 
 def _row(name: str, history: History, last_digits: str) -> str:
     rows = history.commits_in([], limit=50_000)
-    commits = sorted(_fit([row for row in rows if row.hash[-1] in last_digits]), key=lambda row: row.hash)[:_ASKED]
+    commits = sorted(_usable_commits([row for row in rows if row.hash[-1] in last_digits]), key=lambda row: row.hash)[
+        :_COMMITS_PER_HALF
+    ]
     cells = []
-    for form in _FORMS.values():
-        places = [_place(history, form(_subject_terms(commit)), commit) for commit in commits]
-        first, shown = sum(place == 0 for place in places), sum(place < _SHOWN for place in places)
+    for form in _QUESTION_FORMS.values():
+        places = [_position(history, form(_subject_terms(commit)), commit) for commit in commits]
+        first, shown = sum(place == 0 for place in places), sum(place < _MAX_RESULTS for place in places)
         cells.append(f"{first} / {shown}")
     return f"| {name} | {len(commits)} | {' | '.join(cells)} |"
 
 
-def _fit(rows: Sequence[CommitRow]) -> Iterator[CommitRow]:
+def _usable_commits(rows: Sequence[CommitRow]) -> Iterator[CommitRow]:
     for row in rows:
         if not row.is_merge and _MIN_WORDS <= len(_subject_terms(row).split()) <= _MAX_WORDS:
             yield row
 
 
 def _subject_terms(commit: CommitRow) -> str:
-    return _NUMBER_OF_REQUEST.sub("", commit.subject).rstrip(".")
+    return _PULL_REQUEST_NUMBER.sub("", commit.subject).rstrip(".")
 
 
-def _place(history: History, question: str, commit: CommitRow) -> int:
-    found = search_commits(history, question, datetime.now(UTC), limit=_SHOWN)
+def _position(history: History, question: str, commit: CommitRow) -> int:
+    found = search_commits(history, question, datetime.now(UTC), limit=_MAX_RESULTS)
     subjects = [_subject_terms(hit.commit) for hit in found.hits]
-    return subjects.index(_subject_terms(commit)) if _subject_terms(commit) in subjects else _SHOWN
+    return subjects.index(_subject_terms(commit)) if _subject_terms(commit) in subjects else _MAX_RESULTS
 
 
-def _asked_when(subject: str) -> str:
+def _as_when_question(subject: str) -> str:
     return f"when did we {subject[:1].lower()}{subject[1:]}"
 
 
-def _in_fewer_words(subject: str) -> str:
+def _drop_every_third_word(subject: str) -> str:
     return " ".join(word for place, word in enumerate(subject.split()) if place % 3 != 1)
 
 
-_FORMS: dict[str, Callable[[str], str]] = {
+_QUESTION_FORMS: dict[str, Callable[[str], str]] = {
     "word for word": str,
-    "when did we": _asked_when,
-    "in fewer words": _in_fewer_words,
+    "when did we": _as_when_question,
+    "in fewer words": _drop_every_third_word,
 }
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Measure how long searches wait while history is read in the background.
+"""Measure how long searches wait while commit history is read in the background.
 
     python -m benchmarks.history_read_latency REPOSITORY
 
 Runs searches in one process with an up-to-date index: first alone, then while the history is read for the first time.
-The time in which a search neither runs nor waits for a processor is spent waiting for the interpreter lock; other
-processes change it little. Linux only.
+The time in which a search neither runs nor waits for a processor is the time spent waiting for the interpreter lock;
+other processes hardly affect it. Linux only.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ def main() -> None:
 
 
 def measure(index: ProjectIndex, workers: ProcessPool) -> None:
-    """Search alone, and while history is read."""
+    """Time searches alone, and while history is read."""
     search = CodeSearch(index.store, index.project.root)
     for question in QUESTIONS:
         search.search(question)
-    alone = [timed(search, number) for number in range(3 * len(QUESTIONS))]
+    alone = [time_search(search, number) for number in range(3 * len(QUESTIONS))]
     started, cpu = time.monotonic(), time.process_time()
     follower = HistoryIndexer(workers=workers)
     reading = BackgroundRun(lambda progress: follower.catch_up(index.project, index.store, progress))
     during_read: list[Search] = []
     while reading.running:
-        during_read.append(timed(search, len(during_read)))
+        during_read.append(time_search(search, len(during_read)))
     seconds, cpu_seconds = time.monotonic() - started, time.process_time() - cpu
     commits = index.store.history.totals().commits
     print(f"{commits:,} commits, read in {seconds:.0f} s; {cpu_seconds:.1f} s of CPU here, searches included")
@@ -84,18 +84,18 @@ class Search(NamedTuple):
     waited_ms: float
 
 
-def timed(search: CodeSearch, number: int) -> Search:
+def time_search(search: CodeSearch, number: int) -> Search:
     """Measure one search."""
-    ran, queued = scheduled_ms()
+    ran, queued = scheduling_times_ms()
     started = time.perf_counter()
     search.search(QUESTIONS[number % len(QUESTIONS)])
     wall = (time.perf_counter() - started) * 1000
-    ran_then, queued_then = scheduled_ms()
+    ran_then, queued_then = scheduling_times_ms()
     return Search(ran_then - ran, max(0.0, wall - (ran_then - ran) - (queued_then - queued)))
 
 
-def scheduled_ms() -> tuple[float, float]:
-    """Return for how long this thread has run, and for how long it was runnable without a processor."""
+def scheduling_times_ms() -> tuple[float, float]:
+    """Return how long this thread has run, and how long it has waited for a processor, in milliseconds."""
     ran, queued, _ = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat").read_text().split()
     return int(ran) / 1e6, int(queued) / 1e6
 

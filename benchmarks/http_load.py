@@ -1,4 +1,4 @@
-"""Run many concurrent HTTP sessions that search: errors, latency, throughput, and growth of memory."""
+"""Run many concurrent HTTP sessions that search, and measure errors, latency, throughput and memory growth."""
 
 from __future__ import annotations
 
@@ -126,24 +126,24 @@ class Session:
 
     async def _exchange(self, request: bytes) -> tuple[dict[str, str], bytes]:
         self._writer.write(request)
-        return await self._answer()
+        return await self._read_answer()
 
-    async def _answer(self) -> tuple[dict[str, str], bytes]:
+    async def _read_answer(self) -> tuple[dict[str, str], bytes]:
         head = (await self._reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
         headers["status"] = head[0].split()[1]
         if headers.get("transfer-encoding") == "chunked":
-            return headers, b"".join([chunk async for chunk in self._chunks()])
+            return headers, b"".join([chunk async for chunk in self._read_chunks()])
         return headers, await self._reader.readexactly(int(headers.get("content-length", 0)))
 
-    async def _chunks(self) -> AsyncIterator[bytes]:
+    async def _read_chunks(self) -> AsyncIterator[bytes]:
         while size := int(await self._reader.readuntil(b"\r\n"), 16):
             yield (await self._reader.readexactly(size + 2))[:-2]
         await self._reader.readuntil(b"\r\n")
 
 
 class StatelessClient(Session):
-    """One client of 2026-07-28: without a session, so any server can answer any request."""
+    """A client of MCP 2026-07-28, which has no sessions, so any server can answer any request."""
 
     async def open(self) -> str:
         """Connect; there is no handshake."""
@@ -160,21 +160,21 @@ class StatelessClient(Session):
 
 
 def main() -> None:
-    """Run and print a table."""
+    """Run the sessions and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sessions", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--project", type=Path, default=Path(__file__).parents[1] / "src")
     given = parser.parse_args()
-    with TemporaryDirectory() as home, serving(given.project, home, "--toolsets", "code") as (process, host, port):
-        load = asyncio.run(run(process.pid, host, port, given.sessions, given.seconds))
-    show(load, given.sessions, given.seconds)
+    with TemporaryDirectory() as home, start_server(given.project, home, "--toolsets", "code") as (process, host, port):
+        load = asyncio.run(run_sessions(process.pid, host, port, given.sessions, given.seconds))
+    print_row(load, given.sessions, given.seconds)
     sys.exit(1 if load.problems else 0)
 
 
 @contextmanager
-def serving(project: Path, home: str, *options: str) -> Iterator[tuple[subprocess.Popen[str], str, int]]:
-    """Start a server; on exit, stop it and check that it ended cleanly."""
+def start_server(project: Path, home: str, *options: str) -> Iterator[tuple[subprocess.Popen[str], str, int]]:
+    """Start a server; on exit, stop it and check that it has ended cleanly."""
     command = [sys.executable, "-P", "-m", "deltos", "mcp", str(project), "--http", "127.0.0.1:0", *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "DELTOS_HOME": home})
     assert process.stdout
@@ -188,7 +188,7 @@ def serving(project: Path, home: str, *options: str) -> Iterator[tuple[subproces
     assert ended == 0
 
 
-async def run(pid: int, host: str, port: int, count: int, seconds: float) -> Load:
+async def run_sessions(pid: int, host: str, port: int, count: int, seconds: float) -> Load:
     """Let `count` sessions search for the given time."""
     first = Session(host, port)
     await first.open()
@@ -208,7 +208,7 @@ async def run(pid: int, host: str, port: int, count: int, seconds: float) -> Loa
 
 
 async def keep_searching(session: Session, number: int, ends_at: float, load: Load) -> None:
-    """Search repeatedly until the end."""
+    """Search repeatedly until the end time."""
     while time.monotonic() < ends_at:
         started = time.monotonic()
         problem = await session.search(QUERIES[number % len(QUERIES)])
@@ -232,7 +232,7 @@ async def ask_ps(pid: int, column: str) -> int:
     return int(shown)
 
 
-def show(load: Load, sessions: int, seconds: float) -> None:
+def print_row(load: Load, sessions: int, seconds: float) -> None:
     """Print the measurements."""
     cuts = statistics.quantiles(load.seconds, n=100)
     memory = ", ".join(f"{megabytes:.0f}" for megabytes in load.resident_mb)

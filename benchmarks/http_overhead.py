@@ -2,9 +2,9 @@
 
     python -m benchmarks.http_overhead [--database postgresql://…]
 
-This process sends distinct questions over raw connections to a real server with a token, over this repository's
-sources. CPU time is that of the server process with all threads, by the kernel. The baseline calls the tools directly
-in a process without a server.
+This process sends distinct questions about this repository's sources to a real server, over raw connections and with a
+token. The CPU time is that of all threads of the server process, as counted by the kernel. The baseline calls the tools
+directly, in a process without a server.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from benchmarks.http_load import Session, serving
+from benchmarks.http_load import Session, start_server
 from deltos.config import Config
 from deltos.open_stores import open_tokens
 from deltos.progress import Silent
@@ -73,7 +73,7 @@ def main() -> None:
     print("| method | questions | CPU ms each | p50 ms | p95 ms | errors |")
     print("|---|--:|--:|--:|--:|--:|")
     with TemporaryDirectory() as home:
-        rows = over_http(given.project, home, asked, given.sessions) + directly(given.project, home, asked)
+        rows = query_over_http(given.project, home, asked, given.sessions) + query_directly(given.project, home, asked)
     sys.exit(1 if any(row.errors for row in rows) else 0)
 
 
@@ -93,34 +93,34 @@ def questions(project: Path, count: int) -> list[str]:
     return chosen[:count]
 
 
-def over_http(project: Path, home: str, asked: Sequence[str], sessions: int) -> list[Row]:
-    """Query each tool from one session, then from several at once."""
+def query_over_http(project: Path, home: str, asked: Sequence[str], sessions: int) -> list[Row]:
+    """Query each tool from one session, then from several sessions at once."""
     store = open_tokens(Path(home), os.environ["DELTOS_DATABASE"])
     token = Tokens(store, time.time).create("benchmark", Level.READ, [], 36_000)[1]
-    with serving(project, home, "--require-token", "--rate", "0") as (process, host, port):
-        return asyncio.run(_ask_all(process.pid, host, port, token, asked, sessions))
+    with start_server(project, home, "--require-token", "--rate", "0") as (process, host, port):
+        return asyncio.run(_query_all(process.pid, host, port, token, asked, sessions))
 
 
-async def _ask_all(pid: int, host: str, port: int, token: str, asked: Sequence[str], sessions: int) -> list[Row]:
+async def _query_all(pid: int, host: str, port: int, token: str, asked: Sequence[str], sessions: int) -> list[Row]:
     rows = list[Row]()
-    for session in await _open(host, port, token, 1):
-        await _ask([session], TOOLS[0], asked[:WARM_UP])  # indexes the project and starts embedding
+    for session in await _open_sessions(host, port, token, 1):
+        await _query([session], TOOLS[0], asked[:WARM_UP])  # indexes the project and starts embedding
         session.close()
     await until_idle(pid)
     for tool in TOOLS:
         for count in (1, sessions):
-            opened = await _open(host, port, token, count)
-            await _ask(opened, tool, asked[:WARM_UP])
-            before = cpu_of(pid)
-            seconds, errors = await _ask(opened, tool, asked[WARM_UP:])
-            rows.append(Row(f"{tool}, {count} at once", cpu_of(pid) - before, seconds, errors))
+            opened = await _open_sessions(host, port, token, count)
+            await _query(opened, tool, asked[:WARM_UP])
+            before = process_cpu_seconds(pid)
+            seconds, errors = await _query(opened, tool, asked[WARM_UP:])
+            rows.append(Row(f"{tool}, {count} at once", process_cpu_seconds(pid) - before, seconds, errors))
             rows[-1].show()
             for session in opened:
                 session.close()
     return rows
 
 
-async def _open(host: str, port: int, token: str, count: int) -> list[Session]:
+async def _open_sessions(host: str, port: int, token: str, count: int) -> list[Session]:
     opened = [Session(host, port, token) for _ in range(count)]
     for session in opened:
         if problem := await session.open():
@@ -131,12 +131,12 @@ async def _open(host: str, port: int, token: str, count: int) -> list[Session]:
 async def until_idle(pid: int) -> None:
     """Wait until a server has finished its background work after the first index."""
     before = -1.0
-    while (now := cpu_of(pid)) > before:
+    while (now := process_cpu_seconds(pid)) > before:
         before = now
         await asyncio.sleep(3)
 
 
-async def _ask(sessions: Sequence[Session], tool: str, asked: Sequence[str]) -> tuple[list[float], int]:
+async def _query(sessions: Sequence[Session], tool: str, asked: Sequence[str]) -> tuple[list[float], int]:
     """Return the time of each answer and the number of errors."""
     waiting, seconds, errors = iter(asked), list[float](), 0
 
@@ -152,7 +152,7 @@ async def _ask(sessions: Sequence[Session], tool: str, asked: Sequence[str]) -> 
     return seconds, errors
 
 
-def directly(project: Path, home: str, asked: Sequence[str]) -> list[Row]:
+def query_directly(project: Path, home: str, asked: Sequence[str]) -> list[Row]:
     """Call the tools with the same questions, without HTTP, protocol and token."""
     os.environ["DELTOS_HOME"] = home
     tool_runner = ToolRunner(lambda: open_toolbox(Config.from_environment()))
@@ -172,7 +172,7 @@ def directly(project: Path, home: str, asked: Sequence[str]) -> list[Row]:
     return rows
 
 
-def cpu_of(pid: int) -> float:
+def process_cpu_seconds(pid: int) -> float:
     """Return the CPU seconds of a process with all threads, without its children."""
     fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS

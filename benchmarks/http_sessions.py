@@ -1,4 +1,4 @@
-"""Measure hundreds of HTTP sessions that start at once, and sessions next to a token that opens as many as it can."""
+"""Measure hundreds of HTTP sessions that start at once, and sessions that compete with a greedy token."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.http_load import QUERIES, Session, ask_ps, serving
+from benchmarks.http_load import QUERIES, Session, ask_ps, start_server
 from deltos.server.access import Level, Tokens
 from deltos.store.sqlite.tokens import SqliteTokens
 
@@ -30,8 +30,8 @@ class Served:
     cpu_seconds: float = 0.0
 
 
-class Taken:
-    """Sessions that the greedy caller opened and was refused."""
+class GreedyCaller:
+    """Numbers of sessions that the greedy caller opened and that it was refused."""
 
     def __init__(self) -> None:
         self.opened = 0
@@ -48,64 +48,68 @@ class Taken:
 
 
 def main() -> None:
-    """Run and print a table."""
+    """Run the measurements and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sessions", type=int, default=300)
     parser.add_argument("--project", type=Path, default=Path(__file__).parents[1] / "src")
     given = parser.parse_args()
     print("| callers | concurrent sessions | errors | seconds in total | server CPU ms each | p50 s | p95 s |")
     print("|---|--:|--:|--:|--:|--:|--:|")
-    failed = crowd(given.project, given.sessions) + with_greedy_token(given.project, given.sessions)
+    failed = run_concurrent_sessions(given.project, given.sessions) + run_next_to_greedy_token(
+        given.project, given.sessions
+    )
     sys.exit(1 if failed else 0)
 
 
-def crowd(project: Path, count: int) -> int:
+def run_concurrent_sessions(project: Path, count: int) -> int:
     """Start all sessions of one caller at once; return the number of failures."""
-    with TemporaryDirectory() as home, serving(project, home) as (process, host, port):
-        served = asyncio.run(_crowd(process.pid, host, port, [""] * count))
-    show("one caller", served)
+    with TemporaryDirectory() as home, start_server(project, home) as (process, host, port):
+        served = asyncio.run(_run_all(process.pid, host, port, [""] * count))
+    print_row("one caller", served)
     return served.problems.total()
 
 
-def with_greedy_token(project: Path, most: int) -> int:
+def run_next_to_greedy_token(project: Path, most: int) -> int:
     """Start sessions of other tokens while one token opens as many as it can; return the failures of the others."""
     with TemporaryDirectory() as home:
         greedy, *others = create_tokens(Path(home), 1 + CALLERS)
         tokens = [others[number % CALLERS] for number in range(most // 5)]
-        with serving(project, home, "--require-token", "--max-sessions", str(most)) as (process, host, port):
-            served, taken = asyncio.run(_with_greedy(process.pid, host, port, greedy, tokens))
-    show(f"{CALLERS} tokens next to a greedy one", served)
+        with start_server(project, home, "--require-token", "--max-sessions", str(most)) as (process, host, port):
+            served, taken = asyncio.run(_run_with_greedy_caller(process.pid, host, port, greedy, tokens))
+    print_row(f"{CALLERS} tokens next to a greedy one", served)
     print(
         f"\nThe greedy token opened {taken.opened:,} sessions of {most:,} there are, and was refused {taken.refused:,}."
     )
     return served.problems.total()
 
 
-async def _crowd(pid: int, host: str, port: int, tokens: list[str]) -> Served:
+async def _run_all(pid: int, host: str, port: int, tokens: list[str]) -> Served:
     first = Session(host, port, tokens[0])
     await first.open()
     await first.search(QUERIES[0], "search")  # indexes the project
     served = Served()
     started, cpu_before = time.monotonic(), await ask_ps(pid, "cputimes")
-    await asyncio.gather(*(serve_one(host, port, token, n, served) for n, token in enumerate(tokens)))
+    await asyncio.gather(*(run_one_session(host, port, token, n, served) for n, token in enumerate(tokens)))
     served.all_seconds = time.monotonic() - started
     served.cpu_seconds = await ask_ps(pid, "cputimes") - cpu_before
     first.close()
     return served
 
 
-async def _with_greedy(pid: int, host: str, port: int, greedy: str, tokens: list[str]) -> tuple[Served, Taken]:
-    taken = Taken()
-    takers = [asyncio.create_task(take_all(host, port, greedy, taken)) for _ in range(GREEDY_CONNECTIONS)]
+async def _run_with_greedy_caller(
+    pid: int, host: str, port: int, greedy: str, tokens: list[str]
+) -> tuple[Served, GreedyCaller]:
+    taken = GreedyCaller()
+    takers = [asyncio.create_task(open_until_refused(host, port, greedy, taken)) for _ in range(GREEDY_CONNECTIONS)]
     await taken.has_all.wait()
-    served = await _crowd(pid, host, port, tokens)
+    served = await _run_all(pid, host, port, tokens)
     taken.is_over = True
     await asyncio.gather(*takers)
     return served, taken
 
 
-async def serve_one(host: str, port: int, token: str, number: int, served: Served) -> None:
-    """Do what a client does first: handshake, list the tools, search."""
+async def run_one_session(host: str, port: int, token: str, number: int, served: Served) -> None:
+    """Start as a client does: handshake, tool list, search."""
     session = Session(host, port, token)
     started = time.monotonic()
     try:
@@ -118,7 +122,7 @@ async def serve_one(host: str, port: int, token: str, number: int, served: Serve
         served.problems[problem] += 1
 
 
-async def take_all(host: str, port: int, token: str, taken: Taken) -> None:
+async def open_until_refused(host: str, port: int, token: str, taken: GreedyCaller) -> None:
     """Open sessions without closing any."""
     while not taken.is_over:
         session = Session(host, port, token)
@@ -135,7 +139,7 @@ def create_tokens(home: Path, count: int) -> list[str]:
     return made
 
 
-def show(who: str, served: Served) -> None:
+def print_row(who: str, served: Served) -> None:
     """Print a row."""
     cuts, count = statistics.quantiles(served.seconds, n=100), len(served.seconds)
     print(

@@ -1,4 +1,4 @@
-"""Kill indexing repeatedly; check for damaged files and compare the final index with that of an undisturbed run."""
+"""Kill indexing repeatedly, check for damaged files, and compare the final index with that of an undisturbed run."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from tempfile import TemporaryDirectory
 from deltos.store.sqlite.database import check_file
 
 # The layout of SQLite's word index depends on the order of writes, not only on its content.
-_LAYOUT = ("_data", "_idx", "_config", "_docsize")
+_LAYOUT_SUFFIXES = ("_data", "_idx", "_config", "_docsize")
 
 
 def main() -> None:
-    """Run and print a table."""
+    """Run the test and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--project", type=Path, default=Path(__file__).parents[1] / "src")
     given = parser.parse_args()
     with TemporaryDirectory() as folder:
-        damaged, rounds, difference = run(Path(folder), given.project, given.kills)
+        damaged, rounds, difference = kill_and_compare(Path(folder), given.project, given.kills)
     print("| kills while indexing | completed runs | damaged files | tables that differ from an undisturbed index |")
     print("|--:|--:|--:|---|")
     print(f"| {given.kills} | {rounds} | {damaged} | {', '.join(difference) or 'nothing'} |")
     sys.exit(1 if damaged or difference else 0)
 
 
-def run(folder: Path, project: Path, kills: int, seed: int = 11) -> tuple[int, int, list[str]]:
-    """Return the numbers of damaged files and completed runs, and the tables that differ in the end."""
+def kill_and_compare(folder: Path, project: Path, kills: int, seed: int = 11) -> tuple[int, int, list[str]]:
+    """Return the numbers of damaged files and of completed runs, and the tables that differ at the end."""
     chance, root, home = random.Random(seed), folder / "project", folder / "home"
     shutil.copytree(project, root, ignore=shutil.ignore_patterns("__pycache__"))
     sources = sorted(root.rglob("*.py"))
     started = time.monotonic()
-    start(root, folder / "measured").wait()
+    start_indexing(root, folder / "measured").wait()
     whole_seconds = time.monotonic() - started
     damaged = done = completed = 0
     while done < kills:
         for path in chance.sample(sources, 5):
             path.write_text(path.read_text() + f"\n\ndef added_{done}() -> int:\n    return {done}\n")
-        indexing = start(root, home)
+        indexing = start_indexing(root, home)
         try:
             indexing.wait(chance.uniform(0.1, 1.0) * whole_seconds)
         except subprocess.TimeoutExpired:
@@ -56,32 +56,32 @@ def run(folder: Path, project: Path, kills: int, seed: int = 11) -> tuple[int, i
         else:
             completed += 1
             shutil.rmtree(home)  # an undisturbed run for comparison
-    start(root, home).wait()
-    start(root, folder / "undisturbed").wait()
-    return damaged, completed, differing(contents(home), contents(folder / "undisturbed"))
+    start_indexing(root, home).wait()
+    start_indexing(root, folder / "undisturbed").wait()
+    return damaged, completed, differing_tables(count_rows(home), count_rows(folder / "undisturbed"))
 
 
-def start(root: Path, home: Path) -> subprocess.Popen[bytes]:
+def start_indexing(root: Path, home: Path) -> subprocess.Popen[bytes]:
     """Start an index run."""
     command = [sys.executable, "-P", "-m", "deltos", "index", str(root)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "DELTOS_HOME": str(home)})
 
 
-def contents(home: Path) -> dict[str, int]:
+def count_rows(home: Path) -> dict[str, int]:
     """Return the number of rows of each table of the project index."""
     counts = {}
     for path in home.rglob("*.db"):
         connection = sqlite3.connect(path)
         names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         for name in names:
-            if not name.endswith(_LAYOUT) and not name.startswith("sqlite_"):
+            if not name.endswith(_LAYOUT_SUFFIXES) and not name.startswith("sqlite_"):
                 (count,) = connection.execute(f"SELECT count(*) FROM [{name}]").fetchone()
                 counts[f"{path.parent.name}/{name}"] = count
         connection.close()
     return counts
 
 
-def differing(one: dict[str, int], other: dict[str, int]) -> list[str]:
+def differing_tables(one: dict[str, int], other: dict[str, int]) -> list[str]:
     """Return the tables with different numbers of rows."""
     return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
 

@@ -1,5 +1,5 @@
-"""Measure speed and memory of indexing Django and SymPy, next to universal-ctags and semble, and the cost of one
-change.
+"""Measure speed and memory use of indexing Django and SymPy, next to Universal Ctags and semble, and the cost of
+one changed file.
 
     python -m benchmarks.index_speed [whole] [change]
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 PACKAGES = ("django==5.1.4", "sympy==1.13.3")
 SEMBLE = "semble==0.7.0"
-CHANGED = ("django/utils/text.py", "django/db/models/query.py")
-"""A file of common size (470 lines), and one of the largest (2,700)."""
-RUNS = 3
+CHANGED_FILES = ("django/utils/text.py", "django/db/models/query.py")
+"""A file of typical size (470 lines), and one of the largest (2,700 lines)."""
+RUNS_PER_INDEXER = 3
 
 
 def main() -> None:
@@ -66,9 +66,9 @@ def code_only(home: Path) -> Projects:
 
 
 def print_speed(folder: Path) -> None:
-    """Print the cost of a first index, best of a few runs."""
+    """Print the cost of a first index, as the best of a few runs."""
     lines = line_count(folder)
-    costs = {name: best(run, folder) for name, run in contenders().items()}
+    costs = {name: best_run(run, folder) for name, run in indexers().items()}
     ours = costs["deltos, code search"]
     print(f"{lines:,} lines of Python and templates\n")
     print("| indexer | CPU-seconds | lines per CPU-second | Deltos' code search is | peak memory |")
@@ -81,10 +81,10 @@ def print_speed(folder: Path) -> None:
         )
 
 
-def contenders() -> dict[str, Callable[[Path, Path], Cost]]:
+def indexers() -> dict[str, Callable[[Path, Path], Cost]]:
     """Return each indexer as a function of the source folder and an empty output folder."""
     found: dict[str, Callable[[Path, Path], Cost]] = {
-        "deltos, code search": lambda folder, scratch: measure(own_command("--code-only", folder, scratch)),
+        "deltos, code search": lambda folder, scratch: measure(module_command("--code-only", folder, scratch)),
         "deltos, everything": lambda folder, scratch: measure(index_command(folder), {"DELTOS_HOME": str(scratch)}),
     }
     if is_universal_ctags():
@@ -97,7 +97,7 @@ def contenders() -> dict[str, Callable[[Path, Path], Cost]]:
     return found
 
 
-def own_command(*words: object) -> list[str]:
+def module_command(*words: object) -> list[str]:
     """Return the command that runs this module in its own process."""
     return [sys.executable, "-m", "benchmarks.index_speed", *map(str, words)]
 
@@ -114,10 +114,10 @@ def is_universal_ctags() -> bool:
     return b"Universal Ctags" in subprocess.run(["ctags", "--version"], capture_output=True).stdout
 
 
-def best(run: Callable[[Path, Path], Cost], folder: Path) -> Cost:
-    """Return the lowest cost of a few runs from scratch, with the highest peak memory of any."""
+def best_run(run: Callable[[Path, Path], Cost], folder: Path) -> Cost:
+    """Return the lowest CPU time and the highest peak memory of a few runs from scratch."""
     costs = []
-    for _ in range(RUNS):
+    for _ in range(RUNS_PER_INDEXER):
         with tempfile.TemporaryDirectory() as scratch:
             costs.append(run(folder, Path(scratch)))
     return Cost(min(cost.cpu_seconds for cost in costs), max(cost.peak_bytes for cost in costs))
@@ -136,8 +136,8 @@ def line_count(folder: Path) -> int:
 
 def print_change(folder: Path) -> None:
     """Print the cost of one changed file, indexed by a new process and by a running server."""
-    print(f"| one changed file in Django, CPU-seconds | {' | '.join(CHANGED)} |")
-    print(f"|---|{'--:|' * len(CHANGED)}")
+    print(f"| one changed file in Django, CPU-seconds | {' | '.join(CHANGED_FILES)} |")
+    print(f"|---|{'--:|' * len(CHANGED_FILES)}")
     with tempfile.TemporaryDirectory() as home:
         environment = {"DELTOS_HOME": home}
         measure(index_command(folder), environment)
@@ -155,32 +155,32 @@ def print_change(folder: Path) -> None:
 
 
 def print_row(name: str, cost: Callable[[str], float]) -> None:
-    print(f"| {name} | {' | '.join(f'{cost(file):.2f}' for file in CHANGED)} |", flush=True)
+    print(f"| {name} | {' | '.join(f'{cost(file):.2f}' for file in CHANGED_FILES)} |", flush=True)
 
 
 def change_in_process(folder: Path, file: str, environment: Mapping[str, str]) -> float:
     costs = []
-    touch(folder / file)
+    edit_file(folder / file)
     measure(index_command(folder), environment)
-    for _ in range(RUNS):
-        touch(folder / file)
+    for _ in range(RUNS_PER_INDEXER):
+        edit_file(folder / file)
         costs.append(measure(index_command(folder), environment).cpu_seconds)
     return min(costs)
 
 
 def change_in_server(projects: Projects, folder: Path, file: str) -> float:
     costs = []
-    touch(folder / file)
+    edit_file(folder / file)
     projects.at(folder).index()  # loads the grammar
-    for _ in range(RUNS):
-        touch(folder / file)
+    for _ in range(RUNS_PER_INDEXER):
+        edit_file(folder / file)
         started = time.process_time()
         projects.at(folder).index()
         costs.append(time.process_time() - started)
     return min(costs)
 
 
-def touch(file: Path) -> None:
+def edit_file(file: Path) -> None:
     """Change the body of one function of a file."""
     text, _, _ = file.read_text().partition("\n\ndef changed(")
     file.write_text(f"{text}\n\ndef changed():\n    return {time.time_ns()}\n")

@@ -4,9 +4,9 @@ compared.
     python -m benchmarks.linearity [--patterns | --parsers] [--target GLOB] [--limit SECONDS]
 
 For every parser (the targets of `fuzz/`) and every `re` pattern in src, attacks repeat each word of the format, pairs
-of words, blanks and newlines, and nested and unclosed delimiters, at n, 2n and 4n bytes. A ratio above 2.6 on a
-doubling that takes more than 20 ms is doubled further; it is a finding if the time still grows as fast after two
-seconds or at 64n. Each parser runs in its own process, which is killed after a timeout.
+of words, blanks and newlines, and nested and unclosed delimiters, at n, 2n and 4n bytes. An attack whose time grows
+more than 2.6-fold in a doubling, and exceeds 20 ms, is doubled further; it is a finding if the time still grows as fast
+after two seconds or at 64n. Each parser runs in its own process, which is killed after a timeout.
 
 For JSON formats (hooks, tool calls, manifests) the repeats replace the texts and lists of a real input, escaped as
 JSON; otherwise the parser would reject them at once.
@@ -42,18 +42,18 @@ if TYPE_CHECKING:
 
 MIN_BYTES = 4_000
 DOUBLINGS = 2
-MORE_DOUBLINGS = 4  # confirm a high ratio: noise does not persist, and some parsers stop at a limit
+CONFIRMING_DOUBLINGS = 4  # they confirm a high ratio: noise does not persist, and some parsers stop at a limit
 MAX_RATIO = 2.6
 MIN_SECONDS = 0.020
 SCREEN_SHARE = 8  # screen at an eighth of the first size, because most attacks are harmless
 MAX_RUN_SECONDS = 2.0  # longer runs are not doubled again
-SILENCE_SECONDS = 300.0  # a silent process hangs: one attack takes a few seconds of CPU at most
-GENERIC = (
+HANG_TIMEOUT_SECONDS = 300.0  # a process without output for this long hangs: one attack takes at most a few CPU seconds
+GENERIC_TOKENS = (
     *(bytes([code]) for code in range(32, 127) if not chr(code).isalnum()),
     b"\n", b"\t", b"\r\n", b"a", b"a ", b"a\n", b"\n ", b" \n", b"0", b"A", b"<!--", b"/*", b"//", b"{/*", b"[a](",
     b"<a", b"<a ", b"![", b"\xc3\xa4", b"\0",
 )  # fmt: skip
-PAIRS = (
+DELIMITER_PAIRS = (
     (b"(", b")"), (b"[", b"]"), (b"{", b"}"), (b"<div>", b"</div>"), (b"<ul><li>", b"</li></ul>"), (b"[a](", b")"),
     (b'{"a":', b"}"), (b"/*", b"*/"), (b"> ", b""), (b"- ", b""),
 )  # fmt: skip
@@ -82,8 +82,8 @@ class Attack:
 
 
 @dataclass(frozen=True, slots=True)
-class Worst:
-    """The attack with the fastest growing time."""
+class WorstAttack:
+    """The attack whose CPU time grows fastest."""
 
     name: str
     ratio: float
@@ -116,14 +116,14 @@ HEADING = "| parser or pattern | attacks | worst ratio | CPU ms | bytes | attack
 
 
 def attacks(tokens: Iterable[bytes], seed: bytes = b"") -> Iterator[Attack]:
-    """Yield repeats of every word and of delimiters, alone and after the beginning of a real input."""
-    words = list(dict.fromkeys((*tokens, *GENERIC)))
+    """Yield attacks that repeat each word and delimiter, alone and after the beginning of a real input."""
+    words = list(dict.fromkeys((*tokens, *GENERIC_TOKENS)))
     heads = [b"", seed[:200]] if seed else [b""]
     for head in heads:
         for word in words:
             yield Attack(head, word)
             yield Attack(head, word, b"x")
-        for left, right in PAIRS:
+        for left, right in DELIMITER_PAIRS:
             yield Attack(head, left, b"x", right)
     for first, second in pairwise(words):
         yield Attack(b"", first + second)
@@ -135,14 +135,14 @@ def attacks(tokens: Iterable[bytes], seed: bytes = b"") -> Iterator[Attack]:
 
 
 def attacks_within(tokens: Iterable[bytes], seeds: Iterable[bytes]) -> Iterator[Attack]:
-    """Yield repeats of every word inside each text of JSON inputs, and of whole members of lists and objects."""
-    words = [json_text(word) for word in dict.fromkeys((*tokens, *GENERIC))]
-    places = [place for seed in seeds for place in places_within(seed)]
-    for word in words:  # words in the outer loop, so that every place gets some before the time runs out
+    """Yield attacks that repeat words inside each text of JSON inputs, and whole members of lists and objects."""
+    words = [json_text(word) for word in dict.fromkeys((*tokens, *GENERIC_TOKENS))]
+    places = [place for seed in seeds for place in text_places(seed)]
+    for word in words:  # words in the outer loop, so that every place is attacked before the time runs out
         for place in places:
             yield Attack(place.head, word, place.tail)
     for place in places:
-        for left, right in PAIRS:
+        for left, right in DELIMITER_PAIRS:
             yield Attack(place.head, json_text(left), place.tail, json_text(right))
     for seed in seeds:
         for at, character in enumerate(seed):
@@ -161,7 +161,7 @@ class Place:
     tail: bytes
 
 
-def places_within(seed: bytes) -> Iterator[Place]:
+def text_places(seed: bytes) -> Iterator[Place]:
     """Yield the places of the text values of a JSON input."""
     for found in re.finditer(rb'"(?:[^"\\]|\\.)*"\s*(:?)', seed):
         if not found[1]:
@@ -184,12 +184,12 @@ def _whole_value(seed: bytes, at: int) -> bytes:
     return text[:end].encode()
 
 
-def worst_of(
+def find_worst_attack(
     name: str, run: Callable[[bytes], object], found: Iterable[Attack], *, smallest: int, limit: float
-) -> Iterator[Worst | str]:
-    """Yield each started attack, and the worst so far whenever it changes; the last one is the result."""
+) -> Iterator[WorstAttack | str]:
+    """Yield each started attack, and the worst attack whenever it changes; the last yielded one is the result."""
     until = time.process_time() + limit  # CPU time, because the machine may be busy
-    worst = Worst(name, 0.0, 0.0, 0, "", 0)
+    worst = WorstAttack(name, 0.0, 0.0, 0, "", 0)
     tried = 0
     for attack in found:
         if time.process_time() > until:
@@ -197,16 +197,16 @@ def worst_of(
             return
         tried += 1
         yield str(attack)
-        ratio, seconds, size = growth(run, attack, smallest)
+        ratio, seconds, size = measure_growth(run, attack, smallest)
         if (seconds > MIN_SECONDS, ratio) > (worst.seconds > MIN_SECONDS, worst.ratio):
-            worst = Worst(name, ratio, seconds, size, str(attack), tried)
+            worst = WorstAttack(name, ratio, seconds, size, str(attack), tried)
             yield worst
     yield replace(worst, attacks=tried)
 
 
-def growth(run: Callable[[bytes], object], attack: Attack, smallest: int) -> tuple[float, float, int]:
-    """Return the larger ratio of two doublings, CPU time and size of the last run; harmless attacks stop early."""
-    small, large = (cpu(run, attack.text(size)) for size in (smallest // SCREEN_SHARE, smallest))
+def measure_growth(run: Callable[[bytes], object], attack: Attack, smallest: int) -> tuple[float, float, int]:
+    """Return the larger growth ratio of two doublings, CPU time and size of the last run; stop if harmless."""
+    small, large = (cpu_seconds(run, attack.text(size)) for size in (smallest // SCREEN_SHARE, smallest))
     if large < MIN_SECONDS / 4 and large < 3 * SCREEN_SHARE * max(small, 1e-5):
         return 0.0, large, smallest
     previous, ratio, size = large, 0.0, smallest
@@ -214,32 +214,32 @@ def growth(run: Callable[[bytes], object], attack: Attack, smallest: int) -> tup
         if previous > MAX_RUN_SECONDS:
             break
         size *= 2
-        seconds = cpu(run, attack.text(size))
+        seconds = cpu_seconds(run, attack.text(size))
         # Repeat both measurements of a high ratio to exclude noise.
         if seconds > MIN_SECONDS and seconds / max(previous, 1e-5) > MAX_RATIO:
-            previous = min(previous, cpu(run, attack.text(size // 2)))
-            seconds = min(seconds, cpu(run, attack.text(size)))
-            previous = max(previous, cpu(run, attack.text(size // 2)))
+            previous = min(previous, cpu_seconds(run, attack.text(size // 2)))
+            seconds = min(seconds, cpu_seconds(run, attack.text(size)))
+            previous = max(previous, cpu_seconds(run, attack.text(size // 2)))
         if seconds > MIN_SECONDS:
             ratio = max(ratio, seconds / max(previous, 1e-5))
         previous = seconds
-    return _looked_into(run, attack, ratio, previous, size) if ratio > MAX_RATIO else (ratio, previous, size)
+    return _double_further(run, attack, ratio, previous, size) if ratio > MAX_RATIO else (ratio, previous, size)
 
 
-def _looked_into(
+def _double_further(
     run: Callable[[bytes], object], attack: Attack, ratio: float, previous: float, size: int
 ) -> tuple[float, float, int]:
-    """Double a suspicious attack further; return ratio, CPU time and size of the last doubling."""
-    for _ in range(MORE_DOUBLINGS):
+    """Double a suspicious attack further, and return ratio, CPU time and size of the last doubling."""
+    for _ in range(CONFIRMING_DOUBLINGS):
         if previous > MAX_RUN_SECONDS or ratio <= MAX_RATIO:
             break
         size *= 2
-        seconds = min(cpu(run, attack.text(size)) for _ in range(2))
+        seconds = min(cpu_seconds(run, attack.text(size)) for _ in range(2))
         ratio, previous = seconds / max(previous, 1e-5), seconds
     return ratio, previous, size
 
 
-def cpu(run: Callable[[bytes], object], data: bytes) -> float:
+def cpu_seconds(run: Callable[[bytes], object], data: bytes) -> float:
     """Return the CPU seconds of one run; its exceptions are ignored."""
     started = time.process_time()
     with suppress(Exception):
@@ -247,31 +247,33 @@ def cpu(run: Callable[[bytes], object], data: bytes) -> float:
     return time.process_time() - started
 
 
-def _in_process(name: str, scratch: str, smallest: int, limit: float, pipe: Connection) -> None:
+def _attack_parser_in_process(name: str, scratch: str, smallest: int, limit: float, pipe: Connection) -> None:
     target = all_targets()[name]
     seeds = [data for data in committed(target) if data]
     seed = next(iter(seeds), b"")
     within = attacks_within(target.tokens, seeds) if target.is_json else ()
     with target.open(Path(scratch)) as opened:
-        cpu(opened.run, seed)
+        cpu_seconds(opened.run, seed)
         tried = chain(within, attacks(target.tokens, seed))
-        for worst in worst_of(name, opened.run, tried, smallest=smallest, limit=limit):
+        for worst in find_worst_attack(name, opened.run, tried, smallest=smallest, limit=limit):
             pipe.send(worst)
     pipe.send(None)
 
 
-def parser_result(target: Target, *, smallest: int, limit: float) -> Worst:
+def worst_on_parser(target: Target, *, smallest: int, limit: float) -> WorstAttack:
     """Return the worst attack on one parser; kill and report a parser that hangs."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    worst = Worst(target.name, 0.0, 0.0, 0, "", 0, "nothing ran")
+    worst = WorstAttack(target.name, 0.0, 0.0, 0, "", 0, "nothing ran")
     attack = ""
     with tempfile.TemporaryDirectory() as scratch:
-        process = context.Process(target=_in_process, args=(target.name, scratch, smallest, limit, theirs))
+        process = context.Process(
+            target=_attack_parser_in_process, args=(target.name, scratch, smallest, limit, theirs)
+        )
         process.start()
         theirs.close()
         try:
-            while ours.poll(SILENCE_SECONDS):
+            while ours.poll(HANG_TIMEOUT_SECONDS):
                 received = ours.recv()
                 if received is None:
                     return worst
@@ -289,11 +291,11 @@ def parser_result(target: Target, *, smallest: int, limit: float) -> Worst:
 
 
 def patterns() -> list[PatternUse]:
-    """Return every use of a pattern in src with a constant source."""
+    """Return every use of a pattern in src whose source is constant."""
     return [use for use in inventory() if use.pattern is not None]
 
 
-def words_of(pattern: str) -> list[bytes]:
+def pattern_words(pattern: str) -> list[bytes]:
     """Return texts derived from the source of a pattern: literals, and samples of its classes."""
     words = re.findall(r"(?:[^\\\[\](){}?*+|^$.]|\\[^A-Za-z0-9])+", pattern)
     literal = [re.sub(r"\\(.)", r"\1", word) for word in words]
@@ -301,8 +303,8 @@ def words_of(pattern: str) -> list[bytes]:
     return [word.encode("utf-8", "replace") for word in dict.fromkeys((*literal, *halves)) if word]
 
 
-def pattern_result(use: PatternUse, *, smallest: int, limit: float) -> Worst:
-    """Return the worst attack on one pattern, used as in the sources."""
+def worst_on_pattern(use: PatternUse, *, smallest: int, limit: float) -> WorstAttack:
+    """Return the worst attack on one pattern, applied as in the source code."""
     assert use.pattern is not None
     compiled: re.Pattern[Any] = re.compile(use.pattern, use.flags)
     is_bytes = isinstance(use.pattern, bytes)
@@ -316,41 +318,41 @@ def pattern_result(use: PatternUse, *, smallest: int, limit: float) -> Worst:
         else:
             getattr(compiled, use.use.name.lower())(text)
 
-    words = words_of(source)
+    words = pattern_words(source)
     joined = b"".join(words)[:60]
-    tried = (*_proposed(use), *attacks((*words, joined), joined))
-    found = worst_of(use.place, run, tried, smallest=smallest, limit=limit)
-    return [worst for worst in found if isinstance(worst, Worst)][-1]
+    tried = (*_proof_attacks(use), *attacks((*words, joined), joined))
+    found = find_worst_attack(use.place, run, tried, smallest=smallest, limit=limit)
+    return [worst for worst in found if isinstance(worst, WorstAttack)][-1]
 
 
-def _proposed(use: PatternUse) -> Iterator[Attack]:
+def _proof_attacks(use: PatternUse) -> Iterator[Attack]:
     """Return the attack with which the proof of linearity failed, if any."""
     attack = use.verdict().attack
     if attack is not None:
         yield Attack(*(part.encode("utf-8", "replace") for part in (attack.prefix, attack.pump, attack.suffix)))
 
 
-def _pattern_in_process(index: int, smallest: int, limit: float, pipe: Connection) -> None:
+def _attack_patterns_in_process(index: int, smallest: int, limit: float, pipe: Connection) -> None:
     for use in patterns()[index:]:
         pipe.send(use.place)
-        pipe.send(pattern_result(use, smallest=smallest, limit=limit))
+        pipe.send(worst_on_pattern(use, smallest=smallest, limit=limit))
     pipe.send(None)
 
 
-def pattern_results(*, smallest: int, limit: float) -> Iterator[Worst]:
-    """Yield the worst attack on each pattern; report patterns that hang and continue in a new process."""
+def worst_on_patterns(*, smallest: int, limit: float) -> Iterator[WorstAttack]:
+    """Yield the worst attack on each pattern; report a pattern that hangs, and continue in a new process."""
     context = multiprocessing.get_context("spawn")
     done, total = 0, None
     while total is None:
         ours, theirs = context.Pipe()
-        process = context.Process(target=_pattern_in_process, args=(done, smallest, limit, theirs))
+        process = context.Process(target=_attack_patterns_in_process, args=(done, smallest, limit, theirs))
         process.start()
         theirs.close()
         name = ""
         try:
             while True:
-                if not ours.poll(SILENCE_SECONDS):
-                    yield Worst(name, 0.0, 0.0, 0, "", 0, "did not return")
+                if not ours.poll(HANG_TIMEOUT_SECONDS):
+                    yield WorstAttack(name, 0.0, 0.0, 0, "", 0, "did not return")
                     done += 1
                     break
                 received = ours.recv()
@@ -374,12 +376,12 @@ def main() -> int:
     parser.add_argument("--parsers", action="store_true", help="no patterns")
     parser.add_argument("--patterns", action="store_true", help="no parsers")
     parser.add_argument("--bytes", type=int, default=MIN_BYTES, help=f"the smallest attack ({MIN_BYTES})")
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds of CPU for each parser and pattern (60)")
+    parser.add_argument("--limit", type=float, default=60.0, help="CPU seconds for each parser and pattern (60)")
     parser.add_argument("--json", type=Path, help="write the results there too")
     given = parser.parse_args()
-    results: list[Worst] = []
+    results: list[WorstAttack] = []
 
-    def show(worst: Worst) -> None:
+    def show(worst: WorstAttack) -> None:
         results.append(worst)
         if not worst.is_harmless:
             print(worst.row(), flush=True)
@@ -389,9 +391,9 @@ def main() -> int:
         for name, target in all_targets().items():
             if name.startswith("server-") or (given.target and not any(fnmatch(name, glob) for glob in given.target)):
                 continue
-            show(parser_result(target, smallest=given.bytes, limit=given.limit))
+            show(worst_on_parser(target, smallest=given.bytes, limit=given.limit))
     if not given.parsers:
-        for worst in pattern_results(smallest=given.bytes, limit=given.limit):
+        for worst in worst_on_patterns(smallest=given.bytes, limit=given.limit):
             show(worst)
     findings = [worst for worst in results if worst.is_finding]
     harmless = sum(worst.is_harmless for worst in results)

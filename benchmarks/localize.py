@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectStore
 
 ISSUES = SHARED / "localize" / "locbench_dev.jsonl"
-DEPTHS = (1, 3, 5, 10)
+ACCURACY_DEPTHS = (1, 3, 5, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,15 @@ class Issue:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Distinct paths found by a query, best first, with the CPU time."""
+class RankedPaths:
+    """Distinct paths that a query returned, best first, and its CPU time."""
 
     issue: Issue
     paths: tuple[str, ...]
     cpu_seconds: float
 
     def has_all(self, depth: int) -> bool:
-        """Return whether all files of the fix are among the first."""
+        """Return whether all files of the fix are among the first `depth` paths."""
         return self.issue.targets <= set(self.paths[:depth])
 
 
@@ -77,15 +77,15 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=120)
     parser.add_argument("--per-repository", type=int, default=3)
     parser.add_argument("--fold", default="1/1", metavar="N/M")
-    parser.add_argument("--answers", type=Path, metavar="FILE", help="write answers of the whole issue for score.py")
+    parser.add_argument("--answers", type=Path, metavar="FILE", help="write the answers to whole issues for score.py")
     parser.add_argument("--list", action="store_true", help="print each issue with the ranks of its files")
     chosen = parser.parse_args()
     nth, folds = map(int, chosen.fold.split("/"))
-    sample = [issue for issue in issues(chosen.most, chosen.per_repository) if fold_of(issue, folds) == nth]
+    sample = [issue for issue in issues(chosen.most, chosen.per_repository) if repository_fold(issue, folds) == nth]
     print(f"{len(sample)} issues of {len({issue.repository for issue in sample})} repositories\n")
-    print("| query | " + " | ".join(f"Acc@{depth}" for depth in DEPTHS) + " | CPU ms, median | CPU ms, p95 |")
-    print("|---|" + "--:|" * (len(DEPTHS) + 2))
-    asked = [(ask(issue, issue.first_line), ask(issue, issue.text)) for issue in sample]
+    print("| query | " + " | ".join(f"Acc@{depth}" for depth in ACCURACY_DEPTHS) + " | CPU ms, median | CPU ms, p95 |")
+    print("|---|" + "--:|" * (len(ACCURACY_DEPTHS) + 2))
+    asked = [(search_issue(issue, issue.first_line), search_issue(issue, issue.text)) for issue in sample]
     first, whole = [one for one, _ in asked], [other for _, other in asked]
     print_row("first line", first)
     print_row("whole issue", whole)
@@ -94,11 +94,17 @@ def main() -> None:
         chosen.answers.write_text("".join(json.dumps(row) + "\n" for row in rows))
     if chosen.list:
         for one, other in zip(first, whole, strict=True):
-            print(one.issue.id, ranks(one), ranks(other), f"{other.cpu_seconds * 1000:.0f} ms", len(one.issue.text))
+            print(
+                one.issue.id,
+                format_ranks(one),
+                format_ranks(other),
+                f"{other.cpu_seconds * 1000:.0f} ms",
+                len(one.issue.text),
+            )
 
 
 def issues(most: int, per_repository: int) -> Iterator[Issue]:
-    """Return a sample of issues, a few per repository with a mirror, laid out on disk."""
+    """Return a sample of issues, a few for each mirrored repository, with their files on disk."""
     taken: Counter[str] = Counter()
     for line in ISSUES.read_text("utf-8").splitlines():
         row = json.loads(line)
@@ -106,25 +112,25 @@ def issues(most: int, per_repository: int) -> Iterator[Issue]:
         mirror = MIRRORS / issue.repository.replace("/", "+") / "repo"
         if taken.total() >= most or taken[issue.repository] >= per_repository or not mirror.is_dir():
             continue
-        if lay_out(mirror / ".git" if (mirror / ".git").is_dir() else mirror, issue):
+        if write_commit_files(mirror / ".git" if (mirror / ".git").is_dir() else mirror, issue):
             taken[issue.repository] += 1
             yield issue
 
 
-def fold_of(issue: Issue, folds: int) -> int:
-    """Return the fold of an issue's repository, from 1."""
+def repository_fold(issue: Issue, folds: int) -> int:
+    """Return the fold of an issue's repository, counted from 1."""
     return zlib.crc32(issue.repository.encode()) % folds + 1
 
 
-def lay_out(mirror: Path, issue: Issue) -> bool:
+def write_commit_files(mirror: Path, issue: Issue) -> bool:
     """Write the files of the issue's commit; return whether those of the fix are among them. Large files may be
     missing.
     """
     if not issue.root.is_dir():
-        listed = git(mirror, "ls-tree", "-r", "-z", issue.commit).decode("utf-8", "replace").split("\0")
+        listed = git_output(mirror, "ls-tree", "-r", "-z", issue.commit).decode("utf-8", "replace").split("\0")
         entries = [entry.partition("\t")[::2] for entry in listed if entry.startswith("100")]
         wanted = "".join(f"{head.split()[2]}\n" for head, _ in entries).encode()
-        objects = iter_objects(git(mirror, "cat-file", "--batch", given=wanted))
+        objects = read_objects(git_output(mirror, "cat-file", "--batch", given=wanted))
         for (_, path), content in zip(entries, objects, strict=True):
             if content is not None:
                 (issue.root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -132,14 +138,14 @@ def lay_out(mirror: Path, issue: Issue) -> bool:
     return all((issue.root / path).is_file() for path in issue.targets)
 
 
-def git(mirror: Path, *arguments: str, given: bytes = b"") -> bytes:
-    """Return the output of git, or nothing if it fails."""
+def git_output(mirror: Path, *arguments: str, given: bytes = b"") -> bytes:
+    """Return the output of git, or empty bytes if git fails."""
     command = ["git", "--git-dir", str(mirror), *arguments]
     return subprocess.run(command, input=given, capture_output=True, check=False).stdout
 
 
-def iter_objects(batch: bytes) -> Iterator[bytes | None]:
-    """Yield the contents in the output of `cat-file --batch`; None for missing ones."""
+def read_objects(batch: bytes) -> Iterator[bytes | None]:
+    """Yield each object in the output of `cat-file --batch`, or None if it is missing."""
     at = 0
     while at < len(batch):
         end = batch.index(b"\n", at)
@@ -169,25 +175,25 @@ def _tree_history(issue: Issue) -> CloneHistory:
     return CloneHistory(MIRRORS / issue.repository.replace("/", "+") / "repo", issue.commit)
 
 
-def ask(issue: Issue, text: str) -> Found:
+def search_issue(issue: Issue, text: str) -> RankedPaths:
     """Search the code of the issue's commit with the history at that time."""
     store = cast("ProjectStore", _StoreWithHistory(index_of(issue.root), _tree_history(issue).whole(), issue.root))
     started = time.process_time()
-    answer = CodeSearch(store, issue.root).search(text, limit=max(DEPTHS))
+    answer = CodeSearch(store, issue.root).search(text, limit=max(ACCURACY_DEPTHS))
     spent = time.process_time() - started
-    return Found(issue, tuple(dict.fromkeys(hit.path for hit in answer.hits)), spent)
+    return RankedPaths(issue, tuple(dict.fromkeys(hit.path for hit in answer.hits)), spent)
 
 
-def ranks(found: Found) -> str:
-    """Return the rank of each file of the fix; – if it was not found."""
+def format_ranks(found: RankedPaths) -> str:
+    """Format the rank of each file of the fix, or – if it was not found."""
     return ",".join(str(found.paths.index(path) + 1) if path in found.paths else "–" for path in found.issue.targets)
 
 
-def print_row(name: str, found: Iterable[Found]) -> None:
+def print_row(name: str, found: Iterable[RankedPaths]) -> None:
     """Print accuracy and cost of one kind of query."""
     rows = list(found)
     spent = sorted(each.cpu_seconds * 1000 for each in rows)
-    right = (f"{statistics.mean(each.has_all(depth) for each in rows):.3f}" for depth in DEPTHS)
+    right = (f"{statistics.mean(each.has_all(depth) for each in rows):.3f}" for depth in ACCURACY_DEPTHS)
     print(f"| {name} | {' | '.join(right)} | {statistics.median(spent):.0f} | {spent[int(len(spent) * 0.95)]:.0f} |")
 
 

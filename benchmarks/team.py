@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psycopg
 
-from benchmarks.http_load import Session, serving
+from benchmarks.http_load import Session, start_server
 from benchmarks.processes import tree
 from deltos.store.postgres.project_tables import project_name
 
@@ -160,7 +160,7 @@ def load(
     """Let `count` users query for a time; also return the CPU seconds of servers and database."""
     with ExitStack() as opened, _environment(settings):
         home = opened.enter_context(TemporaryDirectory())
-        running = [opened.enter_context(serving(root, home, "--root", "/")) for _ in range(SERVERS)]
+        running = [opened.enter_context(start_server(root, home, "--root", "/")) for _ in range(SERVERS)]
         pids = [process.pid for process, _, _ in running]
         answers = Answers()
         cpu = asyncio.run(

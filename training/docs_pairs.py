@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from benchmarks.docs_questions import QUESTIONS, questions_about, squashed
+from benchmarks.docs_questions import QUESTIONS, questions_about, squash_text
 from benchmarks.docs_questions import lay_out as lay_out_open
 from benchmarks.no_apis import NoApis
 from benchmarks.paths import MIRRORS
@@ -166,13 +166,13 @@ def add_site(pairs: Pairs, site: str, rows: Sequence[Row], work: Path) -> None:
     asked = [(row["queries"], by_place[row["path"], row["position"]]) for row in rows]
     alike: dict[str, list[Text]] = defaultdict(list)
     for text in chosen(texts, {text for _, text in asked}, site):
-        alike[squashed(text.text)[:_SAME_CHARACTERS]].append(text)
+        alike[squash_text(text.text)[:_SAME_CHARACTERS]].append(text)
     is_held_out = hashlib.sha256(site.encode()).digest()[0] % 7 == HELD_OUT_OF_SEVEN
     pairs.add(
         "sites" if is_held_out else "",
         [text for same in alike.values() for text in same],
         [
-            (question, alike[squashed(text.text)[:_SAME_CHARACTERS]])
+            (question, alike[squash_text(text.text)[:_SAME_CHARACTERS]])
             for questions, text in asked
             for question in questions
         ],
@@ -293,7 +293,7 @@ def add_open_sites(pairs: Pairs, work: Path) -> None:
                     text
                     for text in texts
                     for path, target in targets
-                    if text.path == path and target.is_shown_by(squashed(text.text))
+                    if text.path == path and target.is_shown_by(squash_text(text.text))
                 ]
                 asked.append((question.query, right))
             pairs.add("open", texts, asked)
