@@ -18,11 +18,13 @@ LIMIT_CPU_SECONDS = 40
 attacked, single ones take minutes or never end."""
 
 
-def failed_files(files: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """Let every indexer extract each (path, text); return the failures and timeouts with their messages."""
+def find_failing_files(files: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Run every indexer on each (path, text) and return failures and timeouts by name, with their messages."""
     receiver, sender = multiprocessing.get_context("spawn").Pipe(duplex=False)
-    process = multiprocessing.get_context("spawn").Process(target=_extract, args=(dict(files), sender), daemon=True)
-    with pytest.MonkeyPatch.context() as untraced:  # tracing takes three times as long and is useless here
+    process = multiprocessing.get_context("spawn").Process(
+        target=_extract_files, args=(dict(files), sender), daemon=True
+    )
+    with pytest.MonkeyPatch.context() as untraced:  # coverage tracing triples the run time and is useless here
         for name in [name for name in os.environ if name.startswith("COVERAGE_")]:
             untraced.delenv(name)
         process.start()
@@ -42,7 +44,7 @@ def failed_files(files: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     return left
 
 
-def _extract(files: dict[str, tuple[str, str]], sender: Connection) -> None:
+def _extract_files(files: dict[str, tuple[str, str]], sender: Connection) -> None:
     import resource
 
     from deltos.domains.code.index import CodeIndexer

@@ -1,6 +1,6 @@
 """Run our functions on hostile input in a process that is killed after 20 seconds of CPU time.
 
-The sizes are such that parsing takes a second or two if it is linear, and minutes or hours if it is not.
+Inputs are so large that parsing takes a second or two if it is linear, and minutes or hours if it is not.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ LIMITS = TaskLimits(cpu_seconds=20.0, wall_seconds=600.0, memory_bytes=3 << 30)
 
 
 class Attacked:
-    """Functions under attack. One process serves many attacks, because starting one is slow."""
+    """Runner of functions on hostile input in one reused child process, because starting a process is slow."""
 
     def __init__(self) -> None:
         self._workers = ProcessPool(importable_from=(str(Path(__file__).parents[1]),))
 
     def survives(self, function: Callable[..., object], *arguments: Any, **named: Any) -> None:
         """Fail unless the function returns, or raises a DeltosError, within the limits."""
-        self._workers.run(_call, function, named, arguments, limits=LIMITS)
+        self._workers.run(_call_function, function, named, arguments, limits=LIMITS)
 
     def close(self) -> None:
-        """End the process."""
+        """End the child process."""
         self._workers.close()
 
 
 def run_target(name: str, data: bytes) -> None:
-    """Run a fuzz target on an input; runs in a child."""
-    from fuzz.targets import all_targets  # deferred: only that child needs it
+    """Run a fuzz target on an input in the child process."""
+    from fuzz.targets import all_targets  # imported here because only this child process needs it
 
     with TemporaryDirectory() as scratch, all_targets()[name].open(Path(scratch)) as target:
         target.run(data)
 
 
-def _call(function: Callable[..., object], named: dict[str, Any], arguments: tuple[Any, ...]) -> None:
+def _call_function(function: Callable[..., object], named: dict[str, Any], arguments: tuple[Any, ...]) -> None:
     with suppress(DeltosError):
         function(*arguments, **named)

@@ -1,4 +1,4 @@
-"""Settings and fixtures of the whole suite."""
+"""Settings and fixtures for all tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.poison import TESTS_ROOT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-settings.register_profile("patient", deadline=None)  # a busy machine is not a failure
+settings.register_profile("patient", deadline=None)  # no time limit, because tests are slow on a busy machine
 settings.load_profile("patient")
 
 
@@ -55,40 +55,40 @@ def _no_writes_outside(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add our own options."""
+    """Add the command-line options of this test suite."""
     parser.addoption("--rewrite-goldens", action="store_true", help="write what is found as the expected rankings")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip tests on Windows that use signals, named pipes and the like; skip none elsewhere."""
+    """Skip tests that use features that Windows lacks, such as signals and named pipes."""
     for item in items if sys.platform == "win32" else ():
         if isinstance(item, pytest.Function) and (names := posix_names(item.function)):
             item.add_marker(pytest.mark.skip(reason=f"Windows has no {', '.join(names)}"))
 
 
 def pytest_collection_finish() -> None:
-    """Exclude the collected tests from garbage collection: there are thousands, and they live to the end."""
+    """Exclude the thousands of collected tests, which are kept until the end, from garbage collection."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def workers() -> Iterator[ProcessPool]:
-    """Child processes that can also run functions of the tests; shared, because starting one is slow."""
+    """Child processes that can also run test functions; shared because starting one is slow."""
     with closing(ProcessPool(importable_from=(TESTS_ROOT,))) as running:
         yield running
 
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    """A web server on loopback, without pages."""
+    """A web server on loopback that has no pages yet."""
     with serving() as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def attacked() -> Iterator[Attacked]:
-    """Runner of functions on hostile input within limits."""
+    """A runner that calls functions on hostile input within limits."""
     attacked = Attacked()
     yield attacked
     attacked.close()

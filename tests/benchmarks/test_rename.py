@@ -57,7 +57,7 @@ def project(tmp_path: Path) -> Path:
     return root
 
 
-def renamed(project: Path, seed: int = 7) -> tuple[Path, Renaming]:
+def rename_project(project: Path, seed: int = 7) -> tuple[Path, Renaming]:
     target = project.parent / f"renamed-{seed}"
     report = rename_tree(project, target, seed, ["acme"])
     assert report.broken == ()
@@ -65,7 +65,7 @@ def renamed(project: Path, seed: int = 7) -> tuple[Path, Renaming]:
 
 
 def test_a_name_is_renamed_the_same_way_in_every_file_and_in_prose_that_mentions_it(project: Path) -> None:
-    target, renaming = renamed(project)
+    target, renaming = rename_project(project)
     new = renaming.name("fetch_job")
     assert new != "fetch_job"
     sources = {path.name: path.read_text() for path in target.rglob("*.py")}
@@ -76,8 +76,8 @@ def test_a_name_is_renamed_the_same_way_in_every_file_and_in_prose_that_mentions
     assert f".{new}`." in using.splitlines()[0]
 
 
-def test_names_of_the_language_and_of_dependencies_stay(project: Path) -> None:
-    target, renaming = renamed(project)
+def test_language_and_dependency_names_are_not_renamed(project: Path) -> None:
+    target, renaming = rename_project(project)
     using = (target / renaming.path("acme/jobqueue.py")).read_text()
     assert "os.environ.get(" in using
     assert "json.dumps(" in using
@@ -85,8 +85,8 @@ def test_names_of_the_language_and_of_dependencies_stay(project: Path) -> None:
     assert "fmt.Errorf(" in (target / renaming.path("store/bucket.go")).read_text()
 
 
-def test_plain_words_of_comments_and_messages_stay(project: Path) -> None:
-    target, renaming = renamed(project)
+def test_plain_words_in_comments_and_messages_are_not_renamed(project: Path) -> None:
+    target, renaming = rename_project(project)
     using = (target / renaming.path("acme/jobqueue.py")).read_text()
     assert "Holds jobs. A queue knows its worker." in using
     assert "Cannot enqueue {" in using
@@ -94,7 +94,7 @@ def test_plain_words_of_comments_and_messages_stay(project: Path) -> None:
 
 
 def test_the_projects_name_is_removed_from_paths_code_and_prose(project: Path) -> None:
-    target, _ = renamed(project)
+    target, _ = rename_project(project)
     for path in target.rglob("*"):
         assert "acme" not in path.relative_to(target).as_posix().lower()
         if path.is_file():
@@ -102,28 +102,28 @@ def test_the_projects_name_is_removed_from_paths_code_and_prose(project: Path) -
     assert not (target / "LICENSE").exists()
 
 
-def test_every_line_stays_where_it_was(project: Path) -> None:
-    target, renaming = renamed(project)
+def test_renaming_keeps_every_line_number(project: Path) -> None:
+    target, renaming = rename_project(project)
     for old in project.rglob("*.py"):
         new = target / renaming.path(old.relative_to(project).as_posix())
         assert len(new.read_text().splitlines()) == len(old.read_text().splitlines())
 
 
 def test_a_renamed_project_still_works(project: Path) -> None:
-    target, renaming = renamed(project)
+    target, renaming = rename_project(project)
     module: dict[str, Any] = {}
     exec((target / renaming.path("acme/worker.py")).read_text(), module)
     worker = module[renaming.name("Worker")]()
     assert getattr(worker, renaming.name("fetch_job"))(" {} ", 3) == "3"
 
 
-def test_the_same_seed_gives_the_same_names_and_another_seed_gives_others(project: Path) -> None:
+def test_the_same_seed_gives_the_same_names_and_another_seed_gives_different_ones(project: Path) -> None:
     first = make_renaming(survey(project), 7, ["acme"])
     assert make_renaming(survey(project), 7, ["acme"]).names == first.names
     assert make_renaming(survey(project), 8, ["acme"]).brands != first.brands
 
 
-def test_no_two_names_become_one(project: Path) -> None:
+def test_two_names_are_never_renamed_to_the_same_name(project: Path) -> None:
     names = make_renaming(survey(project), 7, ["acme"]).names
     assert len(set(names.values())) == len(names)
     assert not set(names.values()) & set(names)

@@ -1,4 +1,4 @@
-"""The sweep over real repositories: names as languages write them, Linguist's rules, and checks that find defects."""
+"""Sweep over real repositories: qualified names, Linguist's rules for generated files, and checks that find defects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 needs_ctags = pytest.mark.skipif(shutil.which("ctags") is None, reason="Universal Ctags is not installed")
 
 
-def write(root: Path, files: dict[str, str]) -> Path:
+def write_files(root: Path, files: dict[str, str]) -> Path:
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -33,8 +33,8 @@ def write(root: Path, files: dict[str, str]) -> Path:
 
 
 @needs_ctags
-def test_definitions_have_the_names_that_their_language_writes(tmp_path: Path) -> None:
-    write(
+def test_definitions_have_qualified_names_in_the_notation_of_their_language(tmp_path: Path) -> None:
+    write_files(
         tmp_path,
         {
             "http/server.go": "package http\n\ntype Server struct{}\n\nfunc (s *Server) Close() {}\n",
@@ -50,14 +50,14 @@ def test_definitions_have_the_names_that_their_language_writes(tmp_path: Path) -
 
 
 @needs_ctags
-def test_objects_and_values_of_javascript_are_not_definitions(tmp_path: Path) -> None:
+def test_javascript_objects_and_values_are_not_definitions(tmp_path: Path) -> None:
     source = "const options = { name: 1, run: function () {},\n  walk() {\n  }\n};\nX.prototype.size = 4;\nclass Y {}\n"
-    names = {each.simple for each in definitions(write(tmp_path, {"a.js": source}))}
+    names = {each.simple for each in definitions(write_files(tmp_path, {"a.js": source}))}
     assert {"run", "walk", "Y"} <= names
     assert not names & {"options", "name", "size"}
 
 
-def test_versions_of_a_debian_package_come_once_and_in_order() -> None:
+def test_debian_package_versions_are_unique_and_sorted() -> None:
     printed = "Package: jq\nVersion: 1.6\n\nPackage: jq\nVersion: 1.8\n\nPackage: libjq\nVersion: 9\n\nPackage: jq\nVersion: 1.6\n"
     assert _debian_versions(printed, "jq") == ["1.6", "1.8"]
 
@@ -83,15 +83,15 @@ def test_generated_files_are_recognised_by_linguists_rules(name: str, text: str)
 
 def test_generated_files_and_source_are_compared_with_linguists_rules(tmp_path: Path) -> None:
     result = checks.Result()
-    files = RepositoryFiles(write(tmp_path, {"Form1.Designer.cs": "class Form1 {}\n", "a.py": "x = 1\n"}))
+    files = RepositoryFiles(write_files(tmp_path, {"Form1.Designer.cs": "class Form1 {}\n", "a.py": "x = 1\n"}))
     check_files(result, files, files.sample(5, 1))
     assert (result.checked["generated"], result.checked["source"]) == (1, 1)
     assert result.violations == []
 
 
-def test_a_sample_has_files_of_each_language(tmp_path: Path) -> None:
+def test_a_sample_contains_files_in_each_language(tmp_path: Path) -> None:
     names = {f"{number}.py": "x = 1\n" for number in range(9)}
-    files = RepositoryFiles(write(tmp_path, names | {"a.go": "package a\n", "a.png": "x"}))
+    files = RepositoryFiles(write_files(tmp_path, names | {"a.go": "package a\n", "a.png": "x"}))
     assert {path.suffix for path in files.sample(2, 1)} == {".py", ".go"}
     assert (files.count, files.lines) == (11, 10)
 
@@ -103,7 +103,7 @@ def test_a_definition_without_an_entry_in_the_outline_is_a_violation() -> None:
     ]
     result = checks.Result()
     check_file(result, "a.py", Admitted(source.encode(), detect("a.py")), tags)
-    assert result.checked["outline names Python"] == 2  # not the definition in a string
+    assert result.checked["outline names Python"] == 2  # the definition inside a string is not expected
     assert [each.place for each in result.violations] == ["a.py:2"]
 
 
@@ -117,25 +117,25 @@ def test_code_without_a_chunk_is_a_violation(monkeypatch: pytest.MonkeyPatch) ->
 def test_strings_and_comments_are_not_code_and_members_of_other_values_are_not_uses(tmp_path: Path) -> None:
     source = "def close():\n    pass\n\n# close\nx = 'close'\nclient.close()\nclose()\n"
     each = Definition("Python", "function", "close", "a.close", "a.py", 1)
-    assert checks._missing_lines(write(tmp_path, {"a.py": source}), each, set()) == ["a.py:7"]
+    assert checks._missing_lines(write_files(tmp_path, {"a.py": source}), each, set()) == ["a.py:7"]
 
 
 def test_members_of_imported_modules_are_not_uses_and_other_definitions_end_the_comparison(tmp_path: Path) -> None:
     each = Definition("Python", "member", "parse", "a.C.parse", "a.py", 2, is_member=True)
     files = {"a.py": "class C:\n    def parse(self): ...\n", "b.py": "import toml\n\ntoml.parse()\nx.parse()\n"}
-    assert checks._missing_lines(write(tmp_path / "py", files), each, set()) == ["b.py:4"]
+    assert checks._missing_lines(write_files(tmp_path / "py", files), each, set()) == ["b.py:4"]
     other = Definition("JavaScript", "method", "down", "C.down", "a.js", 1, is_member=True)
     scripts = {"a.js": "class C { down() {} }\n", "b.js": "exports.down = function () {}\nx.down()\n"}
-    assert checks._missing_lines(write(tmp_path / "js", scripts), other, set()) == []
+    assert checks._missing_lines(write_files(tmp_path / "js", scripts), other, set()) == []
 
 
-def test_places_are_read_from_both_forms_of_lines_of_an_impact(tmp_path: Path) -> None:
-    write(tmp_path, {"src/a b.c": "", "c.c": ""})
+def test_both_line_formats_of_an_impact_answer_are_parsed(tmp_path: Path) -> None:
+    write_files(tmp_path, {"src/a b.c": "", "c.c": ""})
     text = "--- distance 1 ---\nc.c\n 7 call f()  g\nsrc/a b.c 12 h, 34 i\n"
     assert symmetry._affected(text, tmp_path) == {("c.c", 7), ("src/a b.c", 12), ("src/a b.c", 34)}
 
 
-def test_repositories_that_cost_far_more_than_their_size_are_outliers() -> None:
+def test_repositories_that_are_slow_for_their_size_are_outliers() -> None:
     rows = [
         {"name": "small", "lines": 1_000, "files": 10, "cpu_seconds": 9.0},
         {"name": "slow", "lines": 1_000, "files": 10, "cpu_seconds": 10.0},
@@ -150,36 +150,36 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def test_a_repository_is_checked_file_by_file_and_indexed_up_to_a_size(tmp_path: Path) -> None:
-    write(tmp_path / "source", {"a.py": "def f():\n    return 1\n", "README.md": "# Title\n"})
+    write_files(tmp_path / "source", {"a.py": "def f():\n    return 1\n", "README.md": "# Title\n"})
     repository = Repository("small", "path", tmp_path / "source")
-    row = check_repository(repository, Limits(max_lines=0, sampled_files=5))
-    assert (row["files"], row["lines"], row["files_checked"]) == (2, 3, 2)
-    assert "indexed" not in row
-    assert row["violations"] == []
-    assert {"parsing", "chunks", "signatures", "extraction"} <= set(row["checked"])
-    assert "sweep_error" not in row
+    result_row = check_repository(repository, Limits(max_lines=0, sampled_files=5))
+    assert (result_row["files"], result_row["lines"], result_row["files_checked"]) == (2, 3, 2)
+    assert "indexed" not in result_row
+    assert result_row["violations"] == []
+    assert {"parsing", "chunks", "signatures", "extraction"} <= set(result_row["checked"])
+    assert "sweep_error" not in result_row
 
 
-def test_the_table_shows_checks_and_violations_before_and_after(capsys: pytest.CaptureFixture[str]) -> None:
-    def row(name: str, violations: int) -> dict[str, Any]:
+def test_the_table_compares_checks_and_violations_of_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    def result_row(name: str, violations: int) -> dict[str, Any]:
         found = [{"check": "parsing", "place": "a.c", "detail": "error"}] * violations
         return {"name": name, "files": 9, "lines": 90, "checked": {"parsing": 4}, "violations": found}
 
     names = [next(f"p{number}" for number in range(99) if is_held_out(f"p{number}") is part) for part in (False, True)]
-    print_table([row(name, 2) for name in names], [row(names[0], 0), row(names[1], 1)])
+    print_table([result_row(name, 2) for name in names], [result_row(names[0], 0), result_row(names[1], 1)])
     printed = capsys.readouterr().out
     assert "1 repositories with 9 files and 90 lines" in printed
     assert "| parsing | 4 | 2 | 4 | 0 | 1.0000 |" in printed
     assert "| parsing | 4 | 2 | 4 | 1 | 0.7500 |" in printed
 
 
-def test_a_small_project_passes_the_checks_of_references_and_edits(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_a_small_project_passes_the_reference_and_edit_checks(tmp_path: Path, environment: dict[str, str]) -> None:
     files = {
         "shop/__init__.py": "",
         "shop/cart.py": "def price(item):\n    return item.cost\n\n\ndef total(items):\n    return sum(price(x) for x in items)\n",
         "main.py": "from shop.cart import total\n\n\ndef main():\n    print(total([]))\n",
     }
-    root = write(tmp_path / "project", files)
+    root = write_files(tmp_path / "project", files)
     result = checks.Result()
     edits.check_edits(result, root, environment, 7)
     server = Server(root, environment)

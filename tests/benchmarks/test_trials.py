@@ -1,4 +1,4 @@
-"""Trials with agents: output and cost of looks, grading of answers, and consistency of the tasks."""
+"""Trials with agents: output and cost of `look` commands, grading of answers, and consistency of the tasks."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def place(tmp_path: Path) -> Place:
     return Place("t01", tree, tmp_path / "log.jsonl")
 
 
-def task(form: str, answer: Any, kind: str = "locate", also: tuple[str, ...] = ()) -> Task:
+def make_task(form: str, answer: Any, kind: str = "locate", also: tuple[str, ...] = ()) -> Task:
     return Task("x-01", kind, "deltos", "", 0, True, False, form, "Where?", answer, also)
 
 
-def test_a_look_shows_what_the_command_prints_and_logs_its_tokens(place: Place) -> None:
+def test_look_shows_the_output_of_a_command_and_logs_its_tokens(place: Place) -> None:
     shown = look(place, ["grep", "-n", "first", "src/a.py"])
     assert shown == "1:def first():\n6:    return first()\n"
     (logged,) = look_log.read(place.log)
@@ -46,7 +46,7 @@ def test_a_look_shows_what_the_command_prints_and_logs_its_tokens(place: Place) 
     assert logged.tokens == look_log.tokens("grep -n first src/a.py") + look_log.tokens(shown)
 
 
-def test_pipes_go_into_one_argument_and_wildcards_are_expanded(place: Place) -> None:
+def test_a_pipeline_is_a_single_argument_and_wildcards_are_expanded(place: Place) -> None:
     assert look(place, ["cat src/*.py | grep -n def | head -n 1"]) == "1:def first():\n"
 
 
@@ -78,7 +78,7 @@ def test_a_pattern_that_looks_like_a_path_is_a_pattern(place: Place) -> None:
     assert look(place, ["grep", "-c", "/-/check", "src/a.py"]) == "0\n"
 
 
-def test_a_tools_answer_equals_that_of_a_client_and_the_list_of_tools_is_logged_once(place: Place) -> None:
+def test_a_tool_answer_equals_what_a_client_shows_and_the_tool_list_is_logged_once(place: Place) -> None:
     command = (sys.executable, "-P", "-m", "deltos", "mcp")
     with_tools = replace(place, setup="deltos", server=command, home=place.tree.parent / "home")
     try:
@@ -102,7 +102,7 @@ echo "ANSWER: DATABASE_URL"
 """
 
 
-def test_any_agents_command_line_can_be_tried(
+def test_any_agent_command_line_can_take_part_in_a_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(trees, "WORK", tmp_path / "work")
@@ -135,14 +135,14 @@ def test_any_agents_command_line_can_be_tried(
     assert "DATABASE_URL" not in prompt
 
 
-def test_long_output_is_cut_and_says_so(place: Place) -> None:
+def test_long_output_is_truncated_with_a_note(place: Place) -> None:
     (place.tree / "long.txt").write_text("x" * 40_000)
     shown = look(place, ["cat", "long.txt"])
     assert shown.startswith("x" * look_log.MAX_OUTPUT_CHARACTERS)
     assert "10000 more characters not shown" in shown
 
 
-def test_the_list_of_tools_counts_once_and_is_no_call() -> None:
+def test_the_tool_list_is_counted_once_and_not_as_a_call() -> None:
     listed = look_log.Look("t", "", "x" * 400, resident=True)
     cost = look_log.cost([listed, look_log.Look("t", "rg a", "y" * 40), listed])
     assert (cost.calls, cost.tokens, cost.resident_tokens, cost.all_tokens) == (1, 11, 100, 111)
@@ -155,21 +155,21 @@ def test_clients_show_structured_content_in_place_of_text_but_not_for_errors() -
     assert look_log.answer_shown({"content": content, "structuredContent": {}, "isError": True}) == "as text"
 
 
-def test_the_last_answer_counts() -> None:
+def test_only_the_last_answer_is_graded() -> None:
     assert last_answer("ANSWER: a\nthen\n**ANSWER: `src/b.py`**\n") == "src/b.py"
     assert last_answer("nothing") == ""
 
 
-def test_files_must_match_exactly() -> None:
-    wanted = task("files", ["src/a.py", "src/b.py"])
+def test_a_file_answer_must_match_exactly() -> None:
+    wanted = make_task("files", ["src/a.py", "src/b.py"])
     assert score(wanted, "./src/b.py, `src/a.py`").right
     assert not score(wanted, "src/a.py").right
     assert not score(wanted, "src/a.py, src/b.py, src/c.py").right
-    assert score(task("files", ["src/a.py"], also=("src/c.py",)), "src/a.py, src/c.py").right
+    assert score(make_task("files", ["src/a.py"], also=("src/c.py",)), "src/a.py, src/c.py").right
 
 
 def test_references_are_scored_by_precision_and_recall() -> None:
-    wanted = task("lines", [f"a.py:{line}" for line in range(1, 11)], kind="references")
+    wanted = make_task("lines", [f"a.py:{line}" for line in range(1, 11)], kind="references")
     nine = ", ".join(f"a.py:{line}" for line in range(1, 10))
     assert score(wanted, nine).right
     assert score(wanted, nine).recall == pytest.approx(0.9)
@@ -180,8 +180,8 @@ def test_references_are_scored_by_precision_and_recall() -> None:
     assert noisy.precision == pytest.approx(10 / 12)
 
 
-def test_any_line_of_the_raising_statement_is_right_but_only_one() -> None:
-    wanted = task("line", ["a.py:10"], kind="error", also=("a.py:11",))
+def test_any_single_line_of_the_raising_statement_is_a_correct_answer() -> None:
+    wanted = make_task("line", ["a.py:10"], kind="error", also=("a.py:11",))
     assert score(wanted, "a.py:10").right
     assert score(wanted, "a.py:11").right
     assert not score(wanted, "a.py:12").right
@@ -189,7 +189,7 @@ def test_any_line_of_the_raising_statement_is_right_but_only_one() -> None:
 
 
 def test_an_answer_must_contain_all_names_as_words_and_be_brief() -> None:
-    wanted = task("names", ["20|20.0", "LIMIT"], kind="how")
+    wanted = make_task("names", ["20|20.0", "LIMIT"], kind="how")
     assert score(wanted, "LIMIT, 20.0").right
     assert not score(wanted, "LIMIT, 120").right
     assert not score(wanted, "20").right
@@ -220,7 +220,7 @@ SPEC = {
 
 
 @pytest.fixture
-def calling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
+def api_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
     monkeypatch.setattr(trees, "WORK", tmp_path)
     services = tmp_path / "courier" / "tree" / "services"
     services.mkdir(parents=True)
@@ -236,7 +236,7 @@ def calling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
     return Task("api-99", "api", "courier", "", 0, True, False, "call", "Label it.", truth)
 
 
-RIGHT = {
+CORRECT_CALL = {
     "method": "post",
     "path": "/boxes/b%201/labels",
     "query": {"dry": "true"},
@@ -258,19 +258,19 @@ RIGHT = {
     ],
 )
 def test_a_call_is_checked_against_the_task_and_the_description(
-    calling: Task, change: dict[str, object], problem: str
+    api_task: Task, change: dict[str, object], problem: str
 ) -> None:
-    graded = scoring.check_call(calling, {**RIGHT, **change})
+    graded = scoring.check_call(api_task, {**CORRECT_CALL, **change})
     assert graded.startswith(problem)
     assert bool(graded) == bool(problem)
-    assert score(calling, json.dumps({**RIGHT, **change})).right == (not problem)
+    assert score(api_task, json.dumps({**CORRECT_CALL, **change})).right == (not problem)
 
 
-def test_an_answer_that_is_no_json_is_no_call(calling: Task) -> None:
-    assert "not a call" in score(calling, "POST /boxes").problem
+def test_an_answer_that_is_not_json_is_not_a_call(api_task: Task) -> None:
+    assert "not a call" in score(api_task, "POST /boxes").problem
 
 
-def test_places_are_visible_by_number_after_their_path_or_within_a_range() -> None:
+def test_a_location_is_visible_by_its_line_number_or_within_a_shown_range() -> None:
     wanted = ["src/a.py:12", "src/b.py:40"]
     grep = look_log.Look("t", "rg x", "./src/a.py:12:x\nsrc/b.py:4:y\n")
     grouped = look_log.Look("t", "deltos", "src/a.py\n 3,12 call f\nsrc/b.py\n 40 call g\n")
@@ -280,14 +280,14 @@ def test_places_are_visible_by_number_after_their_path_or_within_a_range() -> No
     assert places_in([grep, read], wanted) == set(wanted)
 
 
-def test_numbers_of_an_answer_must_be_adjacent() -> None:
+def test_numbers_of_an_answer_must_be_close_together() -> None:
     far = "limit 20" + " " * 5_000 + "rows 88"
     assert are_close_together("88 columns and 24 rows", ["88", "24"])
     assert not are_close_together(far, ["20", "88"])
-    assert is_visible(task("names", ["88", "24"]), [look_log.Look("t", "", "88 by 24")])
+    assert is_visible(make_task("names", ["88", "24"]), [look_log.Look("t", "", "88 by 24")])
 
 
-def test_the_tasks_are_as_many_and_as_various_as_promised() -> None:
+def test_the_tasks_meet_the_required_number_and_variety() -> None:
     tasks = load()
     kinds = Counter(each.kind for each in tasks)
     assert len(tasks) >= 80
@@ -298,7 +298,7 @@ def test_the_tasks_are_as_many_and_as_various_as_promised() -> None:
     assert all(each.repository in trees.repositories() for each in tasks)
 
 
-def test_the_tasks_of_real_agents_are_two_equal_halves_of_all_kinds() -> None:
+def test_the_tasks_for_real_agents_form_two_halves_with_equal_counts_of_each_kind() -> None:
     halves = {half: [each for each in load() if each.half == half] for half in "AB"}
     assert [len(half) for half in halves.values()] == [12, 12]
     kinds = [Counter(each.kind for each in half) for half in halves.values()]

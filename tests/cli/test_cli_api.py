@@ -53,7 +53,7 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
 
 
 @pytest.fixture
-def filled(shell: Shell, tmp_path: Path) -> Shell:
+def shell_with_api(shell: Shell, tmp_path: Path) -> Shell:
     shell.run("add", str(tmp_path / "pets.yaml"), "--root", str(tmp_path))
     return shell
 
@@ -76,69 +76,73 @@ def test_unreadable_files_are_reported(shell: Shell, tmp_path: Path) -> None:
     assert [row.get("document") for row in shell.json("refresh", "pets")] == [None, f"{tmp_path.name}/bad.json"]
 
 
-def test_show_gives_operations_and_schema_names(filled: Shell) -> None:
-    (shown,) = filled.json("show", "pets")
+def test_show_prints_operations_and_schema_names(shell_with_api: Shell) -> None:
+    (shown,) = shell_with_api.json("show", "pets")
     assert shown["operations"] == [
         {"method": "GET", "path": "/pets", "summary": "List pets", "tags": ["pets"]},
         {"method": "POST", "path": "/pets", "summary": "Add a pet", "tags": []},
     ]
     assert (shown["schemas"], len(shown["webhooks"])) == (["Pet"], 1)
-    assert "### POST /pets" in filled.run("show", "pets", "--method", "post", "--path", "/pets")
+    assert "### POST /pets" in shell_with_api.run("show", "pets", "--method", "post", "--path", "/pets")
 
 
-def test_search_prints_results_best_first(filled: Shell) -> None:
-    (first, *_) = filled.json("search", "add a pet", "--api", "pets", "--type", "endpoint")
+def test_search_prints_results_best_first(shell_with_api: Shell) -> None:
+    (first, *_) = shell_with_api.json("search", "add a pet", "--api", "pets", "--type", "endpoint")
     assert first["id"] == "api:pets:POST /pets"
-    assert "POST /pets — Add a pet" in filled.run("search", "add a pet").splitlines()[0]
-    assert "No results found for query: chromodynamics (searched" in filled.run("search", "chromodynamics", code=1)
+    assert "POST /pets — Add a pet" in shell_with_api.run("search", "add a pet").splitlines()[0]
+    assert "No results found for query: chromodynamics (searched" in shell_with_api.run(
+        "search", "chromodynamics", code=1
+    )
     with pytest.raises(BadArgument):
-        filled.run("search")
+        shell_with_api.run("search")
 
 
-def test_a_search_that_names_an_api_reports_that_only_it_was_searched(filled: Shell, tmp_path: Path) -> None:
+def test_a_search_that_names_an_api_reports_that_only_it_was_searched(shell_with_api: Shell, tmp_path: Path) -> None:
     (tmp_path / "shop.yaml").write_text(SPEC.replace("Pets", "Shopware"))
-    filled.run("add", str(tmp_path / "shop.yaml"))
-    found = filled.json("search", "add a pet in shopware")
+    shell_with_api.run("add", str(tmp_path / "shop.yaml"))
+    found = shell_with_api.json("search", "add a pet in shopware")
     assert found[0]["id"] == "api:shopware:POST /pets"
     assert all(hit["id"].startswith("api:shopware:") for hit in found)
-    assert filled.notes == "Searched only shopware, which the query names. Use --api NAME for another API.\n"
+    assert shell_with_api.notes == "Searched only shopware, which the query names. Use --api NAME for another API.\n"
 
 
-def test_a_batch_is_answered_line_by_line(filled: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_is_answered_line_by_line(
+    shell_with_api: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(
         "sys.stdin", io.StringIO('{"id": 1, "query": "list pets"}\n\n{"id": 2, "query": "chromodynamics"}\n')
     )
-    lines = [json.loads(line) for line in filled.run("search", "--batch", "-").splitlines()]
+    lines = [json.loads(line) for line in shell_with_api.run("search", "--batch", "-").splitlines()]
     assert [line["id"] for line in lines] == [1, 2]
     assert lines[0]["results"][0]["id"] == "api:pets:GET /pets"
     assert lines[1]["results"] == []
     (tmp_path / "batch").write_text("nonsense")
     with pytest.raises(BadArgument, match="Line 1"):
-        filled.run("search", "--batch", str(tmp_path / "batch"))
+        shell_with_api.run("search", "--batch", str(tmp_path / "batch"))
     with pytest.raises(SourceError, match="Cannot read"):
-        filled.run("search", "--batch", str(tmp_path / "gone"))
+        shell_with_api.run("search", "--batch", str(tmp_path / "gone"))
 
 
-def test_the_list_names_every_api(filled: Shell) -> None:
-    assert "- pets 3 (OpenAPI 3.0.0)" in filled.run("list")
-    assert [row["name"] for row in filled.json("list")] == ["pets"]
+def test_the_list_names_every_api(shell_with_api: Shell) -> None:
+    assert "- pets 3 (OpenAPI 3.0.0)" in shell_with_api.run("list")
+    assert [row["name"] for row in shell_with_api.json("list")] == ["pets"]
 
 
-def test_refresh_lists_the_changes(filled: Shell, tmp_path: Path) -> None:
+def test_refresh_lists_the_changes(shell_with_api: Shell, tmp_path: Path) -> None:
     (tmp_path / "pets.yaml").write_text(SPEC.replace("post: {summary: Add", "put: {summary: Add"))
-    (changes,) = filled.json("refresh", "pets")
+    (changes,) = shell_with_api.json("refresh", "pets")
     assert [(change["operation"], change["what"]) for change in changes["changes"]] == [
         ("POST /pets", "removed"),
         ("PUT /pets", "added"),
     ]
-    assert filled.run("refresh", "pets") == "pets: no operation changed\n"
+    assert shell_with_api.run("refresh", "pets") == "pets: no operation changed\n"
 
 
-def test_remove_deletes_the_api(filled: Shell, tmp_path: Path) -> None:
-    assert filled.run("remove", "pets") == "Removed pets.\n"
-    filled.run("add", str(tmp_path / "pets.yaml"))
-    assert filled.json("remove", "pets") == [{"removed": ["pets"]}]
-    assert filled.json("list") == []
+def test_remove_deletes_the_api(shell_with_api: Shell, tmp_path: Path) -> None:
+    assert shell_with_api.run("remove", "pets") == "Removed pets.\n"
+    shell_with_api.run("add", str(tmp_path / "pets.yaml"))
+    assert shell_with_api.json("remove", "pets") == [{"removed": ["pets"]}]
+    assert shell_with_api.json("list") == []
 
 
 def test_progress_of_many_descriptions_is_drawn_only_on_a_terminal(
@@ -156,10 +160,10 @@ def test_progress_of_many_descriptions_is_drawn_only_on_a_terminal(
     assert drawn[-1] == ""
 
 
-def test_a_weak_match_is_noted_once_above_the_results(filled: Shell) -> None:
-    weak = filled.run("search", "who was born in 1990 among our employees")
+def test_a_weak_match_is_noted_once_above_the_results(shell_with_api: Shell) -> None:
+    weak = shell_with_api.run("search", "who was born in 1990 among our employees")
     assert weak.startswith("Note: weak match (confidence 0.")
     assert weak.count("weak match") == 1
     assert "A pet was born" in weak.splitlines()[1]
-    assert "weak match" not in filled.run("search", "add a pet")
-    assert all("note" not in row for row in filled.json("search", "who was born in 1990 among our employees"))
+    assert "weak match" not in shell_with_api.run("search", "add a pet")
+    assert all("note" not in row for row in shell_with_api.json("search", "who was born in 1990 among our employees"))

@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+def run_command(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     code = main(list(words))
     captured = capsys.readouterr()
     return code, captured.out, captured.err
 
 
 def test_index_prints_a_summary(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "index", str(project))
+    code, out, _ = run_command(capsys, "index", str(project))
     assert code == 0
     assert "3 files parsed" in out
     assert "index: 3 files" in out
 
 
 def test_index_as_json_is_one_object(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "index", str(project), "--json")
+    code, out, _ = run_command(capsys, "index", str(project), "--json")
     report = json.loads(out)
     assert code == 0
     assert set(report) == {
@@ -49,26 +49,28 @@ def test_index_as_json_is_one_object(project: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_second_index_parses_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(capsys, "index", str(project))
-    _, out, _ = run(capsys, "index", str(project), "--json")
+    run_command(capsys, "index", str(project))
+    _, out, _ = run_command(capsys, "index", str(project), "--json")
     assert json.loads(out)["files_indexed"] == 0
 
 
 def test_force_parses_everything_again(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(capsys, "index", str(project))
-    _, out, _ = run(capsys, "index", str(project), "--force", "--json")
+    run_command(capsys, "index", str(project))
+    _, out, _ = run_command(capsys, "index", str(project), "--force", "--json")
     assert json.loads(out)["files_indexed"] == 3
 
 
 def test_search_indexes_automatically_and_shows_the_code(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "code", "search", "clear the cache", "--project", str(project))
+    code, out, _ = run_command(capsys, "code", "search", "clear the cache", "--project", str(project))
     assert code == 0
     assert out.startswith("src/cache.py:")
     assert "def clear_cache" in out
 
 
 def test_search_as_json_has_a_fixed_format(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = run(capsys, "code", "search", "clear_cache", "--project", str(project), "--json", "--limit", "1")
+    _, out, _ = run_command(
+        capsys, "code", "search", "clear_cache", "--project", str(project), "--json", "--limit", "1"
+    )
     hit = json.loads(out)
     assert set(hit) == {"path", "start_line", "end_line", "symbol", "kind", "score", "text"}
     assert hit["path"] == "src/cache.py"
@@ -83,19 +85,25 @@ def test_the_note_about_more_results_names_the_option(project: Path, capsys: pyt
         ("code", "search", "cache", "--project", str(project)),
         ("search", "cache", "--project", str(project)),
     ):
-        _, out, _ = run(capsys, *words, "--limit", "1")
+        _, out, _ = run_command(capsys, *words, "--limit", "1")
         assert "(raise --limit for more)" in out.splitlines()[0], words
 
 
 def test_concise_search_shows_only_locations(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = run(capsys, "code", "search", "clear_cache", "--project", str(project), "--concise", "--limit", "1")
+    _, out, _ = run_command(
+        capsys, "code", "search", "clear_cache", "--project", str(project), "--concise", "--limit", "1"
+    )
     assert out.count("\n") == 1
 
 
 def test_search_filters_by_type_and_directory(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = run(capsys, "code", "search", "server cache", "--project", str(project), "--type", "ts", "--json")
+    _, out, _ = run_command(
+        capsys, "code", "search", "server cache", "--project", str(project), "--type", "ts", "--json"
+    )
     assert {json.loads(line)["path"] for line in out.splitlines()} == {"src/server.ts"}
-    _, out, _ = run(capsys, "code", "search", "cache", "--project", str(project), "--directory", "src", "--json")
+    _, out, _ = run_command(
+        capsys, "code", "search", "cache", "--project", str(project), "--directory", "src", "--json"
+    )
     assert all(json.loads(line)["path"].startswith("src/") for line in out.splitlines())
 
 
@@ -103,7 +111,7 @@ def test_a_batch_answers_line_by_line(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO('{"id": "a", "query": "clear_cache"}\n\n{"id": "b", "query": ""}\n'))
-    code, out, _ = run(capsys, "code", "search", "--batch", "-", "--project", str(project))
+    code, out, _ = run_command(capsys, "code", "search", "--batch", "-", "--project", str(project))
     first, second = map(json.loads, out.splitlines())
     assert code == 0
     assert first["id"] == "a"
@@ -111,10 +119,12 @@ def test_a_batch_answers_line_by_line(
     assert second == {"id": "b", "results": []}
 
 
-def test_a_broken_batch_names_its_line(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_batch_line_is_reported_with_its_number(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     batch = tmp_path / "batch.jsonl"
     batch.write_text('{"id": 1, "query": "x"}\nnot json\n')
-    code, _, err = run(capsys, "code", "search", "--batch", str(batch), "--project", str(project))
+    code, _, err = run_command(capsys, "code", "search", "--batch", str(batch), "--project", str(project))
     assert code == 2
     assert "Line 2" in err
 
@@ -122,11 +132,11 @@ def test_a_broken_batch_names_its_line(project: Path, tmp_path: Path, capsys: py
 def test_no_results_exit_with_one_and_report_the_searched_scope(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, _ = run(capsys, "code", "search", "zzyzx", "--project", str(project))
+    code, out, _ = run_command(capsys, "code", "search", "zzyzx", "--project", str(project))
     assert code == 1
     assert "No results found for query: zzyzx" in out
     assert "Searched 3 files" in out
-    code, out, _ = run(capsys, "code", "search", "zzyzx", "--project", str(project), "--json")
+    code, out, _ = run_command(capsys, "code", "search", "zzyzx", "--project", str(project), "--json")
     assert (code, out) == (1, "")
 
 
@@ -144,49 +154,49 @@ def test_wrong_usage_exits_with_two_and_a_clear_error(
     words: tuple[str, ...], project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(project)
-    code, out, err = run(capsys, *words)
+    code, out, err = run_command(capsys, *words)
     assert code == 2
     assert out == ""
     assert err.startswith("Error: ")
 
 
-def test_an_unwritable_data_folder_is_a_clear_failure(
+def test_an_unwritable_data_folder_gives_a_clear_error(
     project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where a folder should be")
     monkeypatch.setenv("DELTOS_HOME", str(blocked))
-    code, _, err = run(capsys, "index", str(project))
+    code, _, err = run_command(capsys, "index", str(project))
     assert code == 1
     assert "DELTOS_HOME" in err
 
 
 def test_status_lists_indexed_projects(project: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = run(capsys, "status")
+    _, out, _ = run_command(capsys, "status")
     assert "No project is indexed yet" in out
-    run(capsys, "index", str(project))
-    _, out, _ = run(capsys, "status")
+    run_command(capsys, "index", str(project))
+    _, out, _ = run_command(capsys, "status")
     assert str(project) in out
     assert "3 files" in out
-    _, out, _ = run(capsys, "status", "--json")
+    _, out, _ = run_command(capsys, "status", "--json")
     row = json.loads(out)
     assert row["root"] == str(project)
     assert row["exists"]
 
 
 def test_doctor_finds_no_problem(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(capsys, "index", str(project))
-    code, out, _ = run(capsys, "doctor")
+    run_command(capsys, "index", str(project))
+    code, out, _ = run_command(capsys, "doctor")
     assert code == 0
     assert "BAD" not in out
     assert "sound" in out
 
 
 def test_doctor_names_a_damaged_index(project: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(capsys, "index", str(project))
+    run_command(capsys, "index", str(project))
     (database,) = (home / "projects").glob("*.db")
     database.write_bytes(b"not a database" * 1000)
-    code, out, _ = run(capsys, "doctor", "--json")
+    code, out, _ = run_command(capsys, "doctor", "--json")
     findings = [json.loads(line) for line in out.splitlines()]
     assert code == 1
     assert [finding["what"] for finding in findings if not finding["ok"]] == [f"index {database.name}"]
@@ -199,18 +209,18 @@ def test_doctor_names_unreadable_api_descriptions(
     shop.mkdir()
     (shop / "good.yaml").write_text("openapi: 3.0.0\npaths: {/a: {get: {}}}\n")
     (shop / "bad.json").write_text('{"openapi": ')
-    run(capsys, "api", "add", str(shop))
+    run_command(capsys, "api", "add", str(shop))
     assert (home / "library.db").exists()
-    code, out, _ = run(capsys, "doctor")
+    code, out, _ = run_command(capsys, "doctor")
     assert code == 0
     assert "index library.db: sound; shop/bad.json could not be read: Not valid JSON" in out
 
 
 def test_doctor_checks_memory_and_names_the_repair_command(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(capsys, "memory", "add", "quokkas need water")
-    assert run(capsys, "doctor")[0] == 0
+    run_command(capsys, "memory", "add", "quokkas need water")
+    assert run_command(capsys, "doctor")[0] == 0
     (home / "memory.db").write_bytes(b"not a database" * 1000)
-    code, out, _ = run(capsys, "doctor")
+    code, out, _ = run_command(capsys, "doctor")
     assert code == 1
     assert "BAD  index memory.db" in out
     assert "deltos memory check" in out
@@ -219,14 +229,14 @@ def test_doctor_checks_memory_and_names_the_repair_command(home: Path, capsys: p
 def test_a_damaged_index_is_set_aside_rebuilt_and_reported(
     project: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(capsys, "index", str(project))
+    run_command(capsys, "index", str(project))
     (database,) = (home / "projects").glob("*.db")
     database.write_bytes(b"not a database" * 1000)
-    code, out, _ = run(capsys, "index", str(project))
+    code, out, _ = run_command(capsys, "index", str(project))
     assert code == 0
     assert "damaged" in out
     assert list((home / "projects").glob("*.corrupt-*"))
-    _, out, _ = run(capsys, "doctor")
+    _, out, _ = run_command(capsys, "doctor")
     assert "set aside" in out
 
 
@@ -236,7 +246,7 @@ def test_doctor_reports_an_unwritable_data_folder(
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where a folder should be")
     monkeypatch.setenv("DELTOS_HOME", str(blocked))
-    code, out, _ = run(capsys, "doctor")
+    code, out, _ = run_command(capsys, "doctor")
     assert code == 1
     assert "BAD  data folder" in out
 
@@ -291,7 +301,7 @@ def test_ctrl_c_exits_cleanly_and_keeps_the_previous_index(project: Path, home: 
     assert main(["code", "search", "clear_cache", "--project", str(project), "--limit", "1"]) == 0
 
 
-def test_a_closed_pipe_is_no_crash(project: Path, home: Path) -> None:
+def test_a_closed_pipe_does_not_cause_a_crash(project: Path, home: Path) -> None:
     command = f"{sys.executable} -P -m deltos code search cache --project {project} --json | head -c 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
@@ -312,7 +322,7 @@ def test_every_command_in_the_help_has_its_own_help(capsys: pytest.CaptureFixtur
 SEARCHES = [("search",), ("code", "search"), ("docs", "search"), ("api", "search"), ("memory", "search")]
 
 
-def query_of(*words: str) -> str:
+def parse_query(*words: str) -> str:
     """Return the query that the command line is parsed as."""
     query: str = parser(words[0]).parse_args(words).query
     return query
@@ -341,7 +351,7 @@ def query_of(*words: str) -> str:
 def test_a_query_may_have_several_words_and_hyphens(
     search: tuple[str, ...], words: tuple[str, ...], query: str
 ) -> None:
-    assert query_of(*search, *words) == query
+    assert parse_query(*search, *words) == query
 
 
 @pytest.mark.parametrize("search", SEARCHES)
@@ -355,20 +365,20 @@ def test_a_mistyped_option_is_not_part_of_the_query(
     search: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        query_of(*search, "install", "--limt", "3")
+        parse_query(*search, "install", "--limt", "3")
     assert (
         "Unknown option: --limt. Did you mean --limit? Put -- before the query to search for it."
         in capsys.readouterr().err
     )
     with pytest.raises(SystemExit):
-        query_of(*search, "install", "--limit", "--json")
+        parse_query(*search, "install", "--limit", "--json")
     assert "--limit: expected one argument" in capsys.readouterr().err
 
 
 def test_an_unknown_option_in_the_query_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
-    query_of("docs", "search", "--reload", "option")
+    parse_query("docs", "search", "--reload", "option")
     note = capsys.readouterr().err
     assert note.startswith("Treated as part of the query, because there is no such option: --reload.")
-    query_of("docs", "search", "--", "--reload", "option")
-    query_of("code", "search", "-> None")
+    parse_query("docs", "search", "--", "--reload", "option")
+    parse_query("code", "search", "-> None")
     assert capsys.readouterr().err == ""

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SOURCE = Path(__file__).parents[2] / "src" / "deltos"
-# Modules whose texts only agents read: descriptions of tools, prompts and resources, and the context of sessions.
-FOR_AGENTS = ("tools.py", "prompts.py", "overview.py", "context.py", "command_names.py", "describe.py")
+# Modules whose texts are read only by agents: descriptions of tools, prompts and resources, and session context.
+AGENT_TEXT_MODULES = ("tools.py", "prompts.py", "overview.py", "context.py", "command_names.py", "describe.py")
 
 
-def ended(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[object, str, str]:
+def run_command(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[object, str, str]:
     try:
         code: object = main(words)
     except SystemExit as ending:
@@ -48,15 +48,17 @@ def ended(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[object,
     return code, captured.out, captured.err
 
 
-def test_no_command_and_help_print_the_help_and_each_command_has_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = [ended(words, capsys) for words in ([], ["help"], ["--help"], ["help", "help"])]
+def test_running_without_a_command_prints_the_help_and_each_command_has_its_own_help(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shown = [run_command(words, capsys) for words in ([], ["help"], ["--help"], ["help", "help"])]
     assert {(code, "start here:" in out, err) for code, out, err in shown} == {(0, True, "")}
-    assert ended(["help", "code", "search"], capsys) == ended(["code", "search", "--help"], capsys)
-    assert "usage: deltos mcp" in ended(["help", "mcp"], capsys)[1]
-    assert "usage: deltos hook" in ended(["help", "hook"], capsys)[1]
-    code, out, _ = ended(["graph"], capsys)
+    assert run_command(["help", "code", "search"], capsys) == run_command(["code", "search", "--help"], capsys)
+    assert "usage: deltos mcp" in run_command(["help", "mcp"], capsys)[1]
+    assert "usage: deltos hook" in run_command(["help", "hook"], capsys)[1]
+    code, out, _ = run_command(["graph"], capsys)
     assert (code, "find the definitions of a symbol" in out) == (0, True)
-    assert ended(["-V"], capsys) == ended(["--version"], capsys)
+    assert run_command(["-V"], capsys) == run_command(["--version"], capsys)
 
 
 @pytest.mark.parametrize(
@@ -78,10 +80,10 @@ def test_no_command_and_help_print_the_help_and_each_command_has_its_own(capsys:
         (["graph", "find", "x", "--limit", "0"], "1 to 500"),
     ],
 )
-def test_usage_errors_are_one_line_with_a_hint(
+def test_a_usage_error_is_one_line_with_a_hint(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, err = ended(words, capsys)
+    code, out, err = run_command(words, capsys)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("Error: ")
     assert message in err
@@ -102,7 +104,7 @@ def test_no_results_exit_with_one_in_every_command(
         ["memory", "timeline"],
         ["forget-project", "zzz"],
     ):
-        assert ended(words, capsys)[0] == 1, words
+        assert run_command(words, capsys)[0] == 1, words
     for words in (
         ["index", "missing"],
         ["install", "emacs"],
@@ -110,7 +112,7 @@ def test_no_results_exit_with_one_in_every_command(
         ["forget-project"],
         ["forget-project", "", "--yes"],
     ):
-        assert ended(words, capsys)[0] == 2, words
+        assert run_command(words, capsys)[0] == 2, words
 
 
 class FullDisk(io.StringIO):
@@ -125,11 +127,11 @@ def test_output_that_cannot_be_written_is_one_clean_line(
 ) -> None:
     for words in (["status"], ["--help"], ["completion", "bash"]):
         monkeypatch.setattr(sys, "stdout", FullDisk())
-        code, _, err = ended(words, capsys)
+        code, _, err = run_command(words, capsys)
         assert (code, err) == (1, "Error: Cannot write the output (No space left on device)\n"), words
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device there")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the platform has no /dev/full")
 def test_a_full_disk_and_a_closed_pipe_end_a_process_without_a_traceback(home: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
@@ -146,17 +148,19 @@ def test_projects_are_named_and_forgotten_only_after_confirmation(
 ) -> None:
     main(["index", str(project)])
     assert capsys.readouterr().out.startswith("project: 3 files parsed")
-    assert "\nproject  " in ended(["status"], capsys)[1]
+    assert "\nproject  " in run_command(["status"], capsys)[1]
     (database,) = (home / "projects").glob("*.db")
     monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
-    code, _, err = ended(["forget-project", "project"], capsys)
+    code, _, err = run_command(["forget-project", "project"], capsys)
     assert (code, "index of project" in err, database.exists()) == (1, True, True)
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-    code, out, _ = ended(["forget-project", str(project)], capsys)
+    code, out, _ = run_command(["forget-project", str(project)], capsys)
     assert (code, "Removed: index of project" in out) == (0, True)
     left = {(path.suffix, path.stat().st_size) for path in (home / "projects").iterdir()}
-    assert left == {(".lock", 0), (".db-lock", 0)}, "only what keeps two processes from indexing at once"
-    assert ended(["code", "search", "clear_cache", "--project", str(project)], capsys)[0] == 0, "it comes back"
+    assert left == {(".lock", 0), (".db-lock", 0)}, "only the empty lock files of the indexer may remain"
+    assert run_command(["code", "search", "clear_cache", "--project", str(project)], capsys)[0] == 0, (
+        "a search must index a forgotten project again"
+    )
 
 
 def test_gc_removes_only_damaged_indexes_and_those_of_deleted_folders(
@@ -164,21 +168,21 @@ def test_gc_removes_only_damaged_indexes_and_those_of_deleted_folders(
 ) -> None:
     main(["index", str(project)])
     (home / "projects" / "x-1.db.corrupt-20260101-000000").write_bytes(b"x" * 10)
-    assert ended(["gc", "--yes"], capsys)[1].endswith("Freed 0.0 MB.\n")
+    assert run_command(["gc", "--yes"], capsys)[1].endswith("Freed 0.0 MB.\n")
     (left,) = (home / "projects").glob("*.db")
     assert list((home / "projects").glob("*.corrupt*")) == []
     assert left.name.startswith("project-")
     project.rename(project.with_name("elsewhere"))
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
-    assert ended(["gc"], capsys)[0] == 1, "nobody said yes"
+    assert run_command(["gc"], capsys)[0] == 1, "gc must fail without confirmation"
     assert left.exists()
-    assert len(json.loads(ended(["gc", "--yes", "--json"], capsys)[1])["removed"]) == 1
+    assert len(json.loads(run_command(["gc", "--yes", "--json"], capsys)[1])["removed"]) == 1
     assert list((home / "projects").iterdir()) == []
-    assert ended(["gc"], capsys)[1] == "There is nothing to remove.\n"
+    assert run_command(["gc"], capsys)[1] == "There is nothing to remove.\n"
 
 
 class Interrupted(Silent):
-    """A progress listener that cancels at once, as after Ctrl-C."""
+    """Progress listener that cancels immediately, as after Ctrl-C."""
 
     def cancelled(self) -> bool:
         return True
@@ -192,7 +196,7 @@ def test_a_project_without_index_cannot_be_forgotten(
     word: str, message: str, project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(project)
-    code, _, err = ended(["forget-project", word], capsys)
+    code, _, err = run_command(["forget-project", word], capsys)
     assert code == 1
     assert message.format(here=project) in err
 
@@ -204,20 +208,20 @@ def test_an_interrupted_first_index_is_listed_and_can_be_removed(
     monkeypatch.chdir(project)
     with open_app() as app, pytest.raises(Cancelled):
         app.domains.projects.at(project).index(progress=Interrupted())
-    assert "\n  not finished; `deltos index` continues\n" in ended(["status"], capsys)[1]
-    assert json.loads(ended(["status", "--json"], capsys)[1])["finished"] is False
-    assert "index project: sound; not finished; `deltos index` continues" in ended(["doctor"], capsys)[1]
-    assert ended(["forget-project", word, "--yes"], capsys)[0] == 0
+    assert "\n  not finished; `deltos index` continues\n" in run_command(["status"], capsys)[1]
+    assert json.loads(run_command(["status", "--json"], capsys)[1])["finished"] is False
+    assert "index project: sound; not finished; `deltos index` continues" in run_command(["doctor"], capsys)[1]
+    assert run_command(["forget-project", word, "--yes"], capsys)[0] == 0
     assert list((home / "projects").glob("*.db")) == []
 
 
-def test_an_interrupted_first_index_of_a_deleted_folder_is_collected(
+def test_gc_removes_an_interrupted_first_index_of_a_deleted_folder(
     project: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with open_app() as app, pytest.raises(Cancelled):
         app.domains.projects.at(project).index(progress=Interrupted())
     project.rename(project.with_name("elsewhere"))
-    assert "Removed: index of project" in ended(["gc", "--yes"], capsys)[1]
+    assert "Removed: index of project" in run_command(["gc", "--yes"], capsys)[1]
     assert list((home / "projects").glob("*.db")) == []
 
 
@@ -225,8 +229,8 @@ def test_a_folder_without_sources_leaves_no_unfinished_index(
     tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "bare").mkdir()
-    assert ended(["index", str(tmp_path / "bare")], capsys)[0] == 1
-    assert "not finished" not in ended(["status"], capsys)[1]
+    assert run_command(["index", str(tmp_path / "bare")], capsys)[0] == 1
+    assert "not finished" not in run_command(["status"], capsys)[1]
 
 
 def test_project_names_are_as_long_as_needed_to_be_unique() -> None:
@@ -243,11 +247,11 @@ def test_an_ambiguous_project_name_is_an_error(home: Path, tmp_path: Path, capsy
             writer.set_metadata({"root": str(tmp_path / folder / "shop"), "project_id": folder, "synced_at": "0"})
         store.close()
     assert len(stores.known()) == 2
-    code, _, err = ended(["forget-project", "shop", "--yes"], capsys)
+    code, _, err = run_command(["forget-project", "shop", "--yes"], capsys)
     assert (code, len(stores.known())) == (2, 2)
     assert "2 indexes are called shop. Choose one of: " in err
     assert all(name in err for name in ("a/shop", "b/shop"))
-    assert ended(["forget-project", "a/shop", "--yes"], capsys)[0] == 0
+    assert run_command(["forget-project", "a/shop", "--yes"], capsys)[0] == 0
     assert [index.root.parent.name for index in stores.known()] == ["b"]
 
 
@@ -262,15 +266,15 @@ def test_doctor_repairs_a_damaged_index_and_a_client_with_a_broken_command(
     gone = ["--command", "/no/such/deltos", "--profile", "lean"]
     main(["install", "claude-code", "--no-hooks", "--suggest", "--yes", *gone])
     capsys.readouterr()
-    code, out, _ = ended(["doctor"], capsys)
+    code, out, _ = run_command(["doctor"], capsys)
     assert code == 1
     assert (
         "BAD  client claude-code: /no/such/deltos mcp --profile lean: it does not start (No such file or directory)"
         in out
     )
     assert "Run `deltos doctor --fix` to: set " in out
-    assert ended(["doctor", "--fix", "--yes"], capsys)[0] == 0
-    code, out, _ = ended(["doctor"], capsys)
+    assert run_command(["doctor", "--fix", "--yes"], capsys)[0] == 0
+    code, out, _ = run_command(["doctor"], capsys)
     assert (code, "BAD" in out) == (0, False)
     assert re.search(r"^ok   client claude-code: .*mcp --profile lean starts and answers$", out, re.MULTILINE)
     hooks = json.loads((tmp_path / ".claude" / "settings.json").read_text())["hooks"]
@@ -278,8 +282,8 @@ def test_doctor_repairs_a_damaged_index_and_a_client_with_a_broken_command(
     assert "/no/such" not in str(hooks)
 
 
-def _texts(path: Path) -> Iterator[str]:
-    """Yield the string literals of a module, without docstrings."""
+def _string_literals(path: Path) -> Iterator[str]:
+    """Yield the string literals of a module, except docstrings."""
     tree = ast.parse(path.read_text("utf-8"))
     docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
@@ -287,15 +291,15 @@ def _texts(path: Path) -> Iterator[str]:
             yield node.value
 
 
-def test_every_text_that_names_a_tool_names_a_command_at_a_shell() -> None:
+def test_messages_that_name_a_tool_name_a_command_in_a_shell() -> None:
     tools = [tool["listing"]["name"] for tool in json.loads(MANIFEST_PATH.read_text("utf-8"))["tools"]]
     tools = [name for name in tools if "_" in name]
     assert len(tools) > 10
     seen = 0
     for path in SOURCE.rglob("*.py"):
-        if path.name in FOR_AGENTS or "server" in path.relative_to(SOURCE).parts:
+        if path.name in AGENT_TEXT_MODULES or "server" in path.relative_to(SOURCE).parts:
             continue
-        for text in _texts(path):
+        for text in _string_literals(path):
             if " " in text.strip() and any(tool in text for tool in tools):
                 seen += 1
                 message = replace_tool_names(text)
@@ -304,55 +308,55 @@ def test_every_text_that_names_a_tool_names_a_command_at_a_shell() -> None:
 
 
 def test_every_translated_phrase_occurs_in_a_message() -> None:
-    """Otherwise a message was reworded, and the command line would name tools in place of commands."""
+    """Detect reworded messages, in which the command line would name tools instead of commands."""
     sources = "".join(path.read_text("utf-8") for path in SOURCE.rglob("*.py") if path.name != "command_names.py")
     assert [phrase for phrase in PHRASES if phrase not in sources] == []
 
 
-def test_completion_knows_every_command_and_option(capsys: pytest.CaptureFixture[str]) -> None:
+def test_completion_lists_every_command_and_option(capsys: pytest.CaptureFixture[str]) -> None:
     places = {place.words: place for place in completion_contexts(parser())}
     assert {"find", "refs"} <= places["graph",].commands.keys()
     assert places["token", "create"].values["--scope"] == ("read", "write", "admin")
     assert "--project" in places["index",].options or places["index",].takes_files
     for shell in ("bash", "zsh", "fish", "powershell"):
-        code, script, _ = ended(["completion", shell], capsys)
+        code, script, _ = run_command(["completion", shell], capsys)
         assert code == 0
         for word in ("memory", "timeline", "forget-project", "concise", "dry-run"):
             assert word in script, (shell, word)
 
 
-ASKED = ("me", "memory tim", "code search x --conc", "token create x --scope r")
-COMPLETED = ["memory", "timeline", "--concise", "read"]
+INCOMPLETE_COMMANDS = ("me", "memory tim", "code search x --conc", "token create x --scope r")
+COMPLETIONS = ["memory", "timeline", "--concise", "read"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the bash there is another system's")
+@pytest.mark.skipif(sys.platform == "win32", reason="bash on Windows belongs to another system")
 def test_bash_completes_commands_verbs_and_values(capsys: pytest.CaptureFixture[str]) -> None:
-    script = ended(["completion", "bash"], capsys)[1]
+    script = run_command(["completion", "bash"], capsys)[1]
     lines = [
         f"COMP_WORDS=(deltos {words}); COMP_CWORD={len(words.split())}; _deltos; echo ${{COMPREPLY[@]}}"
-        for words in ASKED
+        for words in INCOMPLETE_COMMANDS
     ]
     done = subprocess.run(["bash", "-c", "\n".join([script, *lines])], capture_output=True, text=True)
-    assert done.stdout.splitlines() == COMPLETED, done.stderr
+    assert done.stdout.splitlines() == COMPLETIONS, done.stderr
 
 
-@pytest.mark.skipif(lacks("fish"), reason="no fish here")
+@pytest.mark.skipif(lacks("fish"), reason="fish is not installed")
 def test_fish_completes_commands_verbs_and_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    script = ended(["completion", "fish"], capsys)[1]
-    lines = [f"complete -C 'deltos {words}'" for words in ASKED]
+    script = run_command(["completion", "fish"], capsys)[1]
+    lines = [f"complete -C 'deltos {words}'" for words in INCOMPLETE_COMMANDS]
     done = subprocess.run(
         ["fish", "--no-config", "-c", "\n".join([script, *lines])],
         capture_output=True,
         text=True,
         env={**os.environ, "HOME": str(tmp_path)},
     )
-    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == COMPLETED, done.stderr
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == COMPLETIONS, done.stderr
 
 
-@pytest.mark.skipif(lacks("zsh"), reason="no zsh here")
+@pytest.mark.skipif(lacks("zsh"), reason="zsh is not installed")
 def test_zsh_completes_commands_verbs_and_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Uses a pseudo-terminal, because zsh completes only on a terminal."""
-    (tmp_path / "script").write_text(ended(["completion", "zsh"], capsys)[1])
+    """Use a pseudo-terminal, because zsh completes only on a terminal."""
+    (tmp_path / "script").write_text(run_command(["completion", "zsh"], capsys)[1])
     (tmp_path / ".zshrc").write_text(
         "PS1='ready> '; autoload -U compinit; compinit -u -D; source $ZDOTDIR/script; setopt no_beep\n"
     )
@@ -367,10 +371,10 @@ def test_zsh_completes_commands_verbs_and_values(tmp_path: Path, capsys: pytest.
     )
     os.close(theirs)
     try:
-        for words, completed in zip(ASKED, COMPLETED, strict=True):
-            shown_until(ours, "ready> ")
+        for words, completed in zip(INCOMPLETE_COMMANDS, COMPLETIONS, strict=True):
+            read_until(ours, "ready> ")
             os.write(ours, f"deltos {words}\t".encode())
-            shown_until(ours, f"deltos {' '.join([*words.split()[:-1], completed])}")
+            read_until(ours, f"deltos {' '.join([*words.split()[:-1], completed])}")
             os.write(ours, b"\x15\n")  # Ctrl-U clears the line
     finally:
         shell.kill()
@@ -378,17 +382,17 @@ def test_zsh_completes_commands_verbs_and_values(tmp_path: Path, capsys: pytest.
         os.close(ours)
 
 
-def shown_until(terminal: int, text: str) -> None:
+def read_until(terminal: int, text: str) -> None:
     """Read the output of a terminal until it contains the text."""
     shown = ""
     while text not in shown:
-        assert select.select([terminal], [], [], 30)[0], f"{text!r} never came: {shown!r}"
+        assert select.select([terminal], [], [], 30)[0], f"the terminal did not show {text!r}: {shown!r}"
         shown += os.read(terminal, 4096).decode(errors="replace")
 
 
-def test_the_script_for_powershell_parses(capsys: pytest.CaptureFixture[str]) -> None:
-    """Parses the script with the grammar, because PowerShell is rarely installed."""
-    script = ended(["completion", "powershell"], capsys)[1].encode()
+def test_the_powershell_completion_script_can_be_parsed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Use the PowerShell grammar, because PowerShell is rarely installed."""
+    script = run_command(["completion", "powershell"], capsys)[1].encode()
     tree = Parser(Language(tree_sitter_powershell.language())).parse(script)
     assert not tree.root_node.has_error
 
@@ -400,7 +404,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_terminals_get_colours_unless_disabled_and_escapes_of_others_are_inert(
+def test_terminals_get_colours_unless_disabled_and_untrusted_escapes_are_inert(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -427,8 +431,8 @@ def test_rich_is_not_imported_without_a_terminal() -> None:
     assert subprocess.run([sys.executable, "-P", "-c", probe], capture_output=True, env={**os.environ}).returncode == 0
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
-def test_the_server_explains_itself_on_a_terminal(home: Path) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
+def test_the_server_prints_an_explanation_on_a_terminal(home: Path) -> None:
     controller, terminal = os.openpty()
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "deltos", "mcp"],
@@ -464,4 +468,4 @@ def test_tool_names_are_replaced_only_in_notes() -> None:
         "Nearest: get_stats on line 3.",
         "a.py defines get_impact.",
     ):
-        assert replace_tool_names(hint) == hint, "a name of the user's own"
+        assert replace_tool_names(hint) == hint, "a name chosen by the user must stay unchanged"

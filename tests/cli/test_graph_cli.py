@@ -32,102 +32,102 @@ def graph(tmp_path: Path, home: Path) -> Path:
     return root
 
 
-def run(capsys: pytest.CaptureFixture[str], root: Path, *words: str) -> tuple[int, str, str]:
+def run_graph(capsys: pytest.CaptureFixture[str], root: Path, *words: str) -> tuple[int, str, str]:
     code = main(["graph", *words, "--project", str(root)])
     captured = capsys.readouterr()
     return code, captured.out, captured.err
 
 
-def rows(text: str) -> list[Any]:
+def parse_json_lines(text: str) -> list[Any]:
     return [json.loads(line) for line in text.splitlines()]
 
 
 def test_find_prints_definitions(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, graph, "find", "f")
+    code, out, _ = run_graph(capsys, graph, "find", "f")
     assert code == 0
     assert "def f a.py:4-5 function ()" in out
-    _, out, _ = run(capsys, graph, "find", "f", "--json")
-    assert rows(out)[0] == {"symbol": "f", "file": "a.py", "line": 4, "kind": "function"}
+    _, out, _ = run_graph(capsys, graph, "find", "f", "--json")
+    assert parse_json_lines(out)[0] == {"symbol": "f", "file": "a.py", "line": 4, "kind": "function"}
 
 
 def test_many_changed_files_are_indexed_before_the_answer(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(capsys, graph, "find", "f")
+    run_graph(capsys, graph, "find", "f")
     for number in range(SMALL_CHANGE_FILES + 20):
         (graph / f"added_{number}.py").write_text(f"def added_{number}():\n    return {number}\n")
-    code, out, _ = run(capsys, graph, "find", "added_7")
+    code, out, _ = run_graph(capsys, graph, "find", "added_7")
     assert code == 0
     assert "def added_7 added_7.py:1-2 function ()" in out
     assert "Note:" not in out
 
 
 def test_an_error_mentions_a_stale_index(graph: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(capsys, graph, "find", "f")
+    run_graph(capsys, graph, "find", "f")
     (graph / "c.py").write_text("def late():\n    pass\n")
     with closing(open_projects(home, "").store_of(graph)) as store, store.try_lock() as held:
         assert held
-        code, _, err = run(capsys, graph, "find", "late")
+        code, _, err = run_graph(capsys, graph, "find", "late")
     assert code == 1
     assert "not found" in err
     assert "re-indexed by another call or process; very recent edits may be missing" in err
 
 
 def test_refs_as_json_have_a_fixed_format(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, graph, "refs", "--at", "a.py:4", "--json")
-    (answer,) = rows(out)
+    code, out, _ = run_graph(capsys, graph, "refs", "--at", "a.py:4", "--json")
+    (answer,) = parse_json_lines(out)
     assert code == 0
     assert (answer["file"], answer["line"]) == ("a.py", 4)
     assert {
         "file": "b.py", "line": 5, "kind": "call", "certain": True, "via": "direct", "text": "return a.f()",
     } in answer["references"]  # fmt: skip
-    _, out, _ = run(capsys, graph, "refs", "f")
+    _, out, _ = run_graph(capsys, graph, "refs", "f")
     assert "test_a.py" in out
     assert ". No other uses in code" in out
 
 
-def test_refs_answer_each_place_of_a_list(
+def test_refs_answers_each_location_of_a_list(
     graph: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("a.py:4\na.py:2\n\nb.py:4\n"))
-    code, out, _ = run(capsys, graph, "refs", "--at", "-", "--json")
-    first, second, third = rows(out)
+    code, out, _ = run_graph(capsys, graph, "refs", "--at", "-", "--json")
+    first, second, third = parse_json_lines(out)
     assert code == 1
     assert first["references"]
     assert third["references"]
     assert second["references"] == []
     assert "No definition" in second["error"]
     monkeypatch.setattr("sys.stdin", io.StringIO("a.py:2\n"))
-    code, out, err = run(capsys, graph, "refs", "--at", "-")
+    code, out, err = run_graph(capsys, graph, "refs", "--at", "-")
     assert (code, out) == (1, "")
     assert "No definition" in err
 
 
 def test_impact_cycles_context_and_stats_print_text_and_json(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = run(capsys, graph, "impact", "g")
+    _, out, _ = run_graph(capsys, graph, "impact", "g")
     assert "a.py" in out
-    _, out, _ = run(capsys, graph, "impact", "g", "--json")
-    assert rows(out)[0]["levels"]
-    _, out, _ = run(capsys, graph, "cycles")
+    _, out, _ = run_graph(capsys, graph, "impact", "g", "--json")
+    assert parse_json_lines(out)[0]["levels"]
+    _, out, _ = run_graph(capsys, graph, "cycles")
     assert "1 at run time" in out
-    _, out, _ = run(capsys, graph, "cycles", "--json")
-    assert rows(out)[0]["mode"] == "runtime"
-    assert set(rows(out)[0]["files"]) == {"a.py", "b.py"}
-    _, out, _ = run(capsys, graph, "context", "f")
+    _, out, _ = run_graph(capsys, graph, "cycles", "--json")
+    assert parse_json_lines(out)[0]["mode"] == "runtime"
+    assert set(parse_json_lines(out)[0]["files"]) == {"a.py", "b.py"}
+    _, out, _ = run_graph(capsys, graph, "context", "f")
     assert "callers" in out
-    _, out, _ = run(capsys, graph, "context", "f", "--json")
-    assert rows(out)
-    _, out, _ = run(capsys, graph, "context", "--json")
-    (whole,) = rows(out)
+    _, out, _ = run_graph(capsys, graph, "context", "f", "--json")
+    assert parse_json_lines(out)
+    _, out, _ = run_graph(capsys, graph, "context", "--json")
+    (whole,) = parse_json_lines(out)
     assert (whole["folder"], set(whole["files"])) == (".", set(FILES))
-    _, out, _ = run(capsys, graph, "context", "a.py", "--json")
-    (file,) = rows(out)
+    _, out, _ = run_graph(capsys, graph, "context", "a.py", "--json")
+    (file,) = parse_json_lines(out)
     assert (file["file"], [row["symbol"] for row in file["symbols"]]) == ("a.py", ["f"])
-    _, out, _ = run(capsys, graph, "draw", "f", "--json")
-    (drawn,) = rows(out)
+    _, out, _ = run_graph(capsys, graph, "draw", "f", "--json")
+    (drawn,) = parse_json_lines(out)
     assert drawn["svg"].startswith("<svg")
-    _, out, _ = run(capsys, graph, "stats")
+    _, out, _ = run_graph(capsys, graph, "stats")
     assert "python" in out
-    _, out, _ = run(capsys, graph, "stats", "--json")
-    assert rows(out)
+    _, out, _ = run_graph(capsys, graph, "stats", "--json")
+    assert parse_json_lines(out)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_impact_cycles_context_and_stats_print_text_and_json(graph: Path, capsys
 def test_missing_symbols_and_wrong_usage_have_different_exit_codes(
     expected: int, words: tuple[str, ...], graph: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, err = run(capsys, graph, *words)
+    code, out, err = run_graph(capsys, graph, *words)
     assert code == expected
     assert out == ""
     assert err.startswith("Error: ")

@@ -25,7 +25,7 @@ def shop(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> dict[st
     return roots
 
 
-def ask(capsys: pytest.CaptureFixture[str], *words: str, project: str = "shop", code: int = 0) -> list[Any]:
+def run_json(capsys: pytest.CaptureFixture[str], *words: str, project: str = "shop", code: int = 0) -> list[Any]:
     """Return the JSON objects that a command prints."""
     capsys.readouterr()
     assert main(["graph", *words, "--project", project, "--json"]) == code
@@ -34,18 +34,18 @@ def ask(capsys: pytest.CaptureFixture[str], *words: str, project: str = "shop", 
 
 @pytest.mark.usefixtures("shop")
 def test_a_definition_names_its_project(capsys: pytest.CaptureFixture[str]) -> None:
-    assert ask(capsys, "find", "apply_voucher") == [
+    assert run_json(capsys, "find", "apply_voucher") == [
         {"project": "lib", "symbol": "apply_voucher", "file": "src/shoplib/cart.py", "line": 22, "kind": "function"}
     ]
-    found = ask(capsys, "find", ".*[cC]art", project="*")
+    found = run_json(capsys, "find", ".*[cC]art", project="*")
     assert {(each["project"], each["symbol"]) for each in found} == {("lib", "Cart"), ("web", "renderCart")}
-    assert len(ask(capsys, "find", ".*[cC]art", "--limit", "1", project="*")) == 1
+    assert len(run_json(capsys, "find", ".*[cC]art", "--limit", "1", project="*")) == 1
 
 
 @pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize("words", [["apply_voucher"], ["--at", "src/shoplib/cart.py:22"]])
 def test_references_are_grouped_by_project(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
-    (found,) = ask(capsys, "refs", *words, project="lib,api,web")
+    (found,) = run_json(capsys, "refs", *words, project="lib,api,web")
     assert (found["project"], found["symbol"], found["references"]) == ("lib", "src.shoplib.cart.apply_voucher", [])
     (api,) = found["elsewhere"]
     assert (api["project"], api["not_resolved"]) == ("api", 0)
@@ -71,12 +71,12 @@ def test_references_are_grouped_by_project(capsys: pytest.CaptureFixture[str], w
 
 @pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize("as_json", [True, False])
-def test_a_place_without_definition_does_not_stop_the_others(
+def test_a_location_without_a_definition_does_not_affect_the_other_answers(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, as_json: bool
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("nowhere.py:7\nsrc/shoplib/cart.py:22\n"))
     if as_json:
-        missing, found = ask(capsys, "refs", "--at", "-", code=1)
+        missing, found = run_json(capsys, "refs", "--at", "-", code=1)
         assert (missing["symbol"], missing["file"], missing["line"]) == (None, "nowhere.py", 7)
         assert found["symbol"] == "src.shoplib.cart.apply_voucher"
         return
@@ -88,7 +88,7 @@ def test_a_place_without_definition_does_not_stop_the_others(
 
 @pytest.mark.usefixtures("shop")
 def test_impact_includes_importing_projects(capsys: pytest.CaptureFixture[str]) -> None:
-    (found,) = ask(capsys, "impact", "apply_voucher")
+    (found,) = run_json(capsys, "impact", "apply_voucher")
     assert (found["project"], found["levels"], found["tests"]) == ("lib", [], [])
     (api,) = found["elsewhere"]
     assert (api["project"], api["tests"], api["not_resolved"]) == ("api", [], 0)
@@ -102,15 +102,15 @@ def test_context_cycles_and_statistics_name_their_projects(
     shop: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_files(shop["web"], {"a.ts": "import './b';\n", "b.ts": "import './a';\n"})
-    (context,) = ask(capsys, "context", "Cart.total")
+    (context,) = run_json(capsys, "context", "Cart.total")
     assert (context["project"], context["symbol"]) == ("lib", "Cart.total")
     assert [each["project"] for each in context["elsewhere"]] == ["api"]
-    maps = ask(capsys, "context")
+    maps = run_json(capsys, "context")
     assert [(each["project"], each["folder"]) for each in maps] == [("lib", "."), ("api", "."), ("web", ".")]
     assert "app/views.py" in maps[1]["files"]
-    (cycle,) = ask(capsys, "cycles")
+    (cycle,) = run_json(capsys, "cycles")
     assert (cycle["project"], sorted(cycle["files"])) == ("web", ["a.ts", "b.ts"])
-    counts = {each["project"]: each["files_by_language"] for each in ask(capsys, "stats")}
+    counts = {each["project"]: each["files_by_language"] for each in run_json(capsys, "stats")}
     assert [("python" in counts[name], "typescript" in counts[name]) for name in ("lib", "api", "web")] == [
         (True, False),
         (True, False),
@@ -120,12 +120,12 @@ def test_context_cycles_and_statistics_name_their_projects(
 
 def test_a_deleted_project_is_a_separate_object(shop: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
     shop["web"].rename(shop["web"].with_name("elsewhere"))
-    *_, last = ask(capsys, "find", "apply_voucher")
+    *_, last = run_json(capsys, "find", "apply_voucher")
     assert last["project"] == "web"
     assert "error" in last
 
 
 @pytest.mark.usefixtures("shop")
-def test_a_symbol_in_no_project_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_symbol_that_no_project_defines_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["graph", "refs", "aply_voucher", "--project", "shop", "--json"]) == 1
     assert "Did you mean: apply_voucher" in capsys.readouterr().err

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.test_commands import run
+from tests.cli.test_commands import run_command
 from tests.domains.history.repositories import begin, commit
 from tests.repositories import git
 
@@ -31,38 +31,41 @@ def shop(tmp_path: Path, home: Path) -> Path:
 
 def test_index_status_and_doctor_report_the_indexed_history(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     known = "5 commits since 2020-09-13"
-    assert f"history: {known}" in run(capsys, "index", str(shop))[1]
-    assert f"history: {known}" in run(capsys, "status")[1]
-    assert json.loads(run(capsys, "status", "--json")[1])["history"] == known
-    assert f"history: {known}" in run(capsys, "doctor")[1]
+    assert f"history: {known}" in run_command(capsys, "index", str(shop))[1]
+    assert f"history: {known}" in run_command(capsys, "status")[1]
+    assert json.loads(run_command(capsys, "status", "--json")[1])["history"] == known
+    assert f"history: {known}" in run_command(capsys, "doctor")[1]
 
 
-def test_a_shallow_clone_is_named_everywhere(shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_reports_a_shallow_clone(shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{shop}", str(clone))
-    assert "shallow clone" in run(capsys, "index", str(clone))[1]
-    assert "shallow clone" in run(capsys, "status")[1]
-    assert "shallow clone" in run(capsys, "doctor")[1]
-    assert "shallow clone" in run(capsys, "search", "when were prices halved", "--project", str(clone))[1]
+    assert "shallow clone" in run_command(capsys, "index", str(clone))[1]
+    assert "shallow clone" in run_command(capsys, "status")[1]
+    assert "shallow clone" in run_command(capsys, "doctor")[1]
+    assert "shallow clone" in run_command(capsys, "search", "when were prices halved", "--project", str(clone))[1]
 
 
 def test_a_folder_without_git_is_reported(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "history: none" in run(capsys, "index", str(project))[1]
-    assert "history" not in run(capsys, "status")[1]
+    assert "history: none" in run_command(capsys, "index", str(project))[1]
+    assert "history" not in run_command(capsys, "status")[1]
 
 
 def test_commits_are_searched_fetched_and_listed_with_code(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = git(shop, "rev-parse", "HEAD")[:10]
     place = ("--project", str(shop))
-    found = run(capsys, "search", "why is the price halved", *place)[1]
+    found = run_command(capsys, "search", "why is the price halved", *place)[1]
     assert f"commit:{made}  2020-09-22 Ada: Halve every price (1 file)" in found.splitlines()[0]
-    whole = run(capsys, "fetch", f"commit:{made}", *place)[1]
+    whole = run_command(capsys, "fetch", f"commit:{made}", *place)[1]
     assert "Customers asked for it." in whole
     assert "+    return order / 2" in whole
-    assert f"commit:{made} 2020-09-22 Ada: Halve every price" in run(capsys, "graph", "context", "price", *place)[1]
-    assert "rates.json changed together 4 of 5 times" in run(capsys, "graph", "impact", "price", *place)[1]
+    assert (
+        f"commit:{made} 2020-09-22 Ada: Halve every price"
+        in run_command(capsys, "graph", "context", "price", *place)[1]
+    )
+    assert "rates.json changed together 4 of 5 times" in run_command(capsys, "graph", "impact", "price", *place)[1]
 
 
-def test_force_reads_the_history_again(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(capsys, "index", str(shop))
-    assert "history: 5 commits" in run(capsys, "index", str(shop), "--force")[1]
+def test_force_indexes_the_history_again(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_command(capsys, "index", str(shop))
+    assert "history: 5 commits" in run_command(capsys, "index", str(shop), "--force")[1]

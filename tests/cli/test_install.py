@@ -83,10 +83,10 @@ def test_uninstall_removes_the_server_and_the_hooks(home: Path, capsys: pytest.C
     answer = json.loads(capsys.readouterr().out)
     settings = home / ".config" / "zed" / "settings.json"
     assert (answer["client"], answer["changed"], answer["dry_run"]) == ("zed", [str(settings)], False)
-    assert not settings.parent.exists(), "we made it"
+    assert not settings.parent.exists(), "a folder created by install must be removed"
     assert main(["uninstall", "zed"]) == 0
     assert capsys.readouterr().out == "Zed does not have Deltos.\n"
-    assert main(["uninstall", "--all"]) == 0, "the same: nothing is left to do"
+    assert main(["uninstall", "--all"]) == 0, "uninstalling again must succeed"
     assert capsys.readouterr().err == "No client has Deltos.\n"
 
 
@@ -151,13 +151,13 @@ def test_help_names_both_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert "\n    uninstall " in shown
 
 
-def test_found_clients_are_offered_and_several_or_all_can_be_named(
+def test_detected_clients_are_offered_and_the_user_can_choose_several_or_all(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
     (home / ".codex").mkdir()
     (home / ".kiro" / "settings").mkdir(parents=True)
-    assert main(["install"]) == 2, "nobody can be asked"
+    assert main(["install"]) == 2, "install must fail if no user can answer"
     assert "Found here: codex, kiro. Name some, or use --all." in capsys.readouterr().err
     terminal = io.StringIO("kirro\nkiro\n")
     terminal.isatty = lambda: True  # type: ignore[method-assign]
@@ -165,7 +165,9 @@ def test_found_clients_are_offered_and_several_or_all_can_be_named(
     assert main(["install"]) == 0
     output = capsys.readouterr().out
     assert "Found on this machine: codex, kiro" in output
-    assert "Unknown client: kirro. Did you mean kiro?" in output, "and asked again"
+    assert "Unknown client: kirro. Did you mean kiro?" in output, (
+        "an unknown name must be reported before the question is repeated"
+    )
     assert output.count("Which clients? ") == 2
     assert [path.name for path in home.rglob("*.json")] == ["mcp.json"]
     assert main(["install", "--all", "--no-hooks"]) == 0
@@ -190,7 +192,7 @@ def test_a_skill_is_offered_with_the_clients(
     assert [("`explore`" in text, "deltos explore" in text) for text in skills] == [(True, True)] * is_written
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
 @pytest.mark.parametrize("words", [[], ["codex", "--no-hooks", "--rules"]])
 def test_ctrl_c_at_a_question_changes_nothing_and_is_reported(words: list[str], home: Path) -> None:
     (home / ".codex").mkdir()
@@ -210,7 +212,7 @@ def test_ctrl_c_at_a_question_changes_nothing_and_is_reported(words: list[str], 
     output = None
     while output is None:
         process.send_signal(signal.SIGINT)
-        with suppress(subprocess.TimeoutExpired):  # Ctrl-C arrived just before the question was read: send it again
+        with suppress(subprocess.TimeoutExpired):  # Ctrl-C may arrive before the question is read; send it again
             output = process.communicate(timeout=10)[1]
     os.close(controller)
     assert output == "Nothing was changed.\n"
@@ -234,8 +236,8 @@ def test_doctor_names_the_clients_that_install_finds(
     assert (home / ".claude.json").exists()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="links and pipes")
-def test_links_and_pipes_of_a_repository_are_not_followed(
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes")
+def test_symbolic_links_and_pipes_in_a_repository_are_not_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     outside, project = tmp_path / "outside", tmp_path / "project"
@@ -268,14 +270,14 @@ def test_a_project_gets_files_that_work_on_every_machine(
     assert entry == {"type": "stdio", "command": "deltos", "args": ["mcp"], "alwaysLoad": True}
     assert (folder / ".cursor" / "mcp.json").exists()
     assert "servers" in json.loads((folder / ".vscode" / "mcp.json").read_text())
-    assert [*home.iterdir()] == [folder], "nothing of the user's own was touched"
+    assert [*home.iterdir()] == [folder], "the user's own files must stay unchanged"
     assert main(["install", "claude-desktop", "--project"]) == 2
     assert "no configuration for projects" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="modes")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no file modes")
 @pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o002, 0o664), (0o077, 0o600)])
-def test_new_files_of_a_project_follow_the_umask_and_those_of_the_user_are_private(
+def test_new_project_files_follow_the_umask_and_new_user_files_are_private(
     mask: int, mode: int, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = home / "work"
@@ -287,7 +289,7 @@ def test_new_files_of_a_project_follow_the_umask_and_those_of_the_user_are_priva
     try:
         main(["install", "claude-code", "zed", "--project"])
         main(["install", "zed", "--agents-md", "--yes"])
-        assert os.umask(mask) == mask, "it is as it was"
+        assert os.umask(mask) == mask, "install must not change the umask"
     finally:
         os.umask(before)
     modes = {path: path.stat().st_mode & 0o777 for path in home.rglob("*") if path.is_file()}
@@ -313,7 +315,7 @@ def test_instructions_for_models_are_shown_first_and_can_be_removed(
     assert "already has Deltos." in capsys.readouterr().out
     assert main(["uninstall", "claude-code", "--agents-md"]) == 0
     assert (home / "AGENTS.md").read_text() == "# Ours\n\nBe kind.\n"
-    assert not (home / ".claude").exists(), "its folders and settings.json were ours alone"
+    assert not (home / ".claude").exists(), "folders and settings.json created by install must be removed"
     skill.parent.mkdir(parents=True)
     skill.write_text("mine")
     assert main(["install", "claude-code", "--rules", "--yes"]) == 1
@@ -330,7 +332,7 @@ def test_removing_the_paragraph_keeps_the_users_text_and_folders(
     file = folder / "AGENTS.md"
     for words in ("install", "uninstall"):
         assert main([words, "--agents-md", "--yes"]) == 0
-    assert [*folder.iterdir()] == [], "what we wrote, and nobody changed, needs no backup"
+    assert [*folder.iterdir()] == [], "an unmodified generated file must be removed without a backup"
     main(["install", "--agents-md", "--yes"])
     file.write_text(file.read_text().replace("never secrets", "never secrets, Mary says"))
     capsys.readouterr()
@@ -343,12 +345,12 @@ def test_removing_the_paragraph_keeps_the_users_text_and_folders(
     whole = file.read_text() + "\nafter\n"
     file.write_text(whole.replace("grep stays right", "an old rule"))
     main(["install", "--agents-md", "--yes"])
-    assert file.read_text() == whole, "in the place of the earlier one"
+    assert file.read_text() == whole, "the paragraph must replace the earlier one in place"
     main(["uninstall", "--agents-md", "--yes"])
     assert file.read_text() == "before\n\nafter\n"
     file.write_text("\n")
     main(["uninstall", "--agents-md", "--yes"])
-    assert file.exists(), "an empty file of the user stays"
+    assert file.exists(), "an empty file of the user must be kept"
 
 
 @pytest.mark.parametrize("text", ["Be kind.", "Be kind.\n", "# Ours\r\n\r\nBe kind.\r\n\r\n\r\n", "\n"])
@@ -374,12 +376,12 @@ def test_uninstall_all_removes_the_paragraph_of_this_folder_and_restores_the_fil
     assert main(["uninstall", "--all"]) == 0
     assert f"changed: {file}" in capsys.readouterr().out
     assert file.read_bytes() == text.encode()
-    assert [*folder.iterdir()] == [file], "no backup is left of what the file says"
+    assert [*folder.iterdir()] == [file], "a backup with the same content as the file must be removed"
     assert main(["uninstall", "--all"]) == 0
     assert capsys.readouterr().err == "No client has Deltos.\n"
 
 
-def test_a_paragraph_with_the_mark_of_an_earlier_version_is_replaced_and_removed(
+def test_a_paragraph_marked_by_an_earlier_version_is_replaced_and_removed(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(home)
@@ -396,7 +398,7 @@ def test_a_paragraph_with_the_mark_of_an_earlier_version_is_replaced_and_removed
     assert file.read_text() == "before\n"
 
 
-def test_clients_without_a_rules_file_are_named_and_the_others_get_theirs(
+def test_clients_without_a_rules_file_are_named_and_the_other_rules_files_are_written(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["install", "cursor", "codex", "--no-hooks", "--rules", "--yes"]) == 0
@@ -443,7 +445,9 @@ def test_project_options_never_edit_the_users_files(
     capsys.readouterr()
     assert main(["uninstall", "--all", "--project"]) == 0
     assert capsys.readouterr() == ("", "No client in this folder has Deltos.\n")
-    assert main(["install", "--all", "--project"]) == 0, "of which one has no configuration for projects"
+    assert main(["install", "--all", "--project"]) == 0, (
+        "a client without project configuration must not cause a failure"
+    )
     assert {path.name for path in folder.rglob("*.json")} == {"opencode.json", "mcp.json"}
     assert main(["uninstall", "--all", "--project"]) == 0
     assert [*folder.iterdir()] == []
@@ -470,7 +474,7 @@ def test_uninstall_all_finds_hooks_without_server_and_invalid_files(
     assert "mcp.json cannot be edited" in capsys.readouterr().err
 
 
-def test_a_grep_for_a_symbol_gets_one_suggestion_per_session(
+def test_searching_a_symbol_with_grep_gives_one_suggestion_per_session(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environ = {"DELTOS_HOME": str(home / "data")}
@@ -510,7 +514,7 @@ def test_a_grep_for_a_symbol_gets_one_suggestion_per_session(
     assert suggestion_for("d", "Grep", pattern="make_plan") == ""
     monkeypatch.chdir(home)
     assert "make_plan" in suggestion_for("d", "Bash", command="git grep -n -A 3 -e make_plan src"), (
-        "nothing before spent the hint"
+        "the session must not have received a suggestion earlier"
     )
     assert "show_all" in suggestion_for("e", "Bash", command="rg -A 3 -t py 'show_all' | head")
 
@@ -525,11 +529,11 @@ def test_a_path_inside_uvs_cache_is_never_written(
         (cached / name).chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(cached / "python"))
     monkeypatch.setenv("PATH", str(cached))
-    assert main(["install", "cursor"]) == 2, "nobody agrees to anything"
+    assert main(["install", "cursor"]) == 2, "install must fail without confirmation"
     assert "uv tool install deltos" in capsys.readouterr().err
     assert main(["install", "cursor", "--json"]) == 2
-    assert capsys.readouterr().out == "", "data or nothing"
-    assert find_launch("", os.environ) is None, "nor does doctor write it"
+    assert capsys.readouterr().out == "", "stdout must be empty if there is no JSON result"
+    assert find_launch("", os.environ) is None, "doctor must not use a path inside the cache"
     assert not (home / ".cursor").exists()
     stays = home / ".local" / "bin"
     stays.mkdir(parents=True)

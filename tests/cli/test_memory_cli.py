@@ -23,11 +23,22 @@ from deltos.errors import BadArgument, NotFound, SourceError, StoreUnwritable
 from deltos.tool import CallNote
 from tests.repositories import git, make_repository
 
-HEAVY = ("mcp", "pydantic", "numpy", "tree_sitter", "httpx", "anyio", "subprocess", "re2", "dataclasses", "hashlib")
+HEAVY_MODULES = (
+    "mcp",
+    "pydantic",
+    "numpy",
+    "tree_sitter",
+    "httpx",
+    "anyio",
+    "subprocess",
+    "re2",
+    "dataclasses",
+    "hashlib",
+)
 
 
 class Shell:
-    """Runs `deltos memory` in this process with one working folder."""
+    """Runs `deltos memory` in this process, in a single working folder."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
         self._capsys = capsys
@@ -167,7 +178,7 @@ def test_two_data_folders_exchange_changes_through_a_folder(
     shared.mkdir()
     [added] = shell.json("add", "We deploy on Tuesdays", "--kind", "decision")
     [one] = shell.json("export", str(shared / "a1.jsonl"), "--since", "last")
-    assert one["lines"] == 3  # the project, the session, the observation
+    assert one["lines"] == 3  # one change each for the project, the session and the observation
     assert shell.run("export", str(shared / "a2.jsonl"), "--since", "last") == "Nothing changed since.\n"
     assert not (shared / "a2.jsonl").exists()
     monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "other"))
@@ -219,7 +230,7 @@ def test_purge_is_limited_to_a_project_and_other_verbs_have_no_such_option(
             shell.run(verb, "--project", "elsewhere")
 
 
-def test_purge_deletes_arguments_in_the_call_log(shell: Shell) -> None:
+def test_purge_also_deletes_arguments_stored_in_the_call_log(shell: Shell) -> None:
     note = CallNote("remember", "raw", {"text": "the Mirabellenturm decision"}, 0.1, 10, 10, is_error=False)
     with closing(App(Config(shell.home))) as app:
         assert app.calls is not None
@@ -252,21 +263,23 @@ def test_a_rule_added_by_hand_is_a_preference(shell: Shell, text: str) -> None:
     assert [row["kind"] for row in shell.json("timeline")] == ["preference"]
 
 
-def test_timeline(shell: Shell) -> None:
+def test_timeline_lists_observations_around_a_date(shell: Shell) -> None:
     [first] = shell.json("add", "first step", "--session-id", "s")
     shell.run("add", "second step", "--session-id", "s")
     assert [row["text"] for row in shell.json("timeline")] == ["first step", "second step"]
     assert "> " in shell.run("timeline", first["id"], "--after", "1")
     assert len(shell.json("timeline", "--session-id", "s")) == 2
     assert len(shell.json("timeline", "today", "--before", "0")) == 2
-    assert len(shell.json("timeline", "yesterday", "--before", "0")) == 2, "what came after that day began"
+    assert len(shell.json("timeline", "yesterday", "--before", "0")) == 2, (
+        "the timeline must list observations since the start of that day"
+    )
     assert shell.json("timeline", "2001-01-01", "--after", "0", code=1) == []
     assert shell.run("timeline", "--project", "personal", code=1) == "No observations there.\n"
     with pytest.raises(NotFound, match="Give an id, a day such as today, or a time"):
         shell.run("timeline", "nope")
 
 
-def test_stats_and_check(shell: Shell) -> None:
+def test_stats_counts_observations_and_check_finds_no_damage(shell: Shell) -> None:
     shell.run("add", "twelve chars")
     [stats] = shell.json("stats")
     assert (stats["observations"], stats["text_characters"], stats["projects"]) == (1, 12, 1)
@@ -277,7 +290,7 @@ def test_stats_and_check(shell: Shell) -> None:
 def test_memory_is_disabled_and_enabled_for_the_current_project(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def hear() -> None:
+    def submit_prompt() -> None:
         raw = io.BytesIO(b'{"session_id": "s", "prompt": "Always use tabs in the lexer"}')
         assert hook.main(["UserPromptSubmit"], stdin=raw, environ={"DELTOS_HOME": str(shell.home)}) == 0
 
@@ -285,10 +298,10 @@ def test_memory_is_disabled_and_enabled_for_the_current_project(
     (tmp_path / "app" / "sub").mkdir()
     monkeypatch.chdir(tmp_path / "app" / "sub")
     assert shell.run("off").startswith("Memory is off for ")
-    hear()
+    submit_prompt()
     assert shell.json("stats")[0]["observations"] == 0
     assert shell.run("on").startswith("Memory is on for ")
-    hear()
+    submit_prompt()
     assert shell.json("stats")[0]["observations"] == 1
 
 
@@ -384,7 +397,7 @@ def test_a_damaged_file_is_set_aside_and_reported(shell: Shell, capsys: pytest.C
 def test_a_read_only_data_folder_can_be_read(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     with tempfile.TemporaryDirectory(
         prefix="read-only-"
-    ) as folder:  # not pytest's folder, which other users may not enter
+    ) as folder:  # not pytest's folder, because other users cannot enter it
         home, project = Path(folder) / "home", Path(folder) / "app"
         project.mkdir()
         monkeypatch.chdir(project)
@@ -392,7 +405,7 @@ def test_a_read_only_data_folder_can_be_read(shell: Shell, monkeypatch: pytest.M
         [added] = shell.json("add", "We deploy on Tuesdays", "--kind", "decision")
         shell.run("search", "Tuesdays")  # import everything before this process loses read permissions
         shell.run("show", added["id"])
-        _hook("SessionStart", {"source": "startup"}, home, project)
+        _run_hook("SessionStart", {"source": "startup"}, home, project)
         is_root = os.geteuid() == 0
         for path in (Path(folder), project, home, *home.iterdir()):
             path.chmod(0o555)
@@ -402,10 +415,10 @@ def test_a_read_only_data_folder_can_be_read(shell: Shell, monkeypatch: pytest.M
             [found] = shell.json("search", "when do we deploy")
             assert found["id"] == added["id"]
             assert "We deploy on Tuesdays" in shell.run("show", added["id"])
-            assert len(shell.json("export")) == 4  # a project, two sessions, an observation
+            assert len(shell.json("export")) == 4  # one project, two sessions and one observation
             assert shell.json("stats")[0]["observations"] == 1
-            assert "We deploy on Tuesdays" in _hook("SessionStart", {"source": "startup"}, home, project)
-            assert _hook("SessionStart", {"source": "resume"}, home, project) == ""
+            assert "We deploy on Tuesdays" in _run_hook("SessionStart", {"source": "startup"}, home, project)
+            assert _run_hook("SessionStart", {"source": "resume"}, home, project) == ""
             for refused in (["add", "More"], ["forget", added["id"]], ["check"], ["import", "-"]):
                 with pytest.raises(StoreUnwritable, match="Cannot"):
                     shell.run(*refused, stdin='{"text": "x"}')
@@ -417,7 +430,7 @@ def test_a_read_only_data_folder_can_be_read(shell: Shell, monkeypatch: pytest.M
                 path.chmod(0o700)
 
 
-def _hook(event: str, payload: dict[str, str], home: Path, folder: Path) -> str:
+def _run_hook(event: str, payload: dict[str, str], home: Path, folder: Path) -> str:
     """Return the output of a hook that runs in this process."""
     output = io.StringIO()
     given = json.dumps({"session_id": "s", "cwd": str(folder), "hook_event_name": event, **payload}).encode()
@@ -426,10 +439,10 @@ def _hook(event: str, payload: dict[str, str], home: Path, folder: Path) -> str:
 
 
 class TestHook:
-    """The hook never fails and imports little."""
+    """The hook never fails and imports few modules."""
 
     def run(
-        self, event: str, payload: str, home: Path, folder: Path, heavy: tuple[str, ...] = HEAVY
+        self, event: str, payload: str, home: Path, folder: Path, heavy: tuple[str, ...] = HEAVY_MODULES
     ) -> subprocess.CompletedProcess[str]:
         code = "import sys; from deltos.cli.hook import main; code = main(sys.argv[1:])\n"
         code += f"print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)\nsys.exit(code)"
@@ -444,7 +457,7 @@ class TestHook:
             cwd=folder,
         )
 
-    def test_an_event_is_recorded_and_nothing_heavy_is_imported(self, tmp_path: Path) -> None:
+    def test_an_event_is_recorded_without_importing_heavy_modules(self, tmp_path: Path) -> None:
         payload = {"session_id": "s", "prompt": "From now on use tabs everywhere"}
         done = self.run("UserPromptSubmit", json.dumps(payload), tmp_path / "home", tmp_path)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "[]\n")
@@ -485,7 +498,9 @@ class TestHook:
 
     def test_recording_an_event_does_not_open_memory(self, tmp_path: Path) -> None:
         payload = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {"stdout": "a.py"}}
-        done = self.run("PostToolUse", json.dumps(payload), tmp_path / "home", tmp_path, heavy=(*HEAVY, "sqlite3"))
+        done = self.run(
+            "PostToolUse", json.dumps(payload), tmp_path / "home", tmp_path, heavy=(*HEAVY_MODULES, "sqlite3")
+        )
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "[]\n")
         assert [path.name for path in (tmp_path / "home").iterdir()] == ["journal"]
 
@@ -504,7 +519,7 @@ class TestHook:
             assert (done.returncode, done.stderr) == (0, "")
             assert expected in done.stdout
 
-    def test_without_an_event_argument_the_input_names_it(self, tmp_path: Path) -> None:
+    def test_without_an_event_argument_the_event_name_is_read_from_the_input(self, tmp_path: Path) -> None:
         raw = b'{"hook_event_name": "SessionStart", "session_id": "s"}'
         assert hook.main([], stdin=io.BytesIO(raw), stdout=io.StringIO(), environ={"DELTOS_HOME": str(tmp_path)}) == 0
 
@@ -517,14 +532,14 @@ def test_hooks_and_commands_use_the_same_project_in_a_clone_without_remote(
     git(tmp_path / "clone", "remote", "remove", "origin")
     monkeypatch.chdir(tmp_path / "clone")
 
-    def say(prompt: str) -> None:
+    def submit_prompt(prompt: str) -> None:
         event = {"session_id": "s", "cwd": str(tmp_path / "clone"), "prompt": prompt}
         raw = io.BytesIO(json.dumps(event).encode())
         assert hook.main(["UserPromptSubmit"], stdin=raw, environ={"DELTOS_HOME": str(shell.home)}) == 0
 
-    say("Always use tabs in the quokka module")
+    submit_prompt("Always use tabs in the quokka module")
     assert len(shell.json("search", "quokka")) == 1
     shell.run("add", "The wombat module has spaces")
-    say("Never rename the numbat module")
+    submit_prompt("Never rename the numbat module")
     for word in ("quokka", "wombat", "numbat"):
         assert word in shell.json("search", word)[0]["snippet"]

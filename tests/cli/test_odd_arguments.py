@@ -1,4 +1,4 @@
-"""Every command handles every odd argument with an error message, never with a traceback."""
+"""Every command answers every odd argument without a traceback."""
 
 from __future__ import annotations
 
@@ -15,47 +15,47 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-LONG = "x" * 5_000
-ODD = ["", " ", LONG, "a/" * 2_500, "~nobody-here/x", "\udcff\udc9b", "*", "[", "(" * 500, "'\"\\", "\x1b[2J", "\u202e",
-       "http://[", f"http://{LONG}/", "pypi:../x", "nope:", "1e400", "9" * 5_000, "-1", "--", "obs:", "HEAD:x", "{}"]  # fmt: skip
+LONG_VALUE = "x" * 5_000
+ODD_VALUES = ["", " ", LONG_VALUE, "a/" * 2_500, "~nobody-here/x", "\udcff\udc9b", "*", "[", "(" * 500, "'\"\\", "\x1b[2J", "\u202e",
+       "http://[", f"http://{LONG_VALUE}/", "pypi:../x", "nope:", "1e400", "9" * 5_000, "-1", "--", "obs:", "HEAD:x", "{}"]  # fmt: skip
 
 
-def commands(
+def iterate_commands(
     under: argparse.ArgumentParser, words: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser]]:
     """Yield every command with its parser."""
     groups = [action for action in under._actions if isinstance(action, argparse._SubParsersAction)]
     for group in groups:
         for name, inner in group.choices.items():
-            yield from commands(inner, (*words, name))
+            yield from iterate_commands(inner, (*words, name))
     if not groups and words:
         yield words, under
 
 
-def odd_lines() -> Iterator[list[str]]:
+def odd_command_lines() -> Iterator[list[str]]:
     """Yield a command line for every argument of every command and every odd value."""
-    for words, verb in commands(parser()):
+    for words, verb in iterate_commands(parser()):
         # Excluded: two commands that serve until a signal, one with separate tests, one without arguments.
         if words[0] in ("mcp", "ui", "hook", "doctor"):
             continue
         places = [action for action in verb._actions if not action.option_strings]
         options = [action for action in verb._actions if action.option_strings and action.nargs != 0]
         plain = ["total"] * len([action for action in places if action.nargs != "?"])
-        for value in ODD:
+        for value in ODD_VALUES:
             if places:
                 yield [*words, *([value] * max(1, len(plain)))]
             for option in options if value != "--" else ():  # argparse of Python 3.11 converts this to a list
                 yield [*words, *plain, f"{option.option_strings[-1]}={value}"]
 
 
-def test_no_argument_of_any_command_gives_a_traceback(
+def test_no_command_argument_causes_a_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     project = make_repository(tmp_path / "project", {"shop.py": "def total(): ...\n", "api.json": "{}"})
     monkeypatch.chdir(project)
     monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
-    lines = list(odd_lines())
+    lines = list(odd_command_lines())
     assert len(lines) > 1_000
     failures: list[str] = []
     for words in lines:
@@ -75,12 +75,12 @@ def test_no_argument_of_any_command_gives_a_traceback(
 
 @pytest.mark.parametrize("name", ["DELTOS_HOME", "DELTOS_DOCS_ROOTS", "DELTOS_TOOLSETS", "DELTOS_EMBED", "DELTOS_TOKEN_BUDGET",
                                   "DELTOS_ALLOW_PRIVATE_HOSTS", "VIRTUAL_ENV"])  # fmt: skip
-def test_no_setting_gives_a_traceback(
+def test_no_setting_causes_a_traceback(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "home"))
-    for value in ODD:
+    for value in ODD_VALUES:
         monkeypatch.setenv(name, value)
         for words in (["status"], ["memory", "stats"], ["toolsets"], ["docs", "list"]):
             with suppress(SystemExit):

@@ -1,4 +1,4 @@
-"""`deltos workspace`, and other commands with a workspace."""
+"""`deltos workspace` and the `--workspace` option of other commands."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_names_of_workspaces_are_completed(capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize("word", ["workspace:shopp", "shopp"])
-def test_an_unknown_workspace_is_answered_with_the_known_ones(
+def test_an_unknown_workspace_name_gives_an_error_that_lists_the_known_ones(
     folder: Path, capsys: pytest.CaptureFixture[str], word: str
 ) -> None:
     assert main(["workspace", "add", "shop", "api", "lib"]) == 0

@@ -29,7 +29,7 @@ def test_a_new_file_is_made_with_its_folders_and_has_no_backup(tmp_path: Path) -
     assert [*path.parent.iterdir()] == [path]
 
 
-def test_mode_and_symbolic_links_stay(tmp_path: Path) -> None:
+def test_file_mode_and_symbolic_links_are_kept(tmp_path: Path) -> None:
     real = tmp_path / "dotfiles" / "settings.json"
     real.parent.mkdir()
     real.write_text("1")
@@ -44,7 +44,7 @@ def test_mode_and_symbolic_links_stay(tmp_path: Path) -> None:
     assert stat.S_IMODE(backup.stat().st_mode) == 0o640
 
 
-def test_concurrent_changes_of_other_programs_are_not_overwritten(tmp_path: Path) -> None:
+def test_concurrent_changes_by_other_programs_are_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text("1")
     original = config_files.read(path)
@@ -55,7 +55,7 @@ def test_concurrent_changes_of_other_programs_are_not_overwritten(tmp_path: Path
     assert not [*tmp_path.glob(".settings.json.*")]
 
 
-def test_a_byte_order_mark_stays(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_bytes(b"\xef\xbb\xbf{}")
     original = config_files.read(path)

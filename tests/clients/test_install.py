@@ -37,7 +37,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def load(path: Path) -> Any:
+def load_file(path: Path) -> Any:
     text = path.read_text("utf-8")
     if path.suffix == ".yaml":
         return yaml.safe_load(text) or {}
@@ -51,7 +51,7 @@ def test_each_client_gets_the_entry_that_its_documentation_specifies(machine: Ma
         write(install(client, machine, LAUNCH))
         path = client.path(machine)
         place = path.relative_to(machine.home).as_posix()
-        entries[client.name] = (place, client.servers, load(path)[client.servers]["deltos"])
+        entries[client.name] = (place, client.servers, load_file(path)[client.servers]["deltos"])
     assert entries == {
         "claude-code": (".claude.json", "mcpServers", {"type": "stdio", **plain, "alwaysLoad": True}),
         "claude-desktop": (".config/Claude/claude_desktop_config.json", "mcpServers", plain),
@@ -133,7 +133,7 @@ def test_each_client_gets_the_entry_that_its_documentation_specifies(machine: Ma
         ),
     ],
 )
-def test_places_differ_by_platform_and_environment(
+def test_configuration_paths_depend_on_platform_and_environment(
     tmp_path: Path, platform: str, environ: dict[str, str], places: dict[str, str]
 ) -> None:
     environ = {name: value.replace("HOME", str(tmp_path)) for name, value in environ.items()}
@@ -142,16 +142,16 @@ def test_places_differ_by_platform_and_environment(
     assert found == places
 
 
-def test_opencode_is_edited_in_the_file_that_is_there(machine: Machine) -> None:
+def test_opencode_is_configured_in_its_existing_file(machine: Machine) -> None:
     path = machine.home / ".config" / "opencode" / "opencode.jsonc"
     path.parent.mkdir(parents=True)
     path.write_text("{} // mine\n")
     write(install(client_named("opencode"), machine, LAUNCH))
-    assert "deltos" in load(path)["mcp"]
+    assert "deltos" in load_file(path)["mcp"]
     assert not path.with_suffix(".json").exists()
 
 
-def test_opencode_gets_a_plugin_and_loses_exactly_it(machine: Machine) -> None:
+def test_opencode_gets_a_plugin_and_uninstalling_removes_only_the_plugin(machine: Machine) -> None:
     client, plugins = client_named("opencode"), machine.home / ".config" / "opencode" / "plugin"
     write(install(client, machine, LAUNCH))
     plugin = plugins / "deltos.js"
@@ -173,7 +173,7 @@ def test_opencodes_plugin_sends_events_to_memory(machine: Machine) -> None:
     record = machine.home / "events.jsonl"
     recorder = f"const s = require('fs').readFileSync(0, 'utf8'); require('fs').appendFileSync({json.dumps(str(record))}, process.argv.slice(1).join(' ') + ' ' + s + '\\n'); console.log(JSON.stringify({{additionalContext: 'known'}}))"
     node = shutil.which("node", path=environment()["PATH"])
-    assert node is not None, "`make node` installs it"
+    assert node is not None, "Node.js is missing: run `make node` to install it"
     plugin = machine.home / "deltos.mjs"
     plugin.write_text(plugin_text(Launch(node, ("-e", recorder, "--"))))
     script = f"""
@@ -210,11 +210,11 @@ def test_a_moved_program_is_updated_and_additions_of_the_user_are_kept(client: C
     if path.suffix == ".toml":
         path.write_text(path.read_text() + 'env = { A = "b" }\n')
     else:
-        entry = load(path)
+        entry = load_file(path)
         entry[client.servers]["deltos"]["env"] = {"A": "b"}
         path.write_text(yaml.safe_dump(entry) if path.suffix == ".yaml" else json.dumps(entry))
     write(install(client, machine, LAUNCH))
-    assert load(path)[client.servers]["deltos"]["env"] == {"A": "b"}
+    assert load_file(path)[client.servers]["deltos"]["env"] == {"A": "b"}
     everything = " ".join(file.read_text() for file in {path, client.hooks.path(machine) if client.hooks else path})
     assert "/old/deltos" not in everything
     assert "/opt/my tools/deltos" in everything
@@ -226,7 +226,7 @@ def test_uninstalling_leaves_no_trace(client: Client, machine: Machine) -> None:
     write(install(client, machine, Launch("/moved/deltos")))
     write(uninstall(client, machine))
     left = [path for path in machine.home.rglob("*") if path != machine.home / ".config"]
-    assert left == [], "neither files nor folders nor backups"
+    assert left == [], "uninstalling must leave no files, folders or backups"
 
 
 @every_client
@@ -236,11 +236,11 @@ def test_uninstalling_keeps_an_earlier_file_and_deletes_its_backups(client: Clie
     path.write_text("" if path.suffix in (".toml", ".yaml") else json.dumps({client.servers: {}}))
     write(install(client, machine, LAUNCH))
     write(uninstall(client, machine))
-    assert load(path) == {}
+    assert load_file(path) == {}
     assert [file for file in machine.home.rglob("*") if file.is_file()] == [path]
 
 
-def test_a_backup_with_settings_that_the_file_no_longer_has_stays(machine: Machine) -> None:
+def test_a_backup_with_settings_that_the_file_no_longer_has_is_kept(machine: Machine) -> None:
     client = client_named("cursor")
     path = client.path(machine)
     path.parent.mkdir(parents=True)
@@ -248,7 +248,7 @@ def test_a_backup_with_settings_that_the_file_no_longer_has_stays(machine: Machi
     write(install(client, machine, LAUNCH, with_hooks=False))
     path.write_text(json.dumps({"mcpServers": {"deltos": client.entry(LAUNCH)}}))
     write(uninstall(client, machine))
-    assert load(path) == {}
+    assert load_file(path) == {}
     [backup] = [file for file in path.parent.iterdir() if file != path]
     assert "mine" in backup.read_text()
 
@@ -265,17 +265,17 @@ def test_a_link_with_the_name_of_a_backup_is_neither_read_nor_removed(machine: M
 
 
 @every_client
-def test_uninstalling_where_there_is_nothing_writes_nothing(client: Client, machine: Machine) -> None:
+def test_uninstalling_without_an_installation_writes_nothing(client: Client, machine: Machine) -> None:
     assert write(uninstall(client, machine)) == []
     assert [*machine.home.iterdir()] == []
     assert not presence(client, machine).has_file
 
 
 @every_client_with_hooks
-def test_memory_understands_the_events_of_every_hook(client: Client, machine: Machine) -> None:
+def test_memory_accepts_the_events_of_every_hook(client: Client, machine: Machine) -> None:
     write(install(client, machine, LAUNCH))
     assert client.hooks is not None
-    held = load(client.hooks.path(machine))["hooks"]
+    held = load_file(client.hooks.path(machine))["hooks"]
     assert [*held] == [event.name for event in client.hooks.events]
     for event, entries in held.items():
         assert f"deltos' hook {event}" in json.dumps(entries)
@@ -283,7 +283,7 @@ def test_memory_understands_the_events_of_every_hook(client: Client, machine: Ma
 
 
 @every_client_with_hooks
-def test_hooks_of_others_stay_also_in_the_same_entry(client: Client, machine: Machine) -> None:
+def test_other_hooks_are_kept_even_in_the_same_entry(client: Client, machine: Machine) -> None:
     assert client.hooks is not None
     path = client.hooks.path(machine)
     event = client.hooks.events[0].name
@@ -292,13 +292,13 @@ def test_hooks_of_others_stay_also_in_the_same_entry(client: Client, machine: Ma
     before = {"version": 1, "hooks": {event: [mine], "Other": [{"command": "x"}, 1], "Odd": {}}}
     path.write_text(json.dumps(before, indent=1))
     write(install(client, machine, LAUNCH))
-    assert load(path)["hooks"][event][0] == mine
+    assert load_file(path)["hooks"][event][0] == mine
     if client.hooks.grouped:  # users add entries to our group
-        held = load(path)
+        held = load_file(path)
         held["hooks"][event][1]["hooks"].insert(0, {"type": "command", "command": "also mine"})
         path.write_text(json.dumps(held, indent=1))
     write(uninstall(client, machine))
-    after = load(path)
+    after = load_file(path)
     extra = [{"hooks": [{"type": "command", "command": "also mine"}]}] if client.hooks.grouped else []
     assert after["hooks"] == {**before["hooks"], event: [mine, *extra]}  # type: ignore[dict-item]
 
@@ -339,7 +339,7 @@ def test_a_broken_hooks_file_keeps_the_server_file_from_being_written(machine: M
 
 
 @pytest.mark.parametrize("text", ['{"mcpServers": []}', '{"mcpServers": {"deltos": 1}, "hooks": {"SessionStart": {}}}'])
-def test_values_of_an_unexpected_kind_are_not_overwritten(text: str, machine: Machine) -> None:
+def test_values_of_an_unexpected_type_are_not_overwritten(text: str, machine: Machine) -> None:
     client = client_named("gemini-cli")
     path = client.path(machine)
     path.parent.mkdir()
@@ -354,7 +354,7 @@ def test_an_entry_for_a_remote_server_is_replaced_by_the_command(machine: Machin
     client.path(machine).parent.mkdir()
     client.path(machine).write_text('{"mcpServers": {"deltos": {"url": "http://127.0.0.1:8000/mcp"}}}')
     write(install(client, machine, LAUNCH))
-    assert load(client.path(machine)) == {"mcpServers": {"deltos": client.entry(LAUNCH)}}
+    assert load_file(client.path(machine)) == {"mcpServers": {"deltos": client.entry(LAUNCH)}}
 
 
 def test_an_empty_file_counts_as_an_empty_object(machine: Machine) -> None:
@@ -363,7 +363,7 @@ def test_an_empty_file_counts_as_an_empty_object(machine: Machine) -> None:
     path.parent.mkdir(parents=True)
     path.write_text("\n")
     write(install(client, machine, LAUNCH))
-    assert "deltos" in load(path)["context_servers"]
+    assert "deltos" in load_file(path)["context_servers"]
 
 
 def test_the_diff_shows_what_would_change(machine: Machine) -> None:
@@ -392,7 +392,7 @@ def test_hook_commands_are_quoted_for_the_shell_of_the_platform() -> None:
 
 @pytest.mark.parametrize("program", ["deltos", r"C:\x y\deltos.exe", "/a b/deltos"])
 @pytest.mark.parametrize("platform", ["linux", "win32"])
-def test_own_hooks_are_recognised_however_deltos_is_started(tmp_path: Path, program: str, platform: str) -> None:
+def test_own_hooks_are_recognised_for_every_way_of_starting_deltos(tmp_path: Path, program: str, platform: str) -> None:
     machine = Machine(tmp_path, {}, platform)
     client = client_named("cursor")
     write(install(client, machine, Launch(program)))
@@ -420,27 +420,27 @@ def test_installing_and_uninstalling_restores_any_file_with_its_comments(
     installed = path.read_bytes().decode()
     if "deltos" not in text:
         assert comments(installed) == comments(text)
-    assert _others(data(parse(installed)), client) == _others(before, client)
+    assert _without_deltos(data(parse(installed)), client) == _without_deltos(before, client)
     write(uninstall(client, machine))
-    if not path.exists():  # it held only an entry for Deltos
-        assert ("deltos" in text, _others(before, client)) == (True, {})
+    if not path.exists():  # the file contained only an entry for Deltos
+        assert ("deltos" in text, _without_deltos(before, client)) == (True, {})
         return
     after = path.read_bytes().decode()
     if "deltos" not in text:
         assert comments(after) == comments(text)
-    assert _others(data(parse(after)), client) == _others(before, client)
+    assert _without_deltos(data(parse(after)), client) == _without_deltos(before, client)
 
 
-def _others(value: Any, client: Client) -> Any:
-    """The data without Deltos and without empty values, which clients treat like absent ones."""
+def _without_deltos(value: Any, client: Client) -> Any:
+    """Return the data without Deltos and without empty values, which clients treat like absent ones."""
     rest = dict(value)
     if isinstance(servers := rest.get(client.servers), dict):
         rest[client.servers] = {name: entry for name, entry in servers.items() if name != "deltos"}
     if isinstance(hooks := rest.get("hooks"), dict) and client.hooks:
-        foreign = {event: _foreign(entries) for event, entries in hooks.items()}
+        foreign = {event: _other_entries(entries) for event, entries in hooks.items()}
         rest["hooks"] = {event: entries for event, entries in foreign.items() if entries != []}
     return {key: entry for key, entry in rest.items() if entry != {}}
 
 
-def _foreign(entries: Any) -> Any:
+def _other_entries(entries: Any) -> Any:
     return [entry for entry in entries if " hook " not in json.dumps(entry)] if isinstance(entries, list) else entries

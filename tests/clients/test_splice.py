@@ -36,7 +36,7 @@ def test_removing_an_added_value_restores_the_same_text() -> None:
     assert remove(put(SETTINGS, ["mcpServers", "new"], 1), ["mcpServers", "new"]) == SETTINGS
 
 
-def test_trailing_commas_stay_the_house_style() -> None:
+def test_the_style_of_trailing_commas_is_kept() -> None:
     text = '{\n\t"a": 1,\n\t"b": [\n\t\t1,\n\t],\n}\n'
     assert put(text, ["c"], 2) == '{\n\t"a": 1,\n\t"b": [\n\t\t1,\n\t],\n\t"c": 2,\n}\n'
     assert put(text, ["b", 1], 2) == '{\n\t"a": 1,\n\t"b": [\n\t\t1,\n\t\t2,\n\t],\n}\n'
@@ -48,17 +48,17 @@ def test_a_file_on_one_line_stays_on_one_line() -> None:
     assert remove('{"a": 1, "b": 2}', ["b"]) == '{"a": 1}'
 
 
-def test_windows_line_ends_stay() -> None:
+def test_windows_line_endings_are_kept() -> None:
     assert put('{\r\n  "a": 1\r\n}\r\n', ["b"], {"c": 2}) == '{\r\n  "a": 1,\r\n  "b": {\r\n    "c": 2\r\n  }\r\n}\r\n'
 
 
-def test_an_empty_object_with_a_comment_keeps_it() -> None:
+def test_a_comment_in_an_empty_object_is_kept() -> None:
     assert put("{\n  // nothing yet\n}\n", ["a"], 1) == '{\n  // nothing yet\n  "a": 1\n}\n'
     assert put("{ }", ["a"], 1) == '{\n  "a": 1\n}'
     assert remove('{\n  "a": 1\n}\n', ["a"]) == "{}\n"
 
 
-def test_a_value_is_replaced_in_its_place() -> None:
+def test_a_value_is_replaced_in_place() -> None:
     assert put(SETTINGS, ["theme"], "light") == SETTINGS.replace('"dark"', '"light"')
 
 
@@ -88,7 +88,7 @@ def test_removing_a_missing_value_changes_nothing() -> None:
         ([0], "the whole is"),
     ],
 )
-def test_a_value_of_another_kind_is_never_overwritten(path: list[str | int], message: str) -> None:
+def test_a_value_of_another_type_is_never_overwritten(path: list[str | int], message: str) -> None:
     with pytest.raises(BadConfiguration, match=message):
         put(SETTINGS, path, 1)
 
@@ -124,14 +124,14 @@ def test_syntax_errors_are_reported_with_line_and_column(text: str, where: str) 
     )
 )
 @settings(max_examples=100, deadline=None)
-def test_all_json_is_read_as_json(value: object) -> None:
+def test_any_json_text_is_parsed_as_json(value: object) -> None:
     assert data(parse(json.dumps(value))) == value == read(json.dumps(value))
     assert data(parse(json.dumps(value, indent="\t", ensure_ascii=False))) == value
 
 
 @given(jsonc_objects(), st.sampled_from(["mcpServers", "hooks", "new key"]), jsonc())
 @settings(max_examples=80, deadline=None)
-def test_putting_a_member_changes_only_that_member(text: str, key: str, value: str) -> None:
+def test_setting_a_member_changes_only_that_member(text: str, key: str, value: str) -> None:
     before = data(parse(text))
     assert isinstance(before, dict)
     new = data(parse(value))
@@ -140,7 +140,7 @@ def test_putting_a_member_changes_only_that_member(text: str, key: str, value: s
     assert data(parse(after)) == {**before, key: new}
     if not was_there:
         assert comments(after) == comments(text)
-        assert [*_keys(after)] == [*_keys(text), key]
+        assert [*_object_keys(after)] == [*_object_keys(text), key]
 
 
 @given(jsonc_objects(), st.data())
@@ -151,19 +151,19 @@ def test_removing_a_member_keeps_all_others_and_the_comments_outside(text: str, 
     key = choice.draw(st.sampled_from([*before, "absent"]))
     after = remove(text, [key])
     assert data(parse(after)) == {name: value for name, value in before.items() if name != key}
-    assert len(comments(after)) >= len(comments(text)) - len(comments(_members(text, key)))
+    assert len(comments(after)) >= len(comments(text)) - len(comments(_object_members(text, key)))
 
 
-def test_a_container_with_a_comment_in_it_or_before_it_is_not_bare() -> None:
+def test_a_container_with_a_comment_inside_or_before_it_is_not_bare() -> None:
     assert is_bare('{"a": {\n}}', ["a"])
     for text in ('{"a": // note\n{}}', '{"a" /* note */: {}}', '{"a": {/* note */}}', '{"a": 1}', "{}"):
         assert not is_bare(text, ["a"])
 
 
-def _keys(text: str) -> list[str]:
+def _object_keys(text: str) -> list[str]:
     node = parse(text)
     return [item.key for item in getattr(node, "items", ())]
 
 
-def _members(text: str, key: str) -> str:
+def _object_members(text: str, key: str) -> str:
     return "\n".join(text[item.start : item.value.end] for item in getattr(parse(text), "items", ()) if item.key == key)

@@ -50,7 +50,7 @@ def test_a_comment_after_our_table_at_the_end_stays() -> None:
     assert change_text(TOML, CONFIG + BLOCK + "# the end\n", [Remove(PATH)]) == CONFIG + "\n# the end\n"
 
 
-def test_a_changed_command_is_replaced_in_its_place() -> None:
+def test_a_changed_command_is_replaced_in_place() -> None:
     text = BLOCK.replace('"deltos"\n', '"old" # how to start it\n') + "startup_timeout_sec = 20\n\n# rest\n[tui]\n"
     after = change_text(TOML, text, [Put((*PATH, "command"), "new")])
     assert after == text.replace('"old"', '"new"')
@@ -67,7 +67,7 @@ def test_a_changed_command_is_replaced_in_its_place() -> None:
         'windows = 1\r\n[mcp_servers.other]\r\ncommand = "x"\r\n',
     ],
 )
-def test_every_notation_of_servers_supports_adding_and_removing_one(text: str) -> None:
+def test_a_server_can_be_added_and_removed_in_every_table_notation(text: str) -> None:
     added = change_text(TOML, text, [Put(PATH, ENTRY)])
     assert tomllib.loads(added)["mcp_servers"]["deltos"] == ENTRY
     assert ("\r\n" in text) == ("\r\n" in added)
@@ -89,7 +89,7 @@ def test_syntax_errors_are_refused(text: str) -> None:
         change_text(TOML, text, [Put(PATH, ENTRY)])
 
 
-def test_a_value_of_another_kind_is_never_overwritten() -> None:
+def test_a_value_of_another_type_is_never_overwritten() -> None:
     with pytest.raises(BadConfiguration, match="mcp_servers is not a table"):
         change_text(TOML, "mcp_servers = 1\n", [Put(PATH, ENTRY)])
 
@@ -108,7 +108,7 @@ _LINES = [
 
 @given(st.lists(st.sampled_from(_LINES), max_size=12, unique_by=lambda line: line or object()))
 @settings(max_examples=100, deadline=None)
-def test_adding_and_removing_gives_back_any_text_that_parses(lines: list[str]) -> None:
+def test_adding_and_removing_a_server_restores_any_valid_text(lines: list[str]) -> None:
     text = "".join(f"{line}\n" for line in lines)
     added = change_text(TOML, text, [Put(PATH, ENTRY)])
     assert added.startswith(text.rstrip())

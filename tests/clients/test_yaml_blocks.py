@@ -36,6 +36,6 @@ def test_adding_and_removing_an_entry_restores_the_text(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["extensions: {a: {b: 1}}\n", "extensions: 3\n", "a: [1\n", "- a\n"])
-def test_what_cannot_be_edited_by_lines_is_refused(text: str) -> None:
+def test_text_that_cannot_be_edited_by_lines_is_refused(text: str) -> None:
     with pytest.raises(BadConfiguration):
         change_text(YAML, text, [Put(PATH, ENTRY)])

@@ -1,5 +1,4 @@
-"""`make conformance`: runs the MCP conformance suite against the real server and the fixture server, and prints a
-table."""
+"""`make conformance`: run the MCP conformance suite against the real server and the fixture server and print a table."""
 
 from __future__ import annotations
 
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
     Row = tuple[str, int, int, str]
 
 REVISIONS = ("2025-11-25", "2026-07-28")
-PATIENCE_SECONDS = 300
+SUITE_TIMEOUT_SECONDS = 300
 # Scenarios that need no fixture tools.
-WITHOUT_FIXTURES = {
+SCENARIOS_WITHOUT_FIXTURES = {
     "2025-11-25": (
         "server-initialize",
         "server-session-lifecycle",
@@ -45,10 +44,10 @@ WITHOUT_FIXTURES = {
         "http-header-validation",
     ),
 }
-COUNTS = "yes"
-_SUMMARY = re.compile(r"^[✓✗] (\S+): (\d+) passed, (\d+) failed$", re.MULTILINE)
-_SINGLE = re.compile(r"^Passed: (\d+)/\d+, (\d+) failed", re.MULTILINE)
-_NOT_SCORED = re.compile(r"^  [✓✗] (\S+) \((\S+)\)$", re.MULTILINE)
+IS_REQUIRED = "yes"
+_SUMMARY_LINE = re.compile(r"^[✓✗] (\S+): (\d+) passed, (\d+) failed$", re.MULTILINE)
+_SINGLE_SCENARIO_LINE = re.compile(r"^Passed: (\d+)/\d+, (\d+) failed", re.MULTILINE)
+_UNSCORED_LINE = re.compile(r"^  [✓✗] (\S+) \((\S+)\)$", re.MULTILINE)
 
 
 def main() -> int:
@@ -61,46 +60,50 @@ def main() -> int:
             words = ["-P", "-m", "deltos", "mcp"] if module == "deltos" else ["-m", module]
             served = Served([sys.executable, *words, str(project), "--http", "127.0.0.1:0"], Path(folder, "home"))
             try:
-                failed += sum(_run(served.url, name))
+                failed += sum(_run_scenarios(served.url, name))
             finally:
                 served.dismiss()
     return 1 if failed else 0
 
 
-def _run(url: str, name: str) -> Iterator[int]:
-    """Print the result of each scenario and return the number of failed required checks."""
+def _run_scenarios(url: str, name: str) -> Iterator[int]:
+    """Print the result of each scenario and yield its number of failed required checks."""
     for revision in REVISIONS:
-        found = _whole_revision(url, revision) if name == "fixtures" else _without_fixtures(url, revision)
+        found = (
+            _run_required_scenarios(url, revision)
+            if name == "fixtures"
+            else _run_scenarios_without_fixtures(url, revision)
+        )
         for scenario, passed, failed, counts in found:
             print(f"| {name} | {revision} | {scenario} | {passed} | {failed} | {counts} |", flush=True)
-            yield failed if counts == COUNTS else 0
+            yield failed if counts == IS_REQUIRED else 0
 
 
-def _whole_revision(url: str, revision: str) -> list[Row]:
+def _run_required_scenarios(url: str, revision: str) -> list[Row]:
     """Run all scenarios that a protocol revision requires, and the optional ones."""
-    output = _conformance("--url", url, "--requirements", revision)
-    excused = dict(_NOT_SCORED.findall(output))
+    output = _run_suite("--url", url, "--requirements", revision)
+    excused = dict(_UNSCORED_LINE.findall(output))
     found = [
-        (scenario, int(passed), int(failed), excused.get(scenario, COUNTS))
-        for scenario, passed, failed in _SUMMARY.findall(output)
+        (scenario, int(passed), int(failed), excused.get(scenario, IS_REQUIRED))
+        for scenario, passed, failed in _SUMMARY_LINE.findall(output)
     ]
-    return found or [(f"nothing ran: {output[-500:]}", 0, 1, COUNTS)]
+    return found or [(f"nothing ran: {output[-500:]}", 0, 1, IS_REQUIRED)]
 
 
-def _without_fixtures(url: str, revision: str) -> Iterator[Row]:
-    for scenario in WITHOUT_FIXTURES[revision]:
-        output = _conformance("--url", url, "--spec-version", revision, "--scenario", scenario)
-        result = _SINGLE.search(output)
+def _run_scenarios_without_fixtures(url: str, revision: str) -> Iterator[Row]:
+    for scenario in SCENARIOS_WITHOUT_FIXTURES[revision]:
+        output = _run_suite("--url", url, "--spec-version", revision, "--scenario", scenario)
+        result = _SINGLE_SCENARIO_LINE.search(output)
         passed, failed = (int(result[1]), int(result[2])) if result else (0, 1)
-        yield scenario, passed, failed, COUNTS
+        yield scenario, passed, failed, IS_REQUIRED
 
 
-def _conformance(*words: str) -> str:
+def _run_suite(*words: str) -> str:
     done = subprocess.run(
         [node.program("conformance"), "server", *words],
         capture_output=True,
         text=True,
-        timeout=PATIENCE_SECONDS,
+        timeout=SUITE_TIMEOUT_SECONDS,
         env=node.environment(),
     )
     return done.stdout + done.stderr

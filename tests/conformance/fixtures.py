@@ -1,6 +1,6 @@
 """The tools, resources and prompts that conformance scenarios need, added to our own server.
 
-Features that our tools have are implemented with the tool runner; other features (images, requests to the client) are
+Features that our tools use are implemented with the tool runner; other features (images, requests to the client) are
 handled here.
 """
 
@@ -35,13 +35,15 @@ if TYPE_CHECKING:
     Result = types.CallToolResult | types.InputRequiredResult
     Handler = Callable[[Context, Params], Awaitable[Result]]
 
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
-WAV = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
-STATIC: dict[str, types.TextResourceContents | types.BlobResourceContents] = {
+PNG_BASE64 = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
+WAV_BASE64 = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
+STATIC_RESOURCES: dict[str, types.TextResourceContents | types.BlobResourceContents] = {
     "test://static-text": types.TextResourceContents(
         uri="test://static-text", mime_type="text/plain", text="This is the content of the static text resource."
     ),
-    "test://static-binary": types.BlobResourceContents(uri="test://static-binary", mime_type="image/png", blob=PNG),
+    "test://static-binary": types.BlobResourceContents(
+        uri="test://static-binary", mime_type="image/png", blob=PNG_BASE64
+    ),
     "test://watched-resource": types.TextResourceContents(
         uri="test://watched-resource", mime_type="text/plain", text="Watched resource content"
     ),
@@ -52,27 +54,27 @@ TEMPLATE_PREFIX, TEMPLATE_SUFFIX = "test://template/", "/data"
 def report_progress(call: Call) -> Answer:
     for done in (0, 50, 100):
         call.progress.report(done, 100, f"Completed step {done} of 100")
-        threading.Event().wait(0.11)  # steps in quicker succession are combined
+        threading.Event().wait(0.11)  # the server combines steps in quicker succession
     return Answer("done")
 
 
-def fail(_: Call) -> Answer:
+def raise_source_error(_: Call) -> Answer:
     raise SourceError("This tool intentionally returns an error for testing")
 
 
-def never(_: Call) -> Answer:
-    raise AssertionError("answered by the fixtures")
+def fail_if_called(_: Call) -> Answer:
+    raise AssertionError("this tool is answered by call_tool of the fixture server")
 
 
-def picture() -> types.ImageContent:
-    return types.ImageContent(type="image", data=PNG, mime_type="image/png")
+def image_content() -> types.ImageContent:
+    return types.ImageContent(type="image", data=PNG_BASE64, mime_type="image/png")
 
 
-def text(words: str) -> types.TextContent:
+def text_content(words: str) -> types.TextContent:
     return types.TextContent(type="text", text=words)
 
 
-def embedded(uri: str, words: str, mime_type: str = "text/plain") -> types.EmbeddedResource:
+def embedded_resource(uri: str, words: str, mime_type: str = "text/plain") -> types.EmbeddedResource:
     contents = types.TextResourceContents(uri=uri, mime_type=mime_type, text=words)
     return types.EmbeddedResource(type="resource", resource=contents)
 
@@ -86,139 +88,147 @@ def fixed_answer(*content: types.ContentBlock) -> Handler:
     return answer
 
 
-async def log_thrice(context: Context, _params: Params) -> types.CallToolResult:
+async def log_three_messages(context: Context, _params: Params) -> types.CallToolResult:
     for words in ("Tool execution started", "Tool processing data", "Tool execution completed"):
         await context.session.send_log_message("info", words, "fixtures", context.request_id)
-    return types.CallToolResult(content=[text("Tool with logging executed successfully")])
+    return types.CallToolResult(content=[text_content("Tool with logging executed successfully")])
 
 
-async def sample(context: Context, params: Params) -> types.CallToolResult:
-    asked = types.SamplingMessage(role="user", content=text(str((params.arguments or {})["prompt"])))
+async def request_sampling(context: Context, params: Params) -> types.CallToolResult:
+    asked = types.SamplingMessage(role="user", content=text_content(str((params.arguments or {})["prompt"])))
     result = await context.session.create_message([asked], max_tokens=100, related_request_id=context.request_id)
     text_ = result.content.text if isinstance(result.content, types.TextContent) else "?"
-    return types.CallToolResult(content=[text(f"LLM response: {text_}")])
+    return types.CallToolResult(content=[text_content(f"LLM response: {text_}")])
 
 
-def eliciting(schema: dict[str, Any], label: str) -> Handler:
-    """Return a tool that asks the user something."""
+def eliciting_tool(schema: dict[str, Any], label: str) -> Handler:
+    """Return a tool that asks the user to fill in a form."""
 
     async def answer(context: Context, params: Params) -> types.CallToolResult:
         message = str((params.arguments or {}).get("message", "Please answer"))
         result = await context.session.elicit_form(message, schema, context.request_id)
         text_ = f"{label}: action={result.action}, content={json.dumps(result.content or {})}"
-        return types.CallToolResult(content=[text(text_)])
+        return types.CallToolResult(content=[text_content(text_)])
 
     return answer
 
 
-async def need_sampling(context: Context, _params: Params) -> types.CallToolResult:
+async def require_sampling(context: Context, _params: Params) -> types.CallToolResult:
     capabilities = context.session.client_capabilities
     if capabilities is None or capabilities.sampling is None:
         raise MCPError(
             types.MISSING_REQUIRED_CLIENT_CAPABILITY, "Sampling is needed", {"requiredCapabilities": {"sampling": {}}}
         )
-    return types.CallToolResult(content=[text("The client can sample.")])
+    return types.CallToolResult(content=[text_content("The client can sample.")])
 
 
-def elicitation(message: str, field: str) -> types.ElicitRequest:
+def elicitation_request(message: str, field: str) -> types.ElicitRequest:
     return types.ElicitRequest(
-        params=types.ElicitRequestFormParams(message=message, requested_schema=schemas.one_text(field))
+        params=types.ElicitRequestFormParams(message=message, requested_schema=schemas.single_string_schema(field))
     )
 
 
-def sampling(words: str) -> types.CreateMessageRequest:
-    messages = [types.SamplingMessage(role="user", content=text(words))]
+def sampling_request(words: str) -> types.CreateMessageRequest:
+    messages = [types.SamplingMessage(role="user", content=text_content(words))]
     return types.CreateMessageRequest(params=types.CreateMessageRequestParams(messages=messages, max_tokens=50))
 
 
-def requiring(requests: dict[str, Any], state: str | None = None) -> Handler:
-    """Return a tool that needs input of the client before it can answer."""
+def input_requiring_tool(requests: dict[str, Any], state: str | None = None) -> Handler:
+    """Return a tool that needs input from the client before it can answer."""
 
     async def answer(_context: Context, params: Params) -> Result:
         given = params.input_responses or {}
         if requests.keys() <= given.keys() and params.request_state == state:
             text_ = "; ".join(given[name].model_dump_json(by_alias=True) for name in requests)
-            return types.CallToolResult(content=[text(f"{state or ''} state-ok, received: {text_}")])
+            return types.CallToolResult(content=[text_content(f"{state or ''} state-ok, received: {text_}")])
         return types.InputRequiredResult(input_requests=requests, request_state=state)
 
     return answer
 
 
-async def ask_in_rounds(_context: Context, params: Params) -> Result:
+async def ask_in_two_rounds(_context: Context, params: Params) -> Result:
     given, state = params.input_responses or {}, params.request_state
     if state == "round 2" and "step2" in given:
-        return types.CallToolResult(content=[text("Both answers received.")])
+        return types.CallToolResult(content=[text_content("Both answers received.")])
     if state == "round 1" and "step1" in given:
-        asked: dict[str, Any] = {"step2": elicitation("Step 2: What is your favorite color?", "color")}
+        asked: dict[str, Any] = {"step2": elicitation_request("Step 2: What is your favorite color?", "color")}
         return types.InputRequiredResult(input_requests=asked, request_state="round 2")
-    asked = {"step1": elicitation("Step 1: What is your name?", "name")}
+    asked = {"step1": elicitation_request("Step 1: What is your name?", "name")}
     return types.InputRequiredResult(input_requests=asked, request_state="round 1")
 
 
 async def confirm_state(_context: Context, params: Params) -> Result:
     if params.request_state is None:
-        asked: dict[str, Any] = {"confirm": elicitation("Please confirm", "ok")}
+        asked: dict[str, Any] = {"confirm": elicitation_request("Please confirm", "ok")}
         return types.InputRequiredResult(input_requests=asked, request_state="round 1")
-    return types.CallToolResult(content=[text(f"state-ok: {params.request_state}")])
+    return types.CallToolResult(content=[text_content(f"state-ok: {params.request_state}")])
 
 
-async def ask_what_the_client_can(context: Context, _params: Params) -> Result:
+async def request_supported_inputs(context: Context, _params: Params) -> Result:
     capabilities = context.session.client_capabilities or types.ClientCapabilities()
     asked: dict[str, Any] = {}
     if capabilities.sampling is not None:
-        asked["sample"] = sampling("Say hello")
+        asked["sample"] = sampling_request("Say hello")
     if capabilities.elicitation is not None:
-        asked["ask"] = elicitation("What is your name?", "name")
+        asked["ask"] = elicitation_request("What is your name?", "name")
     return types.InputRequiredResult(input_requests=asked, request_state="asked")
 
 
-NAME = elicitation("What is your name?", "name")
-RICH: dict[str, Handler] = {
-    "test_image_content": fixed_answer(picture()),
-    "test_audio_content": fixed_answer(types.AudioContent(type="audio", data=WAV, mime_type="audio/wav")),
+NAME_REQUEST = elicitation_request("What is your name?", "name")
+RICH_TOOLS: dict[str, Handler] = {
+    "test_image_content": fixed_answer(image_content()),
+    "test_audio_content": fixed_answer(types.AudioContent(type="audio", data=WAV_BASE64, mime_type="audio/wav")),
     "test_embedded_resource": fixed_answer(
-        embedded("test://embedded-resource", "This is an embedded resource content.")
+        embedded_resource("test://embedded-resource", "This is an embedded resource content.")
     ),
     "test_multiple_content_types": fixed_answer(
-        text("Multiple content types test:"),
-        picture(),
-        embedded("test://mixed", '{"test": "data"}', "application/json"),
+        text_content("Multiple content types test:"),
+        image_content(),
+        embedded_resource("test://mixed", '{"test": "data"}', "application/json"),
     ),
-    "test_tool_with_logging": log_thrice,
-    "test_sampling": sample,
-    "test_elicitation": eliciting(schemas.one_text("response"), "User response"),
-    "test_elicitation_sep1034_defaults": eliciting(schemas.DEFAULTS, "Elicitation result"),
-    "test_elicitation_sep1330_enums": eliciting(schemas.ENUMS, "Elicitation completed"),
-    "test_missing_capability": need_sampling,
-    "test_input_required_result_elicitation": requiring({"user_name": NAME}),
-    "test_input_required_result_sampling": requiring({"capital_question": sampling("What is the capital of France?")}),
-    "test_input_required_result_list_roots": requiring({"client_roots": types.ListRootsRequest()}),
-    "test_input_required_result_request_state": requiring({"confirm": elicitation("Please confirm", "ok")}, "nonce"),
-    "test_input_required_result_multiple_inputs": requiring(
-        {"user_name": NAME, "greeting": sampling("Generate a greeting"), "client_roots": types.ListRootsRequest()},
+    "test_tool_with_logging": log_three_messages,
+    "test_sampling": request_sampling,
+    "test_elicitation": eliciting_tool(schemas.single_string_schema("response"), "User response"),
+    "test_elicitation_sep1034_defaults": eliciting_tool(schemas.DEFAULTS_SCHEMA, "Elicitation result"),
+    "test_elicitation_sep1330_enums": eliciting_tool(schemas.ENUMS_SCHEMA, "Elicitation completed"),
+    "test_missing_capability": require_sampling,
+    "test_input_required_result_elicitation": input_requiring_tool({"user_name": NAME_REQUEST}),
+    "test_input_required_result_sampling": input_requiring_tool(
+        {"capital_question": sampling_request("What is the capital of France?")}
+    ),
+    "test_input_required_result_list_roots": input_requiring_tool({"client_roots": types.ListRootsRequest()}),
+    "test_input_required_result_request_state": input_requiring_tool(
+        {"confirm": elicitation_request("Please confirm", "ok")}, "nonce"
+    ),
+    "test_input_required_result_multiple_inputs": input_requiring_tool(
+        {
+            "user_name": NAME_REQUEST,
+            "greeting": sampling_request("Generate a greeting"),
+            "client_roots": types.ListRootsRequest(),
+        },
         "all",
     ),
-    "test_input_required_result_multi_round": ask_in_rounds,
+    "test_input_required_result_multi_round": ask_in_two_rounds,
     "test_input_required_result_tampered_state": confirm_state,
-    "test_input_required_result_capabilities": ask_what_the_client_can,
+    "test_input_required_result_capabilities": request_supported_inputs,
 }
-CHANGES = ("test_trigger_tool_change", "test_trigger_prompt_change")
-ARGUMENTS = {"test_sampling": "prompt", "test_elicitation": "message", "test_x_mcp_header": "region"}
+CHANGE_TRIGGERS = ("test_trigger_tool_change", "test_trigger_prompt_change")
+ARGUMENT_NAMES = {"test_sampling": "prompt", "test_elicitation": "message", "test_x_mcp_header": "region"}
 
 
-def _tool(name: str, run: Callable[[Call], Answer] = never) -> Tool:
-    argument = ARGUMENTS.get(name)
+def _tool(name: str, run: Callable[[Call], Answer] = fail_if_called) -> Tool:
+    argument = ARGUMENT_NAMES.get(name)
     parameters = (Parameter(argument, "string", "What to ask."),) if argument else ()
     return Tool(name, "code", name, "A fixture.", parameters, run)
 
 
 TOOLS = (
     _tool("test_simple_text", lambda _: Answer("This is a simple text response for testing.")),
-    _tool("test_error_handling", fail),
+    _tool("test_error_handling", raise_source_error),
     _tool("test_tool_with_progress", report_progress),
     _tool("json_schema_2020_12_tool", lambda _: Answer("json_schema_2020_12_tool")),
     _tool("test_x_mcp_header", lambda call: Answer(f"region={call.text('region')}")),
-    *(_tool(name) for name in (*RICH, *CHANGES)),
+    *(_tool(name) for name in (*RICH_TOOLS, *CHANGE_TRIGGERS)),
 )
 
 
@@ -234,36 +244,39 @@ def build(manifest: Manifest, surface: McpHandlers) -> Server[Any]:
             await surface.announce_changed_tools()
         elif params.name == "test_trigger_prompt_change":
             await surface.bus.publish(PromptsListChanged())
-        elif params.name in RICH:
-            return await RICH[params.name](context, params)
+        elif params.name in RICH_TOOLS:
+            return await RICH_TOOLS[params.name](context, params)
         else:
             return await surface.call_tool(context, params)
-        return types.CallToolResult(content=[text("changed")])
+        return types.CallToolResult(content=[text_content("changed")])
 
     add = server.add_request_handler
     add("tools/call", types.CallToolRequestParams, call_tool)
     add("resources/list", types.PaginatedRequestParams, list_resources)
     add("resources/templates/list", types.PaginatedRequestParams, list_templates)
     add("resources/read", types.ReadResourceRequestParams, read_resource)
-    add("resources/subscribe", types.SubscribeRequestParams, accept)
-    add("resources/unsubscribe", types.UnsubscribeRequestParams, accept)
+    add("resources/subscribe", types.SubscribeRequestParams, accept_subscription)
+    add("resources/unsubscribe", types.UnsubscribeRequestParams, accept_subscription)
     add("prompts/list", types.PaginatedRequestParams, list_prompts)
     add("prompts/get", types.GetPromptRequestParams, get_prompt)
-    add("completion/complete", types.CompleteRequestParams, complete)
+    add("completion/complete", types.CompleteRequestParams, return_no_completions)
     return server
 
 
-async def accept(_context: Context, _params: object) -> types.EmptyResult:
+async def accept_subscription(_context: Context, _params: object) -> types.EmptyResult:
     return types.EmptyResult()
 
 
-async def complete(_context: Context, _params: object) -> types.CompleteResult:
+async def return_no_completions(_context: Context, _params: object) -> types.CompleteResult:
     return types.CompleteResult(completion=types.Completion(values=[], total=0, has_more=False))
 
 
 async def list_resources(_context: Context, _params: object) -> types.ListResourcesResult:
     return types.ListResourcesResult(
-        resources=[types.Resource(uri=uri, name=uri, mime_type=contents.mime_type) for uri, contents in STATIC.items()]
+        resources=[
+            types.Resource(uri=uri, name=uri, mime_type=contents.mime_type)
+            for uri, contents in STATIC_RESOURCES.items()
+        ]
     )
 
 
@@ -274,8 +287,8 @@ async def list_templates(_context: Context, _params: object) -> types.ListResour
 
 async def read_resource(_context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
     uri = params.uri
-    if uri in STATIC:
-        return types.ReadResourceResult(contents=[STATIC[uri]])
+    if uri in STATIC_RESOURCES:
+        return types.ReadResourceResult(contents=[STATIC_RESOURCES[uri]])
     if uri.startswith(TEMPLATE_PREFIX) and uri.endswith(TEMPLATE_SUFFIX):
         name = uri[len(TEMPLATE_PREFIX) : -len(TEMPLATE_SUFFIX)]
         data = json.dumps({"id": name, "templateTest": True, "data": f"Data for ID: {name}"})
@@ -311,19 +324,19 @@ async def get_prompt(
 ) -> types.GetPromptResult | types.InputRequiredResult:
     given = params.arguments or {}
     if params.name == "test_input_required_result_prompt" and not params.input_responses:
-        asked: dict[str, Any] = {"user_context": elicitation("What context should the prompt use?", "context")}
+        asked: dict[str, Any] = {"user_context": elicitation_request("What context should the prompt use?", "context")}
         return types.InputRequiredResult(input_requests=asked)
     text_: dict[str, list[types.ContentBlock]] = {
-        "test_simple_prompt": [text("This is a simple prompt for testing.")],
+        "test_simple_prompt": [text_content("This is a simple prompt for testing.")],
         "test_prompt_with_arguments": [
-            text(f"Prompt with arguments: arg1='{given.get('arg1')}', arg2='{given.get('arg2')}'")
+            text_content(f"Prompt with arguments: arg1='{given.get('arg1')}', arg2='{given.get('arg2')}'")
         ],
         "test_prompt_with_embedded_resource": [
-            embedded(given.get("resourceUri", "test://x"), "Embedded resource content for testing."),
-            text("Please process the embedded resource above."),
+            embedded_resource(given.get("resourceUri", "test://x"), "Embedded resource content for testing."),
+            text_content("Please process the embedded resource above."),
         ],
-        "test_prompt_with_image": [picture(), text("Please analyze the image above.")],
-        "test_input_required_result_prompt": [text("Use the given context.")],
+        "test_prompt_with_image": [image_content(), text_content("Please analyze the image above.")],
+        "test_input_required_result_prompt": [text_content("Use the given context.")],
     }
     messages = [types.PromptMessage(role="user", content=content) for content in text_[params.name]]
     return types.GetPromptResult(messages=messages)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-DEFAULTS: dict[str, Any] = {
+DEFAULTS_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "name": {"type": "string", "default": "John Doe"},
@@ -15,7 +15,7 @@ DEFAULTS: dict[str, Any] = {
     },
 }
 
-ENUMS: dict[str, Any] = {
+ENUMS_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "untitledSingle": {"type": "string", "enum": ["option1", "option2", "option3"]},
@@ -32,7 +32,7 @@ ENUMS: dict[str, Any] = {
     },
 }
 
-KEYWORDS_OF_2020_12: dict[str, Any] = {
+DRAFT_2020_12_SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
     "$defs": {
@@ -57,12 +57,12 @@ KEYWORDS_OF_2020_12: dict[str, Any] = {
 }
 
 
-IN_A_HEADER: dict[str, Any] = {
+HEADER_PARAMETER_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
 }
 
 
-def one_text(field: str) -> dict[str, Any]:
-    """Return the schema of an object with one required text."""
+def single_string_schema(field: str) -> dict[str, Any]:
+    """Return the schema of an object with one required string."""
     return {"type": "object", "properties": {field: {"type": "string"}}, "required": [field]}

@@ -12,13 +12,13 @@ from deltos.server.http import listen
 from deltos.server.http.options import parse_options
 from deltos.tool import Toolbox
 from tests.conformance.fixtures import TOOLS, build
-from tests.conformance.schemas import IN_A_HEADER, KEYWORDS_OF_2020_12
+from tests.conformance.schemas import DRAFT_2020_12_SCHEMA, HEADER_PARAMETER_SCHEMA
 
 
 def main(words: list[str]) -> int:
     """Serve the fixtures until a signal arrives."""
     document = describe(TOOLS, version=__version__)
-    special = {"json_schema_2020_12_tool": KEYWORDS_OF_2020_12, "test_x_mcp_header": IN_A_HEADER}
+    special = {"json_schema_2020_12_tool": DRAFT_2020_12_SCHEMA, "test_x_mcp_header": HEADER_PARAMETER_SCHEMA}
     for listing in (tool["listing"] for tool in document["tools"]):
         listing["inputSchema"] = special.get(listing["name"], listing["inputSchema"])
     with TemporaryDirectory() as folder:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.domains.apis.test_api_limits import NOT_AGAIN, shared_path_item
+from tests.domains.apis.test_api_limits import RETRY_NOTE, shared_path_item
 from tests.server.over_http.served import Served, rpc
 from tests.server.raw import JsonObject, RawClient
 from tests.server.test_hostile_pages import children_of, cpu_ticks
@@ -20,7 +20,7 @@ from tests.server.test_hostile_pages import children_of, cpu_ticks
 COMMAND = [sys.executable, "-P", "-m", "deltos", "mcp"]
 PATIENCE_SECONDS = 120
 BUSY_TICKS = 100  # a second of CPU time; starting a child takes less
-STOPPED = rf"slow\.json: reading it took more than .*\. {NOT_AGAIN}"
+STOPPED = rf"slow\.json: reading it took more than .*\. {RETRY_NOTE}"
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks at processes as Linux shows them")
 

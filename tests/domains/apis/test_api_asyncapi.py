@@ -73,12 +73,12 @@ channels:
 """
 
 
-def read(text: str) -> ApiDescription:
+def parse_description(text: str) -> ApiDescription:
     return read_description(ApiDocument(text.encode(), "async.yaml"))
 
 
 def test_version_3_operations_have_channel_and_messages() -> None:
-    description = read(VERSION_3)
+    description = parse_description(VERSION_3)
     receive, send = description.operations
     assert receive.key == "RECEIVE lights/{id}/measured"
     assert receive.summary == "Told how bright it is"
@@ -108,7 +108,7 @@ def test_asyncapi_operation_has_no_curl_example(apis: Apis, add: Add) -> None:
 
 
 def test_version_2_channels_become_publish_and_subscribe_operations() -> None:
-    description = read(VERSION_2)
+    description = parse_description(VERSION_2)
     publish, subscribe = description.operations
     assert publish.key == "PUBLISH chat/{room}"
     assert [content.media_type for content in publish.bodies] == [
@@ -122,12 +122,12 @@ def test_version_2_channels_become_publish_and_subscribe_operations() -> None:
 
 
 def test_channels_are_listed_if_there_are_no_operations() -> None:
-    description = read("asyncapi: 3.0.0\nchannels:\n  one: {messages: {m: {payload: {type: string}}}}\n")
+    description = parse_description("asyncapi: 3.0.0\nchannels:\n  one: {messages: {m: {payload: {type: string}}}}\n")
     assert [operation.key for operation in description.operations] == ["CHANNEL one"]
 
 
 def test_warns_about_unknown_versions_and_missing_operations() -> None:
-    assert read("asyncapi: 9.0.0\n").warnings == (
+    assert parse_description("asyncapi: 9.0.0\n").warnings == (
         "AsyncAPI 9.0.0 is not a known version; it was parsed as version 3.",
         "The description has no operations.",
     )

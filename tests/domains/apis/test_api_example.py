@@ -1,4 +1,4 @@
-"""Example calls are valid shell commands, call the right address and run no code of the author."""
+"""Example calls are valid shell commands with the right URL and run no code from descriptions."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ OVERVIEW = Overview(
 )
 
 
-def words(overview: Overview = OVERVIEW, folder: Path | None = None, **fields: Any) -> list[str]:
-    """Return the words that a real shell passes to curl if variables contain their own names."""
+def curl_words(overview: Overview = OVERVIEW, folder: Path | None = None, **fields: Any) -> list[str]:
+    """Return the words that a real shell passes to curl if each variable contains its own name."""
     operation = Operation(**{"method": "GET", "path": "/a", "pointer": "#/x", **fields})
     call = example_call(operation, overview, lambda _: None)
     variables = {name: f"<{name}>" for name in re.findall(r"\$\{?([A-Z_0-9]+)", call)}
@@ -44,8 +44,8 @@ def words(overview: Overview = OVERVIEW, folder: Path | None = None, **fields: A
     return done.stdout.split("\0")[:-1]
 
 
-def test_path_without_a_slash_gets_one() -> None:
-    assert words(path="orders/broken") == ["https://t.example/v1/orders/broken"]
+def test_a_missing_slash_before_the_path_is_added() -> None:
+    assert curl_words(path="orders/broken") == ["https://t.example/v1/orders/broken"]
 
 
 def test_fills_parameters_with_examples_or_variables() -> None:
@@ -56,7 +56,7 @@ def test_fills_parameters_with_examples_or_variables() -> None:
         ApiParameter("optional", "query", False, {}),
         ApiParameter("X-Trace", "header", True, {}),
     )
-    assert words(path="/things/{id}/{kind}", parameters=parameters) == [
+    assert curl_words(path="/things/{id}/{kind}", parameters=parameters) == [
         *("https://t.example/v1/things/<ID>/a%20b?limit=10", "-H", "X-Trace: <X_TRACE>")
     ]
 
@@ -69,19 +69,19 @@ def test_avoids_names_of_shell_and_system_variables() -> None:
         assert shell_variable(name.lower()) == f"${name}_VALUE"
 
 
-def test_path_parameter_does_not_use_the_shell_variable_path() -> None:
-    assert words(path="/repos/{owner}/{repo}/contents/{path}", method="PUT")[2:] == [
+def test_a_parameter_named_path_does_not_use_the_shell_variable_path() -> None:
+    assert curl_words(path="/repos/{owner}/{repo}/contents/{path}", method="PUT")[2:] == [
         "https://t.example/v1/repos/<OWNER>/<REPO>/contents/<PATH_VALUE>"
     ]
     user = ApiParameter("user", "query", True, {})
     lang = ApiParameter("Lang", "header", True, {})
-    assert words(path="/u/{username}", parameters=(user, lang)) == [
+    assert curl_words(path="/u/{username}", parameters=(user, lang)) == [
         *("https://t.example/v1/u/<USERNAME_VALUE>?user=<USER_VALUE>", "-H", "Lang: <LANG_VALUE>")
     ]
 
 
 def test_braces_separate_a_variable_from_following_text() -> None:
-    assert words(path="/jobs/{id}:cancel/{a}{b}_x/{2fa}/{größe}/{id}.json") == [
+    assert curl_words(path="/jobs/{id}:cancel/{a}{b}_x/{2fa}/{größe}/{id}.json") == [
         "https://t.example/v1/jobs/<ID>:cancel/<A><B>_x/<VALUE_2FA>/<GR_E>/<ID>.json"
     ]
 
@@ -89,12 +89,12 @@ def test_braces_separate_a_variable_from_following_text() -> None:
 @pytest.mark.parametrize("given", ["{{PAGE_ID}}", "{id}", "<your-id>"])
 def test_placeholders_become_variables(given: str) -> None:
     id_ = ApiParameter("id", "path", True, {"type": "string", "example": given})
-    assert words(path="/pages/{id}", parameters=(id_,)) == ["https://t.example/v1/pages/<ID>"]
+    assert curl_words(path="/pages/{id}", parameters=(id_,)) == ["https://t.example/v1/pages/<ID>"]
 
 
 def test_sends_json_example_of_a_parameter() -> None:
     where = ApiParameter("where", "query", True, {"type": "string", "example": '{"a": 1}'})
-    assert words(path="/rows", parameters=(where,)) == ["https://t.example/v1/rows?where=%7B%22a%22%3A%201%7D"]
+    assert curl_words(path="/rows", parameters=(where,)) == ["https://t.example/v1/rows?where=%7B%22a%22%3A%201%7D"]
 
 
 @pytest.mark.parametrize(
@@ -109,45 +109,50 @@ def test_sends_json_example_of_a_parameter() -> None:
     ],
 )
 def test_uses_the_first_authentication_scheme(scheme: str, expected: list[str]) -> None:
-    assert words(security=((), (scheme,), ("bearer",)))[1:] == expected
+    assert curl_words(security=((), (scheme,), ("bearer",)))[1:] == expected
 
 
 def test_adds_api_key_to_the_query_string() -> None:
-    assert words(security=(("query",),))[0] == "https://t.example/v1/a?key=<API_KEY>"
+    assert curl_words(security=(("query",),))[0] == "https://t.example/v1/a?key=<API_KEY>"
 
 
 def test_prefers_json_bodies() -> None:
     bodies = (Content("application/xml", {}), Content("application/json", {"properties": {"a": {"type": "string"}}}))
-    assert words(method="POST", bodies=bodies)[3:] == ["-H", "Content-Type: application/json", "-d", '{"a": "string"}']
+    assert curl_words(method="POST", bodies=bodies)[3:] == [
+        "-H",
+        "Content-Type: application/json",
+        "-d",
+        '{"a": "string"}',
+    ]
 
 
-def posted(*bodies: Content) -> list[str]:
-    """Return the arguments of curl after method and address."""
-    return words(method="POST", bodies=bodies)[3:]
+def post_arguments(*bodies: Content) -> list[str]:
+    """Return the curl arguments after the method and the URL of a POST example."""
+    return curl_words(method="POST", bodies=bodies)[3:]
 
 
-def body_of(media_type: str, schema: Any, example: Any = None) -> Any:
-    """Return the JSON that an example sends."""
-    return json.loads(posted(Content(media_type, schema, (example,)))[-1])
+def example_body(media_type: str, schema: Any, example: Any = None) -> Any:
+    """Return the JSON body of an example call."""
+    return json.loads(post_arguments(Content(media_type, schema, (example,)))[-1])
 
 
 def test_uses_author_example_unless_it_is_too_long() -> None:
     names = [f"field_number_{number}" for number in range(400)]
     schema = {"properties": {"a": {"type": "integer"}}}
-    assert body_of("application/json", schema, {"b": 2}) == {"b": 2}
-    assert body_of("application/json", schema, {"b": "x" * 900}) == {"a": 1}
-    assert body_of("application/json", {"properties": {"a": {"type": "string", "example": "y" * 900}}}) == {
+    assert example_body("application/json", schema, {"b": 2}) == {"b": 2}
+    assert example_body("application/json", schema, {"b": "x" * 900}) == {"a": 1}
+    assert example_body("application/json", {"properties": {"a": {"type": "string", "example": "y" * 900}}}) == {
         "a": "string"
     }
     wide = {"required": names, "properties": {key: {"type": "string"} for key in names}}
-    assert posted(Content("application/json", wide))[-1] == "@body.json"
+    assert post_arguments(Content("application/json", wide))[-1] == "@body.json"
 
 
 def test_sends_forms_field_by_field() -> None:
     fields = {"a": {"type": "string"}, "b": {"type": "array", "items": {"type": "integer"}}}
     schema = {"required": ["a", "b"], "properties": fields}
-    assert posted(Content("multipart/form-data", schema)) == ["-F", "a=string", "-F", "b=1"]
-    assert posted(Content(FORM, schema)) == ["--data-urlencode", "a=string", "--data-urlencode", "b=1"]
+    assert post_arguments(Content("multipart/form-data", schema)) == ["-F", "a=string", "-F", "b=1"]
+    assert post_arguments(Content(FORM, schema)) == ["--data-urlencode", "a=string", "--data-urlencode", "b=1"]
 
 
 def test_form_repeats_fields_for_lists_and_uses_brackets_for_inner_keys() -> None:
@@ -155,16 +160,16 @@ def test_form_repeats_fields_for_lists_and_uses_brackets_for_inner_keys() -> Non
     inner = {"properties": {"city": {"type": "string"}}}
     schema = {"required": ["n", "to", "o"], "properties": {"n": items, "to": inner, "o": inner}}
     fields = ["n=1", "n=1", "to[city]=string", "o[city]=string"]
-    assert posted(Content(FORM, schema))[1::2] == fields
+    assert post_arguments(Content(FORM, schema))[1::2] == fields
     lines = {"type": "array", "items": {"required": ["price"], "properties": {"price": {"type": "string"}}}}
     deep = {"required": ["lines", "expand"], "properties": {"lines": lines, "expand": items}}
     content = Content(FORM, deep, deep=("lines", "expand"))
-    assert posted(content)[1::2] == ["lines[0][price]=string", "expand[0]=1", "expand[1]=1"]
+    assert post_arguments(content)[1::2] == ["lines[0][price]=string", "expand[0]=1", "expand[1]=1"]
 
 
 def test_sends_every_required_form_field() -> None:
     schema = {"required": list("abcdefgh"), "properties": {key: {"type": "string"} for key in "abcdefgh"}}
-    assert len(posted(Content(FORM, schema))[1::2]) == 8
+    assert len(post_arguments(Content(FORM, schema))[1::2]) == 8
 
 
 def test_only_file_fields_upload_files() -> None:
@@ -172,11 +177,16 @@ def test_only_file_fields_upload_files() -> None:
         "required": ["file", "name"],
         "properties": {"file": {"type": "string", "format": "binary"}, "name": {"example": "@/etc/passwd"}},
     }
-    assert posted(Content("multipart/form-data", schema)) == ["-F", "file=@file", "--form-string", "name=@/etc/passwd"]
-    assert posted(Content("application/octet-stream", {"type": "string", "format": "binary"}))[2:] == [
+    assert post_arguments(Content("multipart/form-data", schema)) == [
+        "-F",
+        "file=@file",
+        "--form-string",
+        "name=@/etc/passwd",
+    ]
+    assert post_arguments(Content("application/octet-stream", {"type": "string", "format": "binary"}))[2:] == [
         *("--data-binary", "@file")
     ]
-    assert posted(Content("text/plain", {"type": "string", "example": "@x"}))[2:] == ["--data-raw", "@x"]
+    assert post_arguments(Content("text/plain", {"type": "string", "example": "@x"}))[2:] == ["--data-raw", "@x"]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +201,7 @@ def test_only_file_fields_upload_files() -> None:
 )
 def test_sends_a_media_type_that_the_server_accepts(method: str, offered: list[str], sent: str) -> None:
     bodies = tuple(Content(media_type, {"type": "object"}) for media_type in offered)
-    assert words(method=method, bodies=bodies)[3:5] == ["-H", f"Content-Type: {sent}"]
+    assert curl_words(method=method, bodies=bodies)[3:5] == ["-H", f"Content-Type: {sent}"]
 
 
 @pytest.mark.parametrize(
@@ -231,7 +241,7 @@ def test_sends_a_media_type_that_the_server_accepts(method: str, offered: list[s
     ],
 )
 def test_generates_body_with_required_fields(schema: Any, body: Any) -> None:
-    assert body_of("application/json", schema) == body
+    assert example_body("application/json", schema) == body
 
 
 def test_sets_discriminator_to_the_chosen_alternative() -> None:
@@ -248,12 +258,12 @@ def test_sets_discriminator_to_the_chosen_alternative() -> None:
 
 def test_ignores_author_example_that_does_not_fit_the_schema() -> None:
     schema = {"required": ["a"], "properties": {"a": {"type": "integer"}}}
-    assert body_of("application/json", schema, {"b": 1}) == {"a": 1}
-    assert body_of("application/json", schema, {"a": "12"}) == {"a": 12}
+    assert example_body("application/json", schema, {"b": 1}) == {"a": 1}
+    assert example_body("application/json", schema, {"a": "12"}) == {"a": 12}
 
 
 def test_omits_optional_body_for_methods_without_one() -> None:
-    assert words(method="DELETE", bodies=(Content("application/json", {}),))[2:] == ["https://t.example/v1/a"]
+    assert curl_words(method="DELETE", bodies=(Content("application/json", {}),))[2:] == ["https://t.example/v1/a"]
 
 
 def test_fills_cookies_and_enum_parameters() -> None:
@@ -262,17 +272,17 @@ def test_fills_cookies_and_enum_parameters() -> None:
         ApiParameter("all", "query", True, {"type": "boolean", "default": False}),
         ApiParameter("sid", "cookie", True, {"type": "string"}),
     )
-    assert words(parameters=parameters) == ["https://t.example/v1/a?state=open&all=false", "-b", "sid=<SID>"]
+    assert curl_words(parameters=parameters) == ["https://t.example/v1/a?state=open&all=false", "-b", "sid=<SID>"]
 
 
 def test_relative_server_becomes_a_variable() -> None:
-    assert words(Overview("T", "1", "OpenAPI 3.0.0", servers=("/v2",)))[0] == "<BASE_URL>/v2/a"
-    assert words(server="https://own.example")[0] == "https://own.example/a"
+    assert curl_words(Overview("T", "1", "OpenAPI 3.0.0", servers=("/v2",)))[0] == "<BASE_URL>/v2/a"
+    assert curl_words(server="https://own.example")[0] == "https://own.example/a"
 
 
 def test_description_cannot_inject_shell_commands(tmp_path: Path) -> None:
     evil = "`touch a`$(touch b)\";touch c;'\n&& touch d\\"
-    given = words(
+    given = curl_words(
         folder=tmp_path,
         method=f"GET{evil}",
         path=f"/{evil}",
@@ -286,7 +296,7 @@ def test_description_cannot_inject_shell_commands(tmp_path: Path) -> None:
 
 
 def test_webhooks_have_no_example_call() -> None:
-    assert words(webhook=True) == []
+    assert curl_words(webhook=True) == []
 
 
 def test_invalid_json_example_stays_text() -> None:
@@ -296,7 +306,7 @@ def test_invalid_json_example_stays_text() -> None:
 
 def test_fragment_of_a_path_is_not_sent() -> None:
     parameters = (ApiParameter("fields", "query", True, {}),)
-    assert words(path="/files/{id}#add_link", parameters=parameters) == [
+    assert curl_words(path="/files/{id}#add_link", parameters=parameters) == [
         "https://t.example/v1/files/<ID>?fields=<FIELDS>"
     ]
 
@@ -306,19 +316,22 @@ MACHINE: dict[str, Any] = {
     "required": ["size"],
     "properties": {"size": {"type": "string", "example": "small"}, "backups": {"type": "boolean"}},
 }
-SMALL_ALTERNATIVE: dict[str, Any] = {
+ALL_OF_ALTERNATIVES: dict[str, Any] = {
     "allOf": [{"properties": {"name": {"type": "string"}}, "required": ["name"]}, MACHINE]
 }
 
 
 def test_shows_the_first_alternative_and_the_first_author_example_that_fits() -> None:
     other = {"required": ["names"], "properties": {"names": {"type": "array"}}}
-    assert body_of("application/json", {"anyOf": [SMALL_ALTERNATIVE, other]}) == {"name": "string", "size": "small"}
+    assert example_body("application/json", {"anyOf": [ALL_OF_ALTERNATIVES, other]}) == {
+        "name": "string",
+        "size": "small",
+    }
     written = ({"size": 1}, {"name": "a", "size": "l"}, {"name": "b", "size": "m"})
-    shown = posted(Content("application/json", {"anyOf": [SMALL_ALTERNATIVE, other]}, written))[-1]
+    shown = post_arguments(Content("application/json", {"anyOf": [ALL_OF_ALTERNATIVES, other]}, written))[-1]
     assert json.loads(shown) == written[1]
 
 
 def test_keeps_alternative_that_is_not_an_object() -> None:
-    inner = {"required": ["tax"], "properties": {"tax": {"anyOf": [SMALL_ALTERNATIVE, {"enum": [""]}]}}}
-    assert body_of("application/json", inner) == {"tax": {"name": "string", "size": "small"}}
+    inner = {"required": ["tax"], "properties": {"tax": {"anyOf": [ALL_OF_ALTERNATIVES, {"enum": [""]}]}}}
+    assert example_body("application/json", inner) == {"tax": {"name": "string", "size": "small"}}

@@ -33,38 +33,38 @@ def client(apis: Apis, tmp_path: Path) -> ToolClient:
     return ToolClient(api_tools(lambda: apis, token_budget=5_000), tmp_path)
 
 
-def described(title: str, *paths: str) -> dict[str, Any]:
+def openapi_description(title: str, *paths: str) -> dict[str, Any]:
     operation = {"post": {"summary": "Give money back", "responses": {"200": {"description": "done"}}}}
     return {"openapi": "3.1.0", "info": {"title": title, "version": "1"}, "paths": dict.fromkeys(paths, operation)}
 
 
-def write(path: Path, value: Any) -> Path:
+def write_json(path: Path, value: Any) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value))
     return path
 
 
-def endpoints(client: ToolClient, name: str = "shop", **filters: Any) -> str:
+def show_endpoints(client: ToolClient, name: str = "shop", **filters: Any) -> str:
     return client.call("get_api_endpoints", api_name=name, **filters).text
 
 
 def test_rereads_changed_description_before_answering(apis: Apis, client: ToolClient, tmp_path: Path) -> None:
-    path = write(tmp_path / "openapi.json", described("Shop", "/refunds"))
+    path = write_json(tmp_path / "openapi.json", openapi_description("Shop", "/refunds"))
     apis.indexer.add(str(path), "shop")
-    assert "/refunds" in endpoints(client)
-    write(path, described("Shop", "/paybacks"))
-    shown = endpoints(client)
+    assert "/refunds" in show_endpoints(client)
+    write_json(path, openapi_description("Shop", "/paybacks"))
+    shown = show_endpoints(client)
     assert "/paybacks" in shown
     assert "/refunds" not in shown
     assert "Note:" not in shown
 
 
 def test_refresh_reports_changes_read_by_earlier_answers(apis: Apis, client: ToolClient, tmp_path: Path) -> None:
-    path = write(tmp_path / "openapi.json", described("Shop", "/refunds"))
+    path = write_json(tmp_path / "openapi.json", openapi_description("Shop", "/refunds"))
     apis.indexer.add(str(path), "shop")
     for renamed in ("/paybacks", "/returns"):
-        write(path, described("Shop", renamed))
-        assert renamed in endpoints(client)
+        write_json(path, openapi_description("Shop", renamed))
+        assert renamed in show_endpoints(client)
     (changes,) = apis.indexer.refresh("shop").changes
     assert [(change.what, change.key) for change in changes.changes] == [
         ("removed", "POST /refunds"),
@@ -72,56 +72,58 @@ def test_refresh_reports_changes_read_by_earlier_answers(apis: Apis, client: Too
     ]
     (changes,) = apis.indexer.refresh("shop").changes
     assert changes.changes == ()
-    write(path, described("Shop", "/refunds"))
-    assert "/refunds" in endpoints(client)
+    write_json(path, openapi_description("Shop", "/refunds"))
+    assert "/refunds" in show_endpoints(client)
     (changes,) = apis.indexer.refresh("shop").changes
     assert [change.key for change in changes.changes] == ["POST /returns", "POST /refunds"]
 
 
 def test_reverted_change_is_not_reported(apis: Apis, client: ToolClient, tmp_path: Path) -> None:
-    path = write(tmp_path / "openapi.json", described("Shop", "/refunds"))
+    path = write_json(tmp_path / "openapi.json", openapi_description("Shop", "/refunds"))
     apis.indexer.add(str(path), "shop")
     for renamed in ("/paybacks", "/refunds"):
-        write(path, described("Shop", renamed))
-        assert renamed in endpoints(client)
+        write_json(path, openapi_description("Shop", renamed))
+        assert renamed in show_endpoints(client)
     (changes,) = apis.indexer.refresh("shop").changes
     assert (changes.changes, changes.schemas_added, changes.schemas_removed) == ((), (), ())
 
 
 def test_refresh_reports_changes_read_by_a_crawl(apis: Apis, tmp_path: Path) -> None:
-    path = write(tmp_path / "shop.json", described("Shop", "/refunds"))
+    path = write_json(tmp_path / "shop.json", openapi_description("Shop", "/refunds"))
     bringer = OwningSource("docs-1", "docs")
     apis.indexer.add(str(path), "shop", owner=bringer)
-    write(path, described("Shop", "/paybacks"))
+    write_json(path, openapi_description("Shop", "/paybacks"))
     apis.indexer.add(str(path), "shop", owner=bringer)
     (changes,) = apis.indexer.refresh("shop").changes
     assert [change.key for change in changes.changes] == ["POST /refunds", "POST /paybacks"]
 
 
 def test_unchanged_description_is_not_reread(apis: Apis, client: ToolClient, tmp_path: Path) -> None:
-    apis.indexer.add(str(write(tmp_path / "openapi.json", described("Shop", "/refunds"))), "shop")
+    apis.indexer.add(str(write_json(tmp_path / "openapi.json", openapi_description("Shop", "/refunds"))), "shop")
     (before,) = apis.library.rows()
-    endpoints(client)
+    show_endpoints(client)
     client.call("list_apis")
     assert apis.library.rows() == [before]
 
 
-def test_detects_change_of_a_referenced_file(apis: Apis, client: ToolClient, tmp_path: Path) -> None:
-    parts = write(tmp_path / "parts.json", {"Refund": {"type": "object", "properties": {"reason": {"type": "string"}}}})
-    api = described("Shop", "/refunds")
+def test_detects_a_change_to_a_referenced_file(apis: Apis, client: ToolClient, tmp_path: Path) -> None:
+    parts = write_json(
+        tmp_path / "parts.json", {"Refund": {"type": "object", "properties": {"reason": {"type": "string"}}}}
+    )
+    api = openapi_description("Shop", "/refunds")
     content = {"application/json": {"schema": {"$ref": "parts.json#/Refund"}}}
     api["paths"]["/refunds"]["post"]["requestBody"] = {"content": content}
-    apis.indexer.add(str(write(tmp_path / "openapi.json", api)), "shop")
-    assert "reason" in endpoints(client, method="post")
-    write(parts, {"Refund": {"type": "object", "properties": {"excuse": {"type": "string"}}}})
-    assert "excuse" in endpoints(client, method="post")
+    apis.indexer.add(str(write_json(tmp_path / "openapi.json", api)), "shop")
+    assert "reason" in show_endpoints(client, method="post")
+    write_json(parts, {"Refund": {"type": "object", "properties": {"excuse": {"type": "string"}}}})
+    assert "excuse" in show_endpoints(client, method="post")
 
 
 def test_detects_new_changed_and_removed_files_of_a_folder(apis: Apis, client: ToolClient, tmp_path: Path) -> None:
-    write(tmp_path / "apis/shop.json", described("Shop", "/refunds"))
-    gone = write(tmp_path / "apis/cellar.json", described("Cellar", "/bottles"))
+    write_json(tmp_path / "apis/shop.json", openapi_description("Shop", "/refunds"))
+    gone = write_json(tmp_path / "apis/cellar.json", openapi_description("Cellar", "/bottles"))
     apis.indexer.add(str(tmp_path / "apis"))
-    write(tmp_path / "apis/bakery.json", described("Bakery", "/loaves"))
+    write_json(tmp_path / "apis/bakery.json", openapi_description("Bakery", "/loaves"))
     assert "Bakery" in client.call("list_apis").text
     gone.unlink()
     listed = client.call("list_apis").text
@@ -132,19 +134,19 @@ def test_detects_new_changed_and_removed_files_of_a_folder(apis: Apis, client: T
 def test_unreadable_description_keeps_its_old_version_with_a_note(
     apis: Apis, client: ToolClient, tmp_path: Path
 ) -> None:
-    path = write(tmp_path / "openapi.json", described("Shop", "/refunds"))
+    path = write_json(tmp_path / "openapi.json", openapi_description("Shop", "/refunds"))
     apis.indexer.add(str(path), "shop")
     path.write_text("{ half of it")
-    shown = endpoints(client)
+    shown = show_endpoints(client)
     assert shown.startswith("Note: shop changed on disk but could not be re-read (")
     assert "/refunds" in shown
     path.unlink()
-    assert endpoints(client).startswith("Note: the file of shop no longer exists; showing its last version.")
+    assert show_endpoints(client).startswith("Note: the file of shop no longer exists; showing its last version.")
 
 
-def test_note_if_time_runs_out_before_checking_files(
+def test_a_timeout_before_all_files_are_checked_gives_a_note(
     apis: Apis, client: ToolClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    apis.indexer.add(str(write(tmp_path / "openapi.json", described("Shop", "/refunds"))), "shop")
+    apis.indexer.add(str(write_json(tmp_path / "openapi.json", openapi_description("Shop", "/refunds"))), "shop")
     monkeypatch.setattr(freshness, "_COMPARE_SECONDS", -1.0)
-    assert "not checked for changes within the time limit: shop. recrawl_source updates them" in endpoints(client)
+    assert "not checked for changes within the time limit: shop. recrawl_source updates them" in show_endpoints(client)

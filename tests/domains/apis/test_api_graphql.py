@@ -57,12 +57,12 @@ input Filter { a: Int }
 '''
 
 
-def read(text: str) -> ApiDescription:
+def parse_description(text: str) -> ApiDescription:
     return read_description(ApiDocument(text.encode(), "graph"))
 
 
-def test_root_fields_become_operations_and_others_types() -> None:
-    description = read(SDL)
+def test_root_fields_become_operations_and_other_types_become_schemas() -> None:
+    description = parse_description(SDL)
     assert [operation.key for operation in description.operations] == [
         "QUERY user",
         "QUERY users",
@@ -77,7 +77,7 @@ def test_root_fields_become_operations_and_others_types() -> None:
 
 
 def test_arguments_have_types_defaults_and_descriptions() -> None:
-    user = read(SDL).operations[0]
+    user = parse_description(SDL).operations[0]
     assert user.summary == "Finds a user"
     identifier, wanted, first = user.parameters
     assert (identifier.required, identifier.description) == (True, "Which one")
@@ -86,7 +86,7 @@ def test_arguments_have_types_defaults_and_descriptions() -> None:
 
 
 def test_types_become_schemas() -> None:
-    schemas = {schema.name: schema.schema for schema in read(SDL).schemas}
+    schemas = {schema.name: schema.schema for schema in parse_description(SDL).schemas}
     assert schemas["User"]["required"] == ["id", "friends"]
     assert schemas["User"]["properties"]["friends"]["x-arguments"] == "first: Int"
     assert schemas["Role"]["enum"] == ["ADMIN", "GUEST"]
@@ -108,13 +108,13 @@ def test_example_query_selects_scalar_fields(apis: Apis, add: Add) -> None:
 
 
 def test_warns_about_words_outside_definitions() -> None:
-    description = read("type Query { a: Int }\nfragment F on Query { a }\n")
+    description = parse_description("type Query { a: Int }\nfragment F on Query { a }\n")
     assert len(description.operations) == 1
     assert description.warnings[0] == "7 words outside of any definition skipped."
 
 
 def test_warns_about_schema_without_root_types() -> None:
-    assert read("type User {\n  id: ID\n}\n").warnings == ("The schema has no queries or mutations.",)
+    assert parse_description("type User {\n  id: ID\n}\n").warnings == ("The schema has no queries or mutations.",)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ INTROSPECTION = {
 
 @pytest.mark.parametrize("answer", [INTROSPECTION, INTROSPECTION["data"]])
 def test_introspection_gives_the_same_result_as_schema_language(answer: dict[str, Any]) -> None:
-    description = read(json.dumps(answer))
+    description = parse_description(json.dumps(answer))
     (user,) = description.operations
     assert (user.key, user.deprecated, user.responses[0].description) == ("QUERY user", True, "[User!]")
     assert user.parameters[0].required
@@ -201,7 +201,9 @@ def test_introspection_gives_the_same_result_as_schema_language(answer: dict[str
 
 
 def test_ignores_unknown_root_kinds() -> None:
-    description = read("schema { query: Q " + "".join(f"r{n}: Q " for n in range(50)) + "} type Q { a: Int }")
+    description = parse_description(
+        "schema { query: Q " + "".join(f"r{n}: Q " for n in range(50)) + "} type Q { a: Int }"
+    )
     assert [operation.key for operation in description.operations] == ["QUERY a"]
     assert "50 entries of `schema` are not query, mutation or subscription." in description.warnings
 
@@ -228,13 +230,13 @@ type User { avatarUrl: String, login: String, reviews: [Review!] }
 """
 
 
-def whole(apis: Apis, path: str) -> str:
+def show_operation(apis: Apis, path: str) -> str:
     return show_endpoints(apis.library, "reviews", Filter(path=path), page=1, token_budget=5_000).text
 
 
 def test_input_fields_are_ordered_required_then_enum_then_others(apis: Apis, add: Add) -> None:
     add(REVIEWS, "reviews")
-    lines = [line for line in whole(apis, "addReview").splitlines() if line.startswith(("input:", "  "))]
+    lines = [line for line in show_operation(apis, "addReview").splitlines() if line.startswith(("input:", "  "))]
     assert lines[:8] == [
         "input: AddReviewInput",
         "  pullRequestId*: ID",
@@ -249,24 +251,24 @@ def test_input_fields_are_ordered_required_then_enum_then_others(apis: Apis, add
 
 def test_response_type_is_shown_two_levels_deep(apis: Apis, add: Add) -> None:
     add(REVIEWS, "reviews")
-    shown = whole(apis, "addReview")
+    shown = show_operation(apis, "addReview")
     assert "  review: Review\n    author: User\n    body: string" in shown
     assert "login" not in shown.partition("Response data")[2].partition("Auth:")[0]
 
 
 def test_example_selects_identifying_fields_first(apis: Apis, add: Add) -> None:
     add(REVIEWS, "reviews")
-    assert "pullRequest(number: 1) { id number title url state }" in whole(apis, "pullRequest")
+    assert "pullRequest(number: 1) { id number title url state }" in show_operation(apis, "pullRequest")
 
 
 def test_path_with_a_type_name_shows_the_type(apis: Apis, add: Add) -> None:
     add(REVIEWS, "reviews")
-    assert "AddReviewInput: object\n  pullRequestId*: ID" in whole(apis, "AddReviewInput")
-    assert "MergeMethod: MERGE | SQUASH" in whole(apis, "mergemethod")
-    assert "PullRequest: object" in whole(apis, "PullRequest")
-    assert "### QUERY pullRequest" in whole(apis, "pullRequest")
+    assert "AddReviewInput: object\n  pullRequestId*: ID" in show_operation(apis, "AddReviewInput")
+    assert "MergeMethod: MERGE | SQUASH" in show_operation(apis, "mergemethod")
+    assert "PullRequest: object" in show_operation(apis, "PullRequest")
+    assert "### QUERY pullRequest" in show_operation(apis, "pullRequest")
     with pytest.raises(NotFound) as error:
-        whole(apis, "AddReviewInputs")
+        show_operation(apis, "AddReviewInputs")
     assert "AddReviewInput" in error.value.hint
 
 
@@ -308,12 +310,13 @@ def test_case_distinguishes_type_and_operation_names(apis: Apis, add: Add) -> No
 
 def test_warns_about_duplicate_definitions_but_not_extensions() -> None:
     text = "type Query { a: A, a: Int }\ntype A { b: Int }\nextend type A { c: Int }\ninput I { x: Int }\ninput I { y: Int }"
-    description = read(text)
+    description = parse_description(text)
     assert description.warnings == (
         "'I' is defined twice; both definitions were used.",
         "'Query.a' is defined twice; both definitions were used.",
     )
     many = "\n".join(f"enum E{number} {{ A A }}" for number in range(12))
     assert (
-        read(f"type Query {{ a: Int }}\n{many}").warnings[-1] == "2 more are defined twice; all definitions were used."
+        parse_description(f"type Query {{ a: Int }}\n{many}").warnings[-1]
+        == "2 more are defined twice; all definitions were used."
     )

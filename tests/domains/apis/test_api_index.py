@@ -1,4 +1,4 @@
-"""Adding, refreshing and removing APIs from files and folders, with names and invalid input."""
+"""Adding, naming, refreshing and removing APIs from files and folders, including invalid input."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Add = Callable[..., Api]
 MINIMAL = "openapi: 3.0.0\ninfo: {title: TITLE, version: 'VERSION'}\npaths: {/a: {get: {summary: Get a}}}\n"
 
 
-def minimal(title: str, version: str = "1") -> str:
+def minimal_description(title: str, version: str = "1") -> str:
     return MINIMAL.replace("TITLE", title).replace("VERSION", version)
 
 
@@ -54,37 +54,37 @@ def test_api_without_title_is_named_after_its_file(add: Add) -> None:
 
 
 def test_same_title_gives_two_names_and_a_warning(add: Add) -> None:
-    assert add(minimal("Same"), file_name="one.yaml").name == "same"
-    second = add(minimal("Same", "2"), file_name="two.yaml")
+    assert add(minimal_description("Same"), file_name="one.yaml").name == "same"
+    second = add(minimal_description("Same", "2"), file_name="two.yaml")
     assert second.name == "same-2"
     assert "Another API has the name 'same'" in second.warnings[0]
-    assert add(minimal("Same", "2"), file_name="three.yaml").name == "same-3"
+    assert add(minimal_description("Same", "2"), file_name="three.yaml").name == "same-3"
 
 
 def test_refuses_a_used_name(add: Add) -> None:
-    add(minimal("One"), "mine", "one.yaml")
+    add(minimal_description("One"), "mine", "one.yaml")
     with pytest.raises(BadArgument, match="An API with the name 'Mine' already exists"):
-        add(minimal("Two"), "Mine", "two.yaml")
+        add(minimal_description("Two"), "Mine", "two.yaml")
 
 
 def test_adding_a_file_again_replaces_it(apis: Apis, add: Add) -> None:
-    add(minimal("One"))
-    add(minimal("One", "2"))
+    add(minimal_description("One"))
+    add(minimal_description("One", "2"))
     assert [(api.name, api.overview.version) for api in apis.library.apis()] == [("one", "2")]
 
 
 def test_adds_every_description_of_a_folder(apis: Apis, tmp_path: Path) -> None:
     folder = tmp_path / "project"
     for name, text in {
-        "api/openapi.yaml": minimal("First"),
-        "api/second.txt": minimal("Second"),
+        "api/openapi.yaml": minimal_description("First"),
+        "api/second.txt": minimal_description("Second"),
         "broken.json": '{"openapi": "3.0.0", "paths": {',
         "package.json": '{"name": "x"}',
         "code.ts": "export type Query = { a: string };\n",
         "schema/a.graphql": "type Query {\n  a: A\n}\n",
         "schema/b.graphql": "type A {\n  b: Int\n}\n",
-        "node_modules/x/openapi.yaml": minimal("Not mine"),
-        ".hidden/openapi.yaml": minimal("Hidden"),
+        "node_modules/x/openapi.yaml": minimal_description("Not mine"),
+        ".hidden/openapi.yaml": minimal_description("Hidden"),
     }.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -182,14 +182,14 @@ def test_remove_deletes_everything(apis: Apis, add: Add, shop: dict[str, Any]) -
 
 def test_removes_all_apis_of_a_source_by_its_name(apis: Apis, tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
-    (tmp_path / "s" / "a.yaml").write_text(minimal("A1"))
-    (tmp_path / "s" / "b.yaml").write_text(minimal("B1"))
+    (tmp_path / "s" / "a.yaml").write_text(minimal_description("A1"))
+    (tmp_path / "s" / "b.yaml").write_text(minimal_description("B1"))
     apis.indexer.add(str(tmp_path / "s"), "both")
     assert apis.indexer.remove("both") == ("both-a1", "both-b1")
 
 
-def test_description_found_by_a_crawl_is_indexed_under_its_address(apis: Apis) -> None:
-    (api,) = apis.indexer.add_found(minimal("Found").encode(), "https://docs.example/openapi.yaml").apis
+def test_description_found_by_a_crawl_is_indexed_under_its_url(apis: Apis) -> None:
+    (api,) = apis.indexer.add_found(minimal_description("Found").encode(), "https://docs.example/openapi.yaml").apis
     assert (api.name, api.citation) == ("found", "https://docs.example/openapi.yaml")
     with pytest.raises(BadArgument):
         apis.indexer.add_found(b"{}", "https://other.example/x", "found")
@@ -201,7 +201,9 @@ def test_references_are_not_followed_without_a_network(apis: Apis) -> None:
     assert "not followed" in api.warnings[0] or "not followed" in api.warnings[1]
 
 
-def changes(apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any]) -> dict[str, tuple[str, tuple[str, ...]]]:
+def changes_after_edit(
+    apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any]
+) -> dict[str, tuple[str, tuple[str, ...]]]:
     api = add(old, "changing", "changing.json")
     Path(api.source).write_text(json.dumps(new))
     (found,) = apis.indexer.refresh("changing").changes
@@ -209,7 +211,7 @@ def changes(apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any]) -> d
 
 
 def test_unchanged_description_has_no_changes(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
-    assert changes(apis, add, shop, shop) == {}
+    assert changes_after_edit(apis, add, shop, shop) == {}
 
 
 def test_reports_added_removed_and_changed_operations(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
@@ -217,7 +219,7 @@ def test_reports_added_removed_and_changed_operations(apis: Apis, add: Add, shop
     new["paths"]["/new"] = {"get": {}}
     del new["paths"]["/health"]
     new["paths"]["/orders"]["post"]["summary"] = "Make an order"
-    assert changes(apis, add, shop, new) == {
+    assert changes_after_edit(apis, add, shop, new) == {
         "GET /health": ("removed", ("operation removed",)),
         "POST /orders": ("changed", ()),
         "GET /new": ("added", ()),
@@ -227,7 +229,7 @@ def test_reports_added_removed_and_changed_operations(apis: Apis, add: Add, shop
 def test_change_of_a_nested_schema_changes_its_users(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
     new = json.loads(json.dumps(shop))
     del new["components"]["schemas"]["Customer"]["properties"]["born"]
-    found = changes(apis, add, shop, new)
+    found = changes_after_edit(apis, add, shop, new)
     assert list(found) == ["GET /orders"]
     assert "response 200 field 'customer.born' removed" in found["GET /orders"][1]
 
@@ -291,7 +293,7 @@ def _object(required: list[str], **properties: Any) -> dict[str, Any]:
     ],
 )
 def test_marks_breaking_changes(apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any], reason: str) -> None:
-    assert changes(apis, add, _operation(**old), _operation(**new)) == {"POST /a": ("changed", (reason,))}
+    assert changes_after_edit(apis, add, _operation(**old), _operation(**new)) == {"POST /a": ("changed", (reason,))}
 
 
 @pytest.mark.parametrize(
@@ -309,7 +311,7 @@ def test_marks_breaking_changes(apis: Apis, add: Add, old: dict[str, Any], new: 
     ],
 )
 def test_does_not_mark_compatible_changes(apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any]) -> None:
-    assert changes(apis, add, _operation(**old), _operation(**new)) == {"POST /a": ("changed", ())}
+    assert changes_after_edit(apis, add, _operation(**old), _operation(**new)) == {"POST /a": ("changed", ())}
 
 
 def test_failed_refresh_keeps_the_old_index(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
@@ -323,11 +325,11 @@ def test_failed_refresh_keeps_the_old_index(apis: Apis, add: Add, shop: dict[str
 def test_refresh_of_a_folder_reports_each_api(apis: Apis, tmp_path: Path) -> None:
     folder = tmp_path / "s"
     folder.mkdir()
-    (folder / "a.yaml").write_text(minimal("A1"))
-    (folder / "b.yaml").write_text(minimal("B1"))
+    (folder / "a.yaml").write_text(minimal_description("A1"))
+    (folder / "b.yaml").write_text(minimal_description("B1"))
     apis.indexer.add(str(folder), "both")
-    (folder / "b.yaml").write_text(minimal("B1", "2").replace("/a", "/b"))
-    (folder / "c.yaml").write_text(minimal("C1"))
+    (folder / "b.yaml").write_text(minimal_description("B1", "2").replace("/a", "/b"))
+    (folder / "c.yaml").write_text(minimal_description("C1"))
     found = {each.api_name: [change.what for change in each.changes] for each in apis.indexer.refresh("both").changes}
     assert found == {"both-a1": [], "both-b1": ["removed", "added"], "both-c1": ["added"]}
 
@@ -339,26 +341,26 @@ def test_local_file_resolves_references_to_neighbours(apis: Apis, tmp_path: Path
     assert (api.operation_count, api.warnings) == (1, ())
 
 
-def names(apis: Apis) -> list[str]:
+def api_names(apis: Apis) -> list[str]:
     return [api.name for api in apis.library.apis()]
 
 
 def test_same_file_by_another_path_is_the_same_api(apis: Apis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
-    (tmp_path / "one" / "svc.yaml").write_text(minimal("Svc"))
+    (tmp_path / "one" / "svc.yaml").write_text(minimal_description("Svc"))
     (tmp_path / "link").symlink_to(tmp_path / "one")
     for folder, location in (("one", "svc.yaml"), ("two", "../one/svc.yaml"), ("", "link/svc.yaml")):
         monkeypatch.chdir(tmp_path / folder)
         (api,) = apis.indexer.add(location).apis
         assert (api.name, api.warnings) == ("svc", ())
-    assert names(apis) == ["svc"]
+    assert api_names(apis) == ["svc"]
 
 
 def test_new_name_for_the_same_file_renames_its_api(apis: Apis, add: Add) -> None:
-    add(minimal("Svc"))
-    assert add(minimal("Svc"), "other").name == "other"
-    assert add(minimal("Svc", "2")).name == "other"
+    add(minimal_description("Svc"))
+    assert add(minimal_description("Svc"), "other").name == "other"
+    assert add(minimal_description("Svc", "2")).name == "other"
     assert [(api.name, api.overview.version) for api in apis.library.apis()] == [("other", "2")]
     with pytest.raises(NotFound):
         apis.library.row("svc")
@@ -367,44 +369,44 @@ def test_new_name_for_the_same_file_renames_its_api(apis: Apis, add: Add) -> Non
 def test_renaming_a_folder_renames_its_apis(apis: Apis, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / "f").mkdir(exist_ok=True)
-        (tmp_path / "f" / f"{name}.yaml").write_text(minimal(name))
+        (tmp_path / "f" / f"{name}.yaml").write_text(minimal_description(name))
     apis.indexer.add(str(tmp_path / "f"), "shop")
     apis.indexer.add(str(tmp_path / "f"))
-    assert names(apis) == ["shop-a", "shop-b"]
+    assert api_names(apis) == ["shop-a", "shop-b"]
     apis.indexer.add(str(tmp_path / "f"), "store")
-    assert names(apis) == ["store-a", "store-b"]
+    assert api_names(apis) == ["store-a", "store-b"]
 
 
 def test_new_package_in_a_folder_replaces_no_other(apis: Apis, tmp_path: Path) -> None:
     folder = tmp_path / "f"
     folder.mkdir()
 
-    def write(package: str) -> None:
+    def write_package(package: str) -> None:
         service = "service S { rpc Get(M) returns (M); }\nmessage M {}\n"
         for name, text in (("s", service), ("t", "message T {}\n")):
             (folder / f"{package}_{name}.proto").write_text(f'syntax = "proto3";\npackage {package};\n{text}')
 
-    write("zeta")
+    write_package("zeta")
     apis.indexer.add(str(folder))
-    write("alpha")
+    write_package("alpha")
     apis.indexer.refresh("zeta")
-    assert names(apis) == ["zeta", "zeta-alpha"]
+    assert api_names(apis) == ["zeta", "zeta-alpha"]
 
 
 def test_duplicate_apis_of_older_versions_stay_usable(apis: Apis, tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
-    (tmp_path / "one" / "svc.yaml").write_text(minimal("Svc"))
+    (tmp_path / "one" / "svc.yaml").write_text(minimal_description("Svc"))
     (api,) = apis.indexer.add(str(tmp_path / "one" / "svc.yaml")).apis
     first = apis.library.row("svc")
     units = [(unit, apis.library.store.body(unit.id)) for unit in apis.library.store.units(first.id, ("operation",))]
     twin = replace(first, name="svc-1", source_name="svc-1", source=f"{tmp_path}/two/../one/svc.yaml")
     (tmp_path / "two").mkdir()
     apis.library.store.replace(twin, [NewUnit(unit, body, WordsRow("a")) for unit, body in units])
-    (tmp_path / "one" / "svc.yaml").write_text(minimal("Svc", "2"))
+    (tmp_path / "one" / "svc.yaml").write_text(minimal_description("Svc", "2"))
     assert [row.name for row in apis.library.group("svc")] == ["svc"]
     assert apis.indexer.add(api.source).apis[0].name == "svc"
     assert apis.indexer.add(api.source, "svc-1").apis[0].name == "svc-1"
     assert [(each.name, each.overview.version) for each in apis.library.apis()] == [("svc", "2"), ("svc-1", "2")]
     assert apis.indexer.refresh("svc-1").failures == ()
     assert apis.indexer.remove("svc-1") == ("svc-1",)
-    assert names(apis) == ["svc"]
+    assert api_names(apis) == ["svc"]

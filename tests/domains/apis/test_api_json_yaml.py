@@ -115,7 +115,7 @@ def test_duplicate_path_is_merged_with_a_warning(data: bytes) -> None:
     assert "'/a' occurs twice" in tree.warnings[0]
 
 
-def test_duplicate_key_elsewhere_is_not_a_duplicate_path() -> None:
+def test_duplicate_key_outside_paths_is_not_a_duplicate_path() -> None:
     data = b'{"paths": {"/a": {"get": {"x": {"/b": {}}}}}, "y": {"/a": {}}, "z": {"/b": {}, "/b": {}}}'
     assert load_tree(data).value["paths"] == {"/a": {"get": {"x": {"/b": {}}}}}
 

@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
     from deltos.isolated.process_pool import ProcessPool
 
-DEEP = 100_000
-NOT_AGAIN = "It is not tried again until it changes."
+NESTING_DEPTH = 100_000
+RETRY_NOTE = "It is not tried again until it changes."
 REASONS = {
-    "poison-loop": f"reading it took more than 1 s of CPU time. {NOT_AGAIN}",
-    "poison-devour": f"reading it took more than 300 MB of memory. {NOT_AGAIN}",
-    "poison-die": f"the parser crashed (SIGSEGV). {NOT_AGAIN}",
+    "poison-loop": f"reading it took more than 1 s of CPU time. {RETRY_NOTE}",
+    "poison-devour": f"reading it took more than 300 MB of memory. {RETRY_NOTE}",
+    "poison-die": f"the parser crashed (SIGSEGV). {RETRY_NOTE}",
     "poison-raise": "The document could not be parsed (RecursionError: too deep)",
 }
 
 
-def openapi(title: str, summary: str = "Find things") -> str:
+def openapi_text(title: str, summary: str = "Find things") -> str:
     return f"openapi: 3.0.0\ninfo: {{title: {title}}}\npaths: {{/a: {{get: {{summary: {summary}}}}}}}\n"
 
 
-def proto(package: str, message: str = "M") -> str:
+def proto_text(package: str, message: str = "M") -> str:
     return f'syntax = "proto3";\npackage {package};\nservice S {{ rpc Get({message}) returns ({message}); }}\n'
 
 
@@ -75,7 +75,7 @@ def parser(tmp_path: Path, workers: ProcessPool) -> Iterator[PoisonedParser]:
 
 
 @pytest.fixture
-def guarded(tmp_path: Path, parser: PoisonedParser) -> Iterator[Apis]:
+def guarded_apis(tmp_path: Path, parser: PoisonedParser) -> Iterator[Apis]:
     with closing(SqliteLibrary(tmp_path / "home" / "library.db")) as database:
         yield open_apis(database, network=None, parser=parser, clock=lambda: 0.0)
 
@@ -87,69 +87,69 @@ def shop(tmp_path: Path) -> Path:
     return folder
 
 
-def attempts(parser: PoisonedParser) -> int:
+def count_attempts(parser: PoisonedParser) -> int:
     return len(parser.log.read_text().split()) if parser.log.exists() else 0
 
 
-def unread(apis: Apis) -> dict[str, str]:
+def unread_documents(apis: Apis) -> dict[str, str]:
     return {row.document: row.reason for row in apis.library.unread()}
 
 
 @pytest.mark.parametrize("poison", REASONS)
 def test_description_over_limits_is_reported_and_retried_only_after_a_change(
-    guarded: Apis, parser: PoisonedParser, shop: Path, poison: str
+    guarded_apis: Apis, parser: PoisonedParser, shop: Path, poison: str
 ) -> None:
-    (shop / "good.yaml").write_text(openapi("Good"))
-    (shop / "bad.yaml").write_text(openapi("Bad", poison))
-    report = guarded.indexer.add(str(shop), "shop")
+    (shop / "good.yaml").write_text(openapi_text("Good"))
+    (shop / "bad.yaml").write_text(openapi_text("Bad", poison))
+    report = guarded_apis.indexer.add(str(shop), "shop")
     assert [api.name for api in report.apis] == ["shop"]
-    assert unread(guarded) == {"shop/bad.yaml": REASONS[poison]}
-    tried = attempts(parser)
-    (failure,) = guarded.indexer.refresh("shop").failures
+    assert unread_documents(guarded_apis) == {"shop/bad.yaml": REASONS[poison]}
+    tried = count_attempts(parser)
+    (failure,) = guarded_apis.indexer.refresh("shop").failures
     assert failure.document == "shop/bad.yaml"
-    if poison != "poison-raise":  # retrying is cheap, and the parser may have been fixed
-        assert attempts(parser) == tried
-    assert "1 API; 1 document could not be read." in render_list(guarded.library, 5_000).text
-    assert f"- not read: shop/bad.yaml: {REASONS[poison]}" in render_list(guarded.library, 5_000).text
-    (shop / "bad.yaml").write_text(openapi("Bad", "Harmless"))
-    assert guarded.indexer.refresh("shop").failures == ()
-    assert unread(guarded) == {}
-    assert "could not be read" not in render_list(guarded.library, 5_000).text
+    if poison != "poison-raise":  # one retry is cheap, and the parser may have been fixed
+        assert count_attempts(parser) == tried
+    assert "1 API; 1 document could not be read." in render_list(guarded_apis.library, 5_000).text
+    assert f"- not read: shop/bad.yaml: {REASONS[poison]}" in render_list(guarded_apis.library, 5_000).text
+    (shop / "bad.yaml").write_text(openapi_text("Bad", "Harmless"))
+    assert guarded_apis.indexer.refresh("shop").failures == ()
+    assert unread_documents(guarded_apis) == {}
+    assert "could not be read" not in render_list(guarded_apis.library, 5_000).text
 
 
-def test_parser_failure_gives_a_readable_error(guarded: Apis, shop: Path) -> None:
-    (shop / "bad.yaml").write_text(openapi("Bad", "poison-raise"))
+def test_parser_failure_gives_a_readable_error(guarded_apis: Apis, shop: Path) -> None:
+    (shop / "bad.yaml").write_text(openapi_text("Bad", "poison-raise"))
     with pytest.raises(SourceError, match=r"bad\.yaml: The document could not be parsed \(RecursionError: too deep\)"):
-        guarded.indexer.add(str(shop / "bad.yaml"))
+        guarded_apis.indexer.add(str(shop / "bad.yaml"))
 
 
-def test_hostile_update_keeps_the_old_index_and_is_reported(guarded: Apis, shop: Path, tmp_path: Path) -> None:
+def test_hostile_update_keeps_the_old_index_and_is_reported(guarded_apis: Apis, shop: Path, tmp_path: Path) -> None:
     path = shop / "openapi.yaml"
-    path.write_text(openapi("Shop"))
-    guarded.indexer.add(str(path))
-    path.write_text(openapi("Shop", "poison-die"))
+    path.write_text(openapi_text("Shop"))
+    guarded_apis.indexer.add(str(path))
+    path.write_text(openapi_text("Shop", "poison-die"))
     with pytest.raises(ParserStopped, match=r"openapi\.yaml: the parser crashed .* The old version was kept"):
-        guarded.indexer.refresh("shop")
-    assert guarded.searcher.search("find things")
-    assert unread(guarded) == {"openapi.yaml": REASONS["poison-die"]}
+        guarded_apis.indexer.refresh("shop")
+    assert guarded_apis.searcher.search("find things")
+    assert unread_documents(guarded_apis) == {"openapi.yaml": REASONS["poison-die"]}
     assert read_unread(tmp_path / "home" / "library.db") == [
         UnreadRow(str(path), "openapi.yaml", REASONS["poison-die"])
     ]
-    guarded.indexer.remove("shop")
-    assert unread(guarded) == {}
+    guarded_apis.indexer.remove("shop")
+    assert unread_documents(guarded_apis) == {}
 
 
 def test_unavailable_library_lists_nothing(tmp_path: Path) -> None:
     assert read_unread(tmp_path / "missing.db") == []
 
 
-def test_hostile_file_of_a_package_does_not_affect_the_others(guarded: Apis, shop: Path) -> None:
-    (shop / "a.proto").write_text(proto("shop.v1"))
+def test_hostile_file_of_a_package_does_not_affect_the_others(guarded_apis: Apis, shop: Path) -> None:
+    (shop / "a.proto").write_text(proto_text("shop.v1"))
     (shop / "b.proto").write_text('syntax = "proto3";\npackage shop.v1;\nmessage M { string poison_free = 1; }\n')
-    (shop / "c.proto").write_text(proto("shop.v1", "PoisonDie") + "// poison-die\n")
-    report = guarded.indexer.add(str(shop))
+    (shop / "c.proto").write_text(proto_text("shop.v1", "PoisonDie") + "// poison-die\n")
+    report = guarded_apis.indexer.add(str(shop))
     assert [(api.name, api.operation_count, api.schema_count) for api in report.apis] == [("shop.v1", 1, 1)]
-    assert unread(guarded) == {"shop/c.proto": REASONS["poison-die"]}
+    assert unread_documents(guarded_apis) == {"shop/c.proto": REASONS["poison-die"]}
 
 
 def test_files_that_together_exceed_limits_are_all_reported(shop: Path, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_files_that_together_exceed_limits_are_all_reported(shop: Path, tmp_path
             return super().run(function, *arguments, content=content)
 
     for name in ("a", "b"):
-        (shop / f"{name}.proto").write_text(proto(f"shop.{name}"))
+        (shop / f"{name}.proto").write_text(proto_text(f"shop.{name}"))
     with closing(SqliteLibrary(tmp_path / "library.db")) as database:
         apis = open_apis(database, network=None, parser=SingleDocumentParser(), clock=lambda: 0.0)
         with pytest.raises(SourceError, match=r"a\.proto: too much"):
@@ -171,28 +171,32 @@ def test_files_that_together_exceed_limits_are_all_reported(shop: Path, tmp_path
 
 @pytest.mark.parametrize("suffix", ["yaml", "proto"])
 def test_source_with_many_descriptions_over_limits_is_abandoned(
-    guarded: Apis, parser: PoisonedParser, shop: Path, suffix: str
+    guarded_apis: Apis, parser: PoisonedParser, shop: Path, suffix: str
 ) -> None:
-    (shop / "a.yaml").write_text(openapi("First"))
+    (shop / "a.yaml").write_text(openapi_text("First"))
     for number in range(MAX_STOPPED_DOCUMENTS + 5):
-        text = openapi(f"Bad {number}", "poison-die") if suffix == "yaml" else f"{proto(f'a{number}')} // poison-die"
+        text = (
+            openapi_text(f"Bad {number}", "poison-die")
+            if suffix == "yaml"
+            else f"{proto_text(f'a{number}')} // poison-die"
+        )
         (shop / f"b{number:02}.{suffix}").write_text(text)
-    report = guarded.indexer.add(str(shop), "many")
+    report = guarded_apis.indexer.add(str(shop), "many")
     assert [api.name for api in report.apis] == ["many"]
     assert len(report.failures) == MAX_STOPPED_DOCUMENTS + 1
     assert report.failures[-1].reason == "20 documents exceeded their limits; the remaining documents were skipped."
-    assert attempts(parser) <= 3 * (
+    assert count_attempts(parser) <= 3 * (
         MAX_STOPPED_DOCUMENTS + 1
     )  # a document that kills a reused child process is retried in a fresh one
 
 
 def test_long_list_of_unread_documents_is_truncated_with_a_count(apis: Apis, shop: Path) -> None:
-    (shop / "good.yaml").write_text(openapi("Good"))
+    (shop / "good.yaml").write_text(openapi_text("Good"))
     for number in range(MAX_UNREAD + 7):
         (shop / f"{number:03}.json").write_text('{"openapi": "3.0.0", "paths": ')
     apis.indexer.add(str(shop))
-    assert len(unread(apis)) == MAX_UNREAD + 1
-    assert unread(apis)["further documents"] == "7 more could not be read."
+    assert len(unread_documents(apis)) == MAX_UNREAD + 1
+    assert unread_documents(apis)["further documents"] == "7 more could not be read."
 
 
 def test_long_list_of_warnings_is_truncated_with_a_count(apis: Apis, shop: Path) -> None:
@@ -206,82 +210,92 @@ def test_long_list_of_warnings_is_truncated_with_a_count(apis: Apis, shop: Path)
 
 # ---------------------------------------------------------------------- attacks on the parsers
 
-REFUSED = {
-    "deep.json": '{"openapi": "3.0.0", "paths": ' + '{"a": ' * DEEP + "1" + "}" * DEEP + "}",
-    "lists.json": '{"openapi": "3.0.0", "paths": ' + "[" * DEEP + "]" * DEEP + "}",
-    "odd.json": '{"openapi": "3.0.0", "paths": NaN, "x": ' + "[" * DEEP + "]" * DEEP + "}",
-    "deep.yaml": "openapi: 3.0.0\npaths: " + "{a: " * DEEP + "1" + "}" * DEEP,
-    "lists.yaml": "openapi: 3.0.0\npaths: " + "[" * DEEP + "]" * DEEP,
-    "blocks.yaml": "openapi: 3.0.0\npaths:\n " + "- " * DEEP + "a",
-    "postman.json": '{"info": {"schema": "getpostman.com"}, "item": ' + '[{"item": ' * DEEP + "[]" + "}]" * DEEP + "}",
-    "introspected.json": '{"data": {"__schema": {"types": ' + '[{"ofType": ' * DEEP + "1" + "}]" * DEEP + "}}}",
-    "async.yaml": "asyncapi: 2.0.0\nchannels: " + "{a: " * DEEP + "1" + "}" * DEEP,
+REFUSED_FILES = {
+    "deep.json": '{"openapi": "3.0.0", "paths": ' + '{"a": ' * NESTING_DEPTH + "1" + "}" * NESTING_DEPTH + "}",
+    "lists.json": '{"openapi": "3.0.0", "paths": ' + "[" * NESTING_DEPTH + "]" * NESTING_DEPTH + "}",
+    "odd.json": '{"openapi": "3.0.0", "paths": NaN, "x": ' + "[" * NESTING_DEPTH + "]" * NESTING_DEPTH + "}",
+    "deep.yaml": "openapi: 3.0.0\npaths: " + "{a: " * NESTING_DEPTH + "1" + "}" * NESTING_DEPTH,
+    "lists.yaml": "openapi: 3.0.0\npaths: " + "[" * NESTING_DEPTH + "]" * NESTING_DEPTH,
+    "blocks.yaml": "openapi: 3.0.0\npaths:\n " + "- " * NESTING_DEPTH + "a",
+    "postman.json": '{"info": {"schema": "getpostman.com"}, "item": '
+    + '[{"item": ' * NESTING_DEPTH
+    + "[]"
+    + "}]" * NESTING_DEPTH
+    + "}",
+    "introspected.json": '{"data": {"__schema": {"types": '
+    + '[{"ofType": ' * NESTING_DEPTH
+    + "1"
+    + "}]" * NESTING_DEPTH
+    + "}}}",
+    "async.yaml": "asyncapi: 2.0.0\nchannels: " + "{a: " * NESTING_DEPTH + "1" + "}" * NESTING_DEPTH,
     "aliases.yaml": "openapi: 3.0.0\na: &a0 [1, 1]\n"
     + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30)),
     "merges.yaml": "openapi: 3.0.0\na: &a0 {k: 1}\n"
     + "".join(f"a{n}: &a{n} {{x{n}: *a{n - 1}, y{n}: *a{n - 1}, <<: *a{n - 1}}}\n" for n in range(1, 60)),
 }
-STOPPED = {"shared.json": shared_path_item(4_000)}
-# Each of these used to take minutes.
-LINEAR = {"roots.graphql": many_roots(3_000), "scopes.proto": long_package(100_000)}
-READ = {
-    "braces.proto": proto("a") + "message M {" * DEEP,
-    "closed.proto": proto("a") + "message M {" * DEEP + "}" * DEEP,
-    "oneofs.proto": proto("a") + "message M {" + "oneof o {" * DEEP + "}" * DEEP,
-    "options.proto": proto("a") + "option (x) = " + "{" * DEEP + "}" * DEEP + ";",
+STOPPED_FILES = {"shared.json": shared_path_item(4_000)}
+# Parsing each of these files once took minutes.
+LINEAR_TIME_FILES = {"roots.graphql": many_roots(3_000), "scopes.proto": long_package(100_000)}
+READABLE_FILES = {
+    "braces.proto": proto_text("a") + "message M {" * NESTING_DEPTH,
+    "closed.proto": proto_text("a") + "message M {" * NESTING_DEPTH + "}" * NESTING_DEPTH,
+    "oneofs.proto": proto_text("a") + "message M {" + "oneof o {" * NESTING_DEPTH + "}" * NESTING_DEPTH,
+    "options.proto": proto_text("a") + "option (x) = " + "{" * NESTING_DEPTH + "}" * NESTING_DEPTH + ";",
     "lists.graphql": "type Query {\n  a(x: Int = "
-    + "[" * DEEP
-    + "]" * DEEP
+    + "[" * NESTING_DEPTH
+    + "]" * NESTING_DEPTH
     + "): "
-    + "[" * DEEP
+    + "[" * NESTING_DEPTH
     + "Int"
-    + "]" * DEEP
+    + "]" * NESTING_DEPTH
     + "}",
-    "braces.graphql": "type Query { a: Int }\n" + "type A {" * DEEP,
-    "arguments.graphql": "type Query { a: Int }\ntype B { f" + "(a" * DEEP + ")" * DEEP + ": Int }",
+    "braces.graphql": "type Query { a: Int }\n" + "type A {" * NESTING_DEPTH,
+    "arguments.graphql": "type Query { a: Int }\ntype B { f" + "(a" * NESTING_DEPTH + ")" * NESTING_DEPTH + ": Int }",
 }
 
 
 @pytest.fixture
-def short(tmp_path: Path, workers: ProcessPool) -> Iterator[Apis]:
+def apis_with_short_limits(tmp_path: Path, workers: ProcessPool) -> Iterator[Apis]:
     with closing(SqliteLibrary(tmp_path / "short.db")) as database:
         parser = IsolatedParser(workers, database.unreadable_content, limits=short_limits)
         yield open_apis(database, network=None, parser=parser, clock=lambda: 0.0)
 
 
 @pytest.fixture
-def roomy(tmp_path: Path, workers: ProcessPool) -> Iterator[Apis]:
+def apis_with_default_limits(tmp_path: Path, workers: ProcessPool) -> Iterator[Apis]:
     with closing(SqliteLibrary(tmp_path / "roomy.db")) as database:
         parser = IsolatedParser(workers, database.unreadable_content)
         yield open_apis(database, network=None, parser=parser, clock=lambda: 0.0)
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_too_deep_nesting_or_repetition_gives_a_readable_error(roomy: Apis, shop: Path, name: str) -> None:
-    (shop / name).write_text(REFUSED[name])
+@pytest.mark.parametrize("name", REFUSED_FILES)
+def test_too_deep_nesting_or_repetition_gives_a_readable_error(
+    apis_with_default_limits: Apis, shop: Path, name: str
+) -> None:
+    (shop / name).write_text(REFUSED_FILES[name])
     with pytest.raises(SourceError, match=r"nested too deeply|alias bomb"):
-        roomy.indexer.add(str(shop))
+        apis_with_default_limits.indexer.add(str(shop))
 
 
-@pytest.mark.parametrize("name", STOPPED)
-def test_slow_small_description_is_stopped_at_its_limit(short: Apis, shop: Path, name: str) -> None:
-    (shop / name).write_text(STOPPED[name])
+@pytest.mark.parametrize("name", STOPPED_FILES)
+def test_slow_small_description_is_stopped_at_its_limit(apis_with_short_limits: Apis, shop: Path, name: str) -> None:
+    (shop / name).write_text(STOPPED_FILES[name])
     for _ in range(2):
-        with pytest.raises(ParserStopped, match=rf"{name}: reading it took more than .* {NOT_AGAIN}"):
-            short.indexer.add(str(shop / name))
+        with pytest.raises(ParserStopped, match=rf"{name}: reading it took more than .* {RETRY_NOTE}"):
+            apis_with_short_limits.indexer.add(str(shop / name))
 
 
-@pytest.mark.parametrize("name", READ)
-def test_endless_nesting_keeps_earlier_definitions(roomy: Apis, shop: Path, name: str) -> None:
-    (shop / name).write_text(READ[name])
-    (api,) = roomy.indexer.add(str(shop)).apis
+@pytest.mark.parametrize("name", READABLE_FILES)
+def test_endless_nesting_keeps_earlier_definitions(apis_with_default_limits: Apis, shop: Path, name: str) -> None:
+    (shop / name).write_text(READABLE_FILES[name])
+    (api,) = apis_with_default_limits.indexer.add(str(shop)).apis
     assert api.operation_count == 1
 
 
-@pytest.mark.parametrize("name", LINEAR)
-def test_many_roots_and_long_packages_take_linear_time(roomy: Apis, shop: Path, name: str) -> None:
-    (shop / name).write_text(LINEAR[name])
-    (api,) = roomy.indexer.add(str(shop)).apis
+@pytest.mark.parametrize("name", LINEAR_TIME_FILES)
+def test_many_roots_and_long_packages_take_linear_time(apis_with_default_limits: Apis, shop: Path, name: str) -> None:
+    (shop / name).write_text(LINEAR_TIME_FILES[name])
+    (api,) = apis_with_default_limits.indexer.add(str(shop)).apis
     assert api.schema_count == 1
 
 
@@ -289,13 +303,13 @@ def test_many_roots_and_long_packages_take_linear_time(roomy: Apis, shop: Path, 
 
 
 def test_folder_with_too_many_files_reports_it(apis: Apis, shop: Path) -> None:
-    (shop / "a.yaml").write_text(openapi("First"))
-    (shop / "z.yaml").write_text(openapi("Last"))
+    (shop / "a.yaml").write_text(openapi_text("First"))
+    (shop / "z.yaml").write_text(openapi_text("Last"))
     for number in range(MAX_FILES):  # links are counted but not read
         (shop / f"link{number}").symlink_to("nowhere")
     report = apis.indexer.add(str(shop))
     assert [api.name for api in report.apis] == ["first"]
-    assert "more than 50,000 files and folders; the others were skipped" in unread(apis)["shop"]
+    assert "more than 50,000 files and folders; the others were skipped" in unread_documents(apis)["shop"]
     (shop / "a.yaml").unlink()
     (shop / "another").symlink_to("nowhere")
     with pytest.raises(NothingToIndex, match="among the first 50,000 files and folders of"):
@@ -303,18 +317,18 @@ def test_folder_with_too_many_files_reports_it(apis: Apis, shop: Path) -> None:
 
 
 def test_too_large_description_of_a_folder_is_reported(apis: Apis, shop: Path) -> None:
-    (shop / "a.yaml").write_text(openapi("Small"))
+    (shop / "a.yaml").write_text(openapi_text("Small"))
     for name in ("large.json", "film.mp4"):
         with (shop / name).open("wb") as file:
             file.truncate(100_000_001)
     apis.indexer.add(str(shop))
-    assert list(unread(apis)) == ["shop/large.json"]
-    assert "100,000,001 bytes" in unread(apis)["shop/large.json"]
+    assert list(unread_documents(apis)) == ["shop/large.json"]
+    assert "100,000,001 bytes" in unread_documents(apis)["shop/large.json"]
 
 
 def test_skips_binary_files_but_not_utf_16(apis: Apis, shop: Path) -> None:
     (shop / "a.bin").write_bytes(b"openapi: 3.0.0\n\x00")
-    (shop / "b.yaml").write_bytes(openapi("Wide").encode("utf-16"))
+    (shop / "b.yaml").write_bytes(openapi_text("Wide").encode("utf-16"))
     assert [api.name for api in apis.indexer.add(str(shop)).apis] == ["wide"]
 
 
@@ -325,7 +339,7 @@ def test_reports_files_whose_format_cannot_be_detected(shop: Path, tmp_path: Pat
         def run_all(self, tasks):  # type: ignore[no-untyped-def]
             return [reply._replace(error=ValueError("odd")) for reply in super().run_all(tasks)]
 
-    (shop / "a.yaml").write_text(openapi("A"))
+    (shop / "a.yaml").write_text(openapi_text("A"))
     with closing(SqliteLibrary(tmp_path / "library.db")) as database:
         apis = open_apis(database, network=None, parser=UndetectingParser(), clock=lambda: 0.0)
         with pytest.raises(SourceError, match=r"a\.yaml: The document could not be parsed \(ValueError: odd\)"):
@@ -357,12 +371,12 @@ def test_long_chain_of_document_references_ends(apis: Apis, shop: Path) -> None:
 
 
 def test_slow_comparison_is_reported_and_the_new_version_kept(
-    guarded: Apis, parser: PoisonedParser, shop: Path, monkeypatch: pytest.MonkeyPatch
+    guarded_apis: Apis, parser: PoisonedParser, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = shop / "openapi.yaml"
-    path.write_text(openapi("Shop"))
-    guarded.indexer.add(str(path))
-    path.write_text(openapi("Shop", "Look at wombats"))
+    path.write_text(openapi_text("Shop"))
+    guarded_apis.indexer.add(str(path))
+    path.write_text(openapi_text("Shop", "Look at wombats"))
     original = PoisonedParser._changed
 
     def changed(self: PoisonedParser, task):  # type: ignore[no-untyped-def]
@@ -370,9 +384,9 @@ def test_slow_comparison_is_reported_and_the_new_version_kept(
         return original(self, marked)
 
     monkeypatch.setattr(PoisonedParser, "_changed", changed)
-    (found,) = guarded.indexer.refresh("shop").changes
+    (found,) = guarded_apis.indexer.refresh("shop").changes
     assert found.note.startswith("It was re-read, but could not be compared with the old version: the parser crashed")
-    assert guarded.searcher.search("wombats")
+    assert guarded_apis.searcher.search("wombats")
 
 
 def test_compares_two_stored_versions() -> None:

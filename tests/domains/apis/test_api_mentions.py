@@ -20,11 +20,11 @@ TITLES = {
     "twilio-voice-v1": ["Twilio - Voice", "twilio"],
     "twilio-verify-v2": ["Twilio - Verify", "twilio"],
 }
-TALKED_ABOUT = ("kubernetes", "twilio")
+TOPICS = ("kubernetes", "twilio")
 
 
 def is_topic(_name: str, words: Sequence[str]) -> bool:
-    return not set(words).isdisjoint(TALKED_ABOUT)
+    return not set(words).isdisjoint(TOPICS)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_package_is_mentioned_by_its_last_parts_joined_or_split(question: str) -
 @pytest.mark.parametrize(
     "question", ["read me the news", "publish, subscribe", "list my tasks", "pub food, sub titles"]
 )
-def test_adjacent_words_without_a_sign_are_not_joined(question: str) -> None:
+def test_adjacent_words_without_punctuation_are_not_joined(question: str) -> None:
     assert find_api_mentions(question, PACKAGES, is_topic).names == ()
 
 
@@ -110,6 +110,6 @@ def test_query_of_only_a_name_is_unchanged() -> None:
     assert find_api_mentions("gotify", TITLES, is_topic).question == "gotify"
 
 
-def test_title_with_many_parts_is_handled() -> None:
+def test_title_with_many_parts_is_matched_in_reasonable_time() -> None:
     titles = {"deep": [".".join(["a"] * 50_000)], "gotify": ["Gotify"]}
     assert find_api_mentions("gotify: make bob an admin", titles, is_topic).names == ("gotify",)

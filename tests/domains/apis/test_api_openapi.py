@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 Add = Callable[..., Api]
 
 
-def read(text: str) -> ApiDescription:
+def parse_description(text: str) -> ApiDescription:
     return read_description(ApiDocument(text.encode(), "api.yaml"))
 
 
-def only(text: str) -> Operation:
-    (operation,) = read(text).operations
+def parse_single_operation(text: str) -> Operation:
+    (operation,) = parse_description(text).operations
     return operation
 
 
-def whole(apis: Apis, name: str, path: str, method: str = "") -> str:
+def show_operation(apis: Apis, name: str, path: str, method: str = "") -> str:
     return show_endpoints(apis.library, name, Filter(path=path, method=method), page=1, token_budget=5_000).text
 
 
@@ -39,7 +39,7 @@ def test_counts_operations_schemas_and_webhooks_separately(add: Add, shop: dict[
 
 def test_shows_operation_with_inputs_and_outputs(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
     add(shop)
-    shown = whole(apis, "shop", "/orders", "GET")
+    shown = show_operation(apis, "shop", "/orders", "GET")
     assert "| X-Trace* | header | string |" in shown
     assert "| limit | query | integer = 10 | How many |" in shown
     assert "Response 200 — The orders (application/json): array of Order" in shown
@@ -53,39 +53,41 @@ def test_shows_operation_with_inputs_and_outputs(apis: Apis, add: Add, shop: dic
 
 def test_recursive_schema_is_named_instead_of_expanded(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
     add(shop)
-    shown = whole(apis, "shop", "/orders", "GET")
+    shown = show_operation(apis, "shop", "/orders", "GET")
     assert "parent: Order" in shown
     assert shown.count("parent: Order") <= 2
 
 
 def test_removes_html_from_descriptions(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
     add(shop)
-    assert "Buys something & ships it." in whole(apis, "shop", "/orders", "POST")
+    assert "Buys something & ships it." in show_operation(apis, "shop", "/orders", "POST")
 
 
-def test_operation_may_override_security_with_none(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+def test_operation_may_override_security_with_an_empty_list(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
     add(shop)
-    shown = whole(apis, "shop", "/orders/{id}", "DELETE")
+    shown = show_operation(apis, "shop", "/orders/{id}", "DELETE")
     assert "Auth: not specified" in shown
     assert "(deprecated)" in shown
     assert "| id* | path | string |" in shown
 
 
 def test_derives_missing_names_from_the_path() -> None:
-    operation = only("openapi: 3.0.0\npaths:\n  /v1/users/{userId}/pull-requests/{id}: {get: {}}\n")
+    operation = parse_single_operation("openapi: 3.0.0\npaths:\n  /v1/users/{userId}/pull-requests/{id}: {get: {}}\n")
     assert operation.name == "get_v1_users_userId_pull_requests_id"
     assert operation.summary == "Get pull requests of users by id"
-    assert only("openapi: 3.0.0\npaths:\n  /v1/refunds: {post: {}}\n").summary == "Create refunds"
-    assert only("openapi: 3.0.0\npaths:\n  /: {get: {}}\n").summary == "List /"
+    assert parse_single_operation("openapi: 3.0.0\npaths:\n  /v1/refunds: {post: {}}\n").summary == "Create refunds"
+    assert parse_single_operation("openapi: 3.0.0\npaths:\n  /: {get: {}}\n").summary == "List /"
 
 
 def test_missing_summary_is_the_first_sentence_of_the_description() -> None:
-    operation = only("openapi: 3.0.0\npaths:\n  /a: {get: {description: '<p>Gets e.g. a thing. Then more.</p>'}}\n")
+    operation = parse_single_operation(
+        "openapi: 3.0.0\npaths:\n  /a: {get: {description: '<p>Gets e.g. a thing. Then more.</p>'}}\n"
+    )
     assert operation.summary == "Gets e.g. a thing"
 
 
 def test_operation_settings_override_path_settings() -> None:
-    operation = only(
+    operation = parse_single_operation(
         "openapi: 3.0.0\npaths:\n  /a:\n    servers: [{url: https://two.example}]\n    summary: Path\n    parameters:\n"
         "      - {name: x, in: query, description: old}\n      - {name: y, in: query}\n"
         "    get:\n      parameters: [{name: x, in: query, description: new, required: true}]\n"
@@ -98,7 +100,7 @@ def test_operation_settings_override_path_settings() -> None:
 
 
 def test_parameter_may_have_content_instead_of_a_schema() -> None:
-    operation = only(
+    operation = parse_single_operation(
         "openapi: 3.0.0\npaths:\n  /a:\n    get:\n      parameters:\n"
         "        - {name: f, in: query, content: {application/json: {schema: {type: object}}}}\n"
         "        - {name: g, in: query}\n"
@@ -107,7 +109,7 @@ def test_parameter_may_have_content_instead_of_a_schema() -> None:
 
 
 def test_ignores_invalid_parts_of_a_document() -> None:
-    description = read(
+    description = parse_description(
         "openapi: 3.0.0\ninfo: text\ntags: [1, {name: t}]\nservers: {}\nsecurity: text\n"
         "components: {schemas: {A: text}}\npaths:\n  /a: text\n  x-internal: {get: {}}\n"
         "  /b: {get: text, post: {tags: text, parameters: [text], responses: [1]}}\n"
@@ -118,24 +120,29 @@ def test_ignores_invalid_parts_of_a_document() -> None:
 
 
 def test_warns_about_unknown_and_missing_versions() -> None:
-    assert "OpenAPI 4.0.0 is not a known version" in read("openapi: 4.0.0\npaths: {/a: {get: {}}}\n").warnings[0]
-    assert "has no version" in read("paths: {/a: {get: {}}}\n").warnings[0]
-    assert "Swagger 1.2 is not a known version" in read("swagger: 1.2\npaths: {/a: {get: {}}}\n").warnings[0]
+    assert (
+        "OpenAPI 4.0.0 is not a known version"
+        in parse_description("openapi: 4.0.0\npaths: {/a: {get: {}}}\n").warnings[0]
+    )
+    assert "has no version" in parse_description("paths: {/a: {get: {}}}\n").warnings[0]
+    assert (
+        "Swagger 1.2 is not a known version" in parse_description("swagger: 1.2\npaths: {/a: {get: {}}}\n").warnings[0]
+    )
 
 
 def test_warns_about_description_without_operations() -> None:
-    assert read("openapi: 3.0.0\n").warnings == ("The description has no operations.",)
-    assert read("swagger: '2.0'\n").warnings == ("The description has no operations.",)
+    assert parse_description("openapi: 3.0.0\n").warnings == ("The description has no operations.",)
+    assert parse_description("swagger: '2.0'\n").warnings == ("The description has no operations.",)
 
 
 def test_keeps_equivalent_paths_with_a_warning() -> None:
-    description = read("openapi: 3.0.0\npaths:\n  /a/{id}: {get: {}}\n  /a/{name}: {get: {}}\n")
+    description = parse_description("openapi: 3.0.0\npaths:\n  /a/{id}: {get: {}}\n  /a/{name}: {get: {}}\n")
     assert len(description.operations) == 2
     assert description.warnings == ("1 operation with the method and path pattern of another, such as GET /a/{name}.",)
 
 
 def test_warns_about_mistakes_in_paths_and_security() -> None:
-    description = read(
+    description = parse_description(
         "openapi: 3.0.0\npaths:\n  orders/broken: {get: {security: [{nobody: []}, {key: []}]}}\n"
         "  /orders/{orderId}: {get: {parameters: [{name: id, in: path}]}}\n"
         "  /files/{path*}/{id:[0-9]}: {get: {parameters: [{name: path, in: path}, {name: id, in: path}]}}\n"
@@ -146,7 +153,7 @@ def test_warns_about_mistakes_in_paths_and_security() -> None:
         "1 path parameter missing from the path, such as 'id' of GET /orders/{orderId}.",
         "Security scheme 'nobody', used by GET orders/broken, is not defined.",
     )
-    old = read("swagger: '2.0'\nsecurity: [{key: []}]\npaths: {a: {get: {}}}\n")
+    old = parse_description("swagger: '2.0'\nsecurity: [{key: []}]\npaths: {a: {get: {}}}\n")
     assert old.warnings == (
         "1 path without a leading slash, such as 'a'.",
         "Security scheme 'key', used by GET a, is not defined.",
@@ -155,7 +162,7 @@ def test_warns_about_mistakes_in_paths_and_security() -> None:
 
 def test_external_security_schemes_give_no_warning() -> None:
     elsewhere = "openapi: 3.2.0\nsecurity: [{'https://example.org/key': []}]\npaths: {/a: {get: {}}}\n"
-    assert read(elsewhere).warnings == ()
+    assert parse_description(elsewhere).warnings == ()
 
 
 def test_keeps_small_examples_of_request_bodies() -> None:
@@ -164,7 +171,7 @@ def test_keeps_small_examples_of_request_bodies() -> None:
         "          a/one: {example: {x: 1}}\n          a/two: {examples: {first: {$ref: '#/components/examples/E'}}}\n"
         "          a/three: {example: " + "y" * 3_000 + "}\ncomponents: {examples: {E: {value: {z: 2}}}}\n"
     )
-    assert [content.examples for content in only(text).bodies] == [({"x": "1"},), ({"z": "2"},), ()]
+    assert [content.examples for content in parse_single_operation(text).bodies] == [({"x": "1"},), ({"z": "2"},), ()]
 
 
 SWAGGER = """
@@ -203,7 +210,7 @@ definitions:
 
 
 def test_parses_swagger_bodies_forms_and_types() -> None:
-    description = read(SWAGGER)
+    description = parse_description(SWAGGER)
     get, put, post, patch = description.operations
     assert description.overview.servers == ("https://old.example/api",)
     assert get.parameters[0].schema == {"type": "integer", "default": "1"}
@@ -218,19 +225,19 @@ def test_parses_swagger_bodies_forms_and_types() -> None:
 
 def test_converts_swagger_security_to_openapi(apis: Apis, add: Add) -> None:
     add(SWAGGER)
-    shown = whole(apis, "old", "/things", "get")
+    shown = show_operation(apis, "old", "/things", "get")
     assert "Auth: basic (http basic) or key (apiKey in query 'k')" in shown
     assert "size: integer(int64)" in shown
 
 
 def test_swagger_without_a_host_keeps_its_base_path() -> None:
-    assert read("swagger: '2.0'\nbasePath: /v2\npaths: {}\n").overview.servers == ("/v2",)
-    assert read("swagger: '2.0'\nhost: h\npaths: {}\n").overview.servers == ("https://h",)
-    assert read("swagger: '2.0'\npaths: {}\n").overview.servers == ()
+    assert parse_description("swagger: '2.0'\nbasePath: /v2\npaths: {}\n").overview.servers == ("/v2",)
+    assert parse_description("swagger: '2.0'\nhost: h\npaths: {}\n").overview.servers == ("https://h",)
+    assert parse_description("swagger: '2.0'\npaths: {}\n").overview.servers == ()
 
 
 def test_parses_new_methods_of_openapi_3_2() -> None:
-    found = read(
+    found = parse_description(
         "openapi: 3.2.0\ninfo: {title: A}\npaths:\n  /docs/{id}:\n    parameters: [{name: id, in: path}]\n"
         "    query: {summary: Ask}\n    additionalOperations:\n      COPY: {summary: Copy a document}\n"
     )
@@ -240,8 +247,8 @@ def test_parses_new_methods_of_openapi_3_2() -> None:
     assert [parameter.name for parameter in copy.parameters] == ["id"]
 
 
-def test_stream_becomes_an_array_of_its_items() -> None:
-    operation = only(
+def test_streamed_response_becomes_an_array_of_its_items() -> None:
+    operation = parse_single_operation(
         "openapi: 3.2.0\ninfo: {title: A}\npaths:\n  /logs:\n    get:\n      responses:\n        '200':\n"
         "          content: {application/jsonl: {itemSchema: {type: object, properties: {line: {type: string}}}}}\n"
     )
@@ -249,12 +256,12 @@ def test_stream_becomes_an_array_of_its_items() -> None:
     assert schema == {"type": "array", "items": {"type": "object", "properties": {"line": {"type": "string"}}}}
 
 
-def test_warns_about_further_yaml_documents() -> None:
+def test_warns_about_additional_yaml_documents() -> None:
     first = "openapi: 3.0.0\ninfo: {title: A}\npaths: {/a: {get: {}}}\n"
     assert "1 further YAML document was ignored; put each into its own file." in (
-        read(f"{first}---\nopenapi: 3.0.0\n").warnings
+        parse_description(f"{first}---\nopenapi: 3.0.0\n").warnings
     )
     assert "2 further YAML documents were ignored; put each into its own file." in (
-        read(f"{first}---\na: 1\n---\nb: 2\n").warnings
+        parse_description(f"{first}---\na: 1\n---\nb: 2\n").warnings
     )
-    assert read(f"---\n{first}...\n").warnings == ()
+    assert parse_description(f"---\n{first}...\n").warnings == ()

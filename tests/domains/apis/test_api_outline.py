@@ -26,12 +26,12 @@ TARGETS: dict[str, Any] = {
 }
 
 
-MIDDLE = "#/paths/~1droplets/post/requestBody/content/json/schema/allOf/0"
-TARGETS[MIDDLE] = {"type": "object", "properties": {"size": {"type": "string"}}}
-TARGETS[f"{MIDDLE}/properties/size"] = TARGETS[MIDDLE]["properties"]["size"]
+MIDDLE_POINTER = "#/paths/~1droplets/post/requestBody/content/json/schema/allOf/0"
+TARGETS[MIDDLE_POINTER] = {"type": "object", "properties": {"size": {"type": "string"}}}
+TARGETS[f"{MIDDLE_POINTER}/properties/size"] = TARGETS[MIDDLE_POINTER]["properties"]["size"]
 
 
-def lines(schema: Any, **detail: Any) -> list[str]:
+def outline_lines(schema: Any, **detail: Any) -> list[str]:
     return outline(schema, TARGETS.get, Detail(**detail))
 
 
@@ -40,9 +40,9 @@ def lines(schema: Any, **detail: Any) -> list[str]:
     [
         ({"type": "string", "format": "date-time"}, "string(date-time)"),
         ({"type": "integer", "maximum": 30000}, "integer ≤30000"),
-        ({"$ref": MIDDLE}, "object"),
-        ({"type": "array", "items": {"$ref": f"{MIDDLE}/properties/size"}}, "array of string"),
-        ({"allOf": [{"$ref": MIDDLE}, {"description": "All of it."}]}, "object"),
+        ({"$ref": MIDDLE_POINTER}, "object"),
+        ({"type": "array", "items": {"$ref": f"{MIDDLE_POINTER}/properties/size"}}, "array of string"),
+        ({"allOf": [{"$ref": MIDDLE_POINTER}, {"description": "All of it."}]}, "object"),
         ({"allOf": [{"$ref": "#/Cat"}, {"description": "Grey ones."}]}, "Cat"),
         ({"$ref": "../../etc/passwd"}, "any (not read: passwd)"),
         ({"type": "number", "minimum": 0, "maximum": 1.5}, "number 0..1.5"),
@@ -81,31 +81,34 @@ def test_fields_show_required_default_and_description() -> None:
             "b": {"type": "integer", "default": 0, "deprecated": True},
         },
     }
-    assert lines(schema) == ["a*: string — First thing", "b: integer = 0 (deprecated)"]
+    assert outline_lines(schema) == ["a*: string — First thing", "b: integer = 0 (deprecated)"]
 
 
 def test_recursive_type_is_named_not_expanded() -> None:
-    shown = lines({"properties": {"head": {"$ref": "#/Node"}}}, depth=3)
+    shown = outline_lines({"properties": {"head": {"$ref": "#/Node"}}}, depth=3)
     assert shown == ["head: Node", "  next*: Node", "    (cycle: Node, shown above)", "  value: integer"]
 
 
 def test_all_of_parts_form_one_object() -> None:
-    assert lines({"$ref": "#/Both"}) == ["lives: integer = 9", "name*: string"]
+    assert outline_lines({"$ref": "#/Both"}) == ["lives: integer = 9", "name*: string"]
 
 
 def test_field_listed_only_in_required_is_shown() -> None:
-    assert lines({"required": ["token"], "properties": {"name": {"type": "string"}}}) == ["name: string", "token*: any"]
-    assert lines({"allOf": [{"required": ["name"]}, {"$ref": "#/Dog"}]}) == ["name*: string"]
-    assert lines({"required": ["a"], "additionalProperties": {"type": "integer"}}) == ["a*: integer"]
+    assert outline_lines({"required": ["token"], "properties": {"name": {"type": "string"}}}) == [
+        "name: string",
+        "token*: any",
+    ]
+    assert outline_lines({"allOf": [{"required": ["name"]}, {"$ref": "#/Dog"}]}) == ["name*: string"]
+    assert outline_lines({"required": ["a"], "additionalProperties": {"type": "integer"}}) == ["a*: integer"]
 
 
 def test_reference_cycle_has_no_fields() -> None:
-    assert lines({"$ref": "#/A"}) == []
+    assert outline_lines({"$ref": "#/A"}) == []
     assert members_of({"$ref": "#/A"}, TARGETS.get) == []
 
 
 def test_lists_alternatives_separately() -> None:
-    assert lines({"oneOf": [{"$ref": "#/Cat"}, {"type": "string"}]}) == [
+    assert outline_lines({"oneOf": [{"$ref": "#/Cat"}, {"type": "string"}]}) == [
         "one of: Cat",
         "  lives: integer = 9",
         "one of: string",
@@ -113,26 +116,26 @@ def test_lists_alternatives_separately() -> None:
 
 
 def test_expands_map_values() -> None:
-    assert lines({"additionalProperties": {"$ref": "#/Cat"}}) == ["lives: integer = 9"]
+    assert outline_lines({"additionalProperties": {"$ref": "#/Cat"}}) == ["lives: integer = 9"]
 
 
 def test_omitted_fields_are_named_after_required_ones() -> None:
     schema = {"required": ["z"], "properties": {name: {"type": "string"} for name in "abcdefz"}}
-    assert lines(schema, lines=4) == ["z*: string", "a: string", "b: string", "… and 4 more: c, d, e, f"]
+    assert outline_lines(schema, lines=4) == ["z*: string", "a: string", "b: string", "… and 4 more: c, d, e, f"]
 
 
 def test_reduces_depth_before_omitting_fields() -> None:
     schema = {"properties": {"cat": {"$ref": "#/Cat"}, "dog": {"$ref": "#/Dog"}}}
-    assert lines(schema, lines=2) == ["cat: Cat", "dog: Dog"]
+    assert outline_lines(schema, lines=2) == ["cat: Cat", "dog: Dog"]
 
 
 def test_remaining_lines_expand_required_fields_first() -> None:
     inner = {"properties": {name: {"type": "string"} for name in "abcdefgh"}}
     schema = {"required": ["spec"], "properties": {"meta": inner, "spec": inner, "note": {"type": "string"}}}
-    assert lines(schema, lines=11) == [
+    assert outline_lines(schema, lines=11) == [
         *("meta: object", "spec*: object", *(f"  {name}: string" for name in "abcdefgh"), "note: string")
     ]
-    assert lines(schema, lines=8) == [
+    assert outline_lines(schema, lines=8) == [
         *("meta: object", "spec*: object", "  a: string", "  b: string", "  c: string", "  d: string"),
         *("  … and 4 more: e, f, g, h", "note: string"),
     ]
@@ -145,7 +148,7 @@ def test_referenced_enum_lists_its_values() -> None:
 
 def test_truncates_many_alternatives() -> None:
     schema = {"oneOf": [{"$ref": "#/Cat"}, {"$ref": "#/Dog"}]}
-    assert len(lines(schema, lines=2)) == 2
+    assert len(outline_lines(schema, lines=2)) == 2
 
 
 def test_schema_is_rendered_within_its_budget() -> None:
@@ -194,5 +197,5 @@ _schemas = st.recursive(
 
 @given(_schemas)
 def test_any_schema_has_a_bounded_outline_and_a_sample(schema: Any) -> None:
-    assert len(lines(schema, depth=3, lines=20)) <= 20
+    assert len(outline_lines(schema, depth=3, lines=20)) <= 20
     sample(schema, TARGETS.get)

@@ -83,12 +83,12 @@ COLLECTION: dict[str, Any] = {
 }
 
 
-def read(collection: dict[str, Any]) -> ApiDescription:
+def parse_collection(collection: dict[str, Any]) -> ApiDescription:
     return read_description(ApiDocument(json.dumps(collection).encode(), "pets"))
 
 
 def test_requests_become_operations_grouped_by_folder() -> None:
-    description = read(COLLECTION)
+    description = parse_collection(COLLECTION)
     assert [operation.key for operation in description.operations] == [
         "GET /dogs/:id",
         "POST /dogs",
@@ -123,7 +123,7 @@ def test_derives_body_schema_from_its_example(apis: Apis, add: Add) -> None:
 
 
 def test_parses_flat_version_1_collections() -> None:
-    description = read(
+    description = parse_collection(
         {
             "name": "Old",
             "order": [],
@@ -141,8 +141,8 @@ def test_parses_flat_version_1_collections() -> None:
     assert description.operations[1].bodies[0].schema == {"type": "array", "items": {"type": "number"}}
 
 
-def test_survives_endless_nesting_and_empty_collections() -> None:
+def test_endless_nesting_and_empty_collections_cause_no_exception() -> None:
     item: dict[str, Any] = {"name": "end", "request": {"url": "/deep"}}
     for _ in range(200):
         item = {"name": "folder", "item": [item]}
-    assert read({"info": {}, "item": [item]}).warnings == ("The collection has no requests.",)
+    assert parse_collection({"info": {}, "item": [item]}).warnings == ("The collection has no requests.",)

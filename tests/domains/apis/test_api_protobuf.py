@@ -70,12 +70,12 @@ extend google.protobuf.FieldOptions { string note = 50000; }
 COMMON = 'syntax = "proto3";\npackage shop.common;\nmessage Money { int64 cents = 1; }\n'
 
 
-def read(text: str, **imports: str) -> ApiDescription:
+def parse_description(text: str, **imports: str) -> ApiDescription:
     return parse_protobuf(text, lambda name: imports.get(name.rpartition("/")[2].partition(".")[0]))
 
 
 def test_methods_have_types_comments_and_http_rules() -> None:
-    get, watch, gone = read(PROTO, common=COMMON).operations
+    get, watch, gone = parse_description(PROTO, common=COMMON).operations
     assert get.key == "RPC shop.orders.v1.Orders/GetOrder"
     assert get.summary == "Gets one order"
     assert "HTTP: GET /v1/{name=orders/*}" in get.description
@@ -88,7 +88,7 @@ def test_methods_have_types_comments_and_http_rules() -> None:
 
 
 def test_messages_enums_and_nested_types_become_schemas() -> None:
-    description = read(PROTO, common=COMMON)
+    description = parse_description(PROTO, common=COMMON)
     schemas = {schema.name.removeprefix("shop.orders.v1."): schema for schema in description.schemas}
     assert list(schemas) == ["GetOrderRequest", "Order", "Order.State", "Order.Line"]
     fields = schemas["Order"].schema["properties"]
@@ -106,7 +106,7 @@ def test_messages_enums_and_nested_types_become_schemas() -> None:
 
 
 def test_warns_about_file_without_services() -> None:
-    assert read(COMMON).warnings == ("The file declares no services.",)
+    assert parse_description(COMMON).warnings == ("The file declares no services.",)
 
 
 def test_method_has_a_grpcurl_example(apis: Apis, add: Add) -> None:
@@ -148,7 +148,7 @@ def test_required_fields_are_marked_and_sent_and_messages_are_not_empty(apis: Ap
 
 def test_proto2_required_fields_are_required() -> None:
     text = 'syntax = "proto2";\nmessage A { required B b = 1; optional int32 c = 2; }\nmessage B {}'
-    required = {schema.name: schema.schema.get("required") for schema in read(text).schemas}
+    required = {schema.name: schema.schema.get("required") for schema in parse_description(text).schemas}
     assert required == {"A": ["b"], "B": None}
 
 
@@ -202,7 +202,7 @@ def test_parser_terminates_on_invalid_files(text: str) -> None:
 
 @given(st.text(alphabet='{}();=<>,[] \nmessage1enumrpc."/*', max_size=200))
 def test_parser_terminates_on_any_text(text: str) -> None:
-    assert read(f"message A {{ {text}") is not None
+    assert parse_description(f"message A {{ {text}") is not None
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,8 @@ def test_parser_terminates_on_any_text(text: str) -> None:
         ("message A {" * 70, "Declarations nested deeper than 64 levels were ignored."),
     ],
 )
-def test_reports_what_limits_omitted(text: str, warning: str) -> None:
-    assert warning in read(text).warnings
+def test_reports_parts_omitted_because_of_limits(text: str, warning: str) -> None:
+    assert warning in parse_description(text).warnings
 
 
 def test_warns_about_imports_beyond_the_limit() -> None:

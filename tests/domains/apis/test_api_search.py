@@ -110,7 +110,7 @@ def test_confidence_never_rises_down_the_list(apis: Apis, add: Add, query: str) 
     assert confidences == sorted(confidences, reverse=True)
 
 
-def test_unknown_address_has_low_confidence(apis: Apis, add: Add) -> None:
+def test_unknown_endpoint_path_has_low_confidence(apis: Apis, add: Add) -> None:
     add(PAYMENTS)
     gone, there = (apis.searcher.search(f"POST /v1/refunds/{{id}}/{name}")[0] for name in ("revoke", "cancel"))
     assert gone.confidence < 0.3 < there.confidence
@@ -122,7 +122,7 @@ def test_hit_has_citation_and_text(apis: Apis, add: Add) -> None:
     add(PAYMENTS, file_name="pay.yaml")
     hit = apis.searcher.search("create a refund", api_name="payments", types=["endpoint"])[0]
     path, pointer = hit.citation.split("#")
-    assert Path(path).is_file(), "the citation leads to the file from every project"
+    assert Path(path).is_file(), "a citation must be an absolute path, so that it can be opened from every project"
     assert (Path(path).name, pointer) == ("pay.yaml", "/paths/~1v1~1refunds/post")
     assert hit.section.startswith("Payments > refunds > Create a refund")
     assert (hit.type, hit.api_version) == ("endpoint", "7")
@@ -345,11 +345,11 @@ def test_predicts_the_requested_action(question: str, wanted: set[str]) -> None:
         ("QUERY", "issues", "list"),
     ],
 )
-def test_predicts_the_action_of_an_operation(method: str, path: str, does: str) -> None:
+def test_predicts_the_action_performed_by_an_operation(method: str, path: str, does: str) -> None:
     assert ACTIONS[action_of(method, path)] == does
 
 
-def test_different_words_are_compared_by_similarity(semantic_apis: Apis, tmp_path: Path) -> None:
+def test_words_without_a_literal_match_are_compared_by_similarity(semantic_apis: Apis, tmp_path: Path) -> None:
     resources = {"invoices": "invoice", "employees": "employee", "photos": "photo"}
     paths = {
         f"/{name}{tail}": {method: {"summary": f"{verb} {one}"} for method, verb in methods.items()}

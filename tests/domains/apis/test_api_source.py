@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from deltos.isolated.process_pool import ProcessPool
 
 SPEC = "openapi: 3.0.0\ninfo: {title: Remote}\npaths:\n  /a: {$ref: 'paths/a.yaml'}\n  /b: {$ref: 'moved.yaml'}\n"
-SPEC += "  /d: {$ref: '%2F%2F[x/d.yaml'}\n"  # not an address
+SPEC += "  /d: {$ref: '%2F%2F[x/d.yaml'}\n"  # not a URL
 SCHEMA = {
     "data": {
         "__schema": {"queryType": {"name": "Q"}, "types": [{"kind": "OBJECT", "name": "Q", "fields": [{"name": "me"}]}]}
@@ -67,7 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class _Loopback:
-    """A network that reaches only this machine."""
+    """A network client that can contact only this machine."""
 
     def get(self, url: str) -> Fetched:
         return self._open(urllib.request.Request(url))

@@ -1,4 +1,4 @@
-"""Exact search in the files themselves."""
+"""Exact search for literals and patterns in source files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool that indexes a repository."""
+"""Answers and errors of the `index_repository` tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries as long as an issue: how they are parsed, and their results."""
+"""Parsing and results of queries that contain the text of an issue."""
 
 from __future__ import annotations
 

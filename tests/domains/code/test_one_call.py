@@ -1,4 +1,4 @@
-"""One call answers what would take several: a name with its uses, a location, a stack trace, a compound question."""
+"""A single call answers queries about a name and its uses, a location, a stack trace or a compound question."""
 
 from __future__ import annotations
 

@@ -21,11 +21,11 @@ from deltos.text.words import Words
         ("a/b.test.ts", "b", ["a"]),
     ],
 )
-def test_the_meaningful_stem_of_a_path_is_found(path: str, stem: str, folders: list[str]) -> None:
+def test_meaningful_stem_skips_generic_file_names(path: str, stem: str, folders: list[str]) -> None:
     assert meaningful_stem(path) == (stem, folders)
 
 
-def test_path_words_are_those_of_the_stem_and_the_folders_from_innermost_outwards() -> None:
+def test_path_words_are_the_stem_and_the_folders_from_the_innermost_outwards() -> None:
     assert path_words("web/apis/rateLimits.ts", Words()) == ("rate limit ratelimits", "api web")
 
 

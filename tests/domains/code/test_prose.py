@@ -1,4 +1,4 @@
-"""Documentation in code search: found if only it answers, ranked after code that says the same."""
+"""Documentation in code search is found if no code answers the query, and ranked after matching code."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def test_many_changes_are_answered_completely_or_with_a_note(client: ToolClient,
 
 
 class GatedIndexer(CodeIndexer):
-    """Waits in `extract` until its gate is open."""
+    """Indexer that waits in `extract` until its gate is open."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -139,7 +139,7 @@ def test_another_project_is_searched_by_its_id(client: ToolClient, tmp_path: Pat
         search(client, "x", project_id="nonsense")
 
 
-def test_code_that_was_shown_is_afterwards_referenced_by_id_and_lines(client: ToolClient, project: Path) -> None:
+def test_code_that_was_already_shown_is_later_referenced_by_id_and_lines(client: ToolClient, project: Path) -> None:
     agent = ToolClient(client.tools.values(), project, repeat=False)
     first = agent.call("search_code", query="clear the cache", limit=1)
     again = agent.call("search_code", query="forget the cache, clear it", limit=1)
@@ -160,7 +160,7 @@ def test_a_repeated_query_shows_its_code_again(client: ToolClient, project: Path
     assert "shown before" not in second
 
 
-def test_of_two_clones_the_session_s_own_is_searched(client: ToolClient, tmp_path: Path) -> None:
+def test_a_session_searches_its_own_clone_of_a_repository(client: ToolClient, tmp_path: Path) -> None:
     clones = []
     for name in ("first", "second"):
         root = make_repository(tmp_path / name, {"t.py": f"def only_in_{name}():\n    pass\n"})

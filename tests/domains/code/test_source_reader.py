@@ -1,4 +1,4 @@
-"""Shown lines are the current ones, even if the index is older."""
+"""Answers show the current lines of a file, even if the index is older."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_function_that_changed_is_shown_as_it_is_now_without_its_old_header(ap
     assert "async" not in hit.content
 
 
-def test_of_several_chunks_with_the_same_name_the_nearest_is_shown(app: App, root: Path) -> None:
+def test_the_nearest_of_several_chunks_with_the_same_name_is_shown(app: App, root: Path) -> None:
     long = "def double_omega(value):\n" + "".join(f"    omega_{n} = value\n" for n in range(120))
     write_files(root, {"a.py": long})
     hits = hits_after(app, root, "omega_99", a="# new\n" + long)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class FakeClock:
-    """A clock that `sleep` advances."""
+    """Clock that is advanced only by `sleep`."""
 
     seconds: float = 1_000.0
     waited: list[float] = field(default_factory=list)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.attacked import failed_files
+from tests.attacked import find_failing_files
 from tests.attacks import Attacked, run_target
 
 REPETITIONS = 10_000
@@ -30,7 +30,7 @@ def test_javascript_comments_cannot_slow_down_reading() -> None:
         + ", d = 2" * REPETITIONS
         + ";",
     }
-    assert failed_files({name: ("a.js", text) for name, text in texts.items()}) == {}
+    assert find_failing_files({name: ("a.js", text) for name, text in texts.items()}) == {}
 
 
 def test_typescript_comments_cannot_slow_down_reading() -> None:
@@ -42,7 +42,7 @@ def test_typescript_comments_cannot_slow_down_reading() -> None:
         "parentheses on lines": "interface A {" + "\n  (a" * REPETITIONS + "{",
         "comments before a signature": "interface A {\n" + "  // c\n" * REPETITIONS + "  (a: b): c\n",
     }
-    assert failed_files({name: ("a.ts", text) for name, text in texts.items()}) == {}
+    assert find_failing_files({name: ("a.ts", text) for name, text in texts.items()}) == {}
 
 
 def test_facts_about_a_value_stay_small_when_they_are_repeated() -> None:
@@ -63,7 +63,7 @@ def test_facts_about_a_value_stay_small_when_they_are_repeated() -> None:
         "mapped types": "type A = " + "{[K in K | K]: " * 500 + "b" + "}" * 500 + ";",
     }
     files = {name: ("a.js", text) for name, text in texts.items()}
-    assert failed_files(files | {name: ("a.ts", text) for name, text in typed.items()}) == {}
+    assert find_failing_files(files | {name: ("a.ts", text) for name, text in typed.items()}) == {}
 
 
 def test_many_typescript_definitions_of_one_kind_are_read_in_time() -> None:
@@ -79,7 +79,7 @@ def test_many_typescript_definitions_of_one_kind_are_read_in_time() -> None:
         "dotted types": "type A = B" + ".C" * REPETITIONS + ";",
         "patterns within patterns": "const " + "{a: " * REPETITIONS + "b" + "}" * REPETITIONS + " = x;",
     }
-    assert failed_files({name: ("a.ts", text) for name, text in texts.items()}) == {}
+    assert find_failing_files({name: ("a.ts", text) for name, text in texts.items()}) == {}
 
 
 def test_repeated_and_nested_python_is_read() -> None:
@@ -93,12 +93,12 @@ def test_repeated_and_nested_python_is_read() -> None:
         "nested strings": "x = " + "f'{" * REPETITIONS + "a" + "}'" * REPETITIONS + "\n",
         "comments in a parameter": "def f(a" + " #\n" * REPETITIONS + ": int = 1): pass\n",
     }
-    assert failed_files({name: ("a.py", text) for name, text in texts.items()}) == {}
+    assert find_failing_files({name: ("a.py", text) for name, text in texts.items()}) == {}
 
 
 def test_unclosed_brackets_are_read_in_time() -> None:
     paths = "a.py a.ts a.java a.go a.rs a.c a.rb a.php".split()
-    assert failed_files({path: (path, "(\n" * 5 * REPETITIONS) for path in paths}) == {}
+    assert find_failing_files({path: (path, "(\n" * 5 * REPETITIONS) for path in paths}) == {}
 
 
 def test_long_words_and_lines_cannot_slow_down_the_outline() -> None:
@@ -115,7 +115,7 @@ def test_long_words_and_lines_cannot_slow_down_the_outline() -> None:
         "annotations": ("a.java", "@A(" * REPETITIONS + "class B {}"),
         "calls of calls": ("a.rb", "go.mod" * 30_000),
     }
-    assert failed_files(texts) == {}
+    assert find_failing_files(texts) == {}
 
 
 def test_a_name_imported_thousands_of_times_is_resolved_in_time(attacked: Attacked) -> None:
